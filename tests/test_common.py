@@ -68,7 +68,7 @@ from skmia.signals import (
 )
 from skmia.synthetic import SyntheticDistance
 from skmia.testing import make_attack_problem, parametrize_with_attack_checks
-from skmia.victims import OneOutput
+from skmia.victims import JointOutputs, OneOutput
 
 pytestmark = pytest.mark.contract
 
@@ -455,6 +455,7 @@ EXAMPLES = {
 }
 EXAMPLES["StudentDefense"] = StudentDefense(LogisticRegression(), KernelDensity())
 EXAMPLES["OneOutput"] = OneOutput(LogisticRegression())
+EXAMPLES["JointOutputs"] = JointOutputs(LogisticRegression())
 EXAMPLES["LeaveOneOutLeakage"] = LeaveOneOutLeakage(LogisticRegression())
 EXAMPLES["NonSphericalGaussianMechanism"] = NonSphericalGaussianMechanism(widths=1.0)
 EXAMPLES["SyntheticDistance"] = SyntheticDistance(KernelDensity())

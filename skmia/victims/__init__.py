@@ -4,6 +4,7 @@ from .._core.augmentation import Augmentation, random_crops, random_flips
 from .._core.weight_average import WeightAverage
 from ._callable import CallableVictim
 from ._function import FunctionClassifier
+from ._joint_outputs import JointOutputs
 from ._one_output import OneOutput
 from ._onnx import OnnxClassifier, OnnxRegressor, read_onnx_file
 from ._state import ModelState, StoredArray, StoredEstimator, read_state
@@ -16,6 +17,7 @@ __all__ = [
     "CallableVictim",
     "FoundThresholds",
     "FunctionClassifier",
+    "JointOutputs",
     "ModelState",
     "OneOutput",
     "OnnxClassifier",

@@ -38,7 +38,7 @@ from skmia.defenses import LabelOnlyDefense
 from skmia.report._case import open_case
 from skmia.report._plan import make_plan
 from skmia.report._run import run_attacks
-from skmia.victims import CallableVictim, OneOutput
+from skmia.victims import CallableVictim, JointOutputs, OneOutput
 
 N = 80
 RNG = np.random.default_rng(0)
@@ -93,6 +93,7 @@ KINDS = {
     "search": Kind(GridSearchCV(TREE, {"max_depth": [2, 4]}, cv=2), PROBA),
     "mixed columns": Kind(make_pipeline(COLUMNS, TREE), PROBA),
     "one of several outputs": Kind(OneOutput(TREE, 1), PROBA),
+    "all of several outputs": Kind(JointOutputs(TREE, [[0, 1], [1, 0]]), PROBA),
     "linear support vectors": Kind(LinearSVC(**SEED), DECISION),
     "support vectors": Kind(SVC(), DECISION),
     "ridge classifier": Kind(RidgeClassifier(), DECISION),
@@ -158,6 +159,9 @@ def fit(name):
     if isinstance(model, OneOutput):
         both = np.column_stack([1 - members.y, members.y])
         return OneOutput(model.estimator.fit(members.X, both), 1)
+    if isinstance(model, JointOutputs):
+        both = np.array(model.labels)[members.y]
+        return JointOutputs(model.estimator.fit(members.X, both), model.labels)
     return model.fit(members.X, members.y)
 
 

@@ -93,6 +93,7 @@ from skmia.testing import check_attack, make_attack_problem
 from skmia.victims import (
     CallableVictim,
     FunctionClassifier,
+    JointOutputs,
     OneOutput,
     bisect_thresholds,
     open_white_box,
@@ -274,6 +275,7 @@ def extend() -> None:
     print(callable(scorer), found.share_near.estimate, len(found.pairs))
     victim = CallableVictim(lambda X: np.full((len(X), 2), 0.5), classes=[0, 1])
     label = CallableVictim(lambda X: np.zeros(len(X)), classes=[0, 1], kind="label")
+    print(JointOutputs(LogisticRegression(), [[0, 1], [1, 1]]).labels)
     print(OneOutput(LogisticRegression(), 1).fit(np.eye(3), [0, 1, 1]).classes_, label.kind)
     print(victim.fit().predict_proba([[1.0], [2.0]]))
     loop = FunctionClassifier(

@@ -1,0 +1,249 @@
+"""All outputs of a classifier that predicts several labels of a record, at once."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.asking import unwrap
+from .._core.numbers import to_array
+from .._core.sample_weights import fit_weighted, name_parameter
+from .._core.sklearn import HasMethods, validate_params_of
+from .._core.types import Rows
+
+# Sums of this many rounding errors of a probability count as none.
+_ROUNDING = 16 * np.finfo(np.float64).eps
+
+
+def _has_probabilities(joint):
+    return hasattr(joint._model, "predict_proba")
+
+
+class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """All outputs of a multi-output or multi-label classifier, as one classifier.
+
+    Its classes are the combinations of labels that occur, by their number, and one more for all
+    others. The probability of a combination is the product over the outputs, so its loss is the
+    sum of their losses: each signal and each attack of a single label then reads the joint loss.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier with several outputs, fitted or not: ``predict_proba`` returns an array for each
+        output, or an array with one column for each of several labels that are 0 or 1.
+    labels : array-like of shape (n_combinations, n_outputs), default=None
+        Combinations of labels, each once; ``np.unique(Y, axis=0, return_inverse=True)`` returns
+        them and the number of the combination of each record. If None, the rows that ``fit`` sees.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Estimator that was trained by ``fit``; absent if a fitted estimator was given.
+    labels_ : ndarray of shape (n_combinations, n_outputs)
+        The combinations; absent if a fitted estimator was given.
+    classes_ : ndarray of shape (n_classes,)
+        Numbers of the combinations; the last one is of all others, if others are possible.
+    n_features_in_ : int
+        Number of columns of X, if the estimator knows it.
+
+    Raises
+    ------
+    ValueError
+        If the combinations are not those of the estimator, or a label is not the number of one.
+
+    See Also
+    --------
+    OneOutput : What a single output reveals.
+
+    Notes
+    -----
+    Shadow models are trained on all outputs, as the victim is, also where the outputs share trees
+    or layers. Outputs are multiplied as if they were independent given the features, which is the
+    loss that such models are trained with; no attack needs the product to be a true probability.
+    Memory and time are in proportion to the number of combinations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from skmia import Records, ShadowPool
+    >>> from skmia.attacks import LiRA
+    >>> from skmia.victims import JointOutputs
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(200, 3)), rng.integers(2, size=(200, 4))
+    >>> known = np.arange(200) < 100
+    >>> forest = RandomForestClassifier(20, max_depth=5, random_state=0).fit(X[known], Y[known])
+    >>> labels, y = np.unique(Y, axis=0, return_inverse=True)
+    >>> victim, records = FrozenEstimator(JointOutputs(forest, labels)), Records(X, y)
+    >>> pool = ShadowPool(victim, 8, random_state=0)
+    >>> bool(LiRA(victim, pool).fit(records).score(records, known) > 0.5)
+    True
+    """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "labels": ["array-like", None],
+    }
+
+    def __init__(self, estimator: BaseEstimator, labels: ArrayLike | None = None) -> None:
+        self.estimator = estimator
+        self.labels = labels
+
+    def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train a clone of the estimator on all outputs.
+
+        Parameters
+        ----------
+        X : array-like of n rows
+            Features.
+        y : array-like of shape (n,) or (n, n_outputs)
+            Numbers of combinations of labels, or the labels themselves.
+        sample_weight : array-like of shape (n,), default=None
+            Weights for ``fit`` of the estimator. If None, they are not passed.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        y, model = to_array(y, "y"), clone(unwrap(self.estimator))
+        if sample_weight is not None and name_parameter(model) is None:
+            raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")
+        self._is_alone = self.labels is None and (y.ndim < 2 or y.shape[1] == 1)
+        if y.ndim == 1 and self.labels is not None:
+            y = self._look_up(y)
+        self.estimator_ = fit_weighted(model, X, y, sample_weight)
+        self.labels_ = np.unique(y, axis=0) if self.labels is None else self._check_labels()
+        return self
+
+    def _check_labels(self):
+        labels = to_array(self.labels, "labels")
+        if labels.ndim != 2 or len(np.unique(labels, axis=0)) < len(labels):
+            raise ValueError(
+                "labels must hold each combination of labels once, as a row; got an array of shape "
+                f"{labels.shape}."
+            )
+        return labels
+
+    def _look_up(self, y):
+        labels = self._check_labels()
+        known = np.isin(y, np.arange(len(labels)))
+        if not known.all():
+            wrong = y.tolist()[(~known).argmax()]
+            raise ValueError(
+                f"y must hold numbers of rows of labels, from 0 to {len(labels) - 1}; got "
+                f"{wrong!r}."
+            )
+        return labels[np.asarray(y, dtype=np.intp)]
+
+    @property
+    def _model(self):
+        return getattr(self, "estimator_", self.estimator)
+
+    @property
+    def _combinations(self):
+        found = getattr(self, "labels_", None)
+        if found is None:
+            found = None if self.labels is None else self._check_labels()
+        if found is None:
+            raise ValueError("labels must be given with a fitted estimator.")
+        return found
+
+    def __sklearn_is_fitted__(self):
+        try:
+            check_is_fitted(unwrap(self._model))
+        except NotFittedError:
+            return False
+        return True
+
+    @property
+    def classes_(self) -> np.ndarray:
+        if getattr(self, "_is_alone", False):
+            return np.asarray(self._model.classes_)
+        combinations = self._combinations
+        n_possible = np.prod([float(len(known)) for known in self._list_classes()])
+        return np.arange(len(combinations) + (n_possible > len(combinations)))
+
+    @property
+    def n_features_in_(self) -> int:
+        return self._model.n_features_in_
+
+    def _list_classes(self):
+        """The labels of each output that the model knows."""
+        classes, n_outputs = self._model.classes_, self._combinations.shape[1]
+        if isinstance(classes, list):
+            return [np.asarray(known) for known in classes]
+        # Models of several labels that are 0 or 1 have the numbers of the labels here.
+        return [np.array([0, 1])] * n_outputs
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Rows) -> np.ndarray:
+        """Return the probability of each combination of labels.
+
+        Parameters
+        ----------
+        X : array-like of n rows
+            Features.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, n_classes)
+        """
+        proba = self._model.predict_proba(X)
+        if getattr(self, "_is_alone", False):
+            return np.asarray(proba)
+        if not isinstance(proba, list):
+            proba = [np.column_stack([1 - column, column]) for column in np.asarray(proba).T]
+        combinations = self._combinations
+        joint = np.ones((1, len(combinations)))
+        if len(proba) != combinations.shape[1]:
+            raise ValueError(
+                f"labels must have a column for each of {len(proba)} outputs; got "
+                f"{combinations.shape[1]}."
+            )
+        for own, classes, column in zip(proba, self._list_classes(), combinations.T, strict=True):
+            joint = joint * _take(np.asarray(own, dtype=np.float64), classes, column)
+        if len(self.classes_) == joint.shape[1]:
+            return joint
+        left = 1 - joint.sum(axis=1)
+        # What rounding leaves would count as the smallest step of the probabilities.
+        left[left < _ROUNDING * joint.shape[1]] = 0
+        return np.column_stack([joint, left])
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return the number of the combination of the predicted labels.
+
+        Parameters
+        ----------
+        X : array-like of n rows
+            Features.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,)
+        """
+        labels = np.asarray(self._model.predict(X))
+        if getattr(self, "_is_alone", False):
+            return labels
+        numbers = {tuple(row): k for k, row in enumerate(self._combinations.tolist())}
+        return np.array([numbers.get(tuple(row), len(numbers)) for row in labels.tolist()])
+
+    def __sklearn_tags__(self):
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags, tags.classifier_tags = own.input_tags, own.classifier_tags
+        tags.non_deterministic = own.non_deterministic
+        return tags
+
+
+def _take(proba, classes, column):
+    """The probability of each label of a column; 0 for labels that the model does not know."""
+    order = np.argsort(classes)
+    place = order[np.minimum(np.searchsorted(classes, column, sorter=order), len(classes) - 1)]
+    return np.where(classes[place] == column, proba[:, place], 0.0)
