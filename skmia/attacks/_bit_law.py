@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from ._trends import Levels
+from .._core.trends import Levels
 
 # Number of observations that the trend of a share may count for, the largest first.
 _STRENGTHS = 2.0 ** np.arange(12, -4, -1)

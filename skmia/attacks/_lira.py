@@ -10,8 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
 
+from .._core.densities import joint_ratio, log_normal, log_student
 from .._core.left_out import choose_others, compare_left_out, part_of
 from .._core.moments import SMALLEST_SPREAD, compute_moments, take_records
+from .._core.normal_law import NormalLaw
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
@@ -21,8 +23,6 @@ from ..signals import Signal
 from ..signals.auto import POOLED
 from ._bit_law import BitLaw
 from ._by_moments import MomentAttack
-from ._densities import joint_ratio, log_normal, log_student
-from ._normal_law import NormalLaw
 from ._vote_law import choose_law
 
 

@@ -9,10 +9,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
+from .._core.normal_law import NormalLaw
+from .._core.trends import Gap, Levels, fit_gap
 from ..signals import Correctness, ScaledLogit
 from ._bit_law import BitLaw
-from ._normal_law import NormalLaw
-from ._trends import Gap, Levels, fit_gap
 
 # A share is a whole number of votes if it is so within this part of a vote. It leaves room for the
 # rounding of a logit in single precision.

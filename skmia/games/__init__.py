@@ -10,14 +10,34 @@ from ._leave_two_unlabeled import (
 from ._membership import membership_game
 from ._per_datum import per_datum_game
 from ._retraining_oracle import retraining_oracle
+from ._unlearning import (
+    SISA,
+    FineTuning,
+    NegativeWeights,
+    NoUnlearning,
+    Relabeling,
+    Retraining,
+    UnlearningResult,
+    WeightNoise,
+    unlearning_game,
+)
 
 __all__ = [
+    "SISA",
     "DensityAttack",
+    "FineTuning",
+    "NegativeWeights",
+    "NoUnlearning",
     "PairPrivacy",
+    "Relabeling",
+    "Retraining",
+    "UnlearningResult",
+    "WeightNoise",
     "average_datum_game",
     "bounded_loss_accuracy",
     "leave_two_unlabeled",
     "membership_game",
     "per_datum_game",
     "retraining_oracle",
+    "unlearning_game",
 ]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from .._core.moments import SMALLEST_SPREAD
+from .moments import SMALLEST_SPREAD
 
 _MOST_BINS = 24
 _FEWEST_RECORDS = 60  # of a bin

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.moments import SMALLEST_SPREAD
-from ._densities import log_student
-from ._trends import LONE_DOF, Gap, Levels, Spread, fit_gap, fit_spread
+from .densities import log_student
+from .moments import SMALLEST_SPREAD
+from .trends import LONE_DOF, Gap, Levels, Spread, fit_gap, fit_spread
 
 
 class _Prior(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import gammaln
 
-from .._core.moments import SMALLEST_SPREAD, compute_moments
+from .moments import SMALLEST_SPREAD, compute_moments
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 

@@ -1,0 +1,226 @@
+"""Game between an attacker and a way of unlearning."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+
+from ..._core.checks import check_confidence_level, check_rate
+from ..._core.randomness import check_random_state
+from ..._core.records import Records
+from ..._core.sample_weights import weights_for
+from ..._core.sklearn import N_JOBS, Interval, at_least, validate_parameter_constraints
+from ..._core.splits import number_units
+from ..._core.types import Seed
+from ..._core.validation import check_records
+from ..._training.job import Data, Job
+from ..._training.notes import warn_of_weights, warn_once
+from ..._training.plan import plan_training
+from ..._training.progress import run_visibly
+from .draws import FORGOTTEN, NEVER, draw_sides
+from .measure import measure
+from .play import Player, complete, join, list_states
+from .players import check_attacks, check_players, name
+from .result import UnlearningResult
+from .verdict import judge
+
+_CONSTRAINTS = {
+    "forget": [Interval(Real, 0, 1, closed="neither")],
+    "n_models": [at_least(2)],
+    "n_targets": [at_least(2)],
+    "both": ["boolean"],
+    "n_jobs": N_JOBS,
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
+
+
+def unlearning_game(
+    train: BaseEstimator | Callable[..., Any],
+    unlearn: str | Callable[..., Any],
+    records: Records,
+    *,
+    forget: float = 0.2,
+    n_models: int = 64,
+    n_targets: int = 16,
+    attacks: Sequence[str] = ("population", "ulira"),
+    both: bool = False,
+    fpr: float = 0.01,
+    confidence_level: float = 0.95,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Seed = None,
+) -> UnlearningResult:
+    """Play the unlearning game, which looks for forgotten records in models that unlearned them.
+
+    Each model is trained on a random half of the records, and then unlearns a random part of them.
+    For some of the models, the targets, attacks try to distinguish the forgotten records from the
+    other half of the records, which the model has never seen. If the model is as if it had been
+    trained without the forgotten records, no attack does better than chance.
+
+    Two attacks are run. The population attack has one rule for all records: a record with a better
+    answer is more likely a forgotten one. U-LiRA compares the answer for each record with two
+    distributions, of shadow models that have unlearned this record in the same way, and of shadow
+    models that have never seen it.
+
+    Parameters
+    ----------
+    train : estimator or callable
+        Estimator that is trained, Pipelines included; it is cloned, never changed. Or a function
+        ``train(X, y, seed)`` that returns a model, such as a torch module with logits, as of
+        :class:`~skmia.victims.FunctionClassifier`.
+    unlearn : str or callable
+        Way of forgetting: ``"retrain"``, ``"noop"``, ``"negative"``, ``"finetune"``, ``"relabel"``,
+        ``"noise"`` or ``"sisa"``, which stand for :class:`Retraining`, :class:`NoUnlearning`,
+        :class:`NegativeWeights`, :class:`FineTuning`, :class:`Relabeling`, :class:`WeightNoise` and
+        :class:`SISA` with their defaults; or one of these objects; or a function ``unlearn(model,
+        records, keep, forget, rng)`` that returns a model. ``model`` was trained on the records at
+        the positions ``keep`` and ``forget``, int arrays, and ``rng`` is a numpy Generator. If
+        ``train`` is a function, it gets and returns what ``train`` returns.
+    records : Records of n records
+        The population. Equal records, and records with one value of a field ``group_by``, are
+        forgotten together, as in a :class:`~skmia.ShadowPool`.
+    forget : float, default=0.2
+        Share of its training records that each model is to forget.
+    n_models : int, default=64
+        Number of shadow models. Each record is forgotten by a share ``forget / 2`` of them. None is
+        trained if no attack needs them.
+    n_targets : int, default=16
+        Number of target models. Intervals are over these models.
+    attacks : sequence of str, default=("population", "ulira")
+        Attacks to run.
+    both : bool, default=False
+        Whether to run another attack, ``"both"``, for an attacker who has the model before as well
+        as after unlearning. Its score is the decrease of the signal. It finds what exact unlearning
+        has removed as well, so it does not count in the evidence; compare it with its control.
+    fpr : float, default=0.01
+        False positive rate at which the true positive rate is given.
+    confidence_level : float, default=0.95
+        Confidence level of the intervals; 1 minus the level of all tests of attacks together.
+    n_jobs : int, default=None
+        Number of jobs that train models in parallel, through joblib, with a single thread each. If
+        None, one worker with all threads.
+    verbose : int, default=0
+        Verbosity level. If positive, a progress bar is shown.
+    random_state : int, RandomState instance or None, default=None
+        Controls the draws and the seeds of all models.
+
+    Returns
+    -------
+    result : UnlearningResult
+        Evidence, tables of attacks, controls and retained records; ``print(result)`` shows them.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, the records are too few, or the models answer with labels.
+    TypeError
+        If models cannot forget in this way, or ``unlearn`` returns no model.
+
+    See Also
+    --------
+    membership_game : Game about the training itself.
+    skmia.ShadowPool : Shadow models for attacks on membership.
+
+    Notes
+    -----
+    Two controls are always played with the same models: models that forgot nothing, which U-LiRA
+    should find, and models that were retrained without the forgotten records, which no attack can
+    find. Retraining takes one more training per model.
+
+    Given the records that stay, the forgotten ones are a random part of all the others. Under exact
+    unlearning the expected AUC of each target is therefore 0.5 for any attack, and targets are
+    independent given the shadow models. The intervals cover how targets vary, for these records
+    and these shadow models.
+
+    The signal is the log odds of the label, the margin, or minus the log residual, by what the
+    models answer, as in :class:`~skmia.attacks.LiRA`. Of the distributions of a record, means and
+    variances are shrunk to those of records of a similar level, because few shadow models have
+    forgotten it.
+
+    References
+    ----------
+    Hayes, J., Shumailov, I., Triantafillou, E., Khalifa, A. and Papernot, N. (2024). Inexact
+    unlearning needs more careful evaluations to avoid a false sense of privacy. arXiv:2403.01218.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.games import unlearning_game
+    >>> records, _ = make_membership_problem(400, n_features=100, random_state=0)
+    >>> model = SGDClassifier(loss="log_loss", max_iter=20, tol=None)
+    >>> for way in ("noop", "retrain"):
+    ...     game = unlearning_game(model, way, records, n_models=16, n_targets=8, random_state=0)
+    ...     print(way, game.evidence)
+    noop leak
+    retrain none
+    """
+    settings = dict(locals())
+    validate_parameter_constraints(
+        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "unlearning_game"
+    )
+    level, fpr = check_confidence_level(confidence_level), check_rate(fpr, "fpr")
+    check_records(records)
+    attacks = check_attacks(attacks)
+    way, estimator = check_players(train, unlearn, records, effective_n_jobs(n_jobs) > 1)
+    warn_of_weights(estimator, records, "models", stacklevel=3)
+    n_shadows = n_models if "ulira" in attacks else 0
+    units = number_units(records.fingerprint, records.fields.get("group_by"))
+    for_sides, *seeds = _spawn(random_state, 1 + n_shadows + n_targets)
+    sides = draw_sides(units, forget, n_shadows, n_targets, for_sides)
+    player, job = _prepare(way, estimator, records, sides, seeds)
+    player = replace(player, opens=not hasattr(train, "fit"))
+    played = _play_all(job._replace(keep=player, n_jobs=n_jobs), verbose)
+    states = complete(join(played, n_shadows))
+    measured = measure(states, sides, units, n_shadows, attacks, both)
+    return UnlearningResult(
+        **judge(measured, fpr, level),
+        **_describe(states, played, sides, n_shadows),
+        n_models=n_shadows,
+        fpr=fpr,
+        confidence_level=level,
+        way=f"{name(way)} of {name(train)}",
+    )
+
+
+def _spawn(random_state, n):
+    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+    return np.random.SeedSequence(entropy).spawn(n)
+
+
+def _prepare(way, estimator, records, sides, seeds):
+    """What keeps the outcome of each model, and the job of training."""
+    ways = list_states(way)
+    spawned = [seed.spawn(1 + len(ways)) for seed in seeds]
+    player = Player(ways, records, sides, [rest for _, *rest in spawned])
+    data = Data([records.X], records.y, weights_for(estimator, records))
+    return player, Job(estimator, data, sides != NEVER, [first for first, *_ in spawned], player)
+
+
+def _play_all(job, verbose):
+    """Results of all models, in order."""
+    found = dict(run_visibly(plan_training(job, exact=True), job, verbose, "models"))
+    played = [found[k] for k in sorted(found)]
+    warn_once([warning for kept in played for warning in kept.warnings], job.n_models, "models")
+    return played
+
+
+def _describe(states, played, sides, n_shadows):
+    """Scores, times and numbers of records."""
+    seconds = pd.DataFrame([kept.facts["seconds"] for kept in played]).mean()
+    targets = sides[n_shadows:]
+    return {
+        "scores": pd.Series(
+            {name: each.scores[n_shadows:].mean() for name, each in states.items()}
+        ),
+        "seconds": seconds.rename({"after": "unlearn", "retrained": "retrain"}),
+        "n_targets": len(targets),
+        "n_forgotten": round((targets == FORGOTTEN).sum(axis=1).mean()),
+        "n_members": round((targets != NEVER).sum(axis=1).mean()),
+    }

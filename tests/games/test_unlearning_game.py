@@ -1,0 +1,363 @@
+"""The unlearning game on models whose memory is known, and what a user relies on besides."""
+
+import joblib
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, SGDClassifier
+from sklearn.metrics import roc_auc_score
+
+from skmia import Outputs, Records, ShadowPool
+from skmia.attacks import LiRA
+from skmia.games import (
+    UnlearningResult,
+    unlearning_game,
+)
+from skmia.games._unlearning.attacks import Separation, score_ulira
+from skmia.games._unlearning.draws import FORGOTTEN, NEVER, RETAINED, draw_sides
+from skmia.games._unlearning.verdict import _leave_targets_out, estimate_mean, estimate_tpr
+from skmia.metrics import tpr_at_fpr_score
+
+SMALL = {"forget": 0.3, "n_models": 16, "n_targets": 8, "random_state": 0}
+
+
+class Memory(ClassifierMixin, BaseEstimator):
+    """Answers with known log odds of the label, and higher ones for hard records it remembers.
+
+    X holds the number of each record, its log odds, and by how much they are higher in memory.
+    """
+
+    def __init__(self, noise=0.5, random_state=None):
+        self.noise = noise
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        self.remembered_ = X[:, 0].astype(int)
+        self.seed_ = np.random.default_rng(self.random_state).integers(2**31)
+        return self
+
+    def predict_proba(self, X):
+        noise = np.random.default_rng(self.seed_).normal(scale=self.noise, size=10_000)
+        place = X[:, 0].astype(int)
+        odds = X[:, 1] + noise[place] + X[:, 2] * np.isin(place, self.remembered_)
+        return np.column_stack([expit(-odds), expit(odds)])
+
+    def predict_log_proba(self, X):
+        return np.log(self.predict_proba(X))
+
+    def predict(self, X):
+        return self.predict_proba(X).argmax(axis=1)
+
+
+def forget_well(model, records, keep, forget, rng):
+    return Memory(model.noise, int(rng.integers(2**31))).fit(records.X[keep], None)
+
+
+def forget_badly(model, records, keep, forget, rng):
+    half = rng.permutation(forget)[: len(forget) // 2]
+    return Memory(model.noise, model.random_state).fit(records.X[np.append(keep, half)], None)
+
+
+def make_memory_records(n=600, **fields):
+    """Easy records, which are the same in memory, and hard ones, which are not."""
+    rng = np.random.default_rng(0)
+    hard = rng.random(n) < 0.5
+    odds = np.where(hard, rng.normal(-2, 2, n), rng.normal(6, 1, n))
+    return Records(np.column_stack([np.arange(n), odds, 3 * hard]), np.ones(n, int), **fields)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Two classes of digits as Fourier features, with some wrong labels, and a model for them."""
+    from sklearn.kernel_approximation import RBFSampler
+
+    rng = np.random.default_rng(0)
+    X, y = load_digits(return_X_y=True)
+    rows = rng.permutation(len(y))[:300]
+    features = RBFSampler(gamma="scale", n_components=150, random_state=0)
+    wrong = rng.random(300) < 0.2
+    records = Records(features.fit_transform(X[rows] / 16), ((y[rows] > 4) ^ wrong).astype(int))
+    return SGDClassifier(loss="log_loss", alpha=1e-5, max_iter=20, tol=None), records
+
+
+# What is found
+
+
+def test_ulira_finds_what_the_population_attack_misses():
+    game = unlearning_game(Memory(), "noop", make_memory_records(), **SMALL)
+    assert game.evidence == "leak"
+    # Half of the records are hard, and nearly all of those that are in memory can be told.
+    assert game.attacks.loc["ulira", "tpr"] > 0.3
+    assert game.attacks.loc["population", "tpr"] < 0.02
+    assert game.attacks.loc["ulira", "tpr_low"] > game.attacks.loc["population", "tpr_high"]
+
+
+@pytest.mark.parametrize("way", ["retrain", forget_well])
+def test_exact_forgetting_is_not_found(way):
+    game = unlearning_game(Memory(), way, make_memory_records(), **SMALL)
+    assert game.evidence == "none"
+    assert (game.attacks["auc"] - 0.5).abs().max() < 0.05
+    assert game.controls.loc["no-op", "found"].any()
+
+
+def test_half_of_the_forgetting_is_found_by_half():
+    whole = unlearning_game(Memory(), "noop", make_memory_records(), **SMALL)
+    half = unlearning_game(Memory(), forget_badly, make_memory_records(), **SMALL)
+    gains = [game.attacks.loc["population", "auc"] - 0.5 for game in (whole, half)]
+    errors = [game.aucs["after", "population"].std() / 8**0.5 for game in (whole, half)]
+    assert gains[1] == pytest.approx(gains[0] / 2, abs=4 * np.hypot(*errors))
+    assert half.evidence == "leak"
+
+
+@pytest.mark.parametrize("way", ["finetune", "negative", "relabel", "noise"])
+def test_ready_ways_that_are_not_exact_are_found(way, digits):
+    game = unlearning_game(digits[0], way, digits[1], **SMALL)
+    assert game.evidence == "leak"
+    assert game.attacks.loc["ulira", "evidence"] == "leak"
+
+
+def test_sisa_is_not_found(digits):
+    game = unlearning_game(digits[0], "sisa", digits[1], **SMALL)
+    errors = game.aucs.std() / 8**0.5
+    after = game.aucs.mean()["after"][["population", "ulira"]]
+    assert (abs(after - 0.5) < 4 * errors["after"][["population", "ulira"]]).all()
+    assert game.controls.loc[("no-op", "population"), "found"]
+
+
+def test_what_answers_forgotten_records_worse_is_reversed():
+    def punish(model, records, keep, forget, rng):
+        model = forget_well(model, records, keep, forget, rng)
+        return Punishing(model, forget)
+
+    class Punishing(Memory):
+        def __init__(self, model, forgotten):
+            vars(self).update(vars(model))
+            self.forgotten = forgotten
+
+        def predict_proba(self, X):
+            odds = np.log(super().predict_proba(X))
+            odds = odds[:, 1] - odds[:, 0] - 4 * np.isin(X[:, 0], self.forgotten)
+            return np.column_stack([expit(-odds), expit(odds)])
+
+    settings = {**SMALL, "attacks": "population"}
+    game = unlearning_game(Memory(), punish, make_memory_records(), **settings)
+    assert game.evidence == "reversed"
+    assert "worse" in str(game)
+    settings["attacks"] = ("population", "ulira")
+    assert unlearning_game(Memory(), punish, make_memory_records(), **settings).evidence == "leak"
+
+
+def test_nothing_can_be_said_where_nothing_is_remembered():
+    rng = np.random.default_rng(0)
+    records = Records(
+        np.column_stack([np.arange(300), rng.normal(size=300), np.zeros(300)]), [1] * 300
+    )
+    game = unlearning_game(Memory(), "noop", records, **SMALL)
+    assert game.evidence == "unknown"
+    assert "do not even find" in str(game)
+
+
+def test_retained_records_that_are_exposed_more_are_seen():
+    def insist(model, records, keep, forget, rng):
+        model = forget_well(model, records, keep, forget, rng)
+        model.noise = 0.1
+        return model
+
+    same = unlearning_game(Memory(), "noop", make_memory_records(), **SMALL)
+    assert same.retained.loc["change", ["auc", "low", "high"]].tolist() == [0, 0, 0]
+    more = unlearning_game(Memory(2.0), insist, make_memory_records(), **SMALL)
+    assert more.retained.loc["change", "low"] > 0
+
+
+def test_the_model_before_is_of_use_to_an_attacker():
+    game = unlearning_game(Memory(0.1), forget_well, make_memory_records(), both=True, **SMALL)
+    # The hard half of the forgotten records falls by 3, all others by noise.
+    assert game.attacks.loc["both", "auc"] == pytest.approx(0.75, abs=0.03)
+    assert game.attacks.loc["both", "evidence"] == "leak"
+    # Who has both models sees exact unlearning as well, which is no fault of it.
+    assert game.controls.loc[("retraining", "both"), "found"]
+    assert game.evidence == "none"
+
+
+# How it is measured
+
+
+def test_ulira_is_lira_between_the_models_that_forgot_and_those_without():
+    rng = np.random.default_rng(0)
+    sides = np.where(rng.random((22, 200)) < 0.3, FORGOTTEN, NEVER).astype(np.int8)
+    values = rng.normal(size=(22, 200)) + 2 * rng.normal(size=200) + 1.5 * (sides == FORGOTTEN)
+    scores, judged = score_ulira(values, sides, 21, FORGOTTEN)
+    records = Records(rng.normal(size=(200, 2)), np.ones(200, int))
+    records = records.with_fields(outputs=Outputs(values[21], kind="log_odds"))
+    inside = sides[:21] == FORGOTTEN
+    pool = ShadowPool.from_outputs(values[:21], inside, records, kind="log_odds")
+    lira = LiRA(None, FrozenEstimator(pool)).fit(records)
+    assert judged.tolist() == lira.can_judge(records).tolist()
+    expected = lira.score_samples(records)[judged]  # of values in single precision
+    np.testing.assert_allclose(scores[0, judged], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_ulira_leaves_out_records_without_models_on_either_side():
+    sides = np.zeros((9, 4), dtype=np.int8)
+    sides[:4, 1:] = FORGOTTEN
+    sides[4:8, 3] = RETAINED
+    sides[8, :2] = FORGOTTEN
+    values = np.random.default_rng(0).normal(size=(9, 4))
+    scores, judged = score_ulira(values, sides, 8, FORGOTTEN)
+    assert judged.tolist() == [False, True, True, False]
+    assert scores[0, [0, 3]].tolist() == [0, 0]
+    assert Separation(scores, sides[8:], FORGOTTEN, judged).inside.tolist() == [True, False]
+
+
+def test_sides_are_halves_with_parts_that_are_forgotten():
+    sides = draw_sides(np.arange(101), 0.2, 7, 3, np.random.SeedSequence(0))
+    assert sides.shape == (10, 101)
+    assert ((sides == FORGOTTEN).sum(axis=1) == 10).all()
+    assert ((sides == RETAINED).sum(axis=1) == 40).all()
+    for first in (0, 2, 4):  # complementary halves, up to the record that is left over
+        assert ((sides[first] == NEVER) | (sides[first + 1] == NEVER)).all()
+    units = np.arange(60) // 3
+    sides = draw_sides(units, 0.3, 4, 4, np.random.SeedSequence(0)).reshape(8, 20, 3)
+    assert (sides == sides[:, :, :1]).all()
+
+
+def test_any_record_that_was_not_kept_is_forgotten_with_one_probability():
+    sides = draw_sides(np.arange(8), 0.5, 0, 20_000, np.random.SeedSequence(0))
+    kept = (sides[:, :2] == RETAINED).all(axis=1)
+    rest = sides[kept, 2:]
+    # Two of the other six are forgotten, each with probability 1/3.
+    error = (1 / 3 * 2 / 3 / len(rest)) ** 0.5
+    assert abs((rest == FORGOTTEN).mean(axis=0) - 1 / 3).max() < 4.5 * error
+
+
+def test_people_with_many_records_do_not_make_exact_forgetting_look_found():
+    sizes = np.append(np.full(4, 30), np.ones(36, int))
+    units = np.repeat(np.arange(40), sizes)
+    sides = draw_sides(units, 0.3, 0, 2000, np.random.SeedSequence(0))
+    scores = np.tile(np.repeat(-1.0 * (sizes > 1), sizes), (2000, 1))
+    everywhere = np.ones(len(units), dtype=bool)
+    fair = Separation(scores, sides, FORGOTTEN, everywhere, units).aucs
+    assert abs(fair.mean() - 0.5) < 4 * fair.std() / 2000**0.5
+    by_record = Separation(scores, sides, FORGOTTEN, everywhere).aucs
+    assert by_record.mean() - 0.5 > 4 * by_record.std() / 2000**0.5
+
+
+def test_auc_and_its_interval_are_over_targets():
+    rng = np.random.default_rng(0)
+    scores, sides = rng.normal(size=(5, 40)), rng.integers(3, size=(5, 40))
+    scores += sides == FORGOTTEN
+    found = Separation(scores, sides, FORGOTTEN, np.ones(40, dtype=bool))
+    expected = [
+        roc_auc_score(side[side != RETAINED] == FORGOTTEN, score[side != RETAINED])
+        for score, side in zip(scores, sides, strict=True)
+    ]
+    np.testing.assert_allclose(found.aucs, expected)
+    interval, pvalue = estimate_mean(found.aucs, 0.95, 0.5)
+    test = stats.ttest_1samp(expected, 0.5)
+    assert interval[1:] == pytest.approx(tuple(test.confidence_interval(0.95)))
+    assert pvalue == pytest.approx(test.pvalue)
+    assert estimate_mean(np.ones(5), 0.95, 0.5) == ((1, 1, 1), 2**-4)
+
+
+def test_interval_of_the_tpr_is_the_jackknife_over_targets_at_least():
+    rng = np.random.default_rng(0)
+    sides = np.tile(np.repeat([FORGOTTEN, NEVER], 200), (6, 1))
+    scores = rng.normal(size=(6, 400)) + np.linspace(0, 3, 6)[:, None] * (sides == FORGOTTEN)
+    found = Separation(scores, sides, FORGOTTEN, np.ones(400, dtype=bool))
+    interval = estimate_tpr(found, 0.95, 0.05)
+    cut = np.sort(scores[sides == NEVER])[-61]
+    assert interval.estimate == (scores[sides == FORGOTTEN] > cut).mean()
+    assert interval.high - interval.low > 0.4  # independent records would give 0.06
+    tied, rest = found.scores.round(1), found.targets != 0
+    first = _leave_targets_out(found.inside, tied, found.targets, 0.05)[0]
+    assert first == tpr_at_fpr_score(found.inside[rest], tied[rest], max_fpr=0.05)
+
+
+def test_numbers_are_the_same_again_and_for_every_n_jobs():
+    records = make_memory_records(200)
+    with joblib.parallel_config(backend="threading"):
+        first, again, threads = (
+            unlearning_game(Memory(), "noop", records, n_jobs=n_jobs, **SMALL)
+            for n_jobs in (None, None, 2)
+        )
+    assert str(first) == str(again) == str(threads)
+    other = unlearning_game(Memory(), "noop", records, **{**SMALL, "random_state": 1})
+    assert str(other) != str(first)
+
+
+def test_more_targets_leave_the_first_ones_as_they_are():
+    records = make_memory_records(200)
+    few = unlearning_game(Memory(), forget_badly, records, **SMALL)
+    many = unlearning_game(Memory(), forget_badly, records, **{**SMALL, "n_targets": 12})
+    assert few.aucs.equals(many.aucs[:8])
+
+
+# What a user passes
+
+
+def test_records_of_a_person_are_forgotten_together():
+    seen = []
+
+    def note(model, records, keep, forget, rng):
+        seen.append((records["group_by"][keep], records["group_by"][forget]))
+        return model
+
+    records = make_memory_records(200, group_by=np.arange(200) // 5)
+    unlearning_game(Memory(), note, records, **SMALL)
+    assert len(seen) == 24
+    assert all(not np.isin(forgotten, kept).any() for kept, forgotten in seen)
+    assert all(len(forgotten) == 5 * len(np.unique(forgotten)) for _, forgotten in seen)
+
+
+def test_functions_train_and_forget_what_they_like():
+    def train(X, y, seed):
+        return Memory(0.5, seed).fit(X, y).predict_log_proba
+
+    got = []
+
+    def unlearn(model, records, keep, forget, rng):
+        got.append(model)
+        return model
+
+    records = make_memory_records(200)
+    records = Records(records.X, np.arange(200) % 2)
+    game = unlearning_game(train, unlearn, records, **SMALL)
+    assert all(callable(model) for model in got) and len(got) == 24
+    assert game.way == "unlearn of train"
+    assert unlearning_game(train, "retrain", records, **SMALL).evidence in ("none", "unknown")
+
+
+def test_population_attack_alone_takes_no_shadow_models():
+    game = unlearning_game(
+        Memory(), "noop", make_memory_records(), attacks="population", **{**SMALL, "n_models": 64}
+    )
+    assert game.n_models == 0 and game.n_unjudged == 0
+    assert game.attacks.index.tolist() == ["population"]
+    assert game.evidence == "leak"
+
+
+def test_regressors_play_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 30))
+    records = Records(X, X[:, 0] + rng.normal(size=120))
+    found = [
+        unlearning_game(LinearRegression(), way, records, **SMALL) for way in ("noop", "retrain")
+    ]
+    assert [game.evidence for game in found] == ["leak", "none"]
+    assert found[1].scores["after"] == found[1].scores["retrained"]
+
+
+def test_result_is_a_value_that_prints_itself():
+    game = unlearning_game(Memory(), "noop", make_memory_records(100), **SMALL)
+    assert isinstance(game, UnlearningResult)
+    text = str(game)
+    assert text == game.summary()
+    for words in ("NoUnlearning() of Memory", "8 target models", "U-LiRA", "retained records"):
+        assert words in text
+    assert set(game.seconds.index) == {"train", "retrain"}
+    assert game.aucs.shape == (8, 8)

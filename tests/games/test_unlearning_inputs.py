@@ -1,0 +1,69 @@
+"""What the unlearning game refuses, in one sentence each."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia.games import FineTuning, NegativeWeights, WeightNoise, unlearning_game
+
+RECORDS = Records(np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2)
+SETTINGS = {
+    "train": LogisticRegression(),
+    "unlearn": "noop",
+    "records": RECORDS,
+    "n_models": 4,
+    "n_targets": 2,
+    "random_state": 0,
+}
+
+
+@pytest.mark.parametrize(
+    "change, error, words",
+    [
+        ({"unlearn": "forget"}, ValueError, "unlearn must be one of 'retrain', 'noop'"),
+        ({"unlearn": FineTuning}, ValueError, "an object such as FineTuning"),
+        ({"unlearn": None}, ValueError, "got None"),
+        ({"train": GaussianNB}, TypeError, "got the class GaussianNB, not an instance"),
+        ({"train": 3}, TypeError, "train must be an estimator or a function"),
+        ({"forget": 1.5}, ValueError, "'forget' parameter of unlearning_game"),
+        ({"forget": 0.01}, ValueError, "at least 2 must be forgotten"),
+        ({"attacks": ("lira",)}, ValueError, "attacks must name one or more of 'population'"),
+        ({"attacks": ()}, ValueError, "attacks must name one or more"),
+        ({"n_targets": 1}, ValueError, "'n_targets' parameter"),
+        ({"confidence_level": 95}, ValueError, "confidence_level"),
+        ({"fpr": 2}, ValueError, "fpr must be"),
+        ({"records": np.eye(3)}, TypeError, "Expected skmia.Records"),
+        ({"unlearn": lambda *_: None}, TypeError, "unlearn must return the model .* got NoneType"),
+        ({"train": DecisionTreeClassifier(), "unlearn": "noise"}, TypeError, "model with weights"),
+        ({"train": RandomForestClassifier(), "unlearn": "finetune"}, TypeError, "partial_fit; got"),
+        ({"train": GaussianNB(), "unlearn": "noise"}, TypeError, "model with weights"),
+        ({"train": MLPClassifier(), "unlearn": NegativeWeights()}, TypeError, "no effect"),
+        ({"train": GaussianNB(), "unlearn": WeightNoise()}, TypeError, "model with weights"),
+        ({"unlearn": "negative"}, TypeError, "partial_fit; got LogisticRegression"),
+        ({"n_models": 2, "forget": 0.1}, ValueError, "shadow models are too few"),
+    ],
+)
+def test_one_sentence_says_what_is_wrong(change, error, words):
+    with pytest.raises(error, match=words) as caught:
+        unlearning_game(**{**SETTINGS, **change})
+    assert "\n" not in str(caught.value)
+
+
+def test_labels_alone_are_refused():
+    with pytest.raises(ValueError, match="got label"):
+        unlearning_game(**{**SETTINGS, "train": LabelsAlone()})
+
+
+class LabelsAlone(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict(self, X):
+        return np.ones(len(X), dtype=int)

@@ -1,0 +1,200 @@
+"""The ready ways of forgetting: what they do to a model, and that the first model stays."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from small_net import make_small_net
+
+from skmia import Records
+from skmia.games import (
+    SISA,
+    FineTuning,
+    NegativeWeights,
+    NoUnlearning,
+    Relabeling,
+    Retraining,
+    WeightNoise,
+    unlearning_game,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 5)).astype(np.float32)
+RECORDS = Records(X, (X[:, 0] + RNG.normal(size=60) > 0).astype(int))
+KEEP, FORGET, NEVER = np.arange(30), np.arange(30, 40), np.arange(40, 60)
+
+
+def make_linear():
+    return SGDClassifier(
+        loss="log_loss", learning_rate="constant", eta0=0.05, max_iter=5, tol=None, random_state=0
+    )
+
+
+def make_net():
+    pytest.importorskip("skorch")
+    return make_small_net(5, lr=0.5)
+
+
+def fit(model):
+    rows = np.append(KEEP, FORGET)
+    return model.fit(RECORDS.X[rows], RECORDS.y[rows])
+
+
+def forget(way, model, records=RECORDS):
+    return way(model, records, KEEP, FORGET, np.random.default_rng(0))
+
+
+def loss(model, rows):
+    proba = model.predict_proba(X[rows])
+    return -np.log(proba[np.arange(len(rows)), RECORDS.y[rows]]).mean()
+
+
+MAKERS = {
+    "linear": lambda: fit(make_linear()),
+    "pipeline": lambda: fit(make_pipeline(StandardScaler(), make_linear())),
+    "net": lambda: fit(make_net()),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize(
+    "way",
+    [FineTuning(3), NegativeWeights(), Relabeling(), WeightNoise(0.5), Retraining()],
+    ids=lambda way: type(way).__name__,
+)
+def test_forgetting_makes_another_model_and_leaves_the_first(way, maker):
+    model = MAKERS[maker]()
+    before = model.predict_proba(X)
+    after = forget(way, model)
+    assert type(after) is type(model) and after is not model
+    assert np.array_equal(model.predict_proba(X), before)
+    assert not np.array_equal(after.predict_proba(X), before)
+
+
+def test_a_net_that_validates_learns_all_wrong_labels():
+    pytest.importorskip("skorch")
+    from skorch.dataset import ValidSplit
+
+    seen = []
+
+    class Noting(type(make_net())):
+        def train_step(self, batch, **kwargs):
+            seen.append(len(batch[1]))
+            return super().train_step(batch, **kwargs)
+
+    net = fit(make_small_net(5, lr=0.5, train_split=ValidSplit()))
+    net.__class__ = Noting
+    forget(Relabeling(n_epochs=1), net)
+    assert sum(seen) == 10 + 24  # a fifth of the records that stay is for validation
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_negative_weights_increase_the_loss_of_forgotten_records(maker):
+    model = MAKERS[maker]()
+    after = forget(NegativeWeights(n_epochs=0), model)
+    assert loss(after, FORGET) > loss(model, FORGET)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_fine_tuning_reduces_the_loss_of_the_records_that_stay(maker):
+    model = MAKERS[maker]()
+    assert loss(forget(FineTuning(50), model), KEEP) < loss(model, KEEP)
+
+
+def test_a_pass_with_negative_weights_undoes_the_counts_of_naive_bayes():
+    counts = Records(RNG.integers(5, size=(60, 4)), RECORDS.y)
+    model = MultinomialNB().fit(counts.X[:40], counts.y[:40])
+    after = forget(NegativeWeights(n_epochs=0), model, counts)
+    exact = MultinomialNB().fit(counts.X[KEEP], counts.y[KEEP])
+    np.testing.assert_allclose(after.predict_proba(counts.X), exact.predict_proba(counts.X))
+
+
+def test_relabeling_draws_labels_of_records_that_stay():
+    given = []
+
+    class Noting(SGDClassifier):
+        def partial_fit(self, X, y, **kwargs):
+            given.append(y)
+            return super().partial_fit(X, y, **kwargs)
+
+    forget(Relabeling(n_wrong=1, n_epochs=2), fit(Noting(loss="log_loss", random_state=0)))
+    assert [len(y) for y in given] == [10, 30, 30]
+    assert set(given[0]) <= set(RECORDS.y[KEEP]) and (given[0] != RECORDS.y[FORGET]).any()
+
+
+def test_noise_has_the_scale_that_was_asked_for():
+    rows = np.random.default_rng(0).normal(size=(500, 400))
+    model = Ridge().fit(rows, rows @ np.linspace(-1, 1, 400))
+    noise = forget(WeightNoise(0.2), model).coef_ - model.coef_
+    assert noise.std() == pytest.approx(0.2 * model.coef_.std(), rel=0.15)
+    assert noise.mean() == pytest.approx(0, abs=5 * noise.std() / 20)
+
+
+def test_noise_of_perceptrons_and_of_single_numbers():
+    model = fit(MLPClassifier((3,), max_iter=2000, random_state=0))
+    after = forget(WeightNoise(), model)
+    assert all((a != b).any() for a, b in zip(model.coefs_, after.coefs_, strict=True))
+    single = LinearRegression().fit(X[:, :1], X[:, 0] + 3)
+    assert forget(WeightNoise(), single).intercept_ != single.intercept_
+
+
+def test_retraining_is_a_fit_without_the_forgotten_records():
+    weights = np.random.default_rng(0).random(60) * 3
+    weighted = Records(X, RECORDS.y, sample_weight=weights)
+    after = forget(Retraining(), fit(LogisticRegression()), weighted)
+    exact = LogisticRegression().fit(X[KEEP], RECORDS.y[KEEP], sample_weight=weights[KEEP])
+    np.testing.assert_allclose(after.coef_, exact.coef_)
+    assert forget(NoUnlearning(), after) is after
+
+
+def test_sisa_trains_the_shards_of_forgotten_records_again():
+    model, rest = fit(SISA(8).prepare(Ridge())), np.delete(np.arange(40), 35)
+    after = SISA(8)(model, RECORDS, rest, np.array([35]), np.random.default_rng(0))
+    changed = [shard for shard in model.models_ if after.models_[shard] is not model.models_[shard]]
+    assert len(changed) == 1
+    exact = SISA(8).prepare(Ridge()).fit(X[rest], RECORDS.y[rest])
+    np.testing.assert_allclose(after.predict(X), exact.predict(X), rtol=1e-4)
+
+
+@pytest.mark.parametrize("estimator", [Ridge(), LogisticRegression()])
+def test_sisa_averages_the_models_of_shards(estimator):
+    model = fit(SISA(3).prepare(estimator))
+    kind = "predict" if isinstance(estimator, Ridge) else "predict_proba"
+    answers = [getattr(part, kind)(X) for part in model.models_.values()]
+    np.testing.assert_allclose(model.query(X).values, np.mean(answers, axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("way", ["finetune", "negative", "relabel", "noise", "sisa", "noop"])
+def test_nets_of_skorch_play(way):
+    net = make_net().set_params(max_epochs=3)
+    settings = {"n_models": 4, "n_targets": 2, "forget": 0.3, "random_state": 0}
+    game = unlearning_game(net, way, RECORDS, **settings)
+    assert np.isfinite(game.aucs.to_numpy()).all()
+
+
+def test_training_loops_of_torch_play_with_functions():
+    torch = pytest.importorskip("torch")
+
+    def train(X, y, seed):
+        torch.manual_seed(seed)
+        module = torch.nn.Linear(X.shape[1], 2)
+        return train_further(module, X, y, 20)
+
+    def train_further(module, X, y, n_steps):
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
+        for _ in range(n_steps):
+            optimizer.zero_grad()
+            answers = module(torch.as_tensor(np.array(X)))
+            torch.nn.functional.cross_entropy(answers, torch.as_tensor(y)).backward()
+            optimizer.step()
+        return module
+
+    def unlearn(module, records, keep, forget, rng):
+        return train_further(module, records.X[keep], records.y[keep], 5)
+
+    game = unlearning_game(train, unlearn, RECORDS, n_models=4, n_targets=2, random_state=0)
+    assert game.way == "unlearn of train"
+    assert np.isfinite(game.aucs.to_numpy()).all()
