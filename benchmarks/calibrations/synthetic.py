@@ -1,13 +1,16 @@
 """Promises of skmia.synthetic."""
 
 import numpy as np
+import pandas as pd
 
 from skmia.synthetic import (
+    CopyTest,
     NearestNeighborAdversarialAccuracy,
     PrivacyLoss,
     audit_table,
     excess_risk,
 )
+from skmia.synthetic.table.utility import measure_utility
 
 from ._registry import promise
 
@@ -97,19 +100,99 @@ def excess_risk_interval(rng, n_trials, sizes, rates):
     return inside, n_trials
 
 
+def draw_people(rng, n_rows):
+    """Rows of three numbers, two of which are whole, and a category."""
+    numbers = rng.normal(size=(n_rows, 3))
+    numbers[:, 1:] = (2 * numbers[:, 1:]).round()
+    return pd.DataFrame(numbers.round(2)).add_prefix("n").assign(k=rng.choice(list("abcd"), n_rows))
+
+
+def copy_rows(made, real, share, blur=0.0):
+    """The synthetic rows with copies of the first training rows in place of the first of them."""
+    k = round(share * len(real))
+    copied = real[:k].assign(n0=real["n0"][:k] + blur)
+    return pd.concat([copied, made[k:]], ignore_index=True)
+
+
 @promise(
     "`audit_table` says that fresh rows leak",
     nominal=0.05,
     side="at most",
-    designs={f"{n} rows of each table": {"n_rows": n} for n in (40, 200)},
+    designs={f"{n} rows of each table": {"n_rows": n} for n in (40, 200, 1000)},
     n_trials=60,
 )
 def alarms_of_tables(rng, n_trials, n_rows):
     alarms = 0
     for seed in range(n_trials):
-        real, made, holdout = (
-            np.column_stack([rng.normal(size=(n_rows, 3)), rng.integers(4, size=n_rows)])
-            for _ in range(3)
-        )
+        real, made, holdout = (draw_people(rng, n_rows) for _ in range(3))
         alarms += audit_table(real, made, holdout, random_state=seed).evidence == "leak"
     return alarms, n_trials
+
+
+@promise(
+    "`audit_table` cannot say anything of fresh rows of one population",
+    nominal=0.02,
+    side="at most",
+    designs={f"{n} rows of each table": {"n_rows": n} for n in (200,)},
+    n_trials=60,
+)
+def doubts_about_tables(rng, n_trials, n_rows):
+    doubts = 0
+    for seed in range(n_trials):
+        real, made, holdout = (draw_people(rng, n_rows) for _ in range(3))
+        found = audit_table(real, made, holdout, random_state=seed).evidence
+        doubts += found not in ("leak", "none")
+    return doubts, n_trials
+
+
+@promise(
+    "`audit_table` finds copies",
+    nominal=0.8,
+    designs={
+        "exact copies of 4% of 1,000 rows": {"share": 0.04, "blur": 0.0},
+        "near copies of 4% of 1,000 rows": {"share": 0.04, "blur": 0.001},
+    },
+    n_trials=40,
+)
+def copies_in_tables(rng, n_trials, share, blur):
+    found = 0
+    for seed in range(n_trials):
+        real, made, holdout = (draw_people(rng, 1000) for _ in range(3))
+        copied = copy_rows(made, real, share, blur)
+        found += audit_table(real, copied, holdout, random_state=seed).evidence == "leak"
+    return found, n_trials
+
+
+@promise(
+    "`CopyTest` finds copies of its `smallest_share_` in rare rows",
+    nominal=0.8,
+    designs={f"{n:,} rows of each table": {"n_rows": n} for n in (300, 1500)},
+    n_trials=300,
+)
+def smallest_share_of_copies(rng, n_trials, n_rows):
+    found = 0
+    for seed in range(n_trials):
+        real, made, holdout = (draw_people(rng, n_rows) for _ in range(3))
+        test = CopyTest(random_state=seed)
+        share = test.fit(real, holdout, made).smallest_share_
+        copied = copy_rows(made, real, share)
+        found += test.fit(real, holdout, copied).pvalue_ <= 0.05
+    return found, n_trials
+
+
+@promise(
+    "The interval of the quality of `audit_table` covers the similarity to the population",
+    nominal=0.95,
+    designs={f"{n} rows of each table": {"n_rows": n} for n in (100, 1000)},
+    n_trials=200,
+)
+def quality_of_tables(rng, n_trials, n_rows):
+    inside, population = 0, draw_people(rng, 10_000)
+    for seed in range(n_trials):
+        made, real = (draw_people(rng, n_rows) for _ in range(2))
+        made["n0"] += 0.5
+        settings = 0.95, np.random.RandomState(seed)
+        truth = measure_utility(made, population, None, *settings)[0].loc["quality", "estimate"]
+        found = measure_utility(made, real, None, *settings)[0].loc["quality"]
+        inside += found["low"] <= truth <= found["high"]
+    return int(inside), n_trials

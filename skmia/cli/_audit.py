@@ -1,27 +1,21 @@
 """``skmia audit``."""
 
-import tempfile
 import warnings
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from textwrap import fill
 
 from sklearn.base import is_classifier
 
 from .. import audit
 from .._core.asking import unwrap
-from .._core.files import make_private_folder
-from .._core.visible import visible
 from ..report.groups import list_subsets
 from ..report.growth import AUTO
 from ..report.save import save_report
 from ..report.text import join_names
-from ._errors import CommandError, GateClosed
-from ._formats import format_result
-from ._gate import BROKEN, judge, list_findings
-from ._limits import Limit
+from ._errors import CommandError
+from ._gate import list_findings
 from ._model import lacks_a_recipe
+from ._output import as_settings, check_folder, finish
 from ._policy import as_finding, follow_policy, read_policy
 from ._problem import is_toy, make_problem
 
@@ -46,7 +40,6 @@ _WITH_A_TABLE = ("target", "task", "drop", "group", "group_by", "members", "memb
 _WITH_A_TABLE += ("estimator", "model", "answers", "label_map", "show_values")
 
 _MOST_NAMES = 8
-_WIDTH = 100  # of a line in a terminal, as in the summary
 
 
 def run_audit(arguments, show):
@@ -72,7 +65,8 @@ def run_audit(arguments, show):
         could not be made.
     """
     _check_combination(arguments)
-    _check_folders(arguments)
+    for name in ("out", "checkpoint"):
+        check_folder(name, getattr(arguments, name))
     fprs = arguments.fpr or (_DIGITS_FPRS if is_toy(arguments) else _TABLE_FPRS)
     _check_limits(arguments.fail_above, fprs)
     policy = read_policy(arguments.policy, arguments.release)
@@ -85,21 +79,22 @@ def run_audit(arguments, show):
         if policy is not None:
             result, broken = follow_policy(result, policy, problem, arguments)
     notes = [*result.notes, *problem.notes, *dict.fromkeys(caught)]
-    settings = result.settings | {"command": _as_settings(arguments)}
+    command = as_settings(arguments) | {"members": _without_folder(arguments.members)}
+    settings = result.settings | {"command": command}
     result = replace(result, notes=notes, settings=settings)
     findings = list_findings(result, limits, arguments.release)
     if result.recommendation is not None:
         findings.append(as_finding(result.recommendation))
-    show(format_result(arguments.format, result, findings, _name_source(arguments)))
     values = problem.table if arguments.show_values else None
-    lines, unwritten = ([], []) if arguments.out is None else _save(result, arguments.out, values)
-    text = "\n".join(["", *lines]) if lines and arguments.format == "text" else ""
-    code, reasons = judge(findings)
-    if broken or unwritten:
-        code, reasons = code or BROKEN, [*reasons, *broken, *unwritten]
-    if code:
-        raise GateClosed("; ".join(reasons), text, code)
-    return text
+    return finish(
+        result,
+        findings,
+        lambda folder: save_report(result, folder, values),
+        arguments,
+        show,
+        source=_name_source(arguments),
+        broken=broken,
+    )
 
 
 def _attack(problem, fprs, arguments):
@@ -126,23 +121,6 @@ def _name_source(arguments):
     """The model, or else the table, that the audit is about."""
     named = (arguments.model, arguments.answers, arguments.data, arguments.train)
     return next((path.name for path in named if path is not None), None)
-
-
-def _save(result, directory, values):
-    """A line for each file that was written or not, and sentences on those that are a fault.
-
-    A file that is missing because its package is not installed is not a fault.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with _named("out", directory):
-            saved = save_report(result, directory, values)
-    lines = [f"written: {visible(path)}" for path in saved.paths]
-    lines += [
-        fill(note, _WIDTH, subsequent_indent="  ", break_long_words=False) for note in saved.notes
-    ]
-    errors = zip(saved.notes, saved.failures.values())
-    return lines, [note.rstrip(".") for note, error in errors if not isinstance(error, ImportError)]
 
 
 def _check_combination(arguments):
@@ -236,46 +214,6 @@ def _read_limits(limits, problem):
             )
         found.append(limit._replace(scope=scope))
     return found
-
-
-def _check_folders(arguments):
-    """Make the folders and a file in each now rather than fail after the work is done."""
-    for name in ("out", "checkpoint"):
-        folder = getattr(arguments, name)
-        if folder is None:
-            continue
-        with _named(name, folder):
-            if name == "checkpoint":
-                make_private_folder(folder)
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=folder):
-                pass
-
-
-@contextmanager
-def _named(name, folder):
-    """Name the option and its folder where the operating system refuses something."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or error
-        raise CommandError(f"--{name}: cannot write into {folder}: {reason}") from error
-
-
-def _as_settings(arguments):
-    return {
-        name: _as_setting(value)
-        for name, value in vars(arguments).items()
-        if name not in ("command", "debug")
-    } | {"members": _without_folder(arguments.members)}
-
-
-def _as_setting(value):
-    if isinstance(value, list):
-        return [item.text if isinstance(item, Limit) else item for item in value]
-    if isinstance(value, Path):
-        return value.name  # folders are private
-    return value if isinstance(value, int | float | None) else str(value)
 
 
 def _without_folder(members):

@@ -11,7 +11,11 @@ from ..report.document import SCHEMA, SCHEMA_VERSION
 from ..report.groups import OVERALL
 from ..report.page import render
 from ..report.schema import check_document
+from ..report.table_schema import check_table_document
 from ..report.text import column_name
+from ..synthetic.table.document import SCHEMA as TABLE_SCHEMA
+from ..synthetic.table.document import SCHEMA_VERSION as TABLE_VERSION
+from ..synthetic.table.page import render as render_table
 from ._errors import CommandError
 
 # A large audit has a tenth of it.
@@ -27,18 +31,24 @@ def read_document(path):
     CommandError
         If the file does not exist or is not such a document.
     """
-    document = _read_json(path)
+    return _check(path, _read_json(path), {SCHEMA: (SCHEMA_VERSION, check_document)})
+
+
+def _check(path, document, readers):
+    """The document, checked by the reader of its schema."""
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema != SCHEMA:
-        raise CommandError(f"{path} was not written by skmia audit (schema {reprlib.repr(schema)})")
+    if not isinstance(schema, str) or schema not in readers:
+        writers = " or ".join(name.replace(".", " ") for name in readers)
+        raise CommandError(f"{path} was not written by {writers} (schema {reprlib.repr(schema)})")
+    wanted, check = readers[schema]
     version = document.get("schema_version")
-    if isinstance(version, bool) or version != SCHEMA_VERSION:
+    if isinstance(version, bool) or version != wanted:
         raise CommandError(
             f"{path} has version {reprlib.repr(version)} of the schema; this skmia reads version "
-            f"{SCHEMA_VERSION}"
+            f"{wanted}"
         )
     try:
-        return check_document(document)
+        return check(document)
     except ValueError as error:
         raise CommandError(
             f"{path} is damaged, or another version wrote it: {error}; audit again"
@@ -66,7 +76,7 @@ def _refuse_constant(name):
 
 
 def run_report(arguments):
-    """Write the page of an audit again.
+    """Write the page of an audit, of a model or a table, again.
 
     Parameters
     ----------
@@ -80,8 +90,14 @@ def run_report(arguments):
     out = arguments.out or arguments.result.with_suffix(".html")
     if _is_same(out, arguments.result):
         raise CommandError(f"--out: the page would be written over its source {out}")
-    document = read_document(arguments.result)
-    _write_page(out, render(document, arguments.title))
+    readers = {
+        SCHEMA: (SCHEMA_VERSION, check_document),
+        TABLE_SCHEMA: (TABLE_VERSION, check_table_document),
+    }
+    document = _check(arguments.result, _read_json(arguments.result), readers)
+    draw = render_table if document["schema"] == TABLE_SCHEMA else render
+    title = {} if arguments.title is None else {"title": arguments.title}
+    _write_page(out, draw(document, **title))
     return f"written: {visible(out)}"
 
 

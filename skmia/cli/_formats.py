@@ -11,22 +11,24 @@ FORMATS = ("text", "json", "markdown", "junit", "sarif")
 
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES = {
-    "verdict": "Whether the attacks on the model can be told from guessing",
+    "verdict": "Whether the attacks can be told from guessing",
     "limit": "A limit on the success of the attacks",
 }
 
 
-def format_result(kind, report, findings, source):
+def format_result(kind, report, findings, source, command="audit"):
     """Format an audit for the standard output.
 
     Parameters
     ----------
     kind : {"text", "json", "markdown", "junit", "sarif"}
         "junit" has a test case for the verdict and for each limit; "sarif" a result for each.
-    report : AuditReport
+    report : AuditReport or TableReport
     findings : list of Finding
     source : str or None
         Name of the file that the audit is about.
+    command : str, default="audit"
+        Command that made the audit.
 
     Returns
     -------
@@ -39,7 +41,7 @@ def format_result(kind, report, findings, source):
     if kind == "markdown":
         return report.to_markdown()
     if kind == "junit":
-        return _as_junit(report, findings)
+        return _as_junit(report, findings, command)
     return _as_text(_as_sarif(findings, source))
 
 
@@ -48,13 +50,13 @@ def _as_text(document):
     return json.dumps(document, indent=2, allow_nan=False).replace("\x7f", "\\u007f")
 
 
-def _as_junit(report, findings):
+def _as_junit(report, findings, command):
     failures = sum(finding.code == EXCEEDED for finding in findings)
     errors = sum(finding.code == INCONCLUSIVE for finding in findings)
     seconds = f"{report.seconds['total']:.3f}"
     counts = f'tests="{len(findings)}" failures="{failures}" errors="{errors}" time="{seconds}"'
     lines = ['<?xml version="1.0" encoding="utf-8"?>', f'<testsuites name="skmia" {counts}>']
-    lines.append(f'  <testsuite name="skmia audit" {counts}>')
+    lines.append(f'  <testsuite name="skmia {command}" {counts}>')
     for finding in findings:
         lines += _as_case(finding)
     return "\n".join([*lines, "  </testsuite>", "</testsuites>"])

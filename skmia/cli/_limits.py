@@ -50,19 +50,26 @@ def parse_limit(text):
         scope, equals, group = part.partition("=")
         if not scope or not equals:
             raise ValueError(f"{FORM}; got {text!r}")
-    column = next((end for end in _ENDS if name.endswith(f".{end}")), "estimate")
-    metric, at, rate = name.removesuffix(f".{column}").partition("@")
+    name, column = split_end(name)
+    metric, at, rate = name.partition("@")
     if metric not in _METRICS or (metric == "tpr") != bool(at):
         raise ValueError(f"{FORM}; got {text!r}")
-    if at and not 0 < _as_float(rate) < 1:
+    if at and not 0 < as_float(rate) < 1:
         raise ValueError(f"must name a rate between 0 and 1; got {text!r}")
-    if not 0 <= _as_float(value) <= 1:
+    if not 0 <= as_float(value) <= 1:
         raise ValueError(f"must have a limit between 0 and 1; got {text!r}")
     max_fpr = float(rate) if at else None
     return Limit(text, scope, group, metric, max_fpr, column, float(value))
 
 
-def _as_float(text):
+def split_end(name):
+    """Split a name into the number and ``"low"``, ``"high"`` or ``"estimate"``."""
+    column = next((end for end in _ENDS if name.endswith(f".{end}")), "estimate")
+    return name.removesuffix(f".{column}"), column
+
+
+def as_float(text):
+    """Return the number that a text holds, or NaN."""
     try:
         return float(text)
     except ValueError:

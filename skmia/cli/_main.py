@@ -1,4 +1,4 @@
-"""The command line, ``skmia``: ``audit``, ``inspect``, ``report``, ``compare`` and ``policy``."""
+"""The command line, ``skmia``, and its commands."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from ..exceptions import TrainingError
 from ._errors import CommandError, GateClosed, tell
 from ._parser import make_parser
 
-_COMMANDS = ("audit", "compare", "inspect", "policy", "report")
+_COMMANDS = ("audit", "compare", "inspect", "policy", "report", "table")
 
 # What the library raises where it refuses its input; all else is a fault of the program.
 _BAD_INPUT = (ValueError, TypeError, OSError, ImportError, TrainingError)
@@ -57,6 +57,10 @@ def _run(arguments):
         from ._audit import run_audit
 
         return run_audit(arguments, _print)
+    if arguments.command == "table":
+        from ._synthetic_table import run_table
+
+        return run_table(arguments, _print)
     if arguments.command == "inspect":
         from ._inspect import run_inspect as run
     elif arguments.command == "policy":

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from .. import __version__
 from ._errors import CommandError
-from ._formats import FORMATS
 from ._model import ESTIMATORS
+from ._table_parser import add_format, add_table
 from ._values import decimal_count, fraction, job_count, limit, pair, seconds, seed, shadow_count
 
 _DESCRIPTION = "Membership-inference attacks on machine-learning models."
@@ -68,6 +68,7 @@ def make_parser():
     _add_shadows(attack)
     _add_attack(attack)
     _add_output(audit.add_argument_group("output"))
+    add_table(commands)
     _add_inspect(commands)
     _add_report(commands)
     _add_compare(commands)
@@ -118,17 +119,17 @@ def _add_inspect(commands):
 def _add_report(commands):
     report = commands.add_parser(
         "report",
-        help="regenerate the HTML report from an audit.json",
-        description="Regenerate the HTML report from an audit.json.",
+        help="regenerate the HTML report from an audit.json or table.json",
+        description="Regenerate the HTML report from an audit.json or table.json.",
         allow_abbrev=False,
     )
-    report.add_argument("result", type=Path, metavar="FILE", help="audit.json to read")
+    report.add_argument(
+        "result", type=Path, metavar="FILE", help="audit.json or table.json to read"
+    )
     report.add_argument(
         "--out", type=Path, metavar="FILE", help="output file (default: beside the input, .html)"
     )
-    report.add_argument(
-        "--title", default="Membership-inference audit", metavar="TEXT", help="title"
-    )
+    report.add_argument("--title", metavar="TEXT", help="title")
 
 
 def _add_compare(commands):
@@ -318,13 +319,7 @@ def _add_output(group):
     group.add_argument(
         "--out", type=Path, metavar="DIR", help="directory for audit.json, roc.png and report.html"
     )
-    group.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="text",
-        help="what to print: text, the JSON of audit.json, Markdown, or for other programs a JUnit "
-        "or SARIF file with a test or result for the verdict and for each limit (default: text)",
-    )
+    add_format(group, "audit.json")
     group.add_argument(
         "--show-values",
         action="store_true",

@@ -72,7 +72,7 @@ def follow_policy(result, policy, problem, arguments):
     settings["policy"] = policy
     faults = []
     try:
-        asked = {"provenance": _describe_origin(arguments), **settings}
+        asked = {"provenance": describe_origin(arguments), **settings}
         found = recommend_release(result, model, problem.records, **asked)
         if found.result == "do not release":
             conditions, notes, faults = _measure_conditions(
@@ -119,10 +119,10 @@ def as_finding(recommendation):
     return Finding(recommendation.release, f"policy {recommendation.policy.name}", code, text)
 
 
-def _describe_origin(arguments):
+def describe_origin(arguments, files=("data", "train", "heldout", "model", "answers")):
     """The command without folders, which are private, and the hash of each file that it names."""
     origin = {"command": shlex.join(["skmia", *map(_without_folder, sys.argv[1:])])}
-    for name in ("data", "train", "heldout", "model", "answers"):
+    for name in files:
         path = getattr(arguments, name)
         if path is not None:
             with open(path, "rb") as file:

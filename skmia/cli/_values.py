@@ -4,6 +4,7 @@ import argparse
 
 from ._labels import parse_pair
 from ._limits import parse_limit
+from ._table_limits import parse_table_limit
 
 _MOST_JOBS = 10_000  # processes
 _MOST_DECIMALS = 17
@@ -81,6 +82,14 @@ def limit(text):
     """Return a limit of the gate."""
     try:
         return parse_limit(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def table_limit(text):
+    """Return a limit of the gate for a synthetic table."""
+    try:
+        return parse_table_limit(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -1,5 +1,6 @@
 """Checks of a model before its release, as research environments make them."""
 
+from ._judge import LOWER_ENDS as LOWER_ENDS
 from ._judge import JudgedCheck, JudgedLimit
 from ._measurements import Condition, Measurement
 from ._membership import MembershipMeasure

@@ -9,7 +9,7 @@ from ..metrics import Interval
 
 PASS, FAIL, OPEN, MISSING, UNJUDGED = "pass", "fail", "undecided", "missing", "not judged"
 # Numbers that are bounds from below: only their lower end is compared.
-_LOWER = {"epsilon_lower", "exact_rare_copies"}
+LOWER_ENDS = {"epsilon_lower", "exact_rare_copies"}
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ def _reject(measurements, limits, alpha):
 def _judge(measurement, limit, has_failed, policy, n_tried):
     stated = 1 - policy.alpha
     interval, needed = measurement.at(1 - policy.alpha / n_tried, stated), None
-    end = interval.low if measurement.name in _LOWER else interval.high
+    end = interval.low if measurement.name in LOWER_ENDS else interval.high
     status = FAIL if has_failed else PASS if end <= limit else OPEN
-    if measurement.name in _LOWER and status == OPEN:
+    if measurement.name in LOWER_ENDS and status == OPEN:
         status = FAIL  # a bound has no other end, and its level is its own
     if status == OPEN:
         needed = _count_needed(measurement, interval, limit)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.files import write_bytes
+from .._core.pages.saved import describe_failure, frame_page
 from .._core.types import PathLike
 from .._core.visible import visible
 from ..metrics import Interval, MembershipRocDisplay
@@ -20,7 +21,7 @@ from .document import as_document
 from .evidence import choose_evidence, make_grounds
 from .markdown import format_markdown
 from .page import render
-from .save import describe_failure, save_report
+from .save import save_report
 from .text import format_summary
 from .verdict import write_verdict
 
@@ -385,11 +386,7 @@ class AuditReport:
             page = self.to_html()
         except ImportError:
             return f"<pre>{html.escape(self.summary())}</pre>"
-        return (
-            f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
-            'title="Membership-inference audit" '
-            'style="width: 100%; height: 40rem; border: 1px solid #888"></iframe>'
-        )
+        return frame_page(page, "Membership-inference audit")
 
     def __repr__(self):
         attacks = ", ".join(map(visible, self.scores))

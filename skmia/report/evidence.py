@@ -5,10 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from .._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
 from .groups import OVERALL
 from .measure import OK
-
-LEAK, NONE, SHIFT, REVERSED, UNKNOWN = "leak", "none", "shift", "reversed", "unknown"
 
 # Checks of whether members and non-members differ in nothing but the training.
 _ALIKE = ("blind baseline", "difficulty", "negative control")

@@ -19,44 +19,47 @@ from ..disclosure import (
     structural_checks,
 )
 from ..metrics import Interval
+from ..synthetic import TableReport
 from ._report import AuditReport
 from .evidence import LEAK, NONE
 from .groups import OVERALL
 from .measure import OK
+from .table_release import measure_table, recommend_table
 
 WAYS = ("service", "file")
 
 
 def recommend_release(
-    report: AuditReport,
-    model: Any,
-    records: Records,
+    report: AuditReport | TableReport,
+    model: Any = None,
+    records: Records | None = None,
     *,
     policy: Policy | PathLike = "cautious",
-    release: Literal["service", "file"] = "service",
+    release: Literal["service", "file", "table"] | None = None,
     decimals: int | None = None,
     conditions: Sequence[Condition] = (),
     provenance: Mapping[str, str] | None = None,
 ) -> Recommendation:
-    """Recommend whether a model that was audited may be released.
+    """Recommend whether a model, or a synthetic table, that was audited may be released.
 
     The numbers of the audit and the structural checks of the model are compared with a policy. The
     number of a group of records is the one of the attack that is strongest in it: the upper end of
     its interval is the highest of all attacks, and the lower end is corrected for their number.
-    As a file, a model also gives the answers of a service, so the attacks on both count.
+    As a file, a model also gives the answers of a service, so the attacks on both count. Of a
+    table, the limits hold for the largest number of each kind, and there are no structural checks.
 
     Parameters
     ----------
-    report : AuditReport
-        Audit of the model.
-    model : fitted estimator
+    report : AuditReport or TableReport
+        Audit of the model, or of the table.
+    model : fitted estimator, default=None
         The model, for the structural checks.
-    records : Records of n records
-        The records of the audit.
+    records : Records of n records, default=None
+        The records of the audit of a model.
     policy : str, path-like or Policy, default="cautious"
         See :func:`skmia.disclosure.load_policy`.
-    release : {"service", "file"}, default="service"
-        How the model would be released.
+    release : {"service", "file", "table"}, default=None
+        How the model would be released. If None, as a service, or a table as a table.
     decimals : int, default=None
         Number of decimals of the answers of a service.
     conditions : sequence of Condition, default=()
@@ -94,7 +97,13 @@ def recommend_release(
     >>> recommendation.reasons[0]
     'To be measured: tpr_at_fpr_01 (all).'
     """
+    if isinstance(report, TableReport):
+        check_option(release or "table", "release", ("table",))
+        return recommend_table(report, policy, conditions, dict(provenance or {}))
+    release = release or "service"
     check_option(release, "release", WAYS)
+    if records is None:
+        raise ValueError("records must be the records of the audit; got None.")
     if len(records) != len(report.membership):
         raise ValueError(
             f"records must be the {len(report.membership)} of the audit; got {len(records)}."
@@ -125,20 +134,22 @@ def recommend_release(
 
 
 def list_measurements(
-    report: AuditReport, release: Literal["service", "file"] = "service"
+    report: AuditReport | TableReport, release: Literal["service", "file"] = "service"
 ) -> list[Measurement]:
     """List the numbers of an audit that policies limit, each of the strongest attack.
 
     Parameters
     ----------
-    report : AuditReport
+    report : AuditReport or TableReport
     release : {"service", "file"}, default="service"
-        Way of release.
+        Way of release of a model.
 
     Returns
     -------
     measurements : list of Measurement
-        "auc" and, for each rate, "tpr_at_fpr_01" and so on, of all records and of each group.
+        "auc" and, for each rate, "tpr_at_fpr_01" and so on, of all records and of each group. Of
+        a table, "singling_out", "linkability", "inference", "privacy_loss" and
+        "exact_rare_copies".
 
     See Also
     --------
@@ -157,6 +168,8 @@ def list_measurements(
     >>> [(found.name, found.group) for found in list_measurements(report)][:3]
     [('auc', 'all'), ('tpr_at_fpr_1', 'all'), ('auc', 'class=0')]
     """
+    if isinstance(report, TableReport):
+        return measure_table(report)
     frames = [report.results]
     if release == "file" and report.file is not None:
         frames.append(report.file.results)

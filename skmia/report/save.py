@@ -1,41 +1,15 @@
 """The files of an audit: first the numbers, then the figure and the page."""
 
 import io
-from contextlib import suppress
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple
 
 from .._core.files import write_bytes
 from .._core.optional import import_optional
-from .._core.visible import visible
-
-
-class Saved(NamedTuple):
-    """The files of an audit that were written, and those that could not be made.
-
-    Attributes
-    ----------
-    paths : list of Path
-        The files that were written.
-    failures : dict of str to Exception
-        The error that prevented a file, by the name of the file.
-    """
-
-    paths: list
-    failures: dict
-
-    @property
-    def notes(self):
-        """A sentence for each file that could not be made."""
-        return [describe_failure(name, error) for name, error in self.failures.items()]
+from .._core.pages.saved import save_documents
 
 
 def save_report(report, directory, values=None):
     """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
-
-    The notes in ``audit.json`` say which file could not be made. The report is not changed.
 
     Parameters
     ----------
@@ -48,38 +22,10 @@ def save_report(report, directory, values=None):
     Returns
     -------
     saved : Saved
-
-    Raises
-    ------
-    OSError
-        If the folder or ``audit.json`` cannot be written.
+        As of :func:`save_documents`.
     """
-    directory = Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    saved = Saved([directory / "audit.json"], {})
-    report.to_json(saved.paths[0])
-    noted = report  # a copy of the report with a note on each failure so far
-    for name, write in (("roc.png", _draw), ("report.html", partial(_render, values=values))):
-        try:
-            write(noted, directory / name)
-            saved.paths.append(directory / name)
-        except Exception as error:  # whatever fails, the numbers stay and say so
-            saved.failures[name] = error
-            noted = replace(report, notes=[*report.notes, *saved.notes])
-    if saved.failures:
-        with suppress(OSError):  # the numbers are there already, without the notes
-            noted.to_json(saved.paths[0])
-    return saved
-
-
-def describe_failure(name, error):
-    """A sentence on a file that could not be made, without the folder it was meant for."""
-    if isinstance(error, OSError) and error.strerror:
-        why = error.strerror
-    else:
-        why = visible(" ".join(str(error).split())).rstrip(".")
-        why = why if isinstance(error, ImportError) else f"{type(error).__name__}: {why}"
-    return f"The file {name} could not be made: {why}."
+    others = {"roc.png": _draw, "report.html": partial(_render, values=values)}
+    return save_documents(report, directory, "audit.json", others)
 
 
 def _render(report, path, values):

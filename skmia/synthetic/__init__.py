@@ -4,7 +4,6 @@ from ._adversarial_accuracy import (
     AdversarialAccuracy,
     NearestNeighborAdversarialAccuracy,
 )
-from ._audit_table import TableReport, audit_table
 from ._copy_test import CopyTest
 from ._gan import DPWassersteinGAN, RareClassRate, rare_class_rate
 from ._generator_attack import GeneratorAttack
@@ -19,6 +18,7 @@ from ._risks import (
     excess_risk,
 )
 from ._synthetic_distance import SyntheticDistance
+from .table import TableReport, audit_table
 
 __all__ = [
     "AdversarialAccuracy",

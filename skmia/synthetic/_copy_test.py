@@ -17,8 +17,10 @@ from .._core.types import Seed
 from ._risks._cells import TIE, Cells, iter_blocks, take
 from ._risks._rates import excess_risk
 
-# Held-out rows from which the distance that makes a row rare is estimated.
-_MOST_ROWS = 2000
+# Rows of each table whose nearest rows are looked for, and real rows among which they are.
+_MOST_ROWS, _MOST_OTHERS = 2000, 5000
+# A synthetic row sticks to a record if it is nearer than this share of the distance to others.
+_NEAR = 1 / 3
 # Chance of detection at the smallest share that is reported.
 _POWER = 0.8
 
@@ -28,14 +30,15 @@ class CopyTest(BaseEstimator):
 
     Some real rows occur in a synthetic table by chance. If the generator copies nothing, training
     rows and held-out rows occur equally often, and each match is as likely to be one as the other.
-    Matches of rare rows show copies best, because few of them occur by chance.
+    Matches of rare rows show copies best, because few of them occur by chance. A row is nearly
+    copied if a synthetic row is much nearer to it than any other real row is.
 
     Parameters
     ----------
     confidence_level : float, default=0.95
         Confidence level of the intervals; the test has the level ``1 - confidence_level``.
     random_state : int, RandomState instance or None, default=None
-        Controls the split of the held-out rows.
+        Controls which rows of large tables are compared.
 
     Attributes
     ----------
@@ -45,9 +48,11 @@ class CopyTest(BaseEstimator):
         Share of training rows that, copied, would have been found with a probability of 0.8, by the
         rare copies; infinite if copying all rows would not suffice.
     result_ : DataFrame
-        Rows ``"all copies"`` and ``"rare copies"`` with the matches among training and held-out
-        rows (``train``, ``test``), the share of the training rows that was copied by
-        :func:`excess_risk` (``share``, ``low``, ``high``), ``pvalue`` and ``smallest_share``.
+        Rows ``"all copies"``, ``"rare copies"`` and ``"near copies"`` with the matches among
+        training and held-out rows (``train``, ``test``), the numbers of rows that were looked for
+        (``n_train``, ``n_test``), the share of the training rows that was copied by
+        :func:`excess_risk` (``share``, ``low``, ``high``), ``pvalue``, ``pvalue_below`` for more
+        matches among the held-out rows, and ``smallest_share``.
     n_train_, n_test_ : int
         Number of training rows and of held-out rows that were looked for.
 
@@ -59,12 +64,15 @@ class CopyTest(BaseEstimator):
     Notes
     -----
     A row is rare if no row of the reference is nearer to it, in Gower's distance, than the median
-    distance of a held-out row from its nearest reference row. Without ``reference``, a random half
-    of the held-out rows is the reference and is not looked for.
+    distance of a real row from its nearest reference row. It is nearly copied if its nearest
+    synthetic row is at most a third as far as its nearest reference row. Without ``reference``,
+    these are the other rows of both real tables, which say nothing about which of them is a
+    training row. At most 2,000 rows of each table are looked for near copies, and at most 5,000
+    rows are the reference.
 
     The binomial test assumes rows that were assigned to training and held-out rows independently of
-    each other. The test finds exact copies alone: a generator that changes each row in a known way
-    reveals all of them and passes.
+    each other. A generator that changes each row in a way that an attacker can undo, such as a
+    mirror, reveals all of them and passes.
 
     Examples
     --------
@@ -104,7 +112,7 @@ class CopyTest(BaseEstimator):
         synthetic : DataFrame or array-like of shape (n_synthetic, d)
             Rows that it returned.
         reference : DataFrame or array-like of shape (n_reference, d), default=None
-            Further rows of the population. If None, a random half of ``test``.
+            Further rows of the population. If None, the other rows of ``train`` and ``test``.
 
         Returns
         -------
@@ -112,56 +120,60 @@ class CopyTest(BaseEstimator):
             Fitted estimator.
         """
         validate_params_of(self)
-        train, test, known, made, cells = self._read(train, test, synthetic, reference)
-        self.n_train_, self.n_test_ = len(train[0]), len(test[0])
-        keys = np.unique(_hash(made))
-        copied = [np.isin(_hash(table), keys) for table in (train, test)]
-        usual = _distances(cells, take(test, slice(_MOST_ROWS)), known)
-        radius = np.median(usual) + TIE
-        rare = [
-            np.sum(_distances(cells, take(table, matches), known) > radius)
-            for table, matches in zip((train, test), copied)
+        given = [
+            (train, "train"),
+            (test, "test"),
+            (reference, "reference"),
+            (synthetic, "synthetic"),
         ]
-        found = {
-            "all copies": self._summarize(*(matches.sum() for matches in copied), 1.0),
-            "rare copies": self._summarize(*rare, np.mean(usual > radius)),
-        }
+        tables, names = zip(*((table, name) for table, name in given if table is not None))
+        cells = Cells(tables, names)
+        self.n_train_, self.n_test_ = cells.sizes[:2]
+        rng = check_random_state(self.random_state)
+        real = [np.concatenate(parts) for parts in zip(*cells.tables[:2])]
+        near = _Nearest(cells, real, None if reference is None else cells.tables[2], rng)
+        found = self._count_exact(cells, real, near, rng) | self._count_near(cells, real, near, rng)
         self.result_ = pd.DataFrame(found).T
         self.pvalue_ = found["rare copies"]["pvalue"]
         self.smallest_share_ = found["rare copies"]["smallest_share"]
         return self
 
-    def _read(self, train, test, synthetic, reference):
-        if reference is not None:
-            names = "train", "test", "reference", "synthetic"
-            cells = Cells((train, test, reference, synthetic), names)
-            return *cells.tables, cells
-        cells = Cells((train, test, synthetic), ("train", "test", "synthetic"))
-        n_test = cells.sizes[1]
-        if n_test < 2:
-            raise ValueError(f"test needs at least 2 rows if reference is None; got {n_test}.")
-        order = check_random_state(self.random_state).permutation(n_test)
-        train, test, made = cells.tables
-        half = n_test // 2
-        return train, take(test, order[half:]), take(test, order[:half]), made, cells
+    def _count_exact(self, cells, real, near, rng):
+        sizes = self.n_train_, self.n_test_
+        copied = np.flatnonzero(np.isin(_hash(real), np.unique(_hash(cells.tables[-1]))))
+        usual = near.measure(_draw(sum(sizes), 2 * _MOST_ROWS, rng))
+        radius = np.median(usual) + TIE
+        rare = copied[near.measure(copied) > radius]
+        return {
+            "all copies": self._summarize(copied, sizes, 1.0),
+            "rare copies": self._summarize(rare, sizes, np.mean(usual > radius)),
+        }
 
-    def _summarize(self, k, k_test, share_rare):
-        n_train, n_test = self.n_train_, self.n_test_
-        k, k_test = int(k), int(k_test)
+    def _count_near(self, cells, real, near, rng):
+        first = _draw(self.n_train_, _MOST_ROWS, rng)
+        rows = np.append(first, self.n_train_ + _draw(self.n_test_, _MOST_ROWS, rng))
+        others, made = near.measure(rows), _Nearest(cells, real, cells.tables[-1]).measure(rows)
+        alone = others > TIE
+        stuck = rows[alone & (made <= _NEAR * others + TIE)]
+        sizes = len(first), len(rows) - len(first)
+        return {"near copies": self._summarize(stuck, sizes, np.mean(alone))}
+
+    def _summarize(self, matches, sizes, share_counted):
+        n_train, n_test = sizes
+        k = int(np.sum(matches < self.n_train_))
+        k_test = len(matches) - k
         share, low, high = excess_risk(
             k, n_train, k_test, n_test, confidence_level=self.confidence_level
         )
-        alpha, odds = 1 - self.confidence_level, n_train / (n_train + n_test)
-        smallest = count_smallest_number(k_test / n_test * n_train, k_test, share_rare, odds, alpha)
-        return {
-            "train": k,
-            "test": k_test,
-            "share": share,
-            "low": low,
-            "high": high,
-            "pvalue": float(binom.sf(k - 1, k + k_test, odds)),
-            "smallest_share": smallest / n_train if smallest <= n_train else np.inf,
-        }
+        odds = n_train / (n_train + n_test)
+        found = {"train": k, "test": k_test, "n_train": n_train, "n_test": n_test}
+        found |= {"share": share, "low": low, "high": high}
+        found["pvalue"] = float(binom.sf(k - 1, k + k_test, odds))
+        found["pvalue_below"] = float(binom.cdf(k, k + k_test, odds))
+        found["smallest_share"] = compute_smallest_share(
+            found, share_counted, 1 - self.confidence_level
+        )
+        return found | {"share_counted": float(share_counted)}
 
     def summary(self) -> str:
         """Summarize the copies and their meaning as text.
@@ -172,13 +184,36 @@ class CopyTest(BaseEstimator):
         """
         check_is_fitted(self)
         lines = [
-            f"{name}: {row.train:.0f} of {self.n_train_:,} training rows and {row.test:.0f} of "
-            f"{self.n_test_:,} held-out rows are in the synthetic table "
+            f"{name}: {row.train:,.0f} of {row.n_train:,.0f} training rows and {row.test:,.0f} of "
+            f"{row.n_test:,.0f} held-out rows "
             f"({format_pvalue(row.pvalue, 0)}); copies of {row.smallest_share:.2%} would have been "
             f"found with a probability of {_POWER:.0%}."
             for name, row in self.result_.iterrows()
         ]
         return "\n".join(lines)
+
+
+def compute_smallest_share(found, share_counted, alpha):
+    """Smallest share of the training rows whose copies a test of a level finds.
+
+    Parameters
+    ----------
+    found : mapping
+        A row of the results of :class:`CopyTest`.
+    share_counted : float
+        Share of the copied rows that the test counts.
+    alpha : float
+        Level of the test.
+
+    Returns
+    -------
+    share : float
+        Infinite if copies of all rows would not be found.
+    """
+    n_train, n_test, k_test = found["n_train"], found["n_test"], found["test"]
+    odds, chance = n_train / (n_train + n_test), k_test / n_test * n_train
+    smallest = count_smallest_number(chance, k_test, share_counted, odds, alpha)
+    return smallest / n_train if smallest <= n_train else np.inf
 
 
 def count_smallest_number(chance, chance_test, share, odds, alpha):
@@ -230,12 +265,27 @@ def _hash(table):
     return pd.util.hash_pandas_object(frame, index=False).to_numpy()
 
 
-def _distances(cells, table, known):
-    """Distances of rows from the nearest reference row."""
-    if not len(table[0]):
-        return np.zeros(0)
-    columns = range(len(cells.columns))
-    blocks = iter_blocks(table, len(known[0]))
-    return np.concatenate(
-        [cells.sum_distances(columns, rows, known).min(axis=1) for rows in blocks]
-    )
+def _draw(n, most, rng):
+    """At most so many of n rows, in their order."""
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+class _Nearest:
+    """Distances of real rows from the nearest other real row, or from the nearest given row."""
+
+    def __init__(self, cells, real, given=None, rng=None):
+        self._cells, self._real, self._given, self._places = cells, real, given, None
+        if given is None:
+            self._places = _draw(len(real[0]), _MOST_OTHERS, rng)
+            self._given = take(real, self._places)
+
+    def measure(self, rows):
+        """Distances of the rows at some places, of shape (n,)."""
+        columns, found = range(len(self._cells.columns)), []
+        for block in iter_blocks([rows], len(self._given[0])):
+            own = take(self._real, block[0])
+            distances = self._cells.sum_distances(columns, own, self._given)
+            if self._places is not None:
+                distances[block[0][:, None] == self._places] = np.inf
+            found.append(distances.min(axis=1))
+        return np.concatenate([np.zeros(0), *found])

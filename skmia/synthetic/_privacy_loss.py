@@ -56,6 +56,8 @@ class PrivacyLoss(BaseEstimator):
         Its confidence limits.
     pvalue_ : float or None
         Probability of a loss as large if training rows do not differ from other rows.
+    pvalue_below_ : float or None
+        Probability of a loss as small.
     train_accuracy_, test_accuracy_ : AdversarialAccuracy
         Synthetic rows against training rows, and against other rows. Above 0.5, they miss the
         distribution; the excess is the resemblance loss.
@@ -164,9 +166,9 @@ class PrivacyLoss(BaseEstimator):
             for real in (train, test)
         ]
         self._estimate(halves, is_train, errors)
-        self.pvalue_ = None
+        self.pvalue_, self.pvalue_below_ = None, None
         if self.n_permutations:
-            self.pvalue_ = self._permute(halves, is_train, random_state)
+            self.pvalue_, self.pvalue_below_ = self._permute(halves, is_train, random_state)
         return self
 
     def _estimate(self, halves, is_train, least_errors):
@@ -196,12 +198,16 @@ class PrivacyLoss(BaseEstimator):
         self.interval_ = tuple(self.result_.loc["privacy loss", ["low", "high"]].tolist())
 
     def _permute(self, halves, is_train, random_state):
-        as_large = 0
-        for _ in range(self.n_permutations):
+        losses = np.empty(self.n_permutations)
+        for place in range(self.n_permutations):
             permuted = random_state.permutation(is_train)
-            loss = halves.compare(~permuted).mean - halves.compare(permuted).mean
-            as_large += loss >= self.statistic_ - 1e-12  # equal ones may differ by rounding
-        return float((1 + as_large) / (1 + self.n_permutations))
+            losses[place] = halves.compare(~permuted).mean - halves.compare(permuted).mean
+        # Equal ones may differ by rounding.
+        counts = (
+            (losses >= self.statistic_ - 1e-12).sum(),
+            (losses <= self.statistic_ + 1e-12).sum(),
+        )
+        return tuple(float((1 + count) / (1 + self.n_permutations)) for count in counts)
 
     def summary(self) -> str:
         """Summarize the estimates and their meaning as text.

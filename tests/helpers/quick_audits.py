@@ -8,7 +8,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 def shrink_models(monkeypatch):
     """Give the blind baseline a fifth of its trees, ShadowAttack and StackedAttack fewer."""
     trees = ExtraTreesClassifier(20, min_samples_leaf=5)
-    monkeypatch.setattr("skmia.report.checks._baseline._MODEL", trees)
+    monkeypatch.setattr("skmia._core.blind._MODEL", trees)
 
     def boost(max_iter, **settings):
         return HistGradientBoostingClassifier(max_iter=5, **settings)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from skmia.synthetic import audit_table
+from skmia.synthetic.table.evidence import Grounds, choose_evidence, correct, write_verdict
 
 
 def draw(rng, n):
@@ -13,30 +14,102 @@ def draw(rng, n):
     return table.assign(work=rng.choice(["x", "y", None], n))
 
 
-def test_a_table_with_copies_leaks_and_fresh_ones_do_not():
+@pytest.fixture(scope="module")
+def tables():
     rng = np.random.default_rng(0)
-    real, holdout, made = (draw(rng, 120) for _ in range(3))
+    return [draw(rng, 120) for _ in range(3)]
+
+
+def test_a_table_with_copies_leaks_and_fresh_ones_do_not(tables):
+    real, holdout, made = tables
     copied = pd.concat([real[:30], made[30:]])
     report = audit_table(real, copied, holdout, random_state=0)
-    assert report.evidence == "leak" and "evidence: leak" in report.summary()
-    assert report.result.loc["rare copies", "leak"]
+    assert report.evidence == "leak" and report.verdict.startswith("Leakage found. ")
+    assert "rare copies, " in report.verdict and "rare copies" in report.summary()
+    assert report.results.loc["rare copies", "pvalue_holm"] < 0.05
     again = audit_table(real, copied, holdout, random_state=0)
-    pd.testing.assert_frame_equal(report.to_frame(), again.result)
-    assert audit_table(real, made, holdout, random_state=0).evidence == "none"
+    pd.testing.assert_frame_equal(report.to_frame(), again.results)
+    turned = made[made.columns[::-1]]  # columns in another order
+    safe = audit_table(real, turned, holdout, random_state=0)
+    assert safe.evidence == "none"
+    assert "Exact copies of" in safe.verdict and "such as a mirrored one" in safe.verdict
 
 
-def test_a_mirror_is_not_seen():
+def test_rows_that_are_changed_a_little_are_found():
+    rng = np.random.default_rng(3)
+    real, holdout, made = rng.normal(size=(3, 300, 4))
+    made[:24] = real[:24] + 1e-4
+    report = audit_table(real, made, holdout, random_state=0)
+    assert report.copies.loc["all copies", "train"] == 0
+    assert report.evidence == "leak" and "near copies" in report.verdict
+
+
+def test_a_mirror_is_named_as_what_is_not_seen():
     real, holdout = np.random.default_rng(1).normal(size=(2, 100, 4))
     report = audit_table(real, -real, holdout, random_state=0)
-    assert report.evidence == "none" and "other attacks may succeed" in report.summary()
+    assert report.evidence == "none" and "mirrored" in report.summary()
 
 
-def test_what_cannot_be_said():
-    X = np.random.default_rng(2).normal(size=(30, 2))
-    report = audit_table(X, X)
-    assert report.evidence == "unknown" and "Without a holdout" in report.summary()
-    assert report.to_frame().empty
-    few = audit_table(X[:15], X[:15], X[15:], random_state=0)
-    assert few.evidence == "unknown" and not few.result["leak"].any()
+def test_without_a_holdout_nothing_can_be_said(tables):
+    real = tables[0]
+    report = audit_table(real, real, target="work", random_state=0)
+    assert report.evidence == "unknown" and "no holdout" in report.verdict
+    assert report.to_frame().empty and report.copies is None
+    assert report.utility.loc["columns", "estimate"] == 1
+    assert report.notes == ["No model was trained, because there is no holdout to measure it on."]
+    few = Grounds(report.results, {"real": 19, "synthetic": 50, "holdout": 50}, 0.95, 0.1, None)
+    assert choose_evidence(few) == "unknown" and "has 19 rows" in write_verdict(few, "unknown")
+
+
+def test_tables_in_which_copies_could_not_be_found():
+    real, holdout, made = np.random.default_rng(2).integers(2, size=(3, 100, 2))
+    report = audit_table(real, made, holdout, random_state=0)
+    assert report.evidence == "unknown" and "copies of all training rows" in report.verdict
+    assert report.checks["duplicates"]["status"] == "warning"
+
+
+def test_tables_of_two_populations(tables):
+    real, holdout, made = tables
+    report = audit_table(real, made, holdout.assign(a=holdout["a"] + 3), random_state=0)
+    assert report.evidence == "shift" and report.checks["one population"]["status"] == "warning"
+
+
+def test_swapped_tables(tables):
+    real, holdout, made = tables
+    report = audit_table(holdout, pd.concat([real[:60], made[60:]]), real, random_state=0)
+    assert report.evidence == "reversed" and "swapped" in report.verdict
+
+
+def test_weighted_holm_by_hand():
+    names = ["rare copies", "a", "b"]
+    # 0.5 and 0.25 and 0.25 of the level: 0.02 / 0.5 = 0.04, then 0.01 * 2 = 0.02, then 0.3.
+    assert correct(names, [0.02, 0.005, 0.3]).tolist() == pytest.approx([0.03, 0.02, 0.3])
+    assert correct(["a", "b"], [0.01, np.nan]).tolist() == pytest.approx([0.02, 1])
+
+
+def test_a_verdict_needs_what_it_says():
+    results = pd.DataFrame({"leak": [False], "pvalue_below": [0.5], "pvalue_holm": [1.0]}, ["x"])
+    rows = dict.fromkeys(("real", "synthetic", "holdout"), 50)
+    grounds = Grounds(results, rows, 0.95, 0.02, None)
+    assert choose_evidence(grounds) == "none" and "2%" in write_verdict(grounds, "none")
+    assert choose_evidence(grounds._replace(smallest_share=np.inf)) == "unknown"
+    assert choose_evidence(grounds._replace(n_rows=rows | {"real": 19})) == "unknown"
+    assert choose_evidence(grounds._replace(results=results.assign(leak=True))) == "leak"
+    shifted = grounds._replace(results=results.assign(leak=True), shift="They do.")
+    assert choose_evidence(shifted) == "shift"
+
+
+def test_bad_input(tables):
+    real, holdout, made = tables
     with pytest.raises(ValueError, match=r"confidence_level must be a number in \(0, 1\)"):
-        audit_table(X, X, X, confidence_level=2)
+        audit_table(real, made, holdout, confidence_level=2)
+    with pytest.raises(ValueError, match="synthetic has 3 columns and real has 4"):
+        audit_table(real, made.drop(columns="a"), holdout)
+    with pytest.raises(ValueError, match="holdout lacks the column 'a' of real"):
+        audit_table(real, made, holdout.rename(columns={"a": "A"}))
+    with pytest.raises(ValueError, match="column 'a' must hold numbers in all tables or in none"):
+        audit_table(real, made.assign(a=made["a"].astype(str)), holdout)
+    with pytest.raises(ValueError, match="target: 'x' is not a column of the tables"):
+        audit_table(real, made, holdout, target="x")
+    with pytest.raises(ValueError, match="secrets must be a sequence of columns; got 'work'"):
+        audit_table(real, made, holdout, secrets="work")

@@ -23,7 +23,7 @@ def test_matches_by_hand():
     test = pd.DataFrame({"a": [-0.0, 5, 6], "b": ["x", "x", "q"]})
     known = pd.DataFrame({"a": [0.0, 5, 7], "b": ["x", "x", "q"]})
     found = CopyTest().fit(train, test, train[:3], known)
-    assert found.result_[["train", "test"]].to_numpy().tolist() == [[3, 1], [2, 0]]
+    assert found.result_[["train", "test"]].to_numpy().tolist() == [[3, 1], [2, 0], [2, 0]]
     # Three of four matches or more, each one of training with probability 4 / 7.
     expected = binom.sf(2, 4, 4 / 7)
     assert found.result_.loc["all copies", "pvalue"] == pytest.approx(expected)
@@ -55,17 +55,38 @@ def test_rates():
     assert promised < k / 300 and found >= binom.ppf(0.001, n_draws, 0.8)
 
 
-def test_half_of_the_held_out_rows_is_the_reference():
+def test_without_reference_the_other_real_rows_are():
     rng = np.random.default_rng(1)
     train, test, made = (draw(rng, n) for n in (80, 61, 90))
-    found = [CopyTest(random_state=seed).fit(train, test, made) for seed in (0, 0)]
-    assert (found[0].n_train_, found[0].n_test_) == (80, 31)
+    found = [CopyTest(random_state=seed).fit(train, test, made) for seed in (0, 1)]
+    assert (found[0].n_train_, found[0].n_test_) == (80, 61)
     pd.testing.assert_frame_equal(found[0].result_, found[1].result_)
+    # The labels of the rows are exchanged: so are the counts.
+    turned = CopyTest().fit(test, train, made).result_
+    assert turned["test"].tolist() == found[0].result_["train"].tolist()
+    assert turned["pvalue_below"].tolist() != turned["pvalue"].tolist()
+
+
+def test_rows_that_are_changed_a_little_are_near_copies():
+    rng = np.random.default_rng(2)
+    train, test, made = rng.normal(size=(3, 200, 4))
+    changed = np.concatenate([train[:20] + 0.01, made[20:]])
+    found = CopyTest(random_state=0).fit(train, test, changed).result_
+    assert found.loc["all copies", "train"] == 0
+    near = found.loc["near copies"]
+    assert near["train"] >= 20 and near["test"] <= 5 and near["pvalue"] < 0.001
+
+
+def test_large_tables_are_cut_where_all_pairs_are_compared():
+    rng = np.random.default_rng(3)
+    train, test, made = rng.normal(size=(3, 3000, 2)).round(2)
+    made[:300] = train[:300]
+    found = CopyTest(random_state=0).fit(train, test, made).result_
+    assert found["n_train"].tolist() == [3000, 3000, 2000]
+    assert (found["pvalue"] < 0.001).all()
 
 
 def test_bad_input():
     X = np.ones((4, 2))
-    with pytest.raises(ValueError, match="test needs at least 2 rows if reference is None; got 1"):
-        CopyTest().fit(X, X[:1], X)
     with pytest.raises(ValueError, match="reference has 3 columns and train has 2"):
         CopyTest().fit(X, X, X, np.ones((4, 3)))

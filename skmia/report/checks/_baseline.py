@@ -2,28 +2,18 @@
 
 from numbers import Integral
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier
 
+from ..._core.blind import score_blindly
 from ..._core.checks import check_confidence_level
-from ..._core.features import as_matrix
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
-from ..._core.splits import draw_halves, number_units
 from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval, auc_interval
 from ..groups import get_people
 from ..text import format_auc
 from .base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
-
-# With so many records the AUC is known to about .01, enough to show a shift that matters.
-_MOST_RECORDS = 20_000
-
-# Leaves of several records average out noise, and without a shift the features are only noise.
-_MODEL = ExtraTreesClassifier(100, min_samples_leaf=5)
 
 
 def blind_baseline(
@@ -84,8 +74,7 @@ def blind_baseline(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from skmia import Records
+    >>>     >>> from skmia import Records
     >>> from skmia.report import blind_baseline
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(1000, 3)), rng.integers(2, size=1000)
@@ -101,25 +90,13 @@ def blind_baseline(
     membership = check_membership(membership, len(records))
     check_confidence_level(confidence_level)
     seed = _draw_seed(random_state)
-    rng = np.random.default_rng(seed)
-    if len(records) > _MOST_RECORDS:
-        rows = np.sort(rng.choice(len(records), _MOST_RECORDS, replace=False))
-        records, membership = records[rows], membership[rows]
-    units = number_units(records.fingerprint, records.fields.get("group_by"))
-    if units.max() == 0:
+    found = score_blindly(records, membership, seed, n_jobs)
+    if found is None:
         return None
-    train = draw_halves(units, membership.astype(int), len(units), rng)[0]
-    if any(len(np.unique(membership[half])) < 2 for half in (train, ~train)):
-        return None
-    X = as_matrix(records)
-    model = clone(_MODEL).set_params(n_jobs=n_jobs, random_state=seed)
-    model.fit(X[train], membership[train])
-    scores = model.predict_proba(X[~train])[:, 1]
+    rows, scores = found
     people = get_people(records, membership)
-    people = None if people is None else people[~train]
-    return auc_interval(
-        membership[~train], scores, groups=people, confidence_level=confidence_level
-    )
+    people = None if people is None else people[rows]
+    return auc_interval(membership[rows], scores, groups=people, confidence_level=confidence_level)
 
 
 def _draw_seed(random_state):

@@ -1,0 +1,90 @@
+"""The files of a report: first the numbers, then what is drawn of them."""
+
+import html
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from ..visible import visible
+
+
+class Saved(NamedTuple):
+    """The files of a report that were written, and those that could not be made.
+
+    Attributes
+    ----------
+    paths : list of Path
+        The files that were written.
+    failures : dict of str to Exception
+        The error that prevented a file, by the name of the file.
+    """
+
+    paths: list
+    failures: dict
+
+    @property
+    def notes(self):
+        """A sentence for each file that could not be made."""
+        return [describe_failure(name, error) for name, error in self.failures.items()]
+
+
+def save_documents(report, directory, numbers, others):
+    """Write the numbers of a report, then its other files, each of them atomically.
+
+    Notes in the file of the numbers say which file could not be made. The report is not changed.
+
+    Parameters
+    ----------
+    report : dataclass with ``notes`` and ``to_json``
+    directory : str or path
+        Folder, which is created if it does not exist.
+    numbers : str
+        Name of the file of the numbers.
+    others : dict of str to callable
+        ``write(report, path)`` of each other file by its name.
+
+    Returns
+    -------
+    saved : Saved
+
+    Raises
+    ------
+    OSError
+        If the folder or the file of the numbers cannot be written.
+    """
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    saved = Saved([directory / numbers], {})
+    report.to_json(saved.paths[0])
+    noted = report  # a copy of the report with a note on each failure so far
+    for name, write in others.items():
+        try:
+            write(noted, directory / name)
+            saved.paths.append(directory / name)
+        except Exception as error:  # whatever fails, the numbers stay and say so
+            saved.failures[name] = error
+            noted = replace(report, notes=[*report.notes, *saved.notes])
+    if saved.failures:
+        with suppress(OSError):  # the numbers are there already, without the notes
+            noted.to_json(saved.paths[0])
+    return saved
+
+
+def describe_failure(name, error):
+    """A sentence on a file that could not be made, without the folder it was meant for."""
+    if isinstance(error, OSError) and error.strerror:
+        why = error.strerror
+    else:
+        why = visible(" ".join(str(error).split())).rstrip(".")
+        why = why if isinstance(error, ImportError) else f"{type(error).__name__}: {why}"
+    return f"The file {name} could not be made: {why}."
+
+
+def frame_page(page, title):
+    """A page in its own frame for a notebook, so that its style does not change the notebook's."""
+    return (
+        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
+        f'title="{html.escape(title)}" '
+        'style="width: 100%; height: 40rem; border: 1px solid #888"></iframe>'
+    )

@@ -1,0 +1,159 @@
+"""The schema of the document of an audit of a synthetic table."""
+
+import numpy as np
+import pandas as pd
+
+from .._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
+from .._core.kinds import (
+    check_size,
+    count,
+    either,
+    fields,
+    flag,
+    many,
+    mapping,
+    maybe,
+    number,
+    text,
+    word,
+)
+from ..synthetic.table.document import SCHEMA, SCHEMA_VERSION
+from ..synthetic.table.evidence import FIRST, Grounds, choose_evidence, correct, write_verdict
+from .release_schema import TABLE_RECOMMENDATION, check_recommendation
+
+# The size for a table of thousands of columns.
+_MOST_VALUES, _DEEPEST, _MOST_NAMED = 500_000, 20, 200
+
+_RATE, _NUMBER = number(0, 1), maybe(number())
+_LIMITS = {"estimate": _NUMBER, "low": _NUMBER, "high": _NUMBER}
+_ROWS = either(count(), number(0))
+
+_RESULT = fields(
+    name=text,
+    **_LIMITS,
+    **dict.fromkeys(("attack", "control", "naive"), maybe(_RATE)),
+    **dict.fromkeys(("n_attacks", "n_controls"), _ROWS),
+    **dict.fromkeys(("pvalue", "pvalue_below"), maybe(_RATE)),
+    pvalue_holm=_RATE,
+    leak=flag,
+)
+
+_COPIES = fields(
+    name=text,
+    **dict.fromkeys(("train", "test", "n_train", "n_test"), _ROWS),
+    **dict.fromkeys(("pvalue", "pvalue_below"), _RATE),
+    **dict.fromkeys(("smallest_share", "smallest_share_corrected"), maybe(_RATE)),
+)
+
+_SIMILARITY = fields(name=text, **_LIMITS, real=_NUMBER)
+
+_DOCUMENT = fields(
+    schema=word(SCHEMA),
+    schema_version=count(SCHEMA_VERSION),
+    created=text,
+    versions=mapping(text, _MOST_NAMED),
+    data=fields(n_real=count(1), n_synthetic=count(1), n_columns=count(1)),
+    settings=fields(
+        target=maybe(text),
+        secrets=maybe(many(text)),
+        confidence_level=number(1e-9, 1 - 1e-9),
+    ),
+    seeds=mapping(maybe(count()), _MOST_NAMED),
+    seconds=mapping(number(0), _MOST_NAMED),
+    notes=many(text),
+    evidence=word(LEAK, NONE, SHIFT, REVERSED, UNKNOWN),
+    verdict=text,
+    recommendation=maybe(TABLE_RECOMMENDATION),
+    checks=many(
+        fields(name=text, status=word("passed", "warning", "stated", "not run"), text=text),
+        1,
+        _MOST_NAMED,
+    ),
+    results=many(_RESULT),
+    copies=maybe(many(_COPIES)),
+    utility=many(_SIMILARITY, 1),
+    trained=maybe(
+        fields(
+            target=text,
+            metric=word("AUC", "accuracy", "R2"),
+            **dict.fromkeys(("chance", "synthetic", "real"), number()),
+        )
+    ),
+    columns=many(_SIMILARITY, 1),
+    pairs=many(_SIMILARITY),
+)
+
+
+def check_table_document(document):
+    """Check a document from an untrusted source, and derive its verdict again.
+
+    Parameters
+    ----------
+    document : object
+        Content of a JSON file.
+
+    Returns
+    -------
+    document : dict
+        The same document with the verdict that follows from its numbers.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing, has another kind, or contradicts another one.
+    """
+    check_size(document, _MOST_VALUES, _DEEPEST)
+    _DOCUMENT(document, "")
+    grounds = _read_grounds(document)
+    evidence = choose_evidence(grounds)
+    if evidence != document["evidence"]:
+        raise ValueError(
+            f"evidence is {document['evidence']!r}, but its numbers and checks say {evidence!r}"
+        )
+    check_recommendation(document)
+    return document | {"verdict": write_verdict(grounds, evidence)}
+
+
+def _read_grounds(document):
+    level = document["settings"]["confidence_level"]
+    checks = {check["name"]: check for check in document["checks"]}
+    if "one population" not in checks:
+        raise ValueError("checks lacks one population")
+    n_rows = {name: document["data"].get(f"n_{name}", 0) for name in ("real", "synthetic")}
+    n_rows["holdout"] = document["data"].get("n_holdout", 0)
+    count()(n_rows["holdout"], "data.n_holdout")
+    shift = checks["one population"]
+    return Grounds(
+        _read_results(document, level, bool(n_rows["holdout"])),
+        n_rows,
+        level,
+        _read_smallest_share(document),
+        shift["text"] if shift["status"] == "warning" else None,
+    )
+
+
+def _read_results(document, level, has_holdout):
+    frame = pd.DataFrame(document["results"]).set_index("name") if document["results"] else None
+    if (frame is not None) != has_holdout or (document["copies"] is not None) != has_holdout:
+        raise ValueError("results and copies must be there with a holdout, and only then")
+    if frame is None:
+        return pd.DataFrame({"leak": np.zeros(0, dtype=bool)})
+    if frame.index.has_duplicates:
+        raise ValueError("results must have each number once")
+    frame = frame.astype(dict.fromkeys(frame.columns.drop("leak"), float))
+    if not np.allclose(frame["pvalue_holm"], correct(frame.index, frame["pvalue"])):
+        raise ValueError("pvalue_holm of results does not follow from pvalue")
+    if (frame["leak"] != (frame["pvalue_holm"] <= 1 - level)).any():
+        raise ValueError("leak of results does not follow from pvalue_holm")
+    if (frame["low"] > frame["high"]).any():
+        raise ValueError("results has a lower limit above its upper one")
+    return frame
+
+
+def _read_smallest_share(document):
+    if document["copies"] is None:
+        return np.inf
+    shares = {row["name"]: row["smallest_share_corrected"] for row in document["copies"]}
+    if FIRST not in shares:
+        raise ValueError(f"copies lacks {FIRST}")
+    return np.inf if shares[FIRST] is None else shares[FIRST]

@@ -1,0 +1,220 @@
+"""The conclusion that the numbers and checks of a synthetic table support."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
+from ..._core.pvalues import format_pvalue
+from ..._core.visible import visible
+
+# With fewer rows, no leak can be told from chance.
+FEW_ROWS = 20
+# The number that decides most; it gets half of the significance level, the others the other half.
+FIRST = "rare copies"
+# Level of the tests of whether the holdout is nearer to the synthetic rows than the training rows.
+REVERSAL_LEVEL = 0.01
+# Chance with which copies of the smallest share are found.
+POWER = 0.8
+
+HEADLINES = {
+    LEAK: "Leakage found",
+    NONE: "No leakage detected",
+    SHIFT: "Inconclusive: training rows and holdout differ",
+    REVERSED: "Inconclusive: the scores are the wrong way round",
+    UNKNOWN: "It cannot be said whether the table leaks",
+}
+UNSEEN = (
+    "A table whose rows were changed in a way that an attacker can undo, such as a mirrored one, "
+    "passes all of these tests."
+)
+_MOST_NAMES = 3
+
+
+class Grounds(NamedTuple):
+    """What a verdict rests on.
+
+    Attributes
+    ----------
+    results : DataFrame
+        The numbers with their p-values; empty without a holdout.
+    n_rows : dict of str to int
+        Rows of each table; ``"holdout"`` is 0 if there is none.
+    level : float
+        Confidence level: one minus the probability of a finding without a leak.
+    smallest_share : float
+        Share of the training rows whose copies would have been found.
+    shift : str or None
+        How training rows and holdout differ, or None.
+    """
+
+    results: pd.DataFrame
+    n_rows: dict
+    level: float
+    smallest_share: float
+    shift: str | None
+
+
+def correct(names, pvalues):
+    """Correct p-values for their number, by Holm's procedure with weights.
+
+    Parameters
+    ----------
+    names : sequence of str
+    pvalues : array-like of shape (n,)
+        One that could not be measured is NaN and counts as 1.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (n,)
+    """
+    pvalues = np.nan_to_num(np.asarray(pvalues, dtype=float), nan=1.0)
+    weights = weigh(names)
+    order = np.argsort(pvalues / weights, kind="stable")
+    left = np.cumsum(weights[order][::-1])[::-1]
+    steps = np.maximum.accumulate(pvalues[order] / weights[order] * left)
+    adjusted = np.empty(len(pvalues))
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted
+
+
+def weigh(names):
+    """Share of the significance level of each number."""
+    is_first = np.array([name == FIRST for name in names])
+    if is_first.all() or not is_first.any():
+        return np.full(len(names), 1 / len(names))
+    return np.where(is_first, 0.5, 0.5 / np.sum(~is_first))
+
+
+def list_reversals(results):
+    """Names of the numbers by which the holdout is nearer to the synthetic rows."""
+    if results.empty:
+        return []
+    below = results["pvalue_below"].dropna()
+    return list(below.index[below <= REVERSAL_LEVEL / max(len(below), 1)])
+
+
+def choose_evidence(grounds):
+    """Draw the conclusion.
+
+    Parameters
+    ----------
+    grounds : Grounds
+
+    Returns
+    -------
+    evidence : {"leak", "none", "shift", "reversed", "unknown"}
+    """
+    if _get_blindness(grounds) is not None:
+        return UNKNOWN
+    if grounds.shift is not None:
+        return SHIFT
+    if grounds.results["leak"].any():
+        return LEAK
+    if list_reversals(grounds.results):
+        return REVERSED
+    return NONE if np.isfinite(grounds.smallest_share) else UNKNOWN
+
+
+def _get_blindness(grounds):
+    """Why nothing could be measured, or None."""
+    if not grounds.n_rows["holdout"]:
+        return (
+            "There is no holdout: rows of the same population that the generator has not seen. "
+            "Without them, nothing tells what a synthetic table shows of its training rows from "
+            "what it shows of anybody."
+        )
+    smallest = min(grounds.n_rows.values())
+    if smallest < FEW_ROWS:
+        return f"A table has {smallest} rows, and at least {FEW_ROWS} are needed."
+    return None
+
+
+def write_verdict(grounds, evidence):
+    """Write the verdict.
+
+    Parameters
+    ----------
+    grounds : Grounds
+    evidence : str
+        Conclusion as returned by :func:`choose_evidence`.
+
+    Returns
+    -------
+    verdict : str
+        Sentences after the headline of the evidence.
+    """
+    describe = {
+        LEAK: _describe_leak,
+        NONE: _describe_nothing,
+        SHIFT: _describe_shift,
+        REVERSED: _describe_reversal,
+        UNKNOWN: _describe_blindness,
+    }[evidence]
+    return visible(f"{HEADLINES[evidence]}. {describe(grounds)}")
+
+
+def _describe_leak(grounds):
+    leaks = grounds.results[grounds.results["leak"]].sort_values("pvalue_holm", kind="stable")
+    names = [_describe_number(name, row) for name, row in leaks.iterrows()]
+    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return (
+        "The synthetic table says more of its training rows than of held-out rows: "
+        f"{'; '.join(names[:_MOST_NAMES])}{more}. The p-values are corrected for all "
+        f"{len(grounds.results)} numbers."
+    )
+
+
+def _describe_number(name, row):
+    p = format_pvalue(row["pvalue_holm"], 0.0)
+    if np.isnan(row["attack"]):
+        return f"{name} {row['estimate']:.3f} ({p})"
+    return (
+        f"{name}, {_share(row['attack'])} of the training and {_share(row['control'])} of the "
+        f"held-out rows ({p})"
+        if "copies" in name
+        else f"{name}, right for {_share(row['attack'])} of the training and "
+        f"{_share(row['control'])} of the held-out rows ({p})"
+    )
+
+
+def _share(value):
+    return f"{100 * value:.3g}%"
+
+
+def _describe_nothing(grounds):
+    level = f"{100 * (1 - grounds.level):g}%"
+    return (
+        f"None of {len(grounds.results)} numbers is significant at the {level} level after "
+        "correction for all of them. Exact copies of "
+        f"{format_share(grounds.smallest_share)} of the training rows would have been found with a "
+        f"probability of {100 * POWER:g}%. {UNSEEN} Another attack may also succeed."
+    )
+
+
+def format_share(share):
+    """Format the smallest share of copies that would have been found."""
+    return f"{100 * share:.2g}%" if np.isfinite(share) else "no share"
+
+
+def _describe_shift(grounds):
+    return (
+        f"They come from different populations: {grounds.shift} What the attacks find may be that "
+        "difference. Use rows of one population, assigned at random to training and holdout."
+    )
+
+
+def _describe_reversal(grounds):
+    names = " and ".join(list_reversals(grounds.results)[:_MOST_NAMES])
+    return (
+        f"The synthetic rows are significantly nearer to the holdout than to the training rows "
+        f"({names}). Were the two tables swapped?"
+    )
+
+
+def _describe_blindness(grounds):
+    return _get_blindness(grounds) or (
+        "Even a table of copies of all training rows would not have been found: too many of the "
+        "real rows are equal to or near each other, as in tables with few columns."
+    )

@@ -1,0 +1,167 @@
+"""An audit of a synthetic table as text and as Markdown."""
+
+from ..._core.pages.markdown import escape
+from ..._core.pages.text import wrap_lines
+from ..._core.pvalues import format_pvalue
+from ..._core.visible import visible
+
+_MOST_SHOWN = 5
+
+_MEANINGS = {
+    "rare copies": "rows with rare values that are in the synthetic table",
+    "near copies": "rows to which a synthetic row is much nearer than any other real row",
+    "privacy loss": "how much nearer synthetic rows are to training rows",
+    "singling out": "a combination of values of a synthetic row isolates one real row",
+    "singling out, one column": "a single value of the synthetic table isolates one real row",
+    "linkability": "the synthetic table joins two halves of a row",
+}
+_OF_UTILITY = {
+    "columns": "distribution of each column, mean",
+    "pairs": "pairs of columns, mean",
+    "quality": "mean of both",
+    "resemblance loss": "0: synthetic rows lie like other real rows; 0.5: all are told apart",
+}
+
+
+def explain(name):
+    """What a number is, in a few words."""
+    if name in _MEANINGS:
+        return _MEANINGS[name]
+    if name.startswith("inference of "):
+        column = name.removeprefix("inference of ")
+        return f"the value of {column} is guessed from the nearest synthetic row"
+    if name.startswith("model of "):
+        return "gain over guessing of a model of synthetic rows, as a share of one of real rows"
+    return _OF_UTILITY.get(name, "")
+
+
+def describe_rows(data):
+    """The numbers of rows, in a line."""
+    parts = [f"{data['n_synthetic']:,} synthetic rows", f"{data['n_real']:,} training rows"]
+    held = data.get("n_holdout")
+    parts.append(f"{held:,} held-out rows" if held else "no holdout")
+    return f"{', '.join(parts)}; {data['n_columns']:,} columns."
+
+
+def format_interval(row):
+    """A number and its interval, ``0.021 [0.010, 0.033]``."""
+    if row["estimate"] is None:
+        return "cannot be said"
+    text = f"{row['estimate']:.3f}"
+    return text if row["low"] is None else f"{text} [{row['low']:.3f}, {row['high']:.3f}]"
+
+
+def format_rate(rate):
+    """A share as ``12.3%``, or a dash where there is none."""
+    return "-" if rate is None else f"{100 * rate:.1f}%"
+
+
+def tabulate_results(document):
+    """Cells of the table of privacy numbers, with its headings first."""
+    level = f"{100 * document['settings']['confidence_level']:g}%"
+    rows = [["number", "training rows", "held-out rows", f"excess [{level}]", "p, corrected"]]
+    for row in document["results"]:
+        p = format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p = ")
+        mark = " *" if row["leak"] else ""
+        rates = [format_rate(row[side]) for side in ("attack", "control")]
+        rows.append([row["name"], *rates, format_interval(row), p + mark])
+    return rows
+
+
+def tabulate_utility(document):
+    """Cells of the table of utility, with its headings first."""
+    rows = [["utility", "synthetic rows", "training rows"]]
+    for row in document["utility"]:
+        real = "-" if row["real"] is None else f"{row['real']:.3f}"
+        rows.append([row["name"], format_interval(row), real])
+    return rows
+
+
+def list_worst(rows):
+    """The columns, or pairs, that are least similar to real rows."""
+    known = [row for row in rows if row["estimate"] is not None]
+    return sorted(known, key=lambda row: row["estimate"])[:_MOST_SHOWN]
+
+
+def describe_worst(document):
+    """A line on the columns that are least similar."""
+    worst = [f"{row['name']} {row['estimate']:.2f}" for row in list_worst(document["columns"])]
+    return f"Least similar columns: {', '.join(worst)}."
+
+
+def describe_models(trained):
+    """A line on the models of the target, or None."""
+    if trained is None:
+        return None
+    made, own = (f"{trained[name]:.3f}" for name in ("synthetic", "real"))
+    return (
+        f"A model of {trained['target']} that was fitted on synthetic rows reaches an "
+        f"{trained['metric']} of {made} on held-out rows; one of training rows {own} (chance: "
+        f"{trained['chance']:.3f})."
+    )
+
+
+def format_summary(document):
+    """Format the audit as lines of at most 100 characters."""
+    lines = [*wrap_lines(["Audit of a synthetic table", describe_rows(document["data"])])]
+    if document["results"]:
+        lines += ["", *_align(tabulate_results(document))]
+        lines += wrap_lines(["*: beyond chance after correction for all numbers."])
+    lines += ["", *_align(tabulate_utility(document))]
+    foot = [describe_worst(document), describe_models(document["trained"])]
+    foot += [
+        f"{'Warning' if check['status'] == 'warning' else check['name'].capitalize()}"
+        f"{' (' + check['name'] + ')' if check['status'] == 'warning' else ''}: {check['text']}"
+        for check in document["checks"]
+        if check["status"] != "not run"
+    ]
+    foot += [f"Note: {note}" for note in document["notes"]]
+    lines += wrap_lines(text for text in foot if text)
+    lines += ["", *wrap_lines([document["verdict"]])]
+    if document["recommendation"] is not None:
+        lines += ["", *wrap_lines(_list_decision(document["recommendation"]))]
+    return "\n".join(lines)
+
+
+def _list_decision(found):
+    head = f"As a {found['release']}, by the policy {found['policy']['name']}: {found['result']}"
+    return [
+        head,
+        *(f"  {reason}" for reason in found["reasons"]),
+        *(f"  Condition: {name}" for name in found["conditions"]),
+    ]
+
+
+def _align(rows):
+    rows = [[visible(cell)[:30] for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def format_markdown(document, title):
+    """Format the audit as Markdown, in tables of the extended syntax of GitHub and GitLab."""
+    lines = [f"# {escape(title)}", ""]
+    if document["recommendation"] is not None:
+        head, *reasons = _list_decision(document["recommendation"])
+        lines += [f"**{escape(head)}**", "", *(f"* {escape(text.strip())}" for text in reasons), ""]
+    lines += [f"**{document['evidence']}**: {escape(document['verdict'])}", ""]
+    lines += [f"* {describe_rows(document['data'])}"]
+    lines += [f"* Made by skmia {document['versions']['skmia']}, {document['created']}"]
+    if document["results"]:
+        lines += ["", "## Privacy", "", *_as_table(tabulate_results(document))]
+    lines += ["", "## Utility", "", *_as_table(tabulate_utility(document)), ""]
+    found = [describe_worst(document), describe_models(document["trained"])]
+    lines += [f"* {escape(text)}" for text in found if text]
+    checks = [
+        f"* {check['name']} ({check['status']}): {escape(check['text'])}"
+        for check in document["checks"]
+    ]
+    lines += ["", "## Checks", "", *checks]
+    if document["notes"]:
+        lines += ["", "## Notes", "", *(f"* {escape(note)}" for note in document["notes"])]
+    return "\n".join(lines) + "\n"
+
+
+def _as_table(rows):
+    head, *body = [[escape(cell) for cell in row] for row in rows]
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body)]

@@ -1,0 +1,151 @@
+"""``skmia table``: what it prints and writes, its gate, and its refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skmia.cli import main
+from skmia.synthetic import audit_table
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three tables, and one with copies of training rows."""
+    rng = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("tables")
+    tables = {}
+    for name in ("real", "held", "made"):
+        frame = pd.DataFrame(rng.normal(size=(100, 3)), columns=list("abc")).round(3)
+        tables[name] = frame.assign(id=range(100), city=rng.choice(["Rome", "Oslo"], 100))
+    tables["leaky"] = pd.concat([tables["real"][:40], tables["made"][40:]])
+    for name, frame in tables.items():
+        frame.to_csv(folder / f"{name}.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reports():
+    return {}
+
+
+@pytest.fixture
+def run(folder, capsys, monkeypatch, reports):
+    """Run the command on files of the folder; no table is audited twice."""
+
+    def audit_once(**given):
+        key = json.dumps([len(given), *map(str, given.values())])
+        if key not in reports:
+            reports[key] = audit_table(**given)
+        return reports[key]
+
+    monkeypatch.setattr("skmia.cli._synthetic_table.audit_table", audit_once)
+
+    def run(*words):
+        words = [str(folder / f"{word}.csv") if word in FILES else str(word) for word in words]
+        code = main(["table", *words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+FILES = ("real", "held", "made", "leaky")
+SAFE = ("made", "real", "--holdout", "held", "--drop", "id")
+LEAKY = ("leaky", "real", "--holdout", "held", "--drop", "id")
+
+
+def test_both_verdicts_are_printed_and_end_with_0(run):
+    code, out, err = run(*SAFE)
+    assert (code, err) == (0, "") and "No leakage detected" in out
+    code, out, err = run(*LEAKY)
+    assert (code, err) == (0, "") and "Leakage found" in out
+
+
+def test_files_and_the_page_again(run, tmp_path):
+    pytest.importorskip("jinja2")
+    code, out, _ = run(*LEAKY, "--out", tmp_path / "out")
+    assert code == 0 and out.count("written: ") == 2
+    document = json.loads((tmp_path / "out" / "table.json").read_text())
+    command = document["settings"]["command"]
+    assert (command["synthetic"], command["drop"], command["seed"]) == ("leaky.csv", ["id"], 0)
+    page = tmp_path / "again.html"
+    assert main(["report", str(tmp_path / "out" / "table.json"), "--out", str(page)]) == 0
+    assert page.read_text() == (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "limits, code, words",
+    [
+        (["rare_copies.low=0"], 1, "rare copies is 0."),
+        (["rare_copies=1", "inference:a=1"], 0, ""),
+        (["singling_out.high=-1"], 1, "whose high end is above -1"),
+        (["privacy_loss=0.01", "linkability=1"], 1, "privacy loss is"),
+    ],
+)
+def test_limits(run, limits, code, words):
+    found, _, err = run(*LEAKY, "--fail-above", *limits)
+    assert found == code and words in err and err.count("\n") == (code > 0)
+
+
+def test_without_a_holdout_the_code_is_4(run):
+    code, out, err = run("made", "real", "--fail-above", "linkability=1")
+    assert code == 4 and "It cannot be said whether the table leaks" in err
+    assert "It cannot be said" in out
+    code, _, err = run("made", "real", "--policy", "cautious")
+    assert code == 4
+
+
+def test_policy(run, folder):
+    code, out, err = run(*LEAKY, "--policy", "research", "--format", "json")
+    assert code == 1 and err == "skmia table: research: do not release\n"
+    found = json.loads(out)["recommendation"]
+    assert found["release"] == "table" and "sha256 of leaky.csv" in found["provenance"]
+    assert str(folder) not in out
+
+
+def test_formats_for_other_programs(run):
+    code, out, _ = run(*LEAKY, "--format", "junit", "--fail-above", "rare_copies=0")
+    assert code == 1 and '<testsuite name="skmia table" tests="2" failures="1"' in out
+    results = json.loads(run(*SAFE, "--format", "sarif")[1])["runs"][0]["results"]
+    assert results[0]["message"]["text"].startswith("As a table: No leakage detected.")
+    assert run(*SAFE, "--format", "markdown")[1].startswith("# Audit of a synthetic table")
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("made", "none.csv"), "REAL: file not found: none.csv"),
+        (("made",), "the following arguments are required: REAL"),
+        (("made", "real", "--drop", "x"), "--drop: column 'x' not found"),
+        (("made", "real", "--target", "a"), "--target needs --holdout"),
+        ((*SAFE, "--secrets", "cty"), "--secrets: column 'cty' not found; did you mean 'city'"),
+        ((*SAFE, "--fail-above", "auc=1"), "must be NAME=LIMIT, with a NAME such as linkability"),
+        ((*SAFE, "--fail-above", "linkability:a=1"), "must be NAME=LIMIT"),
+        ((*SAFE, "--fail-above", "linkability=2"), "a limit between -1 and 1"),
+        ((*SAFE, "--fail-above", "inference:id=1"), "--fail-above: 'id' is not inferred"),
+        (
+            (*SAFE, "--policy", "none.toml"),
+            "--policy: policy must be one of 'cautious'",
+        ),
+        (("made", "real", "--drop", *"abc", "id", "city"), "--drop: no columns are left"),
+    ],
+)
+def test_bad_input_has_one_line_and_code_2(run, words, message):
+    code, out, err = run(*words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("skmia table: ") and message in err
+
+
+def test_tables_of_other_columns_are_refused(run, folder, tmp_path):
+    pd.read_csv(folder / "held.csv").drop(columns="city").to_csv(tmp_path / "less.csv", index=False)
+    code, _, err = run("made", "real", "--holdout", tmp_path / "less.csv")
+    assert code == 2 and "holdout has 4 columns and real has 5" in err
+
+
+def test_a_model_is_not_compared_with_a_table(run, tmp_path, capsys):
+    run(*SAFE, "--out", tmp_path)
+    path = str(tmp_path / "table.json")
+    assert main(["compare", path, path]) == 2
+    assert "was not written by skmia audit (schema 'skmia.table')" in capsys.readouterr().err
