@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
@@ -45,6 +46,7 @@ SETTINGS = {
         ({"train": GaussianNB(), "unlearn": "noise"}, TypeError, "model with weights"),
         ({"train": MLPClassifier(), "unlearn": NegativeWeights()}, TypeError, "no effect"),
         ({"train": GaussianNB(), "unlearn": WeightNoise()}, TypeError, "model with weights"),
+        ({"train": SVC(), "unlearn": "noise"}, TypeError, "model with weights .* got SVC"),
         ({"unlearn": "negative"}, TypeError, "partial_fit; got LogisticRegression"),
         ({"n_models": 2, "forget": 0.1}, ValueError, "shadow models are too few"),
     ],

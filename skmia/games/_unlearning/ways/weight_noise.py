@@ -4,11 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...._core.asking import unwrap
 from ...._core.skorch_nets import is_skorch
 from ._base import Forgetting
 from ._further import copy_model, last_step
 
 _ATTRIBUTES = "coef_", "intercept_", "coefs_", "intercepts_"
+# Modules whose models can have them, of the packages that are known.
+_WITH_WEIGHTS = "linear_model", "neural_network", "svm", "discriminant_analysis"
+_KNOWN = "sklearn", "skmia"
+_NEEDED = (
+    "it needs a model with weights (coef_, coefs_) or a net of skorch; got {}. Pass a function "
+    "unlearn(model, records, keep, forget, rng) instead."
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,13 @@ class WeightNoise(Forgetting):
 
     scale: float = 0.3
 
+    def _why_not(self, estimator):
+        last = last_step(unwrap(estimator))
+        package, *rooms = type(last).__module__.split(".")
+        if package not in _KNOWN or set(rooms) & set(_WITH_WEIGHTS):
+            return None
+        return _NEEDED.format(type(last).__name__)
+
     def _forget(self, model, records, keep, forget, rng):
         model = copy_model(model)
         last = last_step(model)
@@ -37,11 +52,9 @@ class WeightNoise(Forgetting):
             self._shake_net(last, rng)
             return model
         held = [name for name in _ATTRIBUTES if hasattr(last, name)]
-        if not held:
+        if not {"coef_", "coefs_"} & set(held):
             raise TypeError(
-                'unlearn="noise" needs a model with weights (coef_, coefs_) or a net of skorch; '
-                f"got {type(last).__name__}. Pass a function unlearn(model, records, keep, forget, "
-                "rng) instead."
+                f"{type(self).__name__} cannot be played: {_NEEDED.format(type(last).__name__)}"
             )
         for name in held:
             setattr(last, name, self._shake(getattr(last, name), rng))
