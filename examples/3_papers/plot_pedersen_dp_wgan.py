@@ -211,6 +211,8 @@ for name, values in ends.items():
 #   as spectral norms.
 # * *No records are copied*, with or without noise: the privacy loss is 0 within its error
 #   throughout. Instead, synthetic people miss the distribution (resemblance loss 0.40 without
-#   noise), because a small net with smooth outputs does not learn that years are whole numbers.
+#   noise), because the nets get numbers: the smooth outputs do not put 46% of the people on 40
+#   hours. Columns of an integer type are drawn from their values instead, see
+#   benchmarks/results/generators.md.
 #
 # Coins and noise come from the operating system, so another run gives other tables.

@@ -236,6 +236,7 @@ REPLACED = {
     "0 by 3e38 among zeros": (3e38, planted(0.0, 0 * ROWS), planted(3e38, 0 * ROWS)),
     "duplicates": (1.0, planted(0.5, 0 * ROWS + 0.5), planted(-1.0, 0 * ROWS + 0.5)),
     "a rare value": (1.0, planted(0.0, 0 * ROWS), planted([0.0, 1.0], 0 * ROWS)),
+    "another value of a block": (2.0, *(planted(end, 0 * ROWS).astype(int) for end in (-2, 2))),
     **{
         f"{n + 1} rows": (1e39, planted(-1e39, ROWS[:n]), planted(1e39, ROWS[:n])) for n in range(3)
     },
@@ -256,7 +257,10 @@ def check_generator(pair, privacy, n_releases):
 
 
 @pytest.mark.parametrize("privacy", ["bounds", "clipping"])
-@pytest.mark.parametrize("pair", ["1e39 by -1e39", "a rare value", "duplicates", "1 rows"])
+@pytest.mark.parametrize(
+    "pair",
+    ["1e39 by -1e39", "a rare value", "duplicates", "another value of a block", "1 rows"],
+)
 def test_private_generator(pair, privacy):
     check_generator(pair, privacy, 30)
 

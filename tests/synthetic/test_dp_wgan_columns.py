@@ -70,6 +70,12 @@ def test_the_rule_of_auto():
         assert gan.sample(5).dtype == float
 
 
+def test_truth_values_as_numbers_are_rounded():
+    table = pd.DataFrame({"a": np.arange(40) % 2 == 0, "b": np.arange(40.0) / 40})
+    gan = DPWassersteinGAN(columns="number", privacy=None, **QUICK).fit(table)
+    assert 0.1 < gan.sample(500, random_state=0)["a"].mean() < 0.9
+
+
 def test_limits_of_the_rule_of_auto():
     X = np.array([[0, 0]])
     gan = DPWassersteinGAN(0, [127, 128], privacy=None, **QUICK).fit(X)

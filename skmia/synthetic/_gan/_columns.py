@@ -243,6 +243,7 @@ def _as_type(column, dtype):
     """A column of the type of the training table."""
     if isinstance(dtype, pd.CategoricalDtype):
         return pd.Series(pd.Categorical(column, dtype=dtype))
-    if pd.api.types.is_integer_dtype(dtype) and pd.api.types.is_numeric_dtype(column.dtype):
+    is_whole = pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
+    if is_whole and pd.api.types.is_numeric_dtype(column.dtype):
         column = np.round(np.asarray(column, dtype=np.float64))
     return pd.Series(column).astype(dtype)
