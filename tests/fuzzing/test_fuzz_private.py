@@ -49,6 +49,7 @@ def test_private_nets(X, y, settings):
 GENERATOR = {
     "lower": (-5.0,),
     "upper": (5.0,),
+    "columns": ("auto", "number", {0: "number"}),
     "target_delta": (None, 1e-3),
     "noise_multiplier": (1.0,),
     "privacy": ("bounds", "clipping"),
@@ -56,6 +57,7 @@ GENERATOR = {
     "penalty_bound": ("spectral",),
     "max_grad_norm": (1.0,),
     "max_weight": (None, 0.5),
+    "max_spectral_norm": (None, 1.0),
     "critic_layers": ((3,),),
     "generator_layers": ((3,),),
     "negative_slope": (0.2,),
