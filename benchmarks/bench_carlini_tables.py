@@ -37,7 +37,7 @@ from skmia.attacks import (
 from skmia.metrics import best_advantage_score, operating_point
 from skmia.victims import Augmentation, random_crops, random_flips
 
-N_NETS, N_EPOCHS, MAX_FPR = 11, 16, 0.001
+N_NETS, N_EPOCHS, MAX_FPR = 11, 24, 0.001
 SHIFTS = list(product((0, -2, 2), repeat=2))  # the first one is none
 QUERIES = {"1 (no augmentations)": 1, "2 (mirror)": 2, "18 (mirror + shifts)": 18}
 
@@ -45,9 +45,9 @@ QUERIES = {"1 (no augmentations)": 1, "2 (mirror)": 2, "18 (mirror + shifts)": 1
 class Net(nn.Sequential):
     def __init__(self):
         super().__init__(
-            *(nn.Conv2d(3, 32, 5, stride=2, padding=2), nn.BatchNorm2d(32), nn.ReLU()),
-            *(nn.Conv2d(32, 64, 5, stride=2, padding=2), nn.BatchNorm2d(64), nn.ReLU()),
-            *(nn.Flatten(), nn.Linear(4096, 128), nn.ReLU(), nn.Linear(128, 10)),
+            *(nn.Conv2d(3, 16, 5, stride=2, padding=2), nn.BatchNorm2d(16), nn.ReLU()),
+            *(nn.Conv2d(16, 32, 5, stride=2, padding=2), nn.BatchNorm2d(32), nn.ReLU()),
+            *(nn.Flatten(), nn.Linear(2048, 128), nn.ReLU(), nn.Linear(128, 10)),
         )
 
 
