@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from skmia.epsilon import gaussian_epsilon, one_run_epsilon_lower_bound
+from skmia.epsilon._families import make_family
 
 from ._registry import promise
 
@@ -88,21 +89,31 @@ OWN = {
             (f"Gaussian {mu}", partial(normal, mu=mu), gaussian_epsilon(mu, DELTA), {})
             for mu in (0.5, 1.0, 2.0)
         ),
-        ("Laplace 1", partial(laplace, shift=1.0), 1.0, {"family": "laplace"}),
-        (
-            "sub-sampled Gaussian (1, 0.5)",
-            partial(normal, mu=1.0, rate=0.5),
-            3.533998,
-            {"sample_rate": 0.5},
+        *(
+            (f"Laplace {e:g}", partial(laplace, shift=e), e, {"family": "laplace"})
+            for e in (1.0, 2.0)
         ),
-        (
-            "(2, 0.01)",
-            partial(respond, epsilon=2.0, delta=0.01),
-            2.0,
-            {"family": "epsilon_delta", "delta": 0.01},
+        *(
+            (
+                f"sub-sampled Gaussian ({mu:g}, {rate})",
+                partial(normal, mu=mu, rate=rate),
+                make_family("gaussian", DELTA, rate).epsilon(mu, DELTA),
+                {"sample_rate": rate},
+            )
+            for mu, rate in ((1.0, 0.5), (2.0, 0.2))
+        ),
+        *(
+            (
+                f"({e:g}, {delta})",
+                partial(respond, epsilon=e, delta=delta),
+                e,
+                {"family": "epsilon_delta", "delta": delta},
+            )
+            for e, delta in ((2.0, 0.01), (1.0, 0.001))
         ),
     )
-    for n, r in ((1000, 100), (1000, 500), (1000, 1000))
+    for n, r in ((1000, 100), (1000, 500), (1000, 1000), (4000, 1000))
+    if n == 1000 or title.startswith("Gaussian")
 }
 OWN |= {
     f"any, randomized response {epsilon}, {text}": {

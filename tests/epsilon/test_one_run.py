@@ -11,6 +11,8 @@ from skmia.epsilon import (
     one_run_epsilon_bounds,
     one_run_epsilon_lower_bound,
 )
+from skmia.epsilon._families import make_family
+from skmia.epsilon._one_run_order import order_parameter
 
 one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, bound="gdp")
 one_run_order_bound = partial(one_run_epsilon_lower_bound, bound="order_statistics")
@@ -126,6 +128,35 @@ def test_golden_epsilons_of_the_three_bounds(r, wrong, any_, gdp, order):
 def test_golden_epsilons_of_families(r, wrong, family, expected):
     canaries = make_canaries(1000, r, r - wrong)
     assert round(one_run_order_bound(*canaries, n_guesses=r, **family).epsilon, 4) == expected
+
+
+# Parameters of the Gaussian family that 1000 canaries reject, by guesses and wrong ones.
+@pytest.mark.parametrize(
+    "r, wrong, mu",
+    [
+        (100, 10, 0.7537),
+        (250, 36, 0.8505),
+        (500, 103, 0.8756),
+        (1000, 309, 0.8582),
+        (100, 0, 1.4544),
+    ],
+)
+def test_golden_parameters(r, wrong, mu):
+    found = order_parameter(make_family("gaussian", 1e-5, 1.0), r - wrong, r, 1000, 0.05)
+    assert round(found, 4) == mu
+
+
+@pytest.mark.parametrize("mu, rate, expected", [(1, 1, 4.3772), (1, 0.5, 3.5340), (2, 0.2, 7.6204)])
+def test_golden_epsilons_of_gaussian_mechanisms(mu, rate, expected):
+    family = make_family("gaussian", 1e-5, rate)
+    assert round(float(family.epsilon(mu, 1e-5)), 4) == expected
+
+
+@pytest.mark.parametrize("r, wrong, expected", [(100, 10, 1.6307), (250, 36, 1.4782)])
+def test_golden_epsilons_of_the_family_of_all_mechanisms(r, wrong, expected):
+    canaries = make_canaries(1000, r, r - wrong)
+    bound = one_run_order_bound(*canaries, n_guesses=r, family="epsilon_delta", delta=1e-5)
+    assert round(bound.epsilon, 4) == expected
 
 
 def test_bounds_that_a_delta_does_not_allow_are_left_out():
