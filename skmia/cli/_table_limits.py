@@ -18,6 +18,7 @@ _NUMBERS = {
     "singling_out": ("singling out", "singling out, one column"),
     "linkability": ("linkability",),
     "inference": (),
+    "membership": (),
 }
 _FORM = "must be NAME=LIMIT, with a NAME such as linkability, privacy_loss.high or inference:income"
 
@@ -93,9 +94,10 @@ def list_table_findings(report, limits):
 def _compare(frame, limit):
     """Whether a limit holds, and a sentence if it does not."""
     wanted = _NUMBERS[limit.name]
-    if limit.name == "inference":
-        names = [name for name in frame.index if name.startswith("inference of ")]
-        wanted = names if limit.secret is None else [f"inference of {limit.secret}"]
+    if limit.secret is not None:
+        wanted = [f"inference of {limit.secret}"]
+    elif not wanted:
+        wanted = [name for name in frame.index if name.startswith(f"{limit.name} ")]
     rows = frame[frame.index.isin(wanted)]
     there = rows[np.isfinite(rows[limit.column].astype(float))]
     # What control records reveal as well cannot be inferred from the table alone.

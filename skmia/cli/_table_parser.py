@@ -97,9 +97,9 @@ def _add_outcome(table):
         default=[],
         metavar="NAME=LIMIT",
         help="exit with code 1 if a number exceeds a limit, and with code 4 if the audit is "
-        "inconclusive: privacy_loss, rare_copies, near_copies, singling_out, linkability or "
-        "inference, or inference:COL for one column; linkability.high=0.09 compares the upper end "
-        "of the interval (.low the lower one)",
+        "inconclusive: privacy_loss, membership, rare_copies, near_copies, singling_out, "
+        "linkability or inference, or inference:COL for one column; linkability.high=0.09 compares "
+        "the upper end of the interval (.low the lower one)",
     )
 
 

@@ -79,7 +79,8 @@ def test_files_and_the_page_again(run, tmp_path):
     "limits, code, words",
     [
         (["rare_copies.low=0"], 1, "rare copies is 0."),
-        (["rare_copies=1", "inference:a=1"], 0, ""),
+        (["rare_copies=1", "inference:a=1", "membership=1"], 0, ""),
+        (["membership.low=-1"], 1, "membership by"),
         (["singling_out.high=-1"], 1, "whose high end is above -1"),
         (["privacy_loss=0.01", "linkability=1"], 1, "privacy loss is"),
     ],

@@ -44,6 +44,16 @@ def test_rows_that_are_changed_a_little_are_found():
     assert report.evidence == "leak" and "near copies" in report.verdict
 
 
+def test_a_generator_that_overfits_is_found_by_membership():
+    rng = np.random.default_rng(4)
+    real, holdout, noise = rng.normal(size=(3, 200, 4))
+    report = audit_table(real, real + 0.5 * noise, holdout, random_state=0)
+    assert report.evidence == "leak"
+    found = report.results[report.results.index.str.startswith("membership by ")]
+    assert len(found) == 4 and found["pvalue_holm"].min() < 0.05
+    assert (found["low"] <= found["estimate"]).all() and found["estimate"].max() < 1
+
+
 def test_a_mirror_is_named_as_what_is_not_seen():
     real, holdout = np.random.default_rng(1).normal(size=(2, 100, 4))
     report = audit_table(real, -real, holdout, random_state=0)

@@ -31,9 +31,10 @@ def audit_table(
 ) -> TableReport:
     """Audit whether a synthetic table leaks its training rows, and what it is good for.
 
-    Runs :class:`PrivacyLoss`, :class:`CopyTest`, :class:`SinglingOutRisk` in both modes,
-    :class:`LinkabilityRisk` and :class:`InferenceRisk` for each column, and corrects their p-values
-    for all that were computed. Beside them stands the similarity of columns and pairs of columns.
+    Runs :class:`CopyTest`, :class:`PrivacyLoss`, four statistics of :class:`GeneratorAttack`,
+    :class:`SinglingOutRisk` in both modes, :class:`LinkabilityRisk` and :class:`InferenceRisk` for
+    each column, and corrects their p-values for all that were computed. Beside them stands the
+    similarity of columns and pairs of columns.
 
     Parameters
     ----------
@@ -81,8 +82,9 @@ def audit_table(
     The p-values are corrected by Holm's procedure. Copies of rare rows, which decide most, have
     half of the level, and all other numbers the other half.
 
-    At most 2,000 rows of each table are compared by :class:`PrivacyLoss`, which looks at all pairs,
-    and attacked.
+    At most 2,000 rows of each table are compared by :class:`PrivacyLoss` and
+    :class:`GeneratorAttack`, which look at all pairs, and attacked. A half of the holdout is the
+    ``reference`` of :class:`GeneratorAttack`.
 
     Examples
     --------

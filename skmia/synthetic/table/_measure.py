@@ -11,6 +11,7 @@ from ...metrics import auc_interval
 from .._copy_test import CopyTest, compute_smallest_share
 from .._privacy_loss import PrivacyLoss
 from .._risks import InferenceRisk, LinkabilityRisk, SinglingOutRisk
+from ._membership import ATTACKS, measure_membership
 from .evidence import FIRST, correct, weigh
 
 # Rows of each table for the distances of all pairs, and records to attack.
@@ -45,17 +46,19 @@ def measure(tables, settings, secrets, clock):
         How far the synthetic rows are from the holdout, with its limits.
     """
     n_columns = tables[0].shape[1]
-    n_numbers = 5 + (0 if n_columns < 2 else len(secrets or range(n_columns)))
+    n_numbers = 5 + len(ATTACKS) + (0 if n_columns < 2 else len(secrets or range(n_columns)))
     alpha = 1 - settings["confidence_level"]
     # The smallest p-value has to be below the level after the correction.
     n_permutations = max(999, int(np.ceil(4 * n_numbers / alpha)))
-    found = {}
-    with clock("privacy loss"):
-        found["privacy loss"], resemblance = _measure_loss(tables, settings, n_permutations)
+    rng = np.random.RandomState(settings["random_state"])
+    thin = _fill([_thin(table, rng) for table in tables])
     with clock("copies"):
         copies = CopyTest(**settings).fit(*tables).result_
-    for name in (FIRST, "near copies"):
-        found[name] = _read_copies(copies.loc[name])
+    found = {name: _read_copies(copies.loc[name]) for name in (FIRST, "near copies")}
+    with clock("privacy loss"):
+        found["privacy loss"], resemblance = _measure_loss(thin, settings, n_permutations)
+    with clock("membership"):
+        found |= measure_membership(thin, settings, n_permutations)
     # More predicates than rows would be about the same rows.
     n_attacks = min(_N_ATTACKS, *map(len, tables))
     settings = {**settings, "n_permutations": n_permutations, "n_attacks": n_attacks}
@@ -89,9 +92,7 @@ def _list_risks(settings, n_columns, secrets):
 
 
 def _measure_loss(tables, settings, n_permutations):
-    rng = np.random.RandomState(settings["random_state"])
-    thin = _fill([_thin(table, rng) for table in tables])
-    loss = PrivacyLoss(metric="gower", n_permutations=n_permutations, **settings).fit(*thin)
+    loss = PrivacyLoss(metric="gower", n_permutations=n_permutations, **settings).fit(*tables)
     low, high = loss.interval_
     number = {"estimate": loss.statistic_, "low": low, "high": high}
     number |= {"attack": np.nan, "control": np.nan, "naive": np.nan}
