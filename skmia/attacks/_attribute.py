@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import softmax
-from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -26,7 +25,7 @@ from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
 from .._core.types import Seed
 from .._core.validation import check_finite, check_records
-from ..metrics import clopper_pearson
+from ..metrics.shares import mean_interval, share_interval
 from ..victims import open_white_box
 from ._sensitive import SensitiveAttribute
 
@@ -319,19 +318,19 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         comparison : DataFrame of shape (3, 3)
             Rows ``attack``, ``baseline`` and ``difference``; columns ``accuracy``, ``low`` and
             ``high``. Intervals are Clopper-Pearson; the difference has an interval of paired
-            proportions.
+            proportions. Records are independent, or people are, if the records have the field
+            ``group_by``.
         """
         guesses, truth = self.predict(records), self._attribute.read(records.X)
         right = guesses == truth
         codes = self.baseline_.predict(self._known_columns(records))
         guessed = self.baseline_values_[codes] == truth
-        rows = {}
-        for name, hits in (("attack", right), ("baseline", guessed)):
-            low, high = clopper_pearson(hits.sum(), len(hits), confidence_level=confidence_level)
-            rows[name] = [hits.mean(), low, high]
-        gap = right.astype(float) - guessed
-        reach = norm.ppf((1 + confidence_level) / 2) * gap.std() / np.sqrt(len(gap))
-        rows["difference"] = [gap.mean(), gap.mean() - reach, gap.mean() + reach]
+        people, level = records.fields.get("group_by"), {"confidence_level": confidence_level}
+        rows = {
+            "attack": share_interval(right, people, **level),
+            "baseline": share_interval(guessed, people, **level),
+            "difference": mean_interval(right.astype(float) - guessed, people, **level),
+        }
         return pd.DataFrame.from_dict(rows, orient="index", columns=["accuracy", "low", "high"])
 
     def __sklearn_tags__(self):

@@ -19,7 +19,8 @@ from .._core.outputs import Outputs
 from .._core.records import Records
 from .._core.validation import check_records
 from ..base import get_pool
-from ..metrics import advantage_interval, clopper_pearson
+from ..metrics import advantage_interval
+from ..metrics.shares import share_interval
 from ..shadow import ShadowPool
 
 # Largest numbers of shadow models treated as the victim, and of records, to fit the weights on.
@@ -303,19 +304,22 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
         comparison : DataFrame of shape (3, 3)
             Rows ``members``, ``non-members`` and ``advantage``, their difference; columns
             ``estimate``, ``low`` and ``high``. Intervals of the accuracies are Clopper-Pearson's,
-            and of the difference Newcombe's, for independent records.
+            and of the difference Newcombe's. Records are independent, or people are, if both sets
+            of records have the field ``group_by``.
         """
         right = [
             self.predict(records) == check_records(records).y for records in (members, non_members)
         ]
-        rows = {}
-        for name, hits in zip(("members", "non-members"), right, strict=True):
-            limits = clopper_pearson(hits.sum(), len(hits), confidence_level=confidence_level)
-            rows[name] = [hits.mean(), *limits]
+        people = [records.fields.get("group_by") for records in (members, non_members)]
+        if any(names is None for names in people):
+            people = [None, None]
+        rows, level = {}, {"confidence_level": confidence_level}
+        for name, hits, names in zip(("members", "non-members"), right, people, strict=True):
+            rows[name] = share_interval(hits, names, **level)
         membership = np.repeat([1, 0], [len(hits) for hits in right])
-        rows["advantage"] = advantage_interval(
-            membership, np.concatenate(right), confidence_level=confidence_level
-        )
+        groups = None if people[0] is None else np.concatenate(list(map(np.asarray, people)))
+        hits = np.concatenate(right)
+        rows["advantage"] = advantage_interval(membership, hits, groups=groups, **level)
         return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
 
     def __sklearn_tags__(self):

@@ -201,3 +201,13 @@ def test_bad_input_is_refused(records, settings, message):
     attack = AttributeInferenceAttack(VICTIM, 3).set_params(**settings)
     with pytest.raises(ValueError, match=message):
         attack.fit(records)
+
+
+def test_rows_of_one_person_are_not_independent():
+    attack = AttributeInferenceAttack(VICTIM, sensitive=3, random_state=0).fit(RECORDS)
+    alone = attack.compare(RECORDS)
+    twice = Records.concat([RECORDS.with_fields(group_by=np.arange(len(RECORDS)))] * 2)
+    doubled = attack.compare(twice)
+    np.testing.assert_allclose(doubled["accuracy"], alone["accuracy"])
+    wide, narrow = (table["high"] - table["low"] for table in (doubled, alone))
+    assert (wide > 0.95 * narrow).all()  # as with single rows, while free rows have 0.71 of it

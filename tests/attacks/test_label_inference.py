@@ -167,3 +167,16 @@ def test_stored_outputs_are_read_like_the_models():
     scores = [LabelInferenceAttack(VICTIM, pool).fit(RECORDS) for pool in (POOL, kept)]
     first, other = (attack.score_samples(RECORDS) for attack in scores)
     np.testing.assert_allclose(first, other, rtol=1e-4)
+
+
+def test_rows_of_one_person_are_not_independent():
+    fitted = LabelInferenceAttack(VICTIM).fit(RECORDS)
+    alone = fitted.compare(MEMBERS, OUTSIDE)
+    twice = [
+        Records.concat([some.with_fields(group_by=np.arange(len(some)) + 1000 * place)] * 2)
+        for place, some in enumerate((MEMBERS, OUTSIDE))
+    ]
+    doubled = fitted.compare(*twice)
+    np.testing.assert_allclose(doubled["estimate"], alone["estimate"])
+    wide, narrow = (table["high"] - table["low"] for table in (doubled, alone))
+    assert (wide > 0.95 * narrow).all()  # as with single rows, while free rows have 0.71 of it

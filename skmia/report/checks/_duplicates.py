@@ -6,16 +6,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..._core.checks import check_confidence_level
-from ..._core.groups import number_groups
 from ..._core.numbers import SMALLEST, check_number, to_array
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval
-from ...metrics.intervals import beta_limits
-from ...metrics.people import People
+from ...metrics.shares import share_interval
 from ..text import format_rate
 from ._points import Points
 from .base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
@@ -194,21 +191,11 @@ def find_duplicates(
         n_exact=int(copied.sum()),
         n_queried=len(queried),
         n_near=int(near.sum()),
-        share_near=_estimate_share(near, people[queried], check_confidence_level(confidence_level)),
+        share_near=share_interval(near, people[queried], confidence_level=confidence_level),
         typical_distance=typical,
         tolerance=float(tolerance),
         pairs=_list_pairs(queried, nearest, distances, typical),
     )
-
-
-def _estimate_share(near, people, level):
-    """The share of near copies, with the interval for the effective number of records."""
-    if not len(near):
-        return Interval(np.nan, 0.0, 1.0)
-    share = float(near.mean())
-    _, numbers = number_groups(people, len(people))
-    size = People(numbers).effective_size(near.astype(float), share * (1 - share))
-    return Interval(share, *map(float, beta_limits(share * size, size, (1 - level) / 2)))
 
 
 def _check_parameters(tolerance, max_queries):
