@@ -24,6 +24,9 @@ from .release_schema import TABLE_RECOMMENDATION, check_recommendation
 # The size for a table of thousands of columns.
 _MOST_VALUES, _DEEPEST, _MOST_NAMED = 500_000, 20, 200
 
+# Fields that earlier audits lack.
+_ADDED = dict.fromkeys(("spread",))
+
 _RATE, _NUMBER = number(0, 1), maybe(number())
 _LIMITS = {"estimate": _NUMBER, "low": _NUMBER, "high": _NUMBER}
 _ROWS = either(count(), number(0))
@@ -46,6 +49,12 @@ _COPIES = fields(
 )
 
 _SIMILARITY = fields(name=text, **_LIMITS, real=_NUMBER)
+
+_SPREAD = fields(
+    name=text,
+    **dict.fromkeys(("mean", "sd", "smallest", "largest"), _NUMBER),
+    n_tables=count(1),
+)
 
 _DOCUMENT = fields(
     schema=word(SCHEMA),
@@ -79,6 +88,7 @@ _DOCUMENT = fields(
             **dict.fromkeys(("chance", "synthetic", "real"), number()),
         )
     ),
+    spread=maybe(many(_SPREAD)),
     columns=many(_SIMILARITY, 1),
     pairs=many(_SIMILARITY),
 )
@@ -103,6 +113,8 @@ def check_table_document(document):
         If a field is missing, has another kind, or contradicts another one.
     """
     check_size(document, _MOST_VALUES, _DEEPEST)
+    if isinstance(document, dict):
+        document = _ADDED | document
     _DOCUMENT(document, "")
     grounds = _read_grounds(document)
     evidence = choose_evidence(grounds)

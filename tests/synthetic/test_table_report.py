@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.neighbors import KernelDensity
 
 from skmia.report.table_schema import check_table_document
 from skmia.synthetic import audit_table
@@ -102,3 +103,23 @@ def test_a_report_without_holdout():
     assert "It cannot be said whether the table leaks" in page and "Privacy:" not in page
     assert "no holdout" in report.to_markdown()
     assert repr(report) == "TableReport(30 rows, evidence='unknown')"
+
+
+def test_further_tables_of_the_generator():
+    pytest.importorskip("jinja2")
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    generator = KernelDensity(bandwidth=0.01).fit(X[:40])
+    made = generator.sample(40, random_state=0)
+    report = audit_table(X[:40], made, X[40:], generator=generator, random_state=0)
+    assert list(report.spread.index) == ["quality", "privacy loss", "rare copies"]
+    assert report.spread.loc["privacy loss", "smallest"] > 0.2
+    assert (report.spread["smallest"] <= report.spread["mean"]).all()
+    found = check_table_document(json.loads(report.to_json()))
+    assert found["spread"][0]["n_tables"] == 5
+    for text in (report.summary(), report.to_html(), report.to_markdown()):
+        assert "5 further tables of the generator" in text
+    with pytest.raises(TypeError, match="sample method"):
+        audit_table(X, X, generator=3)
+    wide = KernelDensity().fit(np.zeros((5, 3)))
+    with pytest.raises(ValueError, match="columns"):
+        audit_table(X, X, generator=wide, random_state=0)

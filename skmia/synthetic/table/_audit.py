@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,13 @@ from numpy.typing import ArrayLike
 from ..._core.circumstances import Clock, list_versions, tell_time
 from ..._core.numbers import check_number, show
 from ..._core.randomness import check_random_state
+from ..._core.sampling import check_generator
 from ..._core.types import Seed
 from .._neighbors import as_frame, check_columns
 from ._checks import make_checks
 from ._measure import COLUMNS, measure, measure_shift
 from ._report import TableReport
+from ._spread import measure_spread
 from .trained import train_on_each
 from .utility import measure_utility
 
@@ -24,6 +27,7 @@ def audit_table(
     synthetic: ArrayLike,
     holdout: ArrayLike | None = None,
     *,
+    generator: Any = None,
     target: str | None = None,
     secrets: Sequence[str] | None = None,
     confidence_level: float = 0.95,
@@ -45,6 +49,10 @@ def audit_table(
     holdout : DataFrame or array-like of shape (n_holdout, d), default=None
         Rows of the same population that the generator has not seen. Without them nothing can be
         said about leaks.
+    generator : fitted generator, default=None
+        Generator of the synthetic rows, with a method ``sample(n_samples)``, from which five
+        further tables are drawn: ``spread`` of the report says how much tables differ. The evidence
+        is on the given table.
     target : str, default=None
         Column for which a model of synthetic rows is compared with a model of training rows, on the
         holdout. If None, no model is trained.
@@ -105,10 +113,13 @@ def audit_table(
     seed = _draw_seed(random_state)
     settings = {"confidence_level": confidence_level, "random_state": seed}
     wanted = {"target": target, "secrets": None if secrets is None else list(secrets)}
+    if generator is not None:
+        check_generator(generator)
     privacy, resemblance = _measure_privacy(tables, settings, wanted["secrets"], clock)
     return TableReport(
         **privacy,
         **_measure_use(tables, settings, target, resemblance, clock),
+        spread=None if generator is None else _measure_spread(generator, tables, settings, clock),
         data={f"n_{name}": len(table) for name, table in tables.items()}
         | {"n_columns": tables["real"].shape[1]},
         settings={**wanted, "confidence_level": confidence_level},
@@ -130,6 +141,11 @@ def _measure_privacy(tables, settings, secrets, clock):
             shift = measure_shift(*ordered[:2], settings["random_state"])
     checks = make_checks(tables, shift, copies)
     return {"results": results, "copies": copies, "checks": checks}, resemblance
+
+
+def _measure_spread(generator, tables, settings, clock):
+    with clock("further tables"):
+        return measure_spread(generator, tables, settings)
 
 
 def _measure_use(tables, settings, target, resemblance, clock):

@@ -51,7 +51,7 @@ def measure(tables, settings, secrets, clock):
     # The smallest p-value has to be below the level after the correction.
     n_permutations = max(999, int(np.ceil(4 * n_numbers / alpha)))
     rng = np.random.RandomState(settings["random_state"])
-    thin = _fill([_thin(table, rng) for table in tables])
+    thin = thin_and_fill(tables, rng)
     with clock("copies"):
         copies = CopyTest(**settings).fit(*tables).result_
     found = {name: _read_copies(copies.loc[name]) for name in (FIRST, "near copies")}
@@ -131,6 +131,11 @@ def measure_shift(real, holdout, seed):
         return None
     places, scores = found
     return auc_interval(membership[places], scores, confidence_level=_SHIFT_LEVEL)
+
+
+def thin_and_fill(tables, rng):
+    """At most 2,000 rows of each table, without missing numbers, for distances of all pairs."""
+    return _fill([_thin(table, rng) for table in tables])
 
 
 def _thin(table, rng):

@@ -48,6 +48,9 @@ class TableReport:
         Similarity of each column and of each pair, with the same columns.
     trained : dict or None
         The models of ``target``: ``metric``, ``chance``, ``synthetic``, ``real``.
+    spread : DataFrame or None
+        Quality, privacy loss and share of rare copies of five further tables of the generator, if
+        it was given: ``mean``, ``sd``, ``smallest``, ``largest``, ``n_tables``.
     checks : dict of str to dict
         ``status`` and ``text`` of each check.
     data : dict
@@ -87,6 +90,7 @@ class TableReport:
     columns: pd.DataFrame
     pairs: pd.DataFrame
     trained: dict[str, Any] | None
+    spread: pd.DataFrame | None
     checks: dict[str, dict[str, str]]
     data: dict[str, int]
     settings: dict[str, Any]

@@ -37,6 +37,7 @@ def as_document(report):
             "copies": None if report.copies is None else _list_rows(report.copies),
             "utility": _list_rows(report.utility),
             "trained": report.trained,
+            "spread": None if report.spread is None else _list_rows(report.spread),
             "columns": _list_rows(report.columns),
             "pairs": _list_rows(report.pairs),
         }

@@ -7,8 +7,10 @@ from .evidence import HEADLINES, UNSEEN
 from .text import (
     describe_models,
     describe_rows,
+    describe_spread,
     explain,
     format_interval,
+    format_number,
     format_rate,
     list_worst,
 )
@@ -52,6 +54,7 @@ def render(document, title=TITLE):
             (heading, [_describe_utility(row) for row in list_worst(document[name])])
             for heading, name in (("column", "columns"), ("pair of columns", "pairs"))
         ],
+        spread=describe_spread(document),
         models=describe_models(document["trained"]),
         unseen=UNSEEN,
         advice=_advise(document),
@@ -90,7 +93,7 @@ def _describe_utility(row):
         "name": row["name"],
         "meaning": explain(row["name"]),
         "value": format_interval(row),
-        "real": "-" if row["real"] is None else f"{row['real']:.3f}",
+        "real": format_number(row["real"]),
         "keys": [row["estimate"], row["real"]],
     }
 

@@ -51,8 +51,15 @@ def format_interval(row):
     """A number and its interval, ``0.021 [0.010, 0.033]``."""
     if row["estimate"] is None:
         return "cannot be said"
-    text = f"{row['estimate']:.3f}"
-    return text if row["low"] is None else f"{text} [{row['low']:.3f}, {row['high']:.3f}]"
+    text = format_number(row["estimate"])
+    if row["low"] is None:
+        return text
+    return f"{text} [{format_number(row['low'])}, {format_number(row['high'])}]"
+
+
+def format_number(value):
+    """A number with three decimals, or a dash where there is none."""
+    return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
 def format_rate(rate):
@@ -76,8 +83,7 @@ def tabulate_utility(document):
     """Cells of the table of utility, with its headings first."""
     rows = [["utility", "synthetic rows", "training rows"]]
     for row in document["utility"]:
-        real = "-" if row["real"] is None else f"{row['real']:.3f}"
-        rows.append([row["name"], format_interval(row), real])
+        rows.append([row["name"], format_interval(row), format_number(row["real"])])
     return rows
 
 
@@ -105,6 +111,16 @@ def describe_models(trained):
     )
 
 
+def describe_spread(document):
+    """A line on each number of the further tables of the generator."""
+    return [
+        f"{row['n_tables']} further tables of the generator: {row['name']} "
+        f"{format_number(row['mean'])} on average, from {format_number(row['smallest'])} to "
+        f"{format_number(row['largest'])}."
+        for row in document["spread"] or ()
+    ]
+
+
 def format_summary(document):
     """Format the audit as lines of at most 100 characters."""
     lines = [*wrap_lines(["Audit of a synthetic table", describe_rows(document["data"])])]
@@ -113,6 +129,7 @@ def format_summary(document):
         lines += wrap_lines(["*: beyond chance after correction for all numbers."])
     lines += ["", *_align(tabulate_utility(document))]
     foot = [describe_worst(document), describe_models(document["trained"])]
+    foot += describe_spread(document)
     foot += [
         f"{'Warning' if check['status'] == 'warning' else check['name'].capitalize()}"
         f"{' (' + check['name'] + ')' if check['status'] == 'warning' else ''}: {check['text']}"
@@ -155,6 +172,7 @@ def format_markdown(document, title):
         lines += ["", "## Privacy", "", *_as_table(tabulate_results(document))]
     lines += ["", "## Utility", "", *_as_table(tabulate_utility(document)), ""]
     found = [describe_worst(document), describe_models(document["trained"])]
+    found += describe_spread(document)
     lines += [f"* {escape(text)}" for text in found if text]
     checks = [
         f"* {check['name']} ({check['status']}): {escape(check['text'])}"
