@@ -142,9 +142,9 @@ plt.show()
 # With 64 shadow models and 20 victims:
 #
 # * *The predictions are right on average, up to 0.05.* They are too sure at both ends: groups with
-#   a prediction below 0.1 have 12% to 23% of members for the linear model. Normal densities, estimated
-#   from 32 models each, fall off faster than the predictions of models do. The distance is two to
-#   three times what chance explains.
+#   a prediction below 0.1 have 12% to 23% of members for the linear model. Normal densities,
+#   estimated from 32 models each, fall off faster than the predictions of models do. The distance
+#   is two to three times what chance explains.
 # * *Soft labels move the predictions for members towards one half*: the median falls from 1.00 to
 #   0.73 for the trees. For the linear model it is 0.54 and 0.52, but the ninety records whose
 #   median was near 1 are hidden.
