@@ -82,7 +82,7 @@ def unlearning_alarms(rng, n_trials, make, draw, unlearn):
             ("SGDClassifier, U-LiRA", make_sgd, draw_classes, "ulira"),
         )
     },
-    n_trials=1000,
+    n_trials=300,
 )
 def unlearning_auc_intervals(rng, n_trials, make, draw, attack):
     covered = []

@@ -11,7 +11,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
-from skmia.games import FineTuning, NegativeWeights, WeightNoise, unlearning_game
+from skmia.exceptions import TrainingError
+from skmia.games import SISA, FineTuning, NegativeWeights, WeightNoise, unlearning_game
 
 RECORDS = Records(np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2)
 SETTINGS = {
@@ -48,6 +49,7 @@ SETTINGS = {
         ({"train": GaussianNB(), "unlearn": WeightNoise()}, TypeError, "model with weights"),
         ({"train": SVC(), "unlearn": "noise"}, TypeError, "model with weights .* got SVC"),
         ({"unlearn": "negative"}, TypeError, "partial_fit; got LogisticRegression"),
+        ({"unlearn": SISA(12)}, TrainingError, "Shard .* use fewer shards"),
         ({"n_models": 2, "forget": 0.1}, ValueError, "shadow models are too few"),
     ],
 )

@@ -28,7 +28,7 @@ _UNKNOWN = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UnlearningResult:
     """What attackers find of the records that models were to forget.
 

@@ -1,6 +1,7 @@
 """Forgetting by shards: only the models that saw a forgotten record are trained again."""
 
 import copy
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from ...._core.randomness import check_random_state
 from ...._core.records import Records
 from ...._core.sample_weights import fit_weighted, name_parameter
 from ...._core.seeding import seed_estimator
+from ....exceptions import TrainingError
 from ._base import Forgetting
 from .retraining import train_again
 
@@ -70,7 +72,8 @@ class ShardedModel(BaseEstimator):
             model = clone(self.estimator)
             seed_estimator(model, np.random.SeedSequence(int(states[shard])))
             weights = np.asarray(sample_weight)[rows] if takes else None
-            self.models_[shard] = fit_weighted(model, take_rows(X, rows), y[rows], weights)
+            with _named(shard, y[rows]):
+                self.models_[shard] = fit_weighted(model, take_rows(X, rows), y[rows], weights)
         self._set_classes()
         return self
 
@@ -129,6 +132,18 @@ class ShardedModel(BaseEstimator):
         return outputs.classes[outputs.values.argmax(axis=1)]
 
 
+@contextmanager
+def _named(shard, y):
+    """Say of which shard the training failed, and what helps."""
+    try:
+        yield
+    except Exception as error:
+        raise TrainingError(
+            f"Shard {shard} could not be trained on its {len(y)} records with "
+            f"{len(np.unique(y))} different labels; use fewer shards or more records: {error}"
+        ) from error
+
+
 def _average(values):
     return np.mean(np.asarray(values, dtype=np.float64), axis=0)
 
@@ -159,12 +174,11 @@ class SISA(Forgetting):
         return ShardedModel(estimator, self.n_shards)
 
     def _forget(self, model, records, keep, forget, rng):
-        shards = place_in_shards(records, model.n_shards)
-        hit = np.unique(shards[forget]).tolist()
-        rest = {shard: keep[shards[keep] == shard] for shard in hit}
-        return model.replace(
-            {
-                shard: train_again(model.estimator, records, rows, rng) if len(rows) else None
-                for shard, rows in rest.items()
-            }
-        )
+        shards, models = place_in_shards(records, model.n_shards), {}
+        for shard in np.unique(shards[forget]).tolist():
+            rows = keep[shards[keep] == shard]
+            models[shard] = None
+            if len(rows):
+                with _named(shard, records.y[rows]):
+                    models[shard] = train_again(model.estimator, records, rows, rng)
+        return model.replace(models)
