@@ -137,10 +137,12 @@ PROOFS = {
     "R1": [
         ("cli/test_cli_damages.py", "test_every_field"),
         ("cli/test_cli_damages.py", "test_what_is_not_json"),
+        ("synthetic/test_table_report.py", "test_every_field"),
         ("cli/test_cli_damages.py", "test_contradictions_end_in_one_sentence"),
     ],
     "R2": [
         ("cli/test_cli_damages.py", "test_a_forged_verdict_is_not_shown"),
+        ("synthetic/test_table_report.py", "test_damages_are_found"),
         ("cli/test_cli_damages.py", "test_contradictions_end_in_one_sentence"),
     ],
     "R3": [

@@ -1,3 +1,3 @@
-"""The command line: ``skmia audit``, ``report`` and ``compare``; ``--help`` explains each."""
+"""The command line: ``skmia audit``, ``table`` and others; ``--help`` explains each."""
 
 from ._main import main as main

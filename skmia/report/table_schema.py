@@ -18,7 +18,14 @@ from .._core.kinds import (
     word,
 )
 from ..synthetic.table.document import SCHEMA, SCHEMA_VERSION
-from ..synthetic.table.evidence import FIRST, Grounds, choose_evidence, correct, write_verdict
+from ..synthetic.table.evidence import (
+    FIRST,
+    Grounds,
+    choose_evidence,
+    correct,
+    list_reversals,
+    write_verdict,
+)
 from .release_schema import TABLE_RECOMMENDATION, check_recommendation
 
 # The size for a table of thousands of columns.
@@ -28,7 +35,9 @@ _MOST_VALUES, _DEEPEST, _MOST_NAMED = 500_000, 20, 200
 _ADDED = dict.fromkeys(("spread",))
 
 _RATE, _NUMBER = number(0, 1), maybe(number())
-_LIMITS = {"estimate": _NUMBER, "low": _NUMBER, "high": _NUMBER}
+_SHARE = maybe(number(high=1))
+_LIMITS = dict.fromkeys(("estimate", "low", "high"), _SHARE)
+_RATIO = dict.fromkeys(("estimate", "low", "high"), _NUMBER)
 _ROWS = either(count(), number(0))
 
 _RESULT = fields(
@@ -45,10 +54,13 @@ _COPIES = fields(
     name=text,
     **dict.fromkeys(("train", "test", "n_train", "n_test"), _ROWS),
     **dict.fromkeys(("pvalue", "pvalue_below"), _RATE),
+    **dict.fromkeys(("share", "low", "high"), _SHARE),
+    share_counted=_RATE,
     **dict.fromkeys(("smallest_share", "smallest_share_corrected"), maybe(_RATE)),
 )
 
-_SIMILARITY = fields(name=text, **_LIMITS, real=_NUMBER)
+_SIMILARITY = fields(name=text, **_LIMITS, real=_SHARE)
+_UTILITY = fields(name=text, **_RATIO, real=_SHARE)
 
 _SPREAD = fields(
     name=text,
@@ -79,13 +91,15 @@ _DOCUMENT = fields(
         _MOST_NAMED,
     ),
     results=many(_RESULT),
+    reversed=many(text),
     copies=maybe(many(_COPIES)),
-    utility=many(_SIMILARITY, 1),
+    utility=many(_UTILITY, 1),
     trained=maybe(
         fields(
             target=text,
             metric=word("AUC", "accuracy", "R2"),
-            **dict.fromkeys(("chance", "synthetic", "real"), number()),
+            **dict.fromkeys(("chance", "synthetic", "real"), number(high=1)),
+            **_RATIO,
         )
     ),
     spread=maybe(many(_SPREAD)),
@@ -116,7 +130,10 @@ def check_table_document(document):
     if isinstance(document, dict):
         document = _ADDED | document
     _DOCUMENT(document, "")
+    _check_limits(document)
     grounds = _read_grounds(document)
+    if document["reversed"] != list_reversals(grounds.results):
+        raise ValueError("reversed does not follow from results")
     evidence = choose_evidence(grounds)
     if evidence != document["evidence"]:
         raise ValueError(
@@ -157,9 +174,16 @@ def _read_results(document, level, has_holdout):
         raise ValueError("pvalue_holm of results does not follow from pvalue")
     if (frame["leak"] != (frame["pvalue_holm"] <= 1 - level)).any():
         raise ValueError("leak of results does not follow from pvalue_holm")
-    if (frame["low"] > frame["high"]).any():
-        raise ValueError("results has a lower limit above its upper one")
     return frame
+
+
+def _check_limits(document):
+    """Refuse limits that do not hold their estimate."""
+    for part in ("results", "utility", "columns", "pairs"):
+        for place, row in enumerate(document[part]):
+            limits = [row[name] for name in ("low", "estimate", "high") if row[name] is not None]
+            if limits != sorted(limits):
+                raise ValueError(f"{part}[{place}] has an estimate outside of its limits")
 
 
 def _read_smallest_share(document):

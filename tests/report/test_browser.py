@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import audit
 from skmia.datasets import make_membership_problem
+from skmia.synthetic import audit_table
 
 pytest.importorskip("jinja2")
 playwright = pytest.importorskip("playwright.sync_api")
@@ -238,3 +239,16 @@ def test_the_page_works_in_the_sandbox_of_a_notebook(watched, foreign):
     assert watched.complaints == []
     inner = watched.frames[1]
     assert inner.evaluate("window.origin") == "null"  # it reads nothing of the notebook
+
+
+def test_the_page_of_a_table(watched, tmp_path):
+    real, made, holdout = np.random.default_rng(0).normal(size=(3, 60, 3))
+    path = tmp_path / "table.html"
+    audit_table(real, made, holdout, random_state=0).to_html(path)
+    watched.set_viewport_size({"width": 375, "height": 700})
+    watched.goto(path.as_uri())
+    assert watched.evaluate("document.documentElement.scrollWidth") <= 375
+    before = read_column(watched, 2)
+    watched.locator("thead button").nth(1).click()
+    assert sorted(read_column(watched, 2)) == sorted(before)
+    assert watched.complaints == []

@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from damages import KINDS, change, find_places
 from sklearn.neighbors import KernelDensity
 
 from skmia.report.table_schema import check_table_document
 from skmia.synthetic import audit_table
 from skmia.synthetic.table import save_table
+from skmia.synthetic.table.page import render
 
 NAME = "a\n<script>window.ran = true</script>"
 
@@ -51,7 +53,8 @@ def test_the_document_is_read_again(report, document):
         ),
         (lambda d: d["results"][0].update(leak=not d["results"][0]["leak"]), "leak of results"),
         (lambda d: d["results"].append(d["results"][0]), "each number once"),
-        (lambda d: d["results"][0].update(low=2.0), "lower limit above"),
+        (lambda d: d["results"][0].update(low=1.0), "an estimate outside of its limits"),
+        (lambda d: d.update(reversed=["x"]), "reversed does not follow"),
         (lambda d: d.update(copies=None), "results and copies must be there"),
         (lambda d: d["copies"].pop(1), "copies lacks rare copies"),
         (lambda d: d.update(checks=[d["checks"][1]]), "checks lacks one population"),
@@ -63,6 +66,30 @@ def test_damages_are_found(document, damage, message):
     damage(document)
     with pytest.raises(ValueError, match=message):
         check_table_document(document)
+
+
+# What may be anything of its kind, and parts of arrays that can be shorter.
+ESTIMATES = {"estimate", "low", "high", "share", "real", "chance", "synthetic"}
+FREE = {"versions", "seeds", "seconds", "recommendation", "spread"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field(document, kind):
+    pytest.importorskip("jinja2")
+    unnoticed = []
+    for place in find_places(document):
+        if not place or (kind == "gone" and isinstance(place[-1], int)) or place[0] in FREE:
+            continue
+        changed = change(document, place, KINDS[kind])
+        try:
+            render(check_table_document(changed))
+        except ValueError:
+            continue
+        if place[-1] != "leak" or kind != "true":  # which it was
+            unnoticed.append(place)
+    if kind == "a negative number":  # excesses and similarities have no limit from below
+        unnoticed = [place for place in unnoticed if place[-1] not in ESTIMATES]
+    assert unnoticed == []
 
 
 def test_names_cannot_forge_lines(report):

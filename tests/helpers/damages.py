@@ -1,0 +1,37 @@
+"""Damages of a JSON document, field by field."""
+
+import copy
+
+
+def find_places(value, place=()):
+    """The way to each value; of an array the last entry, which is checked after all others."""
+    yield place
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from find_places(item, (*place, key))
+    elif isinstance(value, list) and value:
+        yield from find_places(value[-1], (*place, len(value) - 1))
+
+
+def change(document, place, new):
+    """A copy with another value at a place, or without it."""
+    changed = inside = copy.copy(document)
+    for step in place[:-1]:
+        inside[step] = copy.copy(inside[step])
+        inside = inside[step]
+    if new is KeyError:
+        del inside[place[-1]]
+    else:
+        inside[place[-1]] = new
+    return changed
+
+
+KINDS = {
+    "gone": KeyError,
+    "true": True,
+    "an array": [[]],
+    "an object": {"x": []},
+    "a text": "\ud800",
+    "a huge number": 10**400,
+    "a negative number": -1e9,
+}
