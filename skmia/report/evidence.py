@@ -19,7 +19,7 @@ _SIGHTED = ("duplicates", "positive control")
 _GUARDS = ("permuted membership", *_ALIKE)
 
 # Without an answer to one of these, the absence of a finding cannot be relied on.
-_GUARDS_OF_NOTHING = (*_SIGHTED, "shadow models", "small groups")
+_GUARDS_OF_NOTHING = (*_SIGHTED, "shadow models", "small groups", "person level")
 
 _NULL_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
 
@@ -147,8 +147,9 @@ def get_blindness(checks):
 
     If attacks succeed on shadow models and not on the victim, then the victim was trained on other
     records than membership says, or in another way. If they succeed on shadow models in a group
-    that is too small to be judged on one model, nothing can be said about that group. A check that
-    failed could have been any of these.
+    that is too small to be judged on one model, nothing can be said about that group. If people are
+    found though no record is, the numbers of records do not tell. A check that failed could have
+    been any of these.
     """
     failed = _get_error(checks, (*_GUARDS, *_GUARDS_OF_NOTHING))
     if failed is not None:
@@ -159,5 +160,7 @@ def get_blindness(checks):
     shadows = checks["shadow models"]
     if shadows.is_warning and shadows.finding == "below":
         return "shadow models"
-    small = checks.get("small groups")
-    return "small groups" if small is not None and small.is_warning else None
+    for name in ("small groups", "person level"):
+        if name in checks and checks[name].is_warning:
+            return name
+    return None

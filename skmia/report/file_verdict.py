@@ -43,9 +43,13 @@ _REASONS = {
 _INTERVAL = ["estimate", "low", "high"]
 
 
+# Checks of the answers that are asked only of some records.
+_OF_GROUPS = ("small groups", "person level")
+
+
 def keep_shared_checks(checks):
     """The checks of an audit that are about its records, with the others as not run."""
-    kept = {name: one for name, one in checks.items() if name != "small groups"}
+    kept = {name: one for name, one in checks.items() if name not in _OF_GROUPS}
     return kept | {name: Check(name, NOT_RUN, "") for name in _OF_ANSWERS}
 
 

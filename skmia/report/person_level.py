@@ -35,7 +35,8 @@ def describe_people(found, results):
         f"People: {sides}. The {found['combine']} of the {visible(found['attack'])} scores of "
         f"each person separates them with AUC {found['auc']:.3f} [{found['low']:.3f}, "
         f"{found['high']:.3f}] ({p} by permutation of people, corrected for all attacks)"
-        f"{_compare(found, results)}. The verdict rests on the numbers of records."
+        f"{_compare(found, results)}. The verdict rests on the numbers of records, and stays "
+        "open if only people are found."
     )
 
 

@@ -18,6 +18,7 @@ NAMES = (
     "shadow models",
     "permuted membership",
     "small groups",
+    "person level",
     "people",
 )
 
@@ -60,6 +61,15 @@ def test_nothing_found_claims_no_absence():
     assert evidence == "none"
     assert verdict.startswith("No leakage detected. No result is significant at the 5% level")
     assert "A stronger attack may still succeed." in verdict
+
+
+def test_people_who_are_found_though_no_record_is_keep_the_verdict_open():
+    assert judge(NOTHING, NULL, person_level=WARNING) == (
+        "unknown",
+        HEADLINES["unknown"] + ". text",
+    )
+    assert judge(NOTHING, NULL, person_level=ERROR)[0] == "unknown"
+    assert judge(MUCH, FOUND, person_level=WARNING)[0] == "leak"
 
 
 def test_leakage_is_named_with_its_interval_and_its_p_value():

@@ -4,6 +4,7 @@ import json
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.ensemble import RandomForestClassifier
@@ -12,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report._people import measure_people
+from skmia.report.checks import PersonLevelCheck
 from skmia.report.schema import check_document
 
 
@@ -107,6 +109,20 @@ def test_without_people_or_with_one_record_each_nothing_is_said():
         found = audit(model, some, membership, attacks={"loss": ThresholdAttack()}, file=False)
         assert found.person_level is None and "People:" not in found.summary()
         assert "<h2>People</h2>" not in found.to_html()
+
+
+def ask(pvalue, adjusted):
+    found = {"attack": "a", "auc": 0.7, "low": 0.6, "high": 0.8, "pvalue": pvalue}
+    found["n_permutations"] = 999
+    test = SimpleNamespace(frame=pd.DataFrame({"pvalue_adjusted": [0.5, adjusted]}))
+    findings = SimpleNamespace(person_level=found, permutation=test)
+    return PersonLevelCheck().ask(SimpleNamespace(level=0.95), None, findings)
+
+
+def test_people_who_are_found_though_no_record_is_are_a_warning():
+    assert ask(0.001, 0.2).is_warning and "(p ≤ 0.001), although no number" in ask(0.001, 0.2).text
+    assert not ask(0.03, 0.2).is_warning and "not beyond chance" in ask(0.03, 0.2).text
+    assert not ask(0.001, 0.01).is_warning and "found as well" in ask(0.001, 0.01).text
 
 
 def play(rng, n_people, correlation):

@@ -54,6 +54,8 @@ _BLINDNESS = {
     "group_by, and audit again.",
     "positive control": "Use more records: at least several hundred members and non-members, and "
     "10,000 non-members to measure the TPR at 0.1% FPR.",
+    "person level": "Treat it as a leak of people: keep fewer records of each person in the "
+    "training set, or train with a guarantee for people instead of records.",
     "small groups": "Merge the small groups with others, or audit with more of their records.",
     "shadow models": "Check that membership matches the records the model was trained on, and that "
     "the shadow models are trained the same way.",

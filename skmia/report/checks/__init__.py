@@ -9,6 +9,7 @@ from ._duplicates import DuplicatesCheck
 from ._negative_control import NegativeControlCheck
 from ._people import PeopleCheck
 from ._permutation import PermutationCheck
+from ._person_level import PersonLevelCheck
 from ._positive_control import PositiveControlCheck
 from ._resolution import ResolutionCheck
 from ._shadow_models import ShadowModelsCheck
@@ -22,6 +23,7 @@ CHECKS = (
     DuplicatesCheck(),
     ResolutionCheck(),
     PermutationCheck(),
+    PersonLevelCheck(),
     SignCheck(),
     ShadowModelsCheck(),
     PositiveControlCheck(),
