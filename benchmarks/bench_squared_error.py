@@ -34,7 +34,7 @@ IMAGES = {
     "fashion_mnist": ("fashion_mnist.npz", 10_000, 8000),
     "cifar10": ("cifar10_15k.npz", 3000, 2000),
 }
-MAX_EPOCHS = 30
+MAX_EPOCHS = 8
 
 
 class SquaredDistance(nn.Module):
@@ -132,7 +132,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--images", nargs="+", default=list(IMAGES), choices=IMAGES)
+    parser.add_argument("--images", nargs="+", default=["mnist", "cifar10"], choices=IMAGES)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -140,7 +140,13 @@ def main():
     for seed in range(options.seeds):
         for images in options.images:
             for row in run(images, options.data, seed):
-                print(row, flush=True)
+                print(
+                    {
+                        k: round(v, 3) if k not in ("images", "attack") else v
+                        for k, v in row.items()
+                    },
+                    flush=True,
+                )
                 rows.append(row)
             annotate(name, pd.DataFrame(rows).round(4)).to_csv(options.out / name, index=False)
 

@@ -177,7 +177,7 @@ def squared_error(results):
         "and 10,000 others, the last two as many of both. An attack that flags everyone has a "
         "precision of .444, or .5. CIFAR-10 is a part of 15,000 images, weighted to that ratio. "
         "`python benchmarks/bench_squared_error.py`, one net of each set with the layers and "
-        "settings of the thesis, at most 30 epochs."
+        "settings of the thesis, but at most 8 epochs."
     )
     return Section(
         "del Grosso, table 3.1", "nets with a squared error, 8,000 members", agreement, body

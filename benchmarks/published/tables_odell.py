@@ -12,8 +12,8 @@ def _overall(row):
     times = row["published_F"] / row["F"]
     body = to_table(
         [
-            ["F(4, 796)", f"{row['F']:.2f}", f"{row['published_F']:g}"],
-            ["p", f"{row['p']:.1e}", f"{row['published_p']:.6g}"],
+            ["F(4, 796)", f"{row['F']:.2f}", f"{row['published_F']:.6f}"],
+            ["p", f"{row['p']:.1e}", f"{row['published_p']:.7g}"],
         ],
         ["", "here", "printed"],
     )

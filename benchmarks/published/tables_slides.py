@@ -52,7 +52,7 @@ def carlini_1(results):
         agreement, body = _carlini_1(table, "images")
         n_victims = table["victim"].nunique()
         sources.append(
-            f"small nets on 15,000 images of CIFAR-10, {n_victims} victims, 10 shadow models"
+            f"small nets on 15,000 images of CIFAR-10, {n_victims} victim, 8 shadow models"
         )
         parts.append(f"Images ({sources[-1]}):\n\n{body}")
         agreements.append(agreement)
