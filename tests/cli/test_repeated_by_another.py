@@ -1,0 +1,72 @@
+"""A decision that a second person repeats, bit by bit, from what its document says."""
+
+import json
+import shlex
+import shutil
+from hashlib import sha256
+
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from skmia.cli import main
+
+# What differs between two runs of the same command: when it was run, and for how long.
+TIMES = "created", "seconds", "seconds_per_model"
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {name: without_times(part) for name, part in value.items() if name not in TIMES}
+    if isinstance(value, list):
+        return [without_times(part) for part in value]
+    return value
+
+
+def write_case(folder, table):
+    """A pipeline over mixed columns in a .skops file, and the table with its members."""
+    skops = pytest.importorskip("skops.io")
+    features = ["age", "city", "noise"]
+    table = table.assign(city=table["city"].fillna("?"))
+    columns = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["city"]),
+        (make_pipeline(SimpleImputer(), StandardScaler()), ["age", "noise"]),
+    )
+    members = table[table["trained"] == 1]
+    model = make_pipeline(columns, LogisticRegression()).fit(members[features], members["income"])
+    skops.dump(model, folder / "model.skops")
+    table.to_csv(folder / "people.csv", index=False)
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_two_people_get_the_same_numbers(table, tmp_path, monkeypatch, capsys):
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    write_case(first, table)
+    command = [
+        *("audit", "--data", first / "people.csv", "--target", "income", "--members", "trained"),
+        *("--model", first / "model.skops", "--group-by", "person"),
+        *("--policy", "cautious", "--release", "file", "--shadows", "4", "--jobs", "1"),
+        *("--out", first / "audit"),
+    ]
+    monkeypatch.setattr("sys.argv", ["skmia", *map(str, command)])
+    code = main()
+    document = json.loads((first / "audit" / "audit.json").read_text())
+    found = document["recommendation"]
+    # The second person has the files of these hashes, and the command.
+    origin = found["provenance"]
+    second.mkdir()
+    for name in ("people.csv", "model.skops"):
+        shutil.copy(first / name, second / name)
+        digest = sha256((second / name).read_bytes()).hexdigest()
+        assert origin[f"sha256 of {name}"] == digest
+    assert str(tmp_path) not in origin["command"]  # folders are private
+    monkeypatch.chdir(second)
+    monkeypatch.setattr("sys.argv", shlex.split(origin["command"]))
+    assert main() == code
+    again = json.loads((second / "audit" / "audit.json").read_text())
+    assert without_times(again) == without_times(document)
+    capsys.readouterr()
