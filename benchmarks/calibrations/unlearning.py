@@ -85,11 +85,11 @@ def unlearning_alarms(rng, n_trials, make, draw, unlearn):
     n_trials=300,
 )
 def unlearning_auc_intervals(rng, n_trials, make, draw, attack):
-    covered = []
+    covered, n_blocks = [], int(np.clip(n_trials, 2, 50))
     while len(covered) < n_trials:
-        game = play(rng, make, draw, "noop", n_targets=50 * N_TARGETS)
+        game = play(rng, make, draw, "noop", n_targets=n_blocks * N_TARGETS)
         aucs = game.aucs["after", attack].to_numpy()
-        for values in aucs.reshape(50, N_TARGETS):
+        for values in aucs.reshape(n_blocks, N_TARGETS):
             interval, _ = estimate_mean(values, 0.95, 0.5)
             covered.append(interval.low <= aucs.mean() <= interval.high)
     return sum(covered), len(covered)
@@ -122,7 +122,7 @@ def draw_scores(rng, n_targets, shift, share):
     n_trials=400,
 )
 def unlearning_tpr_intervals(rng, n_trials, n_targets, shift, share):
-    scores, sides = draw_scores(rng, 20_000, shift, share)
+    scores, sides = draw_scores(rng, int(np.clip(100 * n_trials, 1000, 20_000)), shift, share)
     cut = np.quantile(scores[sides == NEVER], 0.99)
     truth, covered = (scores[sides == FORGOTTEN] > cut).mean(), 0
     judged = np.ones(scores.shape[1], dtype=bool)
