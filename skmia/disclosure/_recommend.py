@@ -86,12 +86,7 @@ class Recommendation:
             The name of the condition with the number nearest to its limit, or why it does not
             suffice.
         """
-        return [
-            f"{condition.name}: suffices. {_write_helping(condition)}"
-            if condition.helps
-            else f"{condition.name}: does not suffice. {condition.reasons[0]}"
-            for condition in self.tried
-        ]
+        return [f"{condition.name}: {_write_tried(condition)}" for condition in self.tried]
 
     def to_dict(self) -> dict:
         """Return a form in plain numbers, texts and lists, with empty fields to be filled in.
@@ -111,6 +106,7 @@ class Recommendation:
             "tried": [
                 vars(condition)
                 | {
+                    "text": _write_tried(condition),
                     "reasons": list(condition.reasons),
                     "limits": [_as_plain(limit) for limit in condition.limits],
                 }
@@ -131,10 +127,12 @@ class Recommendation:
         }
 
 
-def _write_helping(condition):
-    """The number that is nearest to its limit."""
+def _write_tried(condition):
+    """Why a condition does not suffice, or the number that is nearest to its limit."""
+    if not condition.helps:
+        return f"does not suffice. {condition.reasons[0]}"
     judged = [limit for limit in condition.limits if limit.interval is not None]
-    return write(max(judged, key=lambda limit: limit.interval[2] - limit.limit))
+    return f"suffices. {write(max(judged, key=lambda limit: limit.interval[2] - limit.limit))}"
 
 
 def _as_plain(judged):
