@@ -29,14 +29,16 @@ NAMES = ("iris", "wine", "breast_cancer", "diabetes", "digits", "linnerud")
 
 
 class Reader(torch.nn.Module):
-    def __init__(self, n_tokens):
+    def __init__(self, n_tokens, dropout=0.0):
         super().__init__()
         self.embedding = torch.nn.Embedding(n_tokens, 32)
         self.recurrent = torch.nn.GRU(32, 64, batch_first=True)
         self.output = torch.nn.Linear(64, n_tokens)
+        self.dropout = torch.nn.Dropout(dropout)
 
     def forward(self, tokens):
-        return self.output(self.recurrent(self.embedding(tokens))[0])
+        read = self.recurrent(self.dropout(self.embedding(tokens)))[0]
+        return self.output(self.dropout(read))
 
 
 def read_lines():
@@ -45,14 +47,18 @@ def read_lines():
     return [line for line in dict.fromkeys(lines) if line.isascii()]
 
 
-def train(lines, alphabet, seed):
-    """A net that reads character by character; the token after the last one starts a line."""
+def train_epochs(lines, alphabet, seed, dropout=0.0, penalty=0.0):
+    """A net that reads character by character, after each epoch.
+
+    The token after the last one starts a line.
+    """
     start = len(alphabet)
     torch.manual_seed(seed)
-    net = Reader(start + 1)
-    optimizer = torch.optim.Adam(net.parameters(), lr=5e-3)
+    net = Reader(start + 1, dropout)
+    optimizer = torch.optim.Adam(net.parameters(), lr=5e-3, weight_decay=penalty)
     lines = [torch.tensor([start, *map(alphabet.index, line)]) for line in lines]
     for _ in range(N_EPOCHS):
+        net.train()
         for rows in torch.randperm(len(lines)).split(32):
             batch = [lines[row] for row in rows]
             x = torch.nn.utils.rnn.pad_sequence(batch, batch_first=True, padding_value=start)
@@ -62,7 +68,13 @@ def train(lines, alphabet, seed):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-    return TorchSequenceModel(net, start_token=start)
+        yield TorchSequenceModel(net.eval(), start_token=start)
+
+
+def train(lines, alphabet, seed):
+    """The net after the last epoch."""
+    *_, model = train_epochs(lines, alphabet, seed)
+    return model
 
 
 def main():

@@ -1,6 +1,6 @@
 """Table 3.1 of del Grosso (2023): precision and recall against nets with a squared error.
 
-    python benchmarks/bench_squared_error.py --data FOLDER [--seeds 2] [--images mnist ...]
+    python benchmarks/bench_squared_error.py --data FOLDER [--seeds 1] [--images mnist ...]
 
 FOLDER holds mnist.npz, fashion_mnist.npz and cifar10_15k.npz. The nets of the thesis are trained
 on 8,000 images; thresholds and the shadow attack come from a net that was trained on other images.
@@ -34,7 +34,7 @@ IMAGES = {
     "fashion_mnist": ("fashion_mnist.npz", 10_000, 8000),
     "cifar10": ("cifar10_15k.npz", 3000, 2000),
 }
-MAX_EPOCHS = 8
+MAX_EPOCHS = 150
 
 
 class SquaredDistance(nn.Module):
@@ -87,8 +87,8 @@ def at_recall(scores, membership, recall=0.99):
 
 def attack(asked, membership, shadow, of_shadow, mean_loss):
     """Scores and guesses of each attack."""
-    signals = {"Softmax Response": "max_softmax", "Loss": Distance()}
-    for name, signal in (signals | {"Modified Entropy": "modified_entropy"}).items():
+    signals = {"softmax response": "max_softmax", "loss": Distance()}
+    for name, signal in (signals | {"modified entropy": "modified_entropy"}).items():
         fitted = ThresholdAttack(signal=signal).fit(shadow, of_shadow)
         yield name, fitted.score_samples(asked), fitted.predict(asked)
     distances = ThresholdAttack(signal=Distance()).fit(asked).score_samples(asked)
@@ -131,8 +131,8 @@ def run(name, folder, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--images", nargs="+", default=["mnist", "cifar10"], choices=IMAGES)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--images", nargs="+", default=list(IMAGES), choices=IMAGES)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     torch.set_num_threads(1)
