@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -111,3 +112,11 @@ def test_no_output_filter_hides_what_labels_tell():
 def test_settings_are_checked(defense, message):
     with pytest.raises((ValueError, TypeError), match=message):
         defense.fit(X, Y)
+
+
+@pytest.mark.parametrize("defense", DEFENSES[1:], ids=lambda defense: type(defense).__name__)
+def test_answers_that_were_collected_are_changed_in_the_same_way(defense):
+    asked = clone(defense).set_params(estimator=MODEL).fit(X, Y).predict_proba(X)
+    before = PROBA.copy()
+    np.testing.assert_array_equal(clone(defense).change_proba(PROBA), asked)
+    np.testing.assert_array_equal(PROBA, before)

@@ -133,3 +133,11 @@ def test_no_rows_are_no_call():
     service = Service()
     assert CallableVictim(service, [0, 1]).predict_proba(X[:0]).shape == (0, 2)
     assert service.sizes == []
+
+
+def test_a_service_is_no_shadow_model():
+    """Its clones ask the same service, so nothing would be compared."""
+    service = CallableVictim(Service(), classes=[0, 1])
+    records = Records(X, (X[:, 0] > 0).astype(int))
+    with pytest.raises(ValueError, match="estimator must be a model that can be trained; Callab"):
+        ShadowPool(service, 2, random_state=0).fit(records)
