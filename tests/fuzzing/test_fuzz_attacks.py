@@ -246,3 +246,28 @@ def test_label_inference(rows, has_pool):
         return attack.predict(known if rows is None else rows)
 
     knock("LabelInferenceAttack", guess, rows)
+
+
+PEOPLE = {"combine": ("sum", "standardized", "likelihood", "max")}
+
+
+def people_rank(found):
+    no_nan(found.scores)
+    assert ((0 < found.pvalues) & (found.pvalues <= 1)).all()
+
+
+@calls(0.02)
+@given(
+    st.one_of(st.none(), records()),
+    st.one_of(st.just(np.arange(24)), vectors("classes"), vectors("floats")),
+    odd_settings(PEOPLE, most=1),
+    st.sampled_from(KINDS),
+)
+def test_attack_people(rows, groups, settings, kind):
+    def attack_people(rows, groups, **settings):
+        victim, pool, known = case(kind)
+        attack = skmia.attacks.LiRA(victim, pool).fit(known)
+        rows = known if rows is None else rows
+        return skmia.attacks.attack_people(attack, rows, groups=groups, **settings)
+
+    knock("attack_people", attack_people, rows, groups, **settings, check=people_rank)
