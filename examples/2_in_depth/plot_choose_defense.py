@@ -63,7 +63,7 @@ _, axes = plt.subplots(1, 2, figsize=(8.5, 2.8), layout="constrained", sharey=Tr
 lines = {"as it is": found.limits} | {tried.name: tried.limits for tried in found.tried}
 for ax, (name, limit) in zip(axes, LIMITS.items(), strict=True):
     for place, judged in enumerate(lines.values()):
-        estimate, low, high = next(one.interval for one in judged if one.name == name)
+        estimate, low, high = next(part.interval for part in judged if part.name == name)
         ax.errorbar(estimate, place, xerr=[[estimate - low], [high - estimate]], fmt="o", capsize=3)
     ax.axvline(limit, color="0.4", linestyle="--")
     ax.set_xlabel("AUC" if name == "auc" else "TPR at an FPR of 0.02")

@@ -52,7 +52,7 @@ def judge_conditions(policy, release, conditions, limits, checks):
     -------
     judged : list of JudgedCondition, the cheapest first
     """
-    counted = sorted((one for one in conditions if one.counts), key=lambda one: one.cost)
+    counted = sorted((part for part in conditions if part.counts), key=lambda part: part.cost)
     return [_judge(policy, release, part, limits, checks, len(counted)) for part in counted]
 
 

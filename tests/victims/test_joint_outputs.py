@@ -123,8 +123,8 @@ def test_labels_alone():
 
 def test_training_from_numbers_is_that_from_labels():
     labels, y = np.unique(Y, axis=0, return_inverse=True)
-    one = JointOutputs(MODELS["forest"], labels).fit(X, np.reshape(y, -1)).predict_proba(X)
-    np.testing.assert_array_equal(one, JointOutputs(MODELS["forest"]).fit(X, Y).predict_proba(X))
+    given = JointOutputs(MODELS["forest"], labels).fit(X, np.reshape(y, -1)).predict_proba(X)
+    np.testing.assert_array_equal(given, JointOutputs(MODELS["forest"]).fit(X, Y).predict_proba(X))
     weights = np.ones(N)
     again = JointOutputs(MODELS["forest"], labels).fit(X, y, sample_weight=weights)
     assert log_loss(np.reshape(y, -1), again.predict_proba(X)) < log_loss(
