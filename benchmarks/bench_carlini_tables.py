@@ -1,11 +1,12 @@
 """Tables I and III of Carlini et al. (2022) on a part of CIFAR-10, with small nets.
 
-    python benchmarks/bench_carlini_tables.py --data FOLDER [--victims 3]
+    python benchmarks/bench_carlini_tables.py --data FOLDER --cache FOLDER [--victims 1]
 
 FOLDER holds cifar10_15k.npz. Each of 6 nets is trained on a random half of 15,000 images, with
-shifted and mirrored images. Each net is a victim in turn, the 5 others its shadow
-models. Answers of each net for 18 versions of each image are kept in --cache, so that an
-interrupted run continues. Writes carlini_table_1.csv and carlini_table_3.csv.
+shifted and mirrored images, and is a victim in turn, with the 5 others as its shadow models. Table
+I, whose attacks take longer, has as many of them as --victims says. Answers of each net for 18
+versions of each image are kept in --cache, so that an interrupted run continues. Writes
+carlini_table_1.csv and carlini_table_3.csv.
 """
 
 import argparse
