@@ -8,7 +8,7 @@ training people from others, and how well a model of synthetic people works for 
 
 Generators of SDV take part if it is installed (``pip install "skmia[sdv]"``). Adult is downloaded
 from the UCI Machine Learning Repository on first use; without a connection, people are made up. The
-full version takes about four minutes on one core, without SDV.
+full version takes a few minutes on one core.
 """
 
 import os
@@ -91,7 +91,7 @@ print(f"{len(train)} training people, {train['income'].mean():.2f} of them with 
 # The generators
 # --------------
 # Training people drawn again are one end of the scale; other people of the same census, who are
-# what a perfect generator would draw, are the other end. The private generator gets twice
+# what a perfect generator would draw, are the other end. The private generator is trained twice with
 # the same settings, without noise and with it.
 
 LOWER = {name: lower for name, (lower, _) in NUMBERS.items()}
