@@ -91,8 +91,8 @@ print(f"{len(train)} training people, {train['income'].mean():.2f} of them with 
 # The generators
 # --------------
 # Training people drawn again are one end of the scale; other people of the same census, who are
-# what a perfect generator would draw, are the other end. The private generator is trained twice with
-# the same settings, without noise and with it.
+# what a perfect generator would draw, are the other end. The private generator is trained twice
+# with the same settings, without noise and with it.
 
 LOWER = {name: lower for name, (lower, _) in NUMBERS.items()}
 UPPER = {name: upper for name, (_, upper) in NUMBERS.items()}
