@@ -13,6 +13,8 @@ from ._predicates import draw_blindly, draw_single_rows, holds, list_single_valu
 
 # A predicate that holds for more rows isolates one of a random half with a chance below 1e-10.
 _MOST_ROWS = 40
+# Permutations at a time, which limits memory.
+_BLOCK = 100
 
 
 class SinglingOutRisk(TableRisk):
@@ -162,12 +164,14 @@ def _exchange(matches, n, n_permutations, random_state):
     starts = np.cumsum([0, *(len(m) for m in few)])
     shape = len(matches), len(involved)
     rows = sparse.csr_array((np.ones(len(places), dtype=np.int32), places, starts), shape=shape)
-    is_train = np.array(
-        [random_state.permutation(2 * n)[involved] < n for _ in range(n_permutations)]
-    ).reshape(n_permutations, len(involved))
-    trained = rows @ is_train.T.astype(np.int32)
-    others = np.array([len(m) for m in few])[:, None] - trained
-    return (trained == 1).astype(np.int8) - (others == 1)
+    draws = np.empty((len(matches), n_permutations), dtype=np.int8)
+    for start in range(0, n_permutations, _BLOCK):
+        block = range(start, min(start + _BLOCK, n_permutations))
+        is_train = [random_state.permutation(2 * n)[involved] < n for _ in block]
+        trained = rows @ np.array(is_train, dtype=np.int32).T
+        others = np.array([len(m) for m in few])[:, None] - trained
+        draws[:, block.start : block.stop] = (trained == 1).astype(np.int8) - (others == 1)
+    return draws
 
 
 def _pvalue(isolates, draws, kind):
