@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 from .._risks._cells import Cells
 
-# Bins of a number in a pair, draws of the bootstrap, and rows and pairs that are compared at most.
-_N_BINS, _N_DRAWS = 10, 100
+# Bins of a number in a pair, draws of the bootstrap and of halves, and what is compared at most.
+_N_BINS, _N_DRAWS, _N_HALVES = 10, 100, 20
 MOST_ROWS, _MOST_PAIRS = 10_000, 200
 
 
@@ -180,7 +180,8 @@ def _thin(cells, rng):
 
 
 def _estimate(similarity, n_rows, confidence_level, rng):
-    estimate = _join(*similarity.compare())
+    columns, pairs = similarity.compare()
+    n_columns, estimate = len(columns), _join(columns, pairs)
     share = np.full(n_rows, 1 / n_rows)
     draws = np.array(
         [
@@ -189,10 +190,20 @@ def _estimate(similarity, n_rows, confidence_level, rng):
         ]
     )
     reach = norm.ppf((1 + confidence_level) / 2) * draws.std(axis=0, ddof=1)
-    # Chance makes tables differ, in the sample and once more in each draw from it. The upper limit
-    # allows for as much as the draws differ from the sample.
-    bias = np.maximum(estimate - draws.mean(axis=0), 0)
-    high = np.minimum(estimate + bias + reach, 1.0)
+    # Chance makes tables differ, by about the inverse root of the number of rows: halves of the
+    # rows show how much, and what all rows would show is where the line through both ends.
+    is_half = np.arange(n_rows) < max(1, n_rows // 2)
+    halves = np.mean(
+        [
+            np.concatenate(similarity.compare(rng.permutation(is_half).astype(float)))
+            for _ in range(_N_HALVES)
+        ],
+        axis=0,
+    )
+    found = np.concatenate([columns, pairs])
+    least = np.minimum(found + (found - halves) / (np.sqrt(2) - 1), 1.0)
+    high = np.maximum(_join(least[:n_columns], least[n_columns:]), estimate) + reach
+    high = np.minimum(high, 1.0)
     return pd.DataFrame({"estimate": estimate, "low": estimate - reach, "high": high})
 
 
