@@ -150,7 +150,7 @@ def doubts_about_tables(rng, n_trials, n_rows):
     nominal=0.8,
     designs={
         "exact copies of 4% of 1,000 rows": {"share": 0.04, "blur": 0.0},
-        "near copies of 4% of 1,000 rows": {"share": 0.04, "blur": 0.001},
+        "near copies of 10% of 1,000 rows": {"share": 0.1, "blur": 0.001},
     },
     n_trials=40,
 )
