@@ -40,7 +40,7 @@ from skmia.synthetic import (
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people and steps
 FOLDER = os.environ.get("SKMIA_EXAMPLE_DATA")
-N_PEOPLE, N_ITER = (150, 3) if FAST else (1_500, 500)
+N_PEOPLE, N_ITER = (150, 3) if FAST else (1_500, 700)
 
 torch.set_num_threads(1)  # the nets are small
 
@@ -91,24 +91,29 @@ print(f"{len(train)} training people, {train['income'].mean():.2f} of them with 
 # The generators
 # --------------
 # Training people drawn again are one end of the scale; other people of the same census, who are
-# what a perfect generator would draw, are the other end. The private generator is trained twice
-# with the same settings, without noise and with it.
+# what a perfect generator would draw, are the other end. The private generator is trained
+# without noise, and with noise for an epsilon of 10. The noise needs a critic with limited singular
+# values in place of a penalty.
 
 LOWER = {name: lower for name, (lower, _) in NUMBERS.items()}
 UPPER = {name: upper for name, (_, upper) in NUMBERS.items()}
 VALUES = {name: sorted(people[name].unique()) for name in CATEGORIES}
 NETS = {
     "columns": VALUES,
+    "critic_layers": (64,),
     "generator_layers": (64, 64),
     "n_latent": 16,
     "learning_rate": 1e-3,
     "max_iter": N_ITER,
+    "batch_size": 500,
     "random_state": 0,
 }
 generators = {
     "bootstrap": BootstrapGenerator(),
     "Wasserstein, no noise": DPWassersteinGAN(LOWER, UPPER, privacy=None, **NETS),
-    "Wasserstein, noise": DPWassersteinGAN(LOWER, UPPER, noise_multiplier=1.0, **NETS),
+    "Wasserstein, noise": DPWassersteinGAN(
+        LOWER, UPPER, target_epsilon=10.0, penalty=0.0, max_spectral_norm=1.0, **NETS
+    ),
 }
 if find_spec("imblearn"):
     generators["SMOTE"] = SmoteGenerator()
@@ -184,3 +189,12 @@ ax.set(xlabel="Leak: AUC of the attack", ylabel="Utility: AUC of a model of synt
 ax.legend(fontsize=8)
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()
+
+# %%
+# With 1,500 training people:
+#
+# * *Copies leak, and so do rows between neighbors.* The attack has an AUC of 0.73 on the bootstrap
+#   and 0.66 on SMOTE, and the audit finds both. Both tables are as useful as other people (0.85).
+# * *No leak is found in tables of trained generators*: 0.50 to 0.51, as for other people.
+# * *They are worth less.* The Wasserstein generator without noise comes to 0.83, the copula to 0.70,
+#   and CTGAN, which was made for more rows, to 0.45.
