@@ -195,6 +195,6 @@ plt.show()
 #
 # * *Copies leak, and so do rows between neighbors.* The attack has an AUC of 0.73 on the bootstrap
 #   and 0.66 on SMOTE, and the audit finds both. Both tables are as useful as other people (0.85).
-# * *No leak is found in tables of trained generators*: 0.50 to 0.51, as for other people.
-# * *They are worth less.* The Wasserstein generator without noise comes to 0.83, the copula to 0.70,
-#   and CTGAN, which was made for more rows, to 0.45.
+# * *No leak is found in tables of SDV's generators*: 0.51, as for other people.
+# * *Trained generators are worth less.* The Wasserstein generator without noise comes to 0.83, the
+#   copula to 0.70, and CTGAN, which was made for more rows, to 0.45.
