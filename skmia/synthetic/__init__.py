@@ -5,7 +5,13 @@ from ._adversarial_accuracy import (
     NearestNeighborAdversarialAccuracy,
 )
 from ._copy_test import CopyTest
-from ._gan import DPWassersteinGAN, RareClassRate, rare_class_rate
+from ._gan import (
+    DPWassersteinGAN,
+    RareClassRate,
+    critic_gradient_bounds,
+    gradient_penalty_bounds,
+    rare_class_rate,
+)
 from ._generator_attack import GeneratorAttack
 from ._generators import BootstrapGenerator, SDVGenerator, SmoteGenerator
 from ._gower import GowerEncoder
@@ -39,6 +45,8 @@ __all__ = [
     "SyntheticDistance",
     "TableReport",
     "audit_table",
+    "critic_gradient_bounds",
     "excess_risk",
+    "gradient_penalty_bounds",
     "rare_class_rate",
 ]

@@ -6,14 +6,13 @@ from numpy.testing import assert_allclose
 
 torch = pytest.importorskip("torch")
 
-from skmia.synthetic._gan._bounds import gradient_bounds  # noqa: E402
+from skmia.synthetic import critic_gradient_bounds, gradient_penalty_bounds  # noqa: E402
 from skmia.synthetic._gan._critic import (  # noqa: E402
     flat_gradient,
     layers_of,
     make_critic,
     penalize,
 )
-from skmia.synthetic._gan._penalty import penalty_bounds  # noqa: E402
 
 N_FEATURES = 4
 WIDTHS = {1: (6,), 2: (6, 5), 3: (6, 5, 4)}
@@ -30,7 +29,7 @@ def critic_of(depth, slope, seed=0):
 
 def bounds_of(critic, slope):
     """Lower and upper ends as two vectors."""
-    ends = zip(*gradient_bounds(*layers_of(critic), slope), strict=True)
+    ends = zip(*critic_gradient_bounds(*layers_of(critic), negative_slope=slope), strict=True)
     return [np.concatenate([one.ravel() for one in end]) for end in ends]
 
 
@@ -115,7 +114,7 @@ def test_bounds_by_hand():
     # s = 2 x1 - x2 + 0.5 is in [-0.5, 2.5], so that the slope is 0.1 or 1 and the answer in
     # [-0.05, 2.5]. The weight of x2 is at most 3: at x1 = 1 the sum is above 0 for all x2. That of
     # x1 gets 0 from x1 = 0.
-    ends = gradient_bounds([np.array([[2.0, -1.0]]), np.array([[3.0]])], [np.array([0.5])], 0.1)
+    ends = critic_gradient_bounds([[[2.0, -1.0]], [[3.0]]], [[0.5]], negative_slope=0.1)
     expected = [([[0, 0]], [[3, 3]]), ([0.3], [3]), ([[-0.05]], [[2.5]])]
     for (low, high), (expected_low, expected_high) in zip(ends, expected, strict=True):
         assert_allclose(low, expected_low, atol=1e-7)
@@ -124,12 +123,12 @@ def test_bounds_by_hand():
 
 def test_a_value_and_the_slope_behind_it_depend_on_each_other():
     # s = 0.5 - x is above 0 only for x < 0.5, so that x times the slope comes to 0.5, not to 1.
-    ends = gradient_bounds([np.array([[-1.0]]), np.array([[1.0]])], [np.array([0.5])], 0.0)
+    ends = critic_gradient_bounds([[[-1.0]], [[1.0]]], [[0.5]], negative_slope=0.0)
     assert_allclose(ends[0][1], [[0.5]], rtol=1e-6)
 
 
 def test_a_unit_that_no_row_switches_on_has_no_gradient():
-    ends = gradient_bounds([-np.ones((1, 3)), np.ones((1, 1))], [np.array([-0.1])], 0.0)
+    ends = critic_gradient_bounds([-np.ones((1, 3)), np.ones((1, 1))], [[-0.1]], negative_slope=0)
     assert all(not end.any() for pair in ends for end in pair)
 
 
@@ -140,7 +139,7 @@ def test_no_gradient_of_the_penalty_is_longer_than_its_bound(depth, norm):
         critic = critic_of(depth, 0.2, seed)
         weights, _ = layers_of(critic)
         found = gradients(critic, draw_rows(2_000, seed), penalty=True)
-        start, bounds = 0, penalty_bounds(weights, norm)
+        start, bounds = 0, gradient_penalty_bounds(weights, norm=norm)
         for layer, parameter in enumerate(critic.parameters()):
             part = found[:, start : start + parameter.numel()]
             start += parameter.numel()
@@ -157,15 +156,41 @@ def test_the_spectral_bound_is_attained_where_layers_are_aligned():
         critic[0].weight[:], critic[0].bias[:], critic[2].weight[:] = 2.0, 0.0, 3.0
     loss = penalize(critic, torch.ones((1, 1), dtype=torch.float64))
     assert_allclose(flat_gradient(loss, critic).numpy(), [30, 0, 20])
-    assert_allclose(penalty_bounds([np.array([[2.0]]), np.array([[3.0]])], "spectral"), [30, 20])
+    assert_allclose(gradient_penalty_bounds([[[2.0]], [[3.0]]]), [30, 20])
 
 
 def test_the_spectral_bound_is_several_times_smaller():
     for depth in WIDTHS:
         weights, _ = layers_of(critic_of(depth, 0.2))
-        assert (
-            penalty_bounds(weights, "frobenius") > 2 * penalty_bounds(weights, "spectral")
-        ).all()
+        printed = gradient_penalty_bounds(weights, norm="frobenius")
+        assert (printed > 2 * gradient_penalty_bounds(weights)).all()
+
+
+WEIGHTS, BIASES = [np.ones((3, 2)), np.ones((1, 3))], [np.zeros(3)]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"weights": []}, r"weights must be matrices .* got shapes \[\]"),
+        ({"weights": [np.ones((3, 2)), np.ones((1, 4))]}, "as many columns as the one before"),
+        ({"weights": [np.ones((3, 2))]}, "the last with one row"),
+        ({"weights": [np.full((1, 2), np.nan)], "biases": []}, "weights must be finite numbers"),
+        ({"biases": []}, r"biases must have the shapes \[\(3,\)\]"),
+        ({"negative_slope": 2}, "negative_slope must be a number in"),
+        ({"sizes": [1]}, "with the sum 2, the number of inputs"),
+        ({"sizes": [0, 2]}, "sizes must be integers of at least 1"),
+    ],
+)
+def test_wrong_weights_get_a_sentence(change, words):
+    settings = {"weights": WEIGHTS, "biases": BIASES, **change}
+    with pytest.raises(ValueError, match=words):
+        critic_gradient_bounds(settings.pop("weights"), settings.pop("biases"), **settings)
+
+
+def test_another_norm_is_refused():
+    with pytest.raises(ValueError, match="norm must be one of"):
+        gradient_penalty_bounds(WEIGHTS, norm="nuclear")
 
 
 def test_the_gradient_of_the_penalty_is_the_closed_form():
