@@ -52,12 +52,14 @@ _SAFE_SKOPS = (0, 12)
 # functions that run any text as code.
 _SAFE_TYPES = frozenset(
     {
+        "builtins.object",
         "numpy.bool_",
         "numpy.dtype",
         "numpy.floating",
         "numpy.integer",
         "numpy.number",
         "numpy.object_",
+        "scipy._lib.array_api_compat.numpy._aliases.asarray",
         "scipy.interpolate._bsplines.BSpline",
         "scipy.sparse._csc.csc_array",
         "scipy.sparse._csc.csc_matrix",
