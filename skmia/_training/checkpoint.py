@@ -1,4 +1,4 @@
-"""A folder that keeps finished shadow models if the process is interrupted or killed."""
+"""A folder that keeps finished models if the process is interrupted or killed."""
 
 import json
 import time
@@ -21,7 +21,7 @@ from .._core.visible import visible
 from ..exceptions import CheckpointError
 from .identity import digest_arrays
 from .job import Kept
-from .manifest import check_identified, check_same_pool, digest_manifest
+from .manifest import POOL, check_identified, check_same_owner, digest_manifest
 from .signal_file import as_kept, parse, parse_mapped
 from .states import TrainingStates
 
@@ -48,7 +48,7 @@ class MemoryCheckpoint:
         """Check that it is still the same pool."""
         if self._manifest is not None:
             check_identified(manifest)
-            check_same_pool(self._manifest, manifest, "The fitted pool (warm_start=True)")
+            check_same_owner(self._manifest, manifest, "The fitted pool (warm_start=True)")
         self._manifest = manifest
 
     def save(self, k, kept, subset):
@@ -87,7 +87,7 @@ class MemoryCheckpoint:
 
 
 class FolderCheckpoint:
-    """The folder of one pool: a human-readable manifest and one file per shadow model.
+    """The folder of a pool or an audit: a human-readable manifest and one file per model.
 
     Only the user can read the files. Pickles are written and read only with ``store="models"``, and
     a pickle is only read if its digest is in the file of signals of the same model.
@@ -98,25 +98,27 @@ class FolderCheckpoint:
         Folder, which is created if it does not exist.
     on_disk : bool, default=False
         Whether workers write the files themselves, and arrays stay in them: :meth:`load` maps them.
+    owner : Owner, default=POOL
+        Names for messages.
     """
 
-    def __init__(self, folder, on_disk=False):
+    def __init__(self, folder, on_disk=False, owner=POOL):
         # Workers may have another working directory.
         self.folder = Path(folder).absolute() if on_disk else Path(folder)
-        self.on_disk = on_disk
+        self.on_disk, self._owner = on_disk, owner
 
     def read_entropy(self):
-        """Entropy of the pool that the folder belongs to, or None for a new folder."""
+        """Entropy of the models of the folder, or None for a new folder."""
         manifest = self._read_manifest()
         return None if manifest is None else manifest.get("entropy")
 
     def read_numbers(self):
-        """Return the ``numbers`` of the plan of the pool, or None for a new folder."""
+        """Return the ``numbers`` of the plan of the models, or None for a new folder."""
         manifest = self._read_manifest()
         return None if manifest is None else manifest.get("way")
 
     def open(self, manifest, keep):
-        """Set up a new folder, or check that an existing one belongs to the same pool.
+        """Set up a new folder, or check that an existing one has the same owner.
 
         Parameters
         ----------
@@ -128,10 +130,10 @@ class FolderCheckpoint:
         Raises
         ------
         CheckpointError
-            If the folder belongs to another pool, or the pool cannot be identified. The message
+            If the folder belongs to another owner, or the owner cannot be identified. The message
             names the difference, or the part that cannot be identified.
         """
-        check_identified(manifest)
+        check_identified(manifest, self._owner)
         self._digest, self._keep = digest_manifest(manifest), keep
         self._n_records = manifest["records"]["n"] if self.on_disk else None
         with self._explained("used"):
@@ -140,12 +142,13 @@ class FolderCheckpoint:
         if self._read_manifest() is None:
             if any(self.folder.glob("shadow-*.npz")):
                 raise CheckpointError(
-                    f"The checkpoint folder {self.folder} holds shadow models but no {_MANIFEST}, "
-                    "so their pool is unknown; use another folder."
+                    f"The checkpoint folder {self.folder} holds {self._owner.models} but no "
+                    f"{_MANIFEST}, so their {self._owner.name} is unknown; use another folder."
                 )
             text = json.dumps(manifest, indent=2).encode()
             self._write(self.folder / _MANIFEST, lambda file: file.write(text), once=True)
-        check_same_pool(self._read_manifest(), manifest, f"The checkpoint folder {self.folder}")
+        where = f"The checkpoint folder {self.folder}"
+        check_same_owner(self._read_manifest(), manifest, where, self._owner)
 
     def close(self):
         """Remove temporary files of all processes, once all models are finished."""
@@ -183,9 +186,7 @@ class FolderCheckpoint:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise CheckpointError(
-                f"{path} cannot be read: {_reason(error)}. It was left as it is."
-            ) from error
+            raise _unreadable(path, error) from error
 
     def _read_manifest(self):
         path = self.folder / _MANIFEST
@@ -200,8 +201,9 @@ class FolderCheckpoint:
             except ValueError as error:
                 if time.monotonic() > stop:
                     raise CheckpointError(
-                        f"The manifest {path} cannot be read ({error}), so the pool of its "
-                        "shadow models is unknown. Use another folder."
+                        f"The manifest {path} cannot be read ({error}), so the "
+                        f"{self._owner.name} of its {self._owner.models} is unknown. Use another "
+                        "folder."
                     ) from None
             time.sleep(_SECONDS_OF_WRITING / 10)
 
@@ -248,8 +250,7 @@ class FolderCheckpoint:
             # Rows of a file are read one by one, so they have to lie one behind the other.
             values = np.asarray(values, order="C")
             arrays[name] = values.astype(str) if values.dtype == object else values
-        # The digests tell which pool the file belongs to, whether its arrays are intact, and which
-        # pickle may be read.
+        # The digests tell whose the file is, if its arrays are intact, and which pickle may be read.
         meta = {
             "digest": self._digest,
             "arrays": digest_arrays(arrays),
@@ -295,8 +296,8 @@ class FolderCheckpoint:
     def describe_kept(self, n_models):
         """Say how many models an interrupted fit has finished."""
         return (
-            f"{self.count_kept(n_models)} of {n_models} shadow models are kept in {self.folder}; "
-            "running it again continues from there."
+            f"{self.count_kept(n_models)} of {n_models} {self._owner.models} are kept in "
+            f"{self.folder}; running it again continues from there."
         )
 
     def count_kept(self, n_models):
@@ -317,19 +318,17 @@ class FolderCheckpoint:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise CheckpointError(
-                f"{path} cannot be read: {_reason(error)}. It was left as it is."
-            ) from error
+            raise _unreadable(path, error) from error
 
     def load(self, k, subset):
-        """Return the results of a finished shadow model; None if there are none.
+        """Return the results of a finished model; None if there are none.
 
         Files that are certainly damaged are renamed, and the model is trained again.
 
         Raises
         ------
         CheckpointError
-            If a file cannot be read, or belongs to another pool.
+            If a file cannot be read, or belongs to another owner.
         """
         path = self._path(k)
         content = self._open(path)
@@ -348,8 +347,8 @@ class FolderCheckpoint:
             return self._set_aside(path, f"{type(error).__name__}: {visible(error)}")
         if meta["digest"] != self._digest:
             raise CheckpointError(
-                f"{path} was written by another pool than {_MANIFEST} in the same folder says; use "
-                "another folder."
+                f"{path} was written by another {self._owner.name} than {_MANIFEST} in the same "
+                "folder says; use another folder."
             )
         if not self._keep.keeps_models:
             return as_kept(arrays, meta, None)
@@ -359,7 +358,7 @@ class FolderCheckpoint:
         if digest_arrays(arrays) != meta["arrays"]:
             raise ValueError("its arrays are not those that were written")
         stored = arrays.pop("subset")
-        # Training sets on disk are not drawn again: the digest of the pool determines them.
+        # Training sets on disk are not drawn again: the digest of the manifest determines them.
         if not self.on_disk and not np.array_equal(stored, np.packbits(subset)):
             raise ValueError("the model was trained on other records")
         self._keep.check(arrays, self._n_records if self.on_disk else len(subset))
@@ -384,14 +383,17 @@ class FolderCheckpoint:
 
     def _set_aside(self, path, reason):
         with self._explained("written"):
-            kept = [
-                set_aside(file) for file in (path, path.with_suffix(".joblib")) if file.exists()
-            ]
+            both = path, path.with_suffix(".joblib")
+            kept = [set_aside(file) for file in both if file.exists()]
         warnings.warn(
-            f"{path} is damaged ({reason}); it is kept as {' and '.join(kept)}, and the shadow "
-            "model is trained again.",
+            f"{path} is damaged ({reason}); it is kept as {' and '.join(kept)}, and the model is "
+            "trained again.",
             stacklevel=5,
         )
+
+
+def _unreadable(path, error):
+    return CheckpointError(f"{path} cannot be read: {_reason(error)}. It was left as it is.")
 
 
 def _reason(error):

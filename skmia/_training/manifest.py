@@ -1,7 +1,8 @@
-"""The manifest of a pool: everything that its models depend on, and how two pools differ."""
+"""The manifest of a pool or an audit: what its models depend on, and how two of them differ."""
 
 import json
 from hashlib import sha256
+from typing import NamedTuple
 
 from sklearn.base import clone
 
@@ -10,6 +11,16 @@ from .._core.sample_weights import WEIGHTS
 from .._core.visible import visible
 from ..exceptions import CheckpointError
 from .identity import UnidentifiedError, digest_table, identify
+
+class Owner(NamedTuple):
+    """How messages name a pool or an audit, and its models."""
+
+    name: str = "pool"
+    models: str = "shadow models"
+    unless: str = "checkpoint and warm_start"  # parameters without which nothing is kept
+
+
+POOL = Owner()
 
 _FORMAT = 4
 _WIDTH = 80  # of a value in a message
@@ -42,12 +53,12 @@ _FOR_PEOPLE = {"estimator"}
 
 
 def describe_job(job, records, entropy, design, numbers):
-    """Describe everything that the models of a pool depend on.
+    """Describe everything that the models of a job depend on.
 
     Parameters
     ----------
     job : Job
-        Job of the pool; its ``keep`` adds its own entries.
+        The job; its ``keep`` adds its own entries.
     records : Records of n records
         Records that the models are trained on.
     entropy : list of int
@@ -94,13 +105,13 @@ def describe_job(job, records, entropy, design, numbers):
 
 
 def digest_manifest(manifest):
-    """Digest of the entries that identify a pool; each file of a checkpoint holds it."""
+    """Digest of the entries that identify a pool or an audit; each file of a checkpoint holds it."""
     binding = {name: value for name, value in manifest.items() if name not in _FOR_PEOPLE}
     return sha256(json.dumps(binding, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def check_identified(manifest):
-    """Refuse to keep shadow models of an estimator that could not be recognized later.
+def check_identified(manifest, owner=POOL):
+    """Refuse to keep models of an estimator that could not be recognized later.
 
     Raises
     ------
@@ -109,19 +120,19 @@ def check_identified(manifest):
     """
     if "unidentified" in manifest:
         raise CheckpointError(
-            f"Shadow models of this estimator cannot be used again: {manifest['unidentified']}, so "
-            "that a change of it would go unnoticed. Fit without checkpoint and warm_start, or "
-            "replace it by code in Python."
+            f"{owner.models.capitalize()} of this estimator cannot be used again: "
+            f"{manifest['unidentified']}, so that a change of it would go unnoticed. Fit without "
+            f"{owner.unless}, or replace it by code in Python."
         )
 
 
-def check_same_pool(known, manifest, where):
-    """Refuse to continue with the shadow models of another pool.
+def check_same_owner(known, manifest, where, owner=POOL):
+    """Refuse to continue with the models of another pool or audit.
 
     Raises
     ------
     CheckpointError
-        If the pools differ; the message names the first difference.
+        If the two differ; the message names the first difference.
     """
     for name, there, here in _list_differences(known, manifest):
         label = _LABELS.get(name, name)
@@ -135,7 +146,7 @@ def check_same_pool(known, manifest, where):
             else f": {_shorten(there)} there, {_shorten(here)} here"
         )
         raise CheckpointError(
-            f"{where} belongs to another pool, which differs in {_shorten(label)}{shown}."
+            f"{where} belongs to another {owner.name}, which differs in {_shorten(label)}{shown}."
         )
 
 

@@ -1,6 +1,5 @@
 """Trainings of an audit, with the canary and without it, some of them at a time."""
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +9,16 @@ from .._core.records import Records
 from .._training.checkpoint import FolderCheckpoint
 from .._training.identity import digest_arrays, identify_values
 from .._training.job import Kept
-from .._training.manifest import describe_job
+from .._training.manifest import Owner, describe_job
 from .._training.notes import warn_once
 from .._training.plan import plan_training
 from .._training.progress import run_visibly
+from .._training.resume import saying_what_is_kept
 from ._base import read_claim, score_canaries
 
 # Number of trainings by which the way of training is chosen.
 _MOST_PLANNED = 64
+_OWNER = Owner("audit", "trainings", "checkpoint")
 
 
 class SidesOfCoins:
@@ -86,13 +87,13 @@ class Trainings:
         missing = [k for k in models if found[k] is None]
         if missing:
             part = self._job.part(missing)._replace(numbers=None)  # counted from 0
-            with self._saying_what_is_kept():
+            with saying_what_is_kept(self._checkpoint, self._job.n_models):
                 for i, kept in run_visibly(self._plan, part, self._verbose, "trainings"):
                     found[missing[i]] = kept
                     self._save(missing[i], kept)
         results = [found[k] for k in models]
         said = [warning for kept in results for warning in kept.warnings]
-        warn_once(said, len(results), "models")
+        warn_once(said, len(results), "trainings")
         scores = np.concatenate([kept.arrays["score"] for kept in results])
         return scores, [kept.facts["claim"] for kept in results]
 
@@ -109,19 +110,6 @@ class Trainings:
     def _save(self, k, kept):
         if self._checkpoint is not None:
             self._checkpoint.save(k, kept, self._job.subsets[k])
-
-    @contextmanager
-    def _saying_what_is_kept(self):
-        try:
-            yield
-        except KeyboardInterrupt as error:
-            if self._checkpoint is not None:
-                n_kept = self._checkpoint.count_kept(self._job.n_models)
-                error.add_note(
-                    f"{n_kept} trainings are kept in {self._checkpoint.folder}; running it again "
-                    "continues from there."
-                )
-            raise
 
 
 def start(folder, random_state):
@@ -142,7 +130,7 @@ def start(folder, random_state):
     """
     if folder is None:
         return None, check_random_state(random_state), []
-    checkpoint = FolderCheckpoint(folder)
+    checkpoint = FolderCheckpoint(folder, owner=_OWNER)
     if random_state is not None:
         return checkpoint, check_random_state(random_state), []
     kept = checkpoint.read_entropy()

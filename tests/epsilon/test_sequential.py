@@ -206,6 +206,7 @@ def test_a_folder_keeps_the_seed_of_an_audit_without_one(tmp_path):
         ({"n_copies": 2}, "records|n_copies|sampling"),
         ({"attack": ThresholdAttack(signal="confidence")}, "attack"),
         ({"sequential": False}, "sequential: True there, False here"),
+        ({"random_state": 1}, "belongs to another audit, which differs in"),
     ],
 )
 def test_the_folder_of_another_audit_is_refused(tmp_path, change, message):
@@ -213,3 +214,24 @@ def test_the_folder_of_another_audit_is_refused(tmp_path, change, message):
     make_audit(tmp_path / "audit", **settings).fit(X, y)
     with pytest.raises(CheckpointError, match=message):
         make_audit(tmp_path / "audit", **settings | change).fit(X, y)
+
+
+STREAM = (0 for _ in range(1000))
+
+
+class Streamed(DecisionTreeClassifier):
+    """A tree that reads what cannot be recognized later."""
+
+    def fit(self, X, y):
+        next(STREAM)
+        return super().fit(X, y)
+
+
+def test_refusals_of_a_folder_speak_of_the_audit(tmp_path):
+    with pytest.raises(CheckpointError, match="^Trainings of .* Fit without checkpoint, or"):
+        make_audit(tmp_path / "unknown", Streamed(), n_trials=4).fit(X, y)
+    folder = tmp_path / "audit"
+    make_audit(folder, n_trials=4).fit(X, y)
+    (folder / "manifest.json").unlink()
+    with pytest.raises(CheckpointError, match="trainings but no .* so their audit is unknown"):
+        make_audit(folder, n_trials=4).fit(X, y)
