@@ -57,7 +57,7 @@ def play(way, records, options):
         way,
         records,
         forget=FORGET,
-        n_models=options.models,
+        n_estimators=options.models,
         n_targets=options.targets,
         random_state=options.seed,
     )

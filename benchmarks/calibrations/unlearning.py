@@ -52,7 +52,7 @@ def play(rng, make, draw, unlearn, n_targets=N_TARGETS):
         unlearn,
         draw(rng),
         forget=0.3,
-        n_models=16,
+        n_estimators=16,
         n_targets=n_targets,
         random_state=int(rng.integers(2**31)),
     )

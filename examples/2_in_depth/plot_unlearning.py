@@ -42,7 +42,7 @@ model = SGDClassifier(loss="log_loss", max_iter=20, tol=None)
 # Each model is trained on half of the records and forgets a third of these. Shadow models unlearn
 # in the same way as the targets.
 
-settings = {"n_models": 8, "n_targets": 3} if FAST else {"n_models": 40, "n_targets": 8}
+settings = {"n_estimators": 8, "n_targets": 3} if FAST else {"n_estimators": 40, "n_targets": 8}
 ways = {
     "finetune": "fine-tuning on the rest",
     "noise": "noise on the weights",

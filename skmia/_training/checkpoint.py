@@ -250,7 +250,7 @@ class FolderCheckpoint:
             # Rows of a file are read one by one, so they have to lie one behind the other.
             values = np.asarray(values, order="C")
             arrays[name] = values.astype(str) if values.dtype == object else values
-        # The digests tell whose the file is, if its arrays are intact, and which pickle may be read.
+        # Digests tell whose the file is, if its arrays are intact, and which pickle may be read.
         meta = {
             "digest": self._digest,
             "arrays": digest_arrays(arrays),

@@ -12,6 +12,7 @@ from .._core.visible import visible
 from ..exceptions import CheckpointError
 from .identity import UnidentifiedError, digest_table, identify
 
+
 class Owner(NamedTuple):
     """How messages name a pool or an audit, and its models."""
 
@@ -105,7 +106,7 @@ def describe_job(job, records, entropy, design, numbers):
 
 
 def digest_manifest(manifest):
-    """Digest of the entries that identify a pool or an audit; each file of a checkpoint holds it."""
+    """Digest of the entries that identify the owner; each file of a checkpoint holds it."""
     binding = {name: value for name, value in manifest.items() if name not in _FOR_PEOPLE}
     return sha256(json.dumps(binding, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -21,6 +21,9 @@ from ._lira import LiRA
 from ._people_sums import People, standardize
 from ._shadow_nonmembers import choose_models, shadow_nonmember_scores
 
+# Level of the p-values that a summary counts.
+_LEVEL = 0.05
+
 
 @dataclass(frozen=True)
 class PeopleEvidence:
@@ -43,7 +46,7 @@ class PeopleEvidence:
         How the records of a person were combined.
     correlation : float
         Mean correlation, over shadow models, of two records of a person that the models were not
-        trained on; NaN if nobody has two records.
+        trained on; NaN if no person has two records.
     """
 
     people: np.ndarray
@@ -58,6 +61,31 @@ class PeopleEvidence:
     def pvalues(self) -> np.ndarray:
         """Share of the scores of non-members that are as high, for each person."""
         return conformal_pvalues(self.scores, self.nonmember_scores)
+
+    def summary(self) -> str:
+        """Summarize how many people are found.
+
+        Returns
+        -------
+        text : str
+        """
+        counts, n_judged = self.n_records, int(self.judged.sum())
+        n_found = int((self.pvalues[self.judged] <= _LEVEL).sum())
+        lines = [
+            f"{len(counts):,} people with {counts.min():,} to {counts.max():,} records each, "
+            f"combine={self.combine!r}",
+            f"{n_found:,} of {n_judged:,} have a p-value of at most {_LEVEL}; without members "
+            f"about {_LEVEL * n_judged:.3g} would",
+            f"calibrated on {len(self.nonmember_scores):,} scores of non-members by shadow models",
+        ]
+        if n_judged < len(counts):
+            lines.append(f"{len(counts) - n_judged:,} people have too few shadow models")
+        if np.isfinite(self.correlation):
+            lines.append(f"mean correlation of two records of a person: {self.correlation:.2f}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary()
 
 
 def attack_people(
@@ -126,7 +154,7 @@ def attack_people(
 
     On logistic regressions of 300 people with 1 to 20 records and 64 shadow models, the AUC of
     :class:`LiRA` was 0.77 for records, and for people 0.86 with ``"sum"``, 0.84 with
-    ``"likelihood"`` and 0.81 with ``"standardized"``; that of :class:`RMIA` was 0.69 for records
+    ``"likelihood"`` and 0.81 with ``"standardized"``. With :class:`RMIA` it was 0.69 for records
     and 0.88 with ``"sum"``. With 10 records each, it was 0.89, 0.85, 0.86 and 0.90 (means of five
     victims).
 
@@ -173,7 +201,8 @@ def attack_people(
         raise ValueError(
             f"combine must be 'sum', 'standardized', 'likelihood' or 'max'; got {show(combine)}."
         )
-    names, numbers = number_groups(_get_groups(records, groups), len(records))
+    source = "group_by" if groups is None else "groups"
+    names, numbers = number_groups(_get_groups(records, groups), len(records), source)
     people = People(numbers)
     inside = _read_training_sets(attack.pool_, records, people, names)
     compute = _attack_means if combine == "likelihood" else _attack_scores

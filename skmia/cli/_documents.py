@@ -6,7 +6,7 @@ from textwrap import wrap
 
 from .._core.files import write_bytes
 from .._core.visible import visible
-from ..report.comparison import READ_SO, compare_audits, render_comparison
+from ..report.comparison import PEOPLE, READ_SO, compare_audits, render_comparison
 from ..report.document import SCHEMA, SCHEMA_VERSION
 from ..report.groups import OVERALL
 from ..report.page import render
@@ -137,7 +137,7 @@ def run_compare(arguments):
         raise CommandError(f"one audit is of a {tasks[0]}, the other of a {tasks[1]}")
     level = _read_common_level(paths, documents)
     differences = compare_audits(*documents)
-    shared = [found for found in differences if found.scope == OVERALL]
+    shared = [found for found in differences if found.scope in (OVERALL, PEOPLE)]
     if not shared:
         raise CommandError("the two audits have no number in common that could be measured")
     lines = [
@@ -156,6 +156,7 @@ def run_compare(arguments):
 
 def _write(found):
     name = column_name(found.metric, found.max_fpr if found.metric == "tpr" else None)
+    name += " (people)" if found.scope == PEOPLE else ""
     gap, low, high = found.difference
     return (
         f"{visible(found.attack)[:23]:24s}{name:16s}{found.first[0]:9.3f}{found.second[0]:9.3f}"

@@ -11,7 +11,7 @@ FORMATS = ("text", "json", "markdown", "junit", "sarif")
 
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES = {
-    "verdict": "Whether the attacks can be told from guessing",
+    "verdict": "Whether the attacks are better than guessing",
     "limit": "A limit on the success of the attacks",
 }
 

@@ -35,12 +35,12 @@ def average_datum_game(
     verbose: int = 0,
     random_state: Seed = None,
 ) -> dict[str, Any]:
-    """Play the game about a record that is drawn anew in each round against a mechanism.
+    """Play the game about a new random record in each round against a mechanism.
 
     Each round draws a target and two private data sets of fresh rows. In one of them a row, chosen
     at random, is replaced by the target. The mechanism is fitted on either and releases one sample,
-    and the attack, which knows the target, scores both releases. What the attack tells apart is
-    what the mechanism gives away about records on average.
+    and the attack, which knows the target, scores both releases. How well it distinguishes them is
+    what the mechanism reveals about records on average.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ def per_datum_game(
 
     In each round two private data sets of fresh rows are drawn. In one of them a row, chosen at
     random, is replaced by the target. The mechanism is fitted on either and releases one sample,
-    and the attack scores both releases. What the attack tells apart is what the mechanism gives
-    away about this one record, not about records on average.
+    and the attack scores both releases. How well it distinguishes them is what the mechanism
+    reveals about this one record, not about records on average.
 
     Parameters
     ----------

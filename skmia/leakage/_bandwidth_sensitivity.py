@@ -83,6 +83,8 @@ def bandwidth_sensitivity(
     [0.11, 0.08, 0.05, 0.04, 0.02]
     """
     factors = np.atleast_1d(check_numbers(factors, "factors", "numbers above 0", SMALLEST))
+    if factors.ndim != 1 or not len(factors):
+        raise ValueError(f"factors must be one number or more; got shape {factors.shape}.")
     check_count(n_permutations, "n_permutations")
     X, is_member = join_samples(members, nonmembers, dtype=np.float64)
     seed = check_random_state(random_state).randint(2**31 - 1)

@@ -72,7 +72,8 @@ def normal_total_variation(
         gap = np.minimum(np.abs(first - second) / wide, _FAR)
     # The narrow density is larger where (1 - ratio^2) u^2 + 2 gap ratio u <= constant, with u in
     # units of the narrow standard deviation. For equal ones this is a half line.
-    excess, constant = (1 - ratio) * (1 + ratio), gap**2 - 2 * np.log(ratio)
+    excess = (1 - ratio) * (1 + ratio)
+    constant = gap**2 - 2 * np.log(np.maximum(ratio, SMALLEST))
     reach = gap * ratio + np.sqrt((gap * ratio) ** 2 + excess * constant)
     with np.errstate(divide="ignore", invalid="ignore"):
         high = np.where(reach > 0, constant / reach, 0.0)

@@ -16,7 +16,7 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, alpha: float) -> FloatOrArray:
 
     It is :math:`D_\alpha(p \| q) = \frac{1}{\alpha - 1} \log \sum_k p_k^\alpha q_k^{1 - \alpha}`,
     with the Kullback-Leibler divergence as its limit for ``alpha=1``. Nothing is lost for orders
-    close to 0, where the sum is close to 1.
+    close to 0 or 1, where the sum is close to 1, and for large ones.
 
     Parameters
     ----------
@@ -62,20 +62,9 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, alpha: float) -> FloatOrArray:
     """
     p, q = _check_pair(p, q)
     alpha = check_number(alpha, "alpha", "a number above 0", SMALLEST)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        if alpha == 1:
-            terms = np.where(p > 0, p * (np.log(p) - np.log(q)), 0.0)
-            return _unpack(np.maximum(terms.sum(axis=-1), 0))
-        # Where q is 0: nothing is added for an order below 1, and for one above it all is lost.
-        both = (p > 0) & (q > 0)
-        safe = [np.log(np.where(both, side, 1.0)) for side in (p, q)]
-        shared = np.where(both, q * np.expm1(alpha * (safe[0] - safe[1])), 0.0).sum(axis=-1)
-        # The classes that only one of the two has are missing from the sum of q.
-        missing = np.where(both, 0.0, q).sum(axis=-1)
-        divergence = np.log1p(shared - missing) / (alpha - 1)
-        if alpha > 1:
-            divergence = np.where(((p > 0) & (q == 0)).any(axis=-1), np.inf, divergence)
-    return _unpack(np.where(both.any(axis=-1), np.maximum(divergence, 0), np.inf))
+    with np.errstate(divide="ignore"):
+        logs = np.log(p), np.log(q)
+        return _unpack(np.maximum(divergences.renyi_divergence(*logs, alpha), 0))
 
 
 def fisher_rao_distance(p: ArrayLike, q: ArrayLike) -> FloatOrArray:

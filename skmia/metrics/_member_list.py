@@ -88,7 +88,7 @@ def list_members(
     false_share : float, default=0.1
         Allowed share of false entries, in (0, 1).
     from_shadows : bool, default=False
-        Whether the scores of non-members are those of
+        Whether the scores of non-members come from
         :func:`skmia.attacks.shadow_nonmember_scores`. It changes only what the summary states.
 
     Returns

@@ -1,4 +1,4 @@
-"""Interval of a share of records, of which a person may have several."""
+"""Intervals of shares and means of records; a person may have several records."""
 
 import numpy as np
 from scipy import special

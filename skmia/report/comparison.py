@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from .._core.pages.templates import render_page
@@ -11,6 +12,8 @@ from .measure import COLUMNS, OK
 from .text import column_name, format_auc, format_rate
 from .verdict import HEADLINES
 
+# Scope of the numbers about people, who count once for all their records.
+PEOPLE = "people with all their records"
 READ_SO = (
     "The intervals assume independent audits on disjoint records. If the audits share records, the "
     "intervals are usually too wide. Each interval is for one number: of twenty numbers without a "
@@ -60,7 +63,7 @@ def compare_audits(first, second):
     Returns
     -------
     differences : list of Difference
-        Those over all records first.
+        Those over all records first, then the one about people.
     """
     key = ["scope", "group", "attack", "metric", "max_fpr"]
     numbers = ["estimate", "low", "high"]
@@ -76,7 +79,19 @@ def compare_audits(first, second):
     for names, row in both.iterrows():
         sides = [tuple(row[[f"{name}_{side}" for name in numbers]]) for side in "ab"]
         found.append(Difference(*names, *sides, difference_interval(*sides[::-1])))
+    found = _compare_people(first, second) + found
     return sorted(found, key=lambda difference: difference.scope != OVERALL)
+
+
+def _compare_people(first, second):
+    """The AUC of the strongest attack on people, if both audits have one."""
+    people = [document["person_level"] for document in (first, second)]
+    if any(found is None or found["auc"] is None for found in people):
+        return []
+    attacks = dict.fromkeys(found["attack"] for found in people)
+    sides = [tuple(found[name] for name in ("auc", "low", "high")) for found in people]
+    gap = difference_interval(*sides[::-1])
+    return [Difference(PEOPLE, "", " / ".join(attacks), "auc", np.nan, *sides, gap)]
 
 
 def render_comparison(first, second, names, title="Two membership-inference audits"):
@@ -132,7 +147,8 @@ def _describe(name, document):
 
 
 def _make_part(scope, group, rows):
-    return {"name": "all records" if scope == OVERALL else f"{scope} = {group}", "rows": rows}
+    names = {OVERALL: "all records", PEOPLE: PEOPLE}
+    return {"name": names.get(scope, f"{scope} = {group}"), "rows": rows}
 
 
 def _make_row(found):

@@ -72,7 +72,7 @@ def measure_conditions(
     records : Records of n records
         The records of the audit.
     policy : str, path-like or Policy, default="cautious"
-        Its thresholds are those of the structural checks.
+        Policy, which also sets the thresholds of the structural checks.
     release : {"service", "file"}, default="service"
         How the model would be released.
     decimals : int, default=None
@@ -101,7 +101,7 @@ def measure_conditions(
     Notes
     -----
     The shadow models of the audit are trained once more, and their answers are changed in the same
-    way as those of the model: the attacker knows the condition. One training of shadow models
+    way as the answers of the model: the attacker knows the condition. One training of shadow models
     serves for all changes. Models without shadow models, or whose outputs for all shadow models
     take more than a gigabyte, are only measured under conditions on the file.
 
@@ -318,5 +318,5 @@ def _measure_cost(outputs, changed):
     proba = _compute_proba(outputs).astype(np.float64)
     told = changed.values
     if changed.kind == "label":
-        told = np.equal(changed.values[:, None], outputs.classes[None])
+        told = changed.values[:, None] == outputs.classes[None]
     return float(np.abs(proba - told).sum(axis=1).mean() / 2)

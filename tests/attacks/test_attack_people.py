@@ -138,3 +138,21 @@ def test_bad_input_is_refused():
     groups = np.arange(100) // 2
     again = attack_people(attack, records, groups=groups)
     assert (again.scores == attack_people(attack, records).scores).all()
+
+
+def test_the_summary_counts_people_that_are_found():
+    pool, records, _ = make_case([1, 3] * 20, leak=3.0)
+    found = attack_people(LiRA(None, pool).fit(records), records)
+    n_found = (found.pvalues <= 0.05).sum()
+    text = str(found)
+    assert text == found.summary()
+    assert text.startswith("40 people with 1 to 3 records each, combine='sum'")
+    assert f"{n_found} of 40 have a p-value of at most 0.05; without members about 2" in text
+    assert "correlation" in text and "too few" not in text
+
+
+def test_messages_name_the_parameter_that_is_wrong():
+    pool, records, _ = make_case([2] * 50)
+    attack = LiRA(None, pool).fit(records)
+    with pytest.raises(ValueError, match="^groups needs one value"):
+        attack_people(attack, records, groups=[1, 2])

@@ -22,7 +22,7 @@ from skmia.games._unlearning.draws import FORGOTTEN, NEVER, RETAINED, draw_sides
 from skmia.games._unlearning.verdict import _leave_targets_out, estimate_mean, estimate_tpr
 from skmia.metrics import tpr_at_fpr_score
 
-SMALL = {"forget": 0.3, "n_models": 16, "n_targets": 8, "random_state": 0}
+SMALL = {"forget": 0.3, "n_estimators": 16, "n_targets": 8, "random_state": 0}
 
 
 class Memory(ClassifierMixin, BaseEstimator):
@@ -334,9 +334,13 @@ def test_functions_train_and_forget_what_they_like():
 
 def test_population_attack_alone_takes_no_shadow_models():
     game = unlearning_game(
-        Memory(), "noop", make_memory_records(), attacks="population", **{**SMALL, "n_models": 64}
+        Memory(),
+        "noop",
+        make_memory_records(),
+        attacks="population",
+        **{**SMALL, "n_estimators": 64},
     )
-    assert game.n_models == 0 and game.n_unjudged == 0
+    assert game.n_estimators == 0 and game.n_unjudged == 0
     assert game.attacks.index.tolist() == ["population"]
     assert game.evidence == "leak"
 
@@ -361,3 +365,9 @@ def test_result_is_a_value_that_prints_itself():
         assert words in text
     assert set(game.seconds.index) == {"train", "retrain"}
     assert game.aucs.shape == (8, 8)
+
+
+def test_targets_with_equal_aucs_get_the_sign_test():
+    # The mean of three times 0.7 is rounded to another number.
+    interval, pvalue = estimate_mean(np.full(3, 0.7), 0.95, 0.5)
+    assert interval == (0.7, 0.7, 0.7) and pvalue == 0.25

@@ -12,14 +12,21 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia.exceptions import TrainingError
-from skmia.games import SISA, FineTuning, NegativeWeights, WeightNoise, unlearning_game
+from skmia.games import (
+    SISA,
+    FineTuning,
+    NegativeWeights,
+    Relabeling,
+    WeightNoise,
+    unlearning_game,
+)
 
 RECORDS = Records(np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2)
 SETTINGS = {
     "train": LogisticRegression(),
     "unlearn": "noop",
     "records": RECORDS,
-    "n_models": 4,
+    "n_estimators": 4,
     "n_targets": 2,
     "random_state": 0,
 }
@@ -39,7 +46,7 @@ SETTINGS = {
         ({"attacks": ()}, ValueError, "attacks must name one or more"),
         ({"n_targets": 1}, ValueError, "'n_targets' parameter"),
         ({"confidence_level": 95}, ValueError, "confidence_level"),
-        ({"fpr": 2}, ValueError, "fpr must be"),
+        ({"max_fpr": 2}, ValueError, "max_fpr must be"),
         ({"records": np.eye(3)}, TypeError, "Expected skmia.Records"),
         ({"unlearn": lambda *_: None}, TypeError, "unlearn must return the model .* got NoneType"),
         ({"train": DecisionTreeClassifier(), "unlearn": "noise"}, TypeError, "model with weights"),
@@ -50,7 +57,11 @@ SETTINGS = {
         ({"train": SVC(), "unlearn": "noise"}, TypeError, "model with weights .* got SVC"),
         ({"unlearn": "negative"}, TypeError, "partial_fit; got LogisticRegression"),
         ({"unlearn": SISA(12)}, TrainingError, "Shard .* use fewer shards"),
-        ({"n_models": 2, "forget": 0.1}, ValueError, "shadow models are too few"),
+        ({"unlearn": SISA(0)}, ValueError, "'n_shards' parameter of SISA must be"),
+        ({"unlearn": FineTuning(0)}, ValueError, "'n_epochs' parameter of FineTuning"),
+        ({"unlearn": Relabeling(n_epochs=-1)}, ValueError, "'n_epochs' parameter of Relabeling"),
+        ({"unlearn": WeightNoise(np.nan)}, ValueError, "'scale' parameter of WeightNoise"),
+        ({"n_estimators": 2, "forget": 0.1}, ValueError, "shadow models are too few"),
     ],
 )
 def test_one_sentence_says_what_is_wrong(change, error, words):

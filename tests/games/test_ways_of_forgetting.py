@@ -170,7 +170,7 @@ def test_sisa_averages_the_models_of_shards(estimator):
 @pytest.mark.parametrize("way", ["finetune", "negative", "relabel", "noise", "sisa", "noop"])
 def test_nets_of_skorch_play(way):
     net = make_net().set_params(max_epochs=3)
-    settings = {"n_models": 4, "n_targets": 2, "forget": 0.3, "random_state": 0}
+    settings = {"n_estimators": 4, "n_targets": 2, "forget": 0.3, "random_state": 0}
     game = unlearning_game(net, way, RECORDS, **settings)
     assert np.isfinite(game.aucs.to_numpy()).all()
 
@@ -195,6 +195,6 @@ def test_training_loops_of_torch_play_with_functions():
     def unlearn(module, records, keep, forget, rng):
         return train_further(module, records.X[keep], records.y[keep], 5)
 
-    game = unlearning_game(train, unlearn, RECORDS, n_models=4, n_targets=2, random_state=0)
+    game = unlearning_game(train, unlearn, RECORDS, n_estimators=4, n_targets=2, random_state=0)
     assert game.way == "unlearn of train"
     assert np.isfinite(game.aucs.to_numpy()).all()

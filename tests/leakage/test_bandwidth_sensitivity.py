@@ -79,3 +79,9 @@ def test_wrong_input_gets_a_sentence(change, words):
 def test_frequencies_have_no_bandwidth():
     with pytest.raises(ValueError, match="bandwidth_factor"):
         total_variation([0, 1], [0, 1], bandwidth_factor=2.0)
+
+
+@pytest.mark.parametrize("factors", [[], [[1.0, 2.0]], [0.0]])
+def test_factors_must_be_numbers_above_0(factors):
+    with pytest.raises(ValueError, match="^factors must be"):
+        bandwidth_sensitivity([1.0, 2.0], [1.0, 3.0], factors=factors)

@@ -45,3 +45,7 @@ def test_limits():
 def test_wrong_input_gets_a_sentence(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_spreads_far_apart_have_nothing_in_common():
+    assert normal_total_variation(0.0, 1e-300, 0.0, 1e300) == 1.0

@@ -31,6 +31,28 @@ def test_renyi_of_a_small_order_is_a_multiple_of_the_reverse_divergence():
     assert renyi_divergence(q, p, 1 + 1e-9) == pytest.approx(kullback_leibler, rel=1e-6)
 
 
+@pytest.mark.parametrize("distance", [1e-6, 1e-9, 1e-12])
+def test_renyi_keeps_its_digits_close_to_the_order_1(distance):
+    p, q = draw(2)
+    kullback_leibler = renyi_divergence(p, q, 1.0)
+    for alpha in (1 - distance, 1 + distance):
+        got = renyi_divergence(p, q, alpha)
+        assert got == pytest.approx(kullback_leibler, rel=10 * distance + 1e-14)
+
+
+def test_renyi_of_large_orders_and_far_distributions_is_finite():
+    # Towards infinity it is the largest log ratio.
+    assert renyi_divergence([0.9, 0.1], [0.5, 0.5], 1e6) == pytest.approx(np.log(1.8), rel=1e-5)
+    assert renyi_divergence([0.5, 0.5], [1, 1e-300], 2) == pytest.approx(np.log(0.25e300))
+    assert renyi_divergence([1, 1e-40], [1e-40, 1], 0.5) == pytest.approx(-2 * np.log(2e-20))
+
+
+def test_fisher_rao_of_normals_with_spreads_far_apart():
+    # Up a vertical line of the half plane, the distance is sqrt(2) times the log ratio.
+    got = normal_fisher_rao_distance([0.0], 1e-300, [0.0], 1e300)
+    assert got == pytest.approx(np.sqrt(2) * 600 * np.log(10))
+
+
 def test_renyi_of_equal_distributions_is_0():
     p = draw(5)
     np.testing.assert_allclose(renyi_divergence(p, p, 5e-4), 0, atol=1e-15)

@@ -14,6 +14,7 @@ from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report._people import measure_people
 from skmia.report.checks import PersonLevelCheck
+from skmia.report.comparison import compare_audits, render_comparison
 from skmia.report.schema import check_document
 
 
@@ -73,6 +74,20 @@ def test_all_views_name_the_same_people(report):
     page = report.to_html()
     assert "<h3>Most exposed people</h3>" in page and f'data-key="{first}"' in page
     assert "2 with records on both sides who are left out" in page
+
+
+def test_two_audits_are_compared_on_people(report):
+    documents = [json.loads(report.to_json()) for _ in range(2)]
+    documents[1]["person_level"] |= {"auc": 0.75, "low": 0.65, "high": 0.85, "attack": "loss"}
+    found = [part for part in compare_audits(*documents) if part.scope.startswith("people")]
+    auc = report.person_level["auc"]
+    assert [(part.attack, part.first[0], part.second[0]) for part in found] == [
+        ("LiRA / loss", auc, 0.75)
+    ]
+    assert found[0].difference[0] == pytest.approx(0.75 - auc)
+    assert "people with all their records" in render_comparison(*documents, "ab")
+    documents[1]["person_level"] = None
+    assert not [part for part in compare_audits(*documents) if part.scope.startswith("people")]
 
 
 @pytest.mark.parametrize(

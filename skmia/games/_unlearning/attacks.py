@@ -1,4 +1,4 @@
-"""Scores of attacks that tell one side of the records of a target model from another."""
+"""Scores of attacks that distinguish one side of the records of a target model from another."""
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -49,8 +49,8 @@ def score_ulira(values, sides, n_shadows, side):
 
 
 ATTACKS = {"population": score_population, "ulira": score_ulira}
-# Name of the attack of those who have the model before as well as after. It finds what exact
-# unlearning has removed, too, so it is no evidence against a way of forgetting.
+# Name of the attack of those who have the model before as well as after. It also finds what exact
+# unlearning has removed, so it is not evidence against a way of forgetting.
 BOTH = "both"
 
 
@@ -91,7 +91,7 @@ class Separation:
             if inside.all() or not inside.any():
                 raise ValueError(
                     "The shadow models are too few to judge records of each target model; increase "
-                    "n_models or forget."
+                    "n_estimators or forget."
                 )
             parts.append((np.full(len(rows), target), inside, values[rows]))
             aucs.append(_compute_auc(inside, values[rows], weights[rows]))

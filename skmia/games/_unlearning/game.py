@@ -31,7 +31,7 @@ from .verdict import judge
 
 _CONSTRAINTS = {
     "forget": [Interval(Real, 0, 1, closed="neither")],
-    "n_models": [at_least(2)],
+    "n_estimators": [at_least(2)],
     "n_targets": [at_least(2)],
     "both": ["boolean"],
     "n_jobs": N_JOBS,
@@ -46,11 +46,11 @@ def unlearning_game(
     records: Records,
     *,
     forget: float = 0.2,
-    n_models: int = 64,
+    n_estimators: int = 64,
     n_targets: int = 16,
     attacks: Sequence[str] = ("population", "ulira"),
     both: bool = False,
-    fpr: float = 0.01,
+    max_fpr: float = 0.01,
     confidence_level: float = 0.95,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -87,7 +87,7 @@ def unlearning_game(
         forgotten together, as in a :class:`~skmia.ShadowPool`.
     forget : float, default=0.2
         Share of its training records that each model is to forget.
-    n_models : int, default=64
+    n_estimators : int, default=64
         Number of shadow models. Each record is forgotten by a share ``forget / 2`` of them. None is
         trained if no attack needs them.
     n_targets : int, default=16
@@ -98,8 +98,8 @@ def unlearning_game(
         Whether to run another attack, ``"both"``, for an attacker who has the model before as well
         as after unlearning. Its score is the decrease of the signal. It finds what exact unlearning
         has removed as well, so it does not count in the evidence; compare it with its control.
-    fpr : float, default=0.01
-        False positive rate at which the true positive rate is given.
+    max_fpr : float, default=0.01
+        Requested false positive rate, at which the true positive rate is given.
     confidence_level : float, default=0.95
         Confidence level of the intervals; 1 minus the level of all tests of attacks together.
     n_jobs : int, default=None
@@ -140,7 +140,7 @@ def unlearning_game(
 
     The signal is the log odds of the label, the margin, or minus the log residual, by what the
     models answer, as in :class:`~skmia.attacks.LiRA`. Of the distributions of a record, means and
-    variances are shrunk to those of records of a similar level, because few shadow models have
+    variances are shrunk towards records of a similar level, because few shadow models have
     forgotten it.
 
     References
@@ -155,8 +155,9 @@ def unlearning_game(
     >>> from skmia.games import unlearning_game
     >>> records, _ = make_membership_problem(400, n_features=100, random_state=0)
     >>> model = SGDClassifier(loss="log_loss", max_iter=20, tol=None)
+    >>> settings = {"n_estimators": 16, "n_targets": 8, "random_state": 0}
     >>> for way in ("noop", "retrain"):
-    ...     game = unlearning_game(model, way, records, n_models=16, n_targets=8, random_state=0)
+    ...     game = unlearning_game(model, way, records, **settings)
     ...     print(way, game.evidence)
     noop leak
     retrain none
@@ -165,12 +166,12 @@ def unlearning_game(
     validate_parameter_constraints(
         _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "unlearning_game"
     )
-    level, fpr = check_confidence_level(confidence_level), check_rate(fpr, "fpr")
+    level, max_fpr = check_confidence_level(confidence_level), check_rate(max_fpr, "max_fpr")
     check_records(records)
     attacks = check_attacks(attacks)
     way, estimator = check_players(train, unlearn, records, effective_n_jobs(n_jobs) > 1)
     warn_of_weights(estimator, records, "models", stacklevel=3)
-    n_shadows = n_models if "ulira" in attacks else 0
+    n_shadows = n_estimators if "ulira" in attacks else 0
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     for_sides, *seeds = _spawn(random_state, 1 + n_shadows + n_targets)
     sides = draw_sides(units, forget, n_shadows, n_targets, for_sides)
@@ -180,10 +181,10 @@ def unlearning_game(
     states = complete(join(played, n_shadows))
     measured = measure(states, sides, units, n_shadows, attacks, both)
     return UnlearningResult(
-        **judge(measured, fpr, level),
+        **judge(measured, max_fpr, level),
         **_describe(states, played, sides, n_shadows),
-        n_models=n_shadows,
-        fpr=fpr,
+        n_estimators=n_shadows,
+        max_fpr=max_fpr,
         confidence_level=level,
         way=f"{name(way)} of {name(train)}",
     )

@@ -30,6 +30,7 @@ def check_players(train, unlearn, records, parallel):
     """
     way, estimator = _read_way(unlearn), _read_estimator(train, records)
     if isinstance(way, Forgetting):
+        way.validate()
         reason = way.why_not(estimator)
         if reason is not None:
             raise TypeError(f"{name(way)} cannot be played: {reason}")
@@ -41,7 +42,7 @@ def name(player):
     """Name of a way of forgetting, of a function or of an estimator, as it is printed."""
     if isinstance(player, Forgetting):
         return repr(player)
-    return getattr(player, "__name__", type(player).__name__)
+    return getattr(player, "__name__", type(unwrap(player)).__name__)
 
 
 def _read_way(unlearn):

@@ -6,10 +6,10 @@ import pandas as pd
 
 _NAMES = {"population": "population", "ulira": "U-LiRA", "both": "both models"}
 _SENTENCES = {
-    "leak": "Leak: forgotten records can be told from records that were never seen.",
+    "leak": "Leak: forgotten records can be distinguished from records that were never seen.",
     "reversed": (
-        "Reversed: forgotten records are answered worse than records that were never seen, which "
-        "tells them apart as well."
+        "Reversed: forgotten records are answered worse than records that were never seen, so "
+        "they can be distinguished as well."
     ),
     "none": (
         "No evidence that forgotten records differ from records that were never seen, where "
@@ -51,7 +51,7 @@ class UnlearningResult:
         The same numbers of models that forgot nothing (``"no-op"``), and of models that were
         retrained without the forgotten records (``"retraining"``), and whether they were ``found``.
     retained : DataFrame
-        AUC, by which the training records that stay are told from records that were never seen,
+        AUC that separates the training records that stay from records that were never seen,
         ``before`` and ``after``, and its ``change``: columns ``auc``, ``low``, ``high``,
         ``pvalue``. A positive change means that unlearning has exposed them more.
     aucs : DataFrame of shape (n_targets, n_columns)
@@ -62,15 +62,15 @@ class UnlearningResult:
         determination of regressors, in each state.
     seconds : Series
         Mean seconds of a training, of the unlearning and of retraining.
-    n_models, n_targets : int
+    n_estimators, n_targets : int
         Numbers of shadow models and target models.
     n_forgotten, n_members : int
         Mean number of records that a model is to forget, and of its training records.
     n_unjudged : int
         Number of records without a shadow model that forgot them, or without one that has never
         seen them; they do not count.
-    fpr, confidence_level : float
-        False positive rate of the TPRs, and level of all intervals.
+    max_fpr, confidence_level : float
+        Requested false positive rate of the TPRs, and level of all intervals.
     way : str
         What was played: the way of forgetting and the model.
     """
@@ -82,12 +82,12 @@ class UnlearningResult:
     aucs: pd.DataFrame = field(repr=False)
     scores: pd.Series
     seconds: pd.Series = field(repr=False)
-    n_models: int
+    n_estimators: int
     n_targets: int
     n_forgotten: int
     n_members: int
     n_unjudged: int
-    fpr: float
+    max_fpr: float
     confidence_level: float
     way: str
 
@@ -100,11 +100,11 @@ class UnlearningResult:
         """
         lines = [
             f"Unlearning game: {self.way}",
-            f"{self.n_targets} target models and {self.n_models} shadow models, each of which "
+            f"{self.n_targets} target models and {self.n_estimators} shadow models, each of which "
             f"forgets {self.n_forgotten:,} of {self.n_members:,} records",
             self._say_evidence(),
             "",
-            f"{'':26}{'AUC':^22}TPR at {self.fpr:.3g} FPR",
+            f"{'':26}{'AUC':^22}TPR at {self.max_fpr:.3g} FPR",
             *self._list_attacks(),
             *self._list_controls(),
             *self._list_retained(),

@@ -24,16 +24,17 @@ def estimate_mean(values, level, chance):
     pvalue : float
     """
     n, mean = len(values), float(values.mean())
-    error = float(values.std(ddof=1)) / np.sqrt(n)
-    if error == 0:
+    if np.ptp(values) == 0:  # the mean of equal values may be rounded to another one
+        mean = float(values[0])
         return Interval(mean, mean, mean), 1.0 if mean == chance else 2.0 ** (1 - n)
+    error = float(values.std(ddof=1)) / np.sqrt(n)
     law = stats.t(n - 1)
     reach = error * float(law.ppf((1 + level) / 2))
     pvalue = 2 * float(law.sf(abs(mean - chance) / error))
     return Interval(mean, mean - reach, mean + reach), pvalue
 
 
-def estimate_tpr(separation, level, fpr):
+def estimate_tpr(separation, level, max_fpr):
     """TPR over the records of all targets at one threshold, with an interval.
 
     The limits are the wider ones of the jackknife, which leaves one target out at a time, and of
@@ -41,8 +42,10 @@ def estimate_tpr(separation, level, fpr):
     and the other one does not see that targets differ.
     """
     inside, scores, targets = separation.inside, separation.scores, separation.targets
-    point = operating_point(inside, scores, fpr, confidence_level=level, on_unresolvable="ignore")
-    left_out = _leave_targets_out(inside, scores, targets, fpr)
+    point = operating_point(
+        inside, scores, max_fpr, confidence_level=level, on_unresolvable="ignore"
+    )
+    left_out = _leave_targets_out(inside, scores, targets, max_fpr)
     n = len(left_out)
     error = np.std(left_out, ddof=1) * (n - 1) / np.sqrt(n)
     reach = error * float(stats.t(n - 1).ppf((1 + level) / 2))
@@ -50,7 +53,7 @@ def estimate_tpr(separation, level, fpr):
     return Interval(point.tpr, min(low, point.tpr_low), max(high, point.tpr_high))
 
 
-def _leave_targets_out(inside, scores, targets, fpr):
+def _leave_targets_out(inside, scores, targets, max_fpr):
     """TPR without each of the targets, as ``tpr_at_fpr_score`` would give it; sorts once."""
     order = np.argsort(-scores, kind="stable")
     inside, scores, targets = inside[order], scores[order], targets[order]
@@ -60,14 +63,14 @@ def _leave_targets_out(inside, scores, targets, fpr):
         stays = targets != target
         above = [np.cumsum(stays & side) for side in (inside, ~inside)]
         tpr, realized = (count[ends] / count[-1] for count in above)
-        rates.append(tpr[realized <= fpr + RATE_TOLERANCE].max(initial=0.0))
+        rates.append(tpr[realized <= max_fpr + RATE_TOLERANCE].max(initial=0.0))
     return np.array(rates)
 
 
-def describe(separation, level, fpr):
+def describe(separation, level, max_fpr):
     """AUC and TPR of an attack over all targets, in the columns of a table."""
     auc, pvalue = estimate_mean(separation.aucs, level, 0.5)
-    tpr = estimate_tpr(separation, level, fpr)
+    tpr = estimate_tpr(separation, level, max_fpr)
     return {
         "auc": auc.estimate,
         "auc_low": max(auc.low, 0.0),
@@ -79,12 +82,12 @@ def describe(separation, level, fpr):
     }
 
 
-def tabulate(separations, level, fpr):
+def tabulate(separations, level, max_fpr):
     """Table of the attacks, a row each, with adjusted p-values and evidence.
 
     What an attacker finds who has both models is a row, but not among the tests together.
     """
-    table = pd.DataFrame([describe(each, level, fpr) for each in separations.values()])
+    table = pd.DataFrame([describe(each, level, max_fpr) for each in separations.values()])
     table.index = pd.Index(list(separations), name="attack")
     headline = table.index != BOTH
     adjusted = table["pvalue"].to_numpy(copy=True)
@@ -133,9 +136,9 @@ def compare_retained(retained, level):
     return pd.DataFrame.from_dict(rows, orient="index", columns=["auc", "low", "high", "pvalue"])
 
 
-def judge(measured, fpr, level):
+def judge(measured, max_fpr, level):
     """Tables, evidence and number of records that do not count."""
-    tables = {name: tabulate(each, level, fpr) for name, each in measured.forgotten.items()}
+    tables = {name: tabulate(each, level, max_fpr) for name, each in measured.forgotten.items()}
     controls = check_controls(tables["before"], tables["retrained"], level)
     aucs = {
         (state, name): separation.aucs

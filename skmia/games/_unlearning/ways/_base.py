@@ -1,16 +1,30 @@
 """What ready ways of forgetting have in common."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ...._core.records import Records
+from ...._core.sklearn import validate_parameter_constraints
 
 
 class Forgetting(ABC):
-    """Base class of ready ways of forgetting, which are functions with two more methods."""
+    """Base class of ready ways of forgetting, which are functions with three more methods."""
+
+    _parameter_constraints: ClassVar[dict] = {}
+
+    def validate(self) -> None:
+        """Check the parameters.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a value is not allowed.
+        """
+        name = type(self).__name__
+        validate_parameter_constraints(self._parameter_constraints, vars(self), name)
 
     def prepare(self, estimator: BaseEstimator) -> BaseEstimator:
         """Return the estimator that is trained in the place of the given one.
@@ -70,6 +84,7 @@ class Forgetting(ABC):
         -------
         model : fitted estimator
         """
+        self.validate()
         return self._forget(model, records, keep, forget, rng)
 
     @abstractmethod

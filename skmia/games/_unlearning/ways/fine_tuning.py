@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ...._core.containers import take_rows
+from ...._core.sklearn import at_least
 from ._base import Forgetting
 from ._further import copy_model, train_further, why_not_further
 
@@ -25,6 +26,8 @@ class FineTuning(Forgetting):
     """
 
     n_epochs: int = 10
+
+    _parameter_constraints = {"n_epochs": [at_least(1)]}
 
     def _why_not(self, estimator):
         return why_not_further(estimator)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ...._core.containers import take_rows
+from ...._core.sklearn import at_least
 from ._base import Forgetting
 from ._further import copy_model, step_back, train_further, why_not_back
 
@@ -26,6 +27,8 @@ class NegativeWeights(Forgetting):
     """
 
     n_epochs: int = 1
+
+    _parameter_constraints = {"n_epochs": [at_least(0)]}
 
     def _why_not(self, estimator):
         return why_not_back(estimator)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ...._core.containers import take_rows
+from ...._core.sklearn import at_least
 from ._base import Forgetting
 from ._further import copy_model, train_further, why_not_further
 
@@ -29,6 +30,8 @@ class Relabeling(Forgetting):
 
     n_wrong: int = 1
     n_epochs: int = 2
+
+    _parameter_constraints = {"n_wrong": [at_least(1)], "n_epochs": [at_least(0)]}
 
     def _why_not(self, estimator):
         return why_not_further(estimator)

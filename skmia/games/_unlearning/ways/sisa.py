@@ -15,6 +15,7 @@ from ...._core.randomness import check_random_state
 from ...._core.records import Records
 from ...._core.sample_weights import fit_weighted, name_parameter
 from ...._core.seeding import seed_estimator
+from ...._core.sklearn import at_least
 from ....exceptions import TrainingError
 from ._base import Forgetting
 from .retraining import train_again
@@ -169,6 +170,8 @@ class SISA(Forgetting):
     """
 
     n_shards: int = 5
+
+    _parameter_constraints = {"n_shards": [at_least(1)]}
 
     def prepare(self, estimator: BaseEstimator) -> BaseEstimator:
         return ShardedModel(estimator, self.n_shards)

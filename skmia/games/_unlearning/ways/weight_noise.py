@@ -1,10 +1,12 @@
 """Forgetting by noise."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
 from ...._core.asking import unwrap
+from ...._core.sklearn import Interval
 from ...._core.skorch_nets import is_skorch
 from ._base import Forgetting
 from ._further import copy_model, last_step
@@ -37,6 +39,8 @@ class WeightNoise(Forgetting):
     """
 
     scale: float = 0.3
+
+    _parameter_constraints = {"scale": [Interval(Real, 0, None, closed="left")]}
 
     def _why_not(self, estimator):
         last = last_step(unwrap(estimator))
