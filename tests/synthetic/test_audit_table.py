@@ -117,7 +117,7 @@ def test_bad_input(tables):
         audit_table(real, made.drop(columns="a"), holdout)
     with pytest.raises(ValueError, match="holdout lacks the column 'a' of real"):
         audit_table(real, made, holdout.rename(columns={"a": "A"}))
-    with pytest.raises(ValueError, match="column 'a' must hold numbers in all tables or in none"):
+    with pytest.raises(ValueError, match="column 'a' must hold values of one kind in all tables"):
         audit_table(real, made.assign(a=made["a"].astype(str)), holdout)
     with pytest.raises(ValueError, match="target: 'x' is not a column of the tables"):
         audit_table(real, made, holdout, target="x")

@@ -13,9 +13,9 @@ from ..._core.numbers import check_number, show
 from ..._core.randomness import check_random_state
 from ..._core.sampling import check_generator
 from ..._core.types import Seed
-from .._neighbors import as_frame, check_columns
 from ._checks import make_checks
 from ._measure import COLUMNS, measure, measure_shift
+from ._read import read_tables, unify
 from ._report import TableReport
 from ._spread import measure_spread
 from .trained import train_on_each
@@ -72,7 +72,8 @@ def audit_table(
     Raises
     ------
     ValueError
-        If columns differ, a table is empty, or a parameter is out of range.
+        If columns differ in name or kind, a table has fewer than two rows, or a parameter is out of
+        range.
 
     See Also
     --------
@@ -89,6 +90,9 @@ def audit_table(
 
     The p-values are corrected by Holm's procedure. Copies of rare rows, which decide most, have
     half of the level, and all other numbers the other half.
+
+    Dates and durations are compared as numbers of days, and truth values as categories. Numbers
+    that have several types are compared at the lowest precision among them.
 
     At most 2,000 rows of each table are compared by :class:`PrivacyLoss` and
     :class:`GeneratorAttack`, which look at all pairs, and attacked. A half of the holdout is the
@@ -108,8 +112,10 @@ def audit_table(
     """
     check_number(confidence_level, "confidence_level", "a number in (0, 1)", 1e-9, 1 - 1e-9)
     clock = Clock()
-    tables = _read_tables(real, synthetic, holdout)
-    _check_names(tables["real"].columns, target, secrets)
+    given = read_tables(real, synthetic, holdout)
+    _check_names(given["real"].columns, target, secrets)
+    tables = unify(given)
+    _check_target(tables, target)
     seed = _draw_seed(random_state)
     settings = {"confidence_level": confidence_level, "random_state": seed}
     wanted = {"target": target, "secrets": None if secrets is None else list(secrets)}
@@ -119,7 +125,7 @@ def audit_table(
     return TableReport(
         **privacy,
         **_measure_use(tables, settings, target, resemblance, clock),
-        spread=None if generator is None else _measure_spread(generator, tables, settings, clock),
+        spread=None if generator is None else _measure_spread(generator, given, settings, clock),
         data={f"n_{name}": len(table) for name, table in tables.items()}
         | {"n_columns": tables["real"].shape[1]},
         settings={**wanted, "confidence_level": confidence_level},
@@ -168,42 +174,6 @@ def _measure_use(tables, settings, target, resemblance, clock):
     return {"utility": overall, "columns": columns, "pairs": pairs, "trained": trained}
 
 
-def _read_tables(real, synthetic, holdout):
-    """Tables with the same columns in the same order, named by text."""
-    given = {"real": real, "synthetic": synthetic}
-    given |= {} if holdout is None else {"holdout": holdout}
-    frames = {name: as_frame(table, name) for name, table in given.items()}
-    check_columns(list(frames.values()), list(frames))
-    columns = list(frames["real"].columns)
-    named = all(isinstance(name, str) for frame in frames.values() for name in frame.columns)
-    for name, frame in frames.items():
-        if len(frame) == 0 or not columns:
-            raise ValueError(f"{name} needs at least 1 row and 1 column; got shape {frame.shape}.")
-        lacking = [column for column in columns if column not in frame.columns] if named else []
-        if lacking:
-            raise ValueError(f"{name} lacks the column {lacking[0]!r} of real.")
-        frame = frame[columns] if named else frame.set_axis(columns, axis=1)
-        frames[name] = frame.set_axis(list(map(str, columns)), axis=1).reset_index(drop=True)
-    _check_kinds(frames)
-    return frames
-
-
-def _check_kinds(frames):
-    """Refuse a column of numbers in one table that holds text in another: nothing would match."""
-    for place, column in enumerate(frames["real"].columns):
-        parts = {name: frame.iloc[:, place] for name, frame in frames.items()}
-        kinds = {
-            name: "numbers" if pd.api.types.is_numeric_dtype(part.dtype) else "other values"
-            for name, part in parts.items()
-            if part.notna().any()
-        }
-        if len(set(kinds.values())) > 1:
-            found = ", ".join(f"{kind} in {name}" for name, kind in kinds.items())
-            raise ValueError(
-                f"The column {column!r} must hold numbers in all tables or in none; got {found}."
-            )
-
-
 def _check_names(columns, target, secrets):
     if isinstance(secrets, str):
         raise ValueError(f"secrets must be a sequence of columns; got {show(secrets)}.")
@@ -213,6 +183,16 @@ def _check_names(columns, target, secrets):
                 f"{name}: {show(wanted)} is not a column of the tables; available columns: "
                 f"{', '.join(map(repr, columns[:20]))}."
             )
+
+
+def _check_target(tables, target):
+    if target is None or "holdout" not in tables:
+        return
+    if tables["real"].shape[1] == 1:
+        raise ValueError(f"target={target!r} must not be the only column.")
+    for name, table in tables.items():
+        if table[target].isna().all():
+            raise ValueError(f"target={target!r} must have values in all tables; {name} has none.")
 
 
 def _draw_seed(random_state):

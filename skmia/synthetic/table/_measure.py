@@ -154,7 +154,10 @@ def _fill(tables):
         if not numeric or not any(part.any() for part in lacks):
             continue
         middle = frames[-1][column].median()
+        added = f"{column} is missing"
+        while added in frames[-1]:
+            added += " "
         for frame, part in zip(frames, lacks):
             frame[column] = frame[column].fillna(0.0 if np.isnan(middle) else middle)
-            frame[f"{column} is missing"] = part.to_numpy().astype(str)
+            frame[added] = part.to_numpy().astype(str)
     return frames

@@ -7,6 +7,7 @@ from ..._core.sampling import draw_samples
 from .._copy_test import CopyTest
 from .._privacy_loss import PrivacyLoss
 from ._measure import thin_and_fill
+from ._read import unify
 from .evidence import FIRST
 from .utility import measure_utility
 
@@ -20,6 +21,7 @@ def measure_spread(generator, tables, settings):
     ----------
     generator : fitted generator
     tables : dict of str to DataFrame
+        Tables with their own types, as returned by :func:`read_tables`.
     settings : dict
         ``confidence_level`` and ``random_state``.
 
@@ -31,7 +33,8 @@ def measure_spread(generator, tables, settings):
     """
     rng = np.random.RandomState(settings["random_state"])
     found = [
-        _measure_table(_draw(generator, tables, rng), tables, settings) for _ in range(N_TABLES)
+        _measure_table(unify(tables | {"synthetic": _draw(generator, tables, rng)}), settings)
+        for _ in range(N_TABLES)
     ]
     frame = pd.DataFrame(found)
     columns = {"mean": frame.mean(), "sd": frame.std(ddof=1)}
@@ -42,7 +45,7 @@ def measure_spread(generator, tables, settings):
 def _draw(generator, tables, rng):
     made, real = draw_samples(generator, len(tables["synthetic"]), rng), tables["real"]
     if not isinstance(made, pd.DataFrame):
-        made = pd.DataFrame(np.asarray(made)).infer_objects()
+        made = pd.DataFrame(np.asarray(made))
         made.columns = real.columns if made.shape[1] == real.shape[1] else made.columns
     made = made.rename(columns=str).reset_index(drop=True)
     if sorted(made.columns) != sorted(real.columns):
@@ -53,9 +56,9 @@ def _draw(generator, tables, rng):
     return made[real.columns]
 
 
-def _measure_table(made, tables, settings):
+def _measure_table(tables, settings):
     rng = np.random.RandomState(settings["random_state"])
-    real, held = tables["real"], tables.get("holdout")
+    made, real, held = (tables.get(name) for name in ("synthetic", "real", "holdout"))
     overall = measure_utility(made, real, held, settings["confidence_level"], rng)[0]
     found = {"quality": overall.loc["quality", "estimate"]}
     if held is not None:

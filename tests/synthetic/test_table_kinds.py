@@ -1,0 +1,155 @@
+"""Tables whose columns have the same values and other types, and values that are seldom met."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skmia.report.table_schema import check_table_document
+from skmia.synthetic import BootstrapGenerator, audit_table
+from skmia.synthetic.table._read import read_tables, unify
+
+N = 40
+
+
+def draw(seed):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"a": rng.normal(size=N), "b": rng.integers(0, 9, N)})
+
+
+def unify_column(*columns):
+    names = ("real", "synthetic", "holdout")[: len(columns)]
+    tables = read_tables(
+        *(pd.DataFrame({"x": column}) for column in columns), *[None][len(names) - 2 :]
+    )
+    return [table["x"] for table in unify(tables).values()]
+
+
+DAYS = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(N), "D")
+TRUTH = np.arange(N) % 2 == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (np.arange(N), np.arange(N, dtype=float)),
+        (pd.array(np.arange(N), dtype="Int64"), np.arange(N, dtype=np.int8)),
+        (pd.array([None, *range(1, N)], dtype="Int64"), [np.nan, *range(1, N)]),
+        (np.arange(N), np.array(list(range(N)), dtype=object)),
+        (np.arange(N) / 7, (np.arange(N) / 7).astype(np.float32)),
+        (TRUTH, TRUTH.astype(int)),
+        (TRUTH, pd.array(TRUTH, dtype="boolean")),
+        (DAYS, DAYS.tz_localize("UTC")),
+        (DAYS, DAYS.as_unit("s")),
+        (DAYS, DAYS.astype(object)),
+    ],
+    ids=[
+        "floats",
+        "nullable",
+        "missing",
+        "objects",
+        "float32",
+        "truth and numbers",
+        "truth",
+        "zone",
+        "unit",
+        "dates as objects",
+    ],
+)
+def test_equal_values_of_other_types_are_equal(first, second):
+    made = unify_column(first, second)
+    pd.testing.assert_series_equal(made[0], made[1])
+
+
+def test_dates_and_durations_are_days():
+    dates, other = unify_column([*DAYS[:-1], pd.NaT], DAYS)
+    assert np.array_equal(np.diff(dates)[:-1], np.ones(N - 2)) and np.isnan(dates.iloc[-1])
+    assert dates[0] == other[0] == 18262
+    assert (
+        unify_column(pd.to_timedelta(np.arange(N) * 12, "h"), [pd.Timedelta("1D")] * N)[0][3] == 1.5
+    )
+
+
+def test_long_integers_stay_apart_and_old_dates_are_read():
+    real, made = unify_column(2**62 + np.arange(N), pd.array([None, 2**62 + 1] * (N // 2)))
+    assert np.array_equal(real - made[1], np.arange(N) - 1) and np.isnan(made[0])
+    old = np.array(["0001-01-01"] * N, dtype="datetime64[s]")
+    assert unify_column(old, old)[0][0] == -719162
+
+
+def test_large_numbers_keep_their_ratios():
+    real, made = unify_column(np.arange(N) * 1e300, -np.arange(N) * 1e305)
+    assert max(abs(made)) <= 1
+    assert np.allclose(real / real[1], np.arange(N)) and np.allclose(made / made[1], np.arange(N))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, "a"] * (N // 2), "got numbers in real, values of several types in synthetic"),
+        (
+            [str(k) for k in range(N)],
+            "such as numbers or text; got numbers in real, text in synthe",
+        ),
+        (np.ones(N) * 1j, "complex in synthetic"),
+        (DAYS, "numbers in real, dates in synthetic"),
+        (np.full(N, np.inf), "synthetic must hold finite numbers; column 'x' does not"),
+    ],
+    ids=["mixed", "text", "complex", "dates", "infinite"],
+)
+def test_columns_that_cannot_be_compared_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        unify_column(np.arange(N), values)
+
+
+def test_a_model_of_a_target_of_another_type_is_as_good():
+    real, holdout, made = (
+        draw(seed).assign(t=lambda table: (table["a"] > 0).astype(int)) for seed in range(3)
+    )
+    whole, other = (
+        audit_table(real, table, holdout, target="t", secrets=["b"], random_state=0).trained
+        for table in (made, made.astype({"t": float}))
+    )
+    assert whole == other and whole["synthetic"] > 0.9
+
+
+def make_unusual(seed):
+    rng = np.random.default_rng(seed)
+    return draw(seed).assign(
+        whole=pd.array(rng.integers(0, 2, N), dtype="Int64"),
+        truth=pd.array(rng.random(N) < 0.5, dtype="boolean"),
+        empty=pd.array([None] * N, dtype="Int64"),
+        date=DAYS[rng.integers(0, N, N)],
+        span=pd.to_timedelta(rng.integers(0, 50, N), "h"),
+        large=rng.normal(size=N) * 1e300,
+    )
+
+
+def test_unusual_columns_are_audited_with_further_tables():
+    tables = [make_unusual(seed) for seed in range(3)]
+    for table in tables:
+        table.loc[::5, ["whole", "truth"]] = pd.NA
+        table.loc[::7, "date"] = pd.NaT
+    tables[0]["a is missing"] = tables[1]["a is missing"] = tables[2]["a is missing"] = 0.5
+    tables[0].loc[0, "a"] = np.nan
+    real, holdout, made = tables
+    generator = BootstrapGenerator().fit(real)
+    report = audit_table(
+        real, made, holdout, generator=generator, target="date", secrets=["b"], random_state=0
+    )
+    assert report.trained["metric"] == "R2"
+    assert report.spread.loc["rare copies", "smallest"] > 0
+    check_table_document(json.loads(report.to_json()))
+
+
+def test_bad_tables_and_targets():
+    real, holdout, made = (draw(seed) for seed in range(3))
+    with pytest.raises(ValueError, match=r"holdout needs at least 2 rows and 1 column; got shape"):
+        audit_table(real, made, holdout[:1])
+    with pytest.raises(ValueError, match="target='a' must not be the only column"):
+        audit_table(real[["a"]], made[["a"]], holdout[["a"]], target="a")
+    with pytest.raises(ValueError, match="target='b' must have values in all tables; synthetic"):
+        audit_table(real, made.assign(b=np.nan), holdout, target="b")
+    with pytest.raises(ValueError, match="Two columns have the name '1' as text"):
+        audit_table(*(table.set_axis([1, "1"], axis=1) for table in (real, made, holdout)))
