@@ -202,3 +202,17 @@ def test_without_noise_it_learns_shares_of_values_and_that_columns_depend_on_eac
     # A generator before training makes a third of each.
     assert np.abs(shares.to_numpy() - [0.6, 0.3, 0.1]).sum() < 0.2
     assert np.mean(made["is_a"] == (made["kind"] == "a")) > 0.9
+
+
+def test_truth_values_that_are_missing_come_back():
+    table = pd.DataFrame({"a": pd.array([True, False, None] * 30, dtype="boolean")})
+    made = DPWassersteinGAN(privacy=None, **QUICK).fit(table).sample(200, random_state=0)
+    assert made.dtypes.equals(table.dtypes) and made["a"].isna().any()
+    with pytest.raises(ValueError, match="Column 'a' has values that columns does not name"):
+        DPWassersteinGAN(noise_multiplier=1.0, **QUICK).fit(table)
+
+
+def test_dates_are_named():
+    table = pd.DataFrame({"day": pd.date_range("2020", periods=20), "x": np.linspace(0, 1, 20)})
+    with pytest.raises(ValueError, match="Column 'day' has dates; turn them into numbers"):
+        DPWassersteinGAN(privacy=None, **QUICK).fit(table)

@@ -119,3 +119,10 @@ def test_shadow_generators_find_members(name):
     assert np.isfinite(attack.score_samples(records)).all()
     if name == "bootstrap":  # each row of the victim is a copy of a member
         assert attack.score(records, membership) > 0.8
+
+
+def test_smote_names_a_column_that_lacks_numbers():
+    pytest.importorskip("imblearn")
+    for weight in (TABLE["weight"].where(TABLE["weight"] > 60), TABLE["weight"] * 1e300):
+        with pytest.raises(ValueError, match="Column 'weight' must hold numbers below 1e\\+150"):
+            SmoteGenerator().fit(TABLE.assign(weight=weight))

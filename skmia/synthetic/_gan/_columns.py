@@ -143,10 +143,14 @@ def _look(X, named, may_look):
         if place in named:
             continue
         if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
-            found[place] = pd.Index([False, True])
+            lacks = may_look and X.iloc[:, place].isna().any()
+            found[place] = pd.Index([False, True, None] if lacks else [False, True])
+        elif pd.api.types.is_datetime64_any_dtype(dtype):
+            raise ValueError(
+                f"Column {X.columns[place]!r} has dates; turn them into numbers, such as days, or "
+                "name their values in columns."
+            )
         elif may_look and not pd.api.types.is_numeric_dtype(dtype):
-            if pd.api.types.is_datetime64_any_dtype(dtype):
-                continue
             column = X.iloc[:, place]
             is_listed = isinstance(dtype, pd.CategoricalDtype)
             values = dtype.categories if is_listed else pd.Index(column.dropna().unique())

@@ -160,7 +160,7 @@ class DPWassersteinGAN(BaseEstimator):
     product of the layer's input and the gradient of its biases, where the slides print the gradient
     of the input. In the first layer, a value and the slope behind it depend on each other.
 
-    A column with a list of values is a block of inputs, of which one is 1 and all others are 0, for
+    A column with a list of values is a block of inputs, in which one is 1 and all others are 0, for
     made-up rows as well (straight-through Gumbel softmax). A row moves the weights of a single
     place of each block, with the slope that a unit can have together with it, and a block adds to a
     sum of the first layer one of its weights, whatever their number. The condition above then has,

@@ -7,6 +7,9 @@ from ..._core.optional import import_optional
 from ..._core.sklearn import at_least
 from ._base import BaseGenerator
 
+# Sums of squares of larger numbers overflow.
+_LARGEST = 1e150
+
 
 class SmoteGenerator(BaseGenerator):
     """Generator of rows between neighboring training rows (SMOTE), by imbalanced-learn.
@@ -34,7 +37,7 @@ class SmoteGenerator(BaseGenerator):
     ImportError
         If imbalanced-learn is not installed.
     ValueError
-        If there are not more rows than neighbors.
+        If there are not more rows than neighbors, or a column of numbers has missing values.
 
     See Also
     --------
@@ -71,15 +74,23 @@ class SmoteGenerator(BaseGenerator):
                 f"n_neighbors={self.n_neighbors} needs more rows than neighbors; got {len(table)}."
             )
         import_optional("imblearn.over_sampling", "smote")
+        self._is_category = [
+            not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
+            for dtype in table.dtypes
+        ]
+        for place in np.flatnonzero(~np.array(self._is_category)):
+            column = table.iloc[:, place].to_numpy(dtype=float, na_value=np.nan)
+            if not np.abs(column).max() < _LARGEST:
+                raise ValueError(
+                    f"Column {table.columns[place]!r} must hold numbers below {_LARGEST:g}, none "
+                    "missing; fill or scale it."
+                )
         self._table = table
 
     def _draw(self, n_samples, random_state):
         over_sampling = import_optional("imblearn.over_sampling", "smote")
         table, n_rows = self._table.copy(), len(self._table)
-        is_category = [
-            not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
-            for dtype in table.dtypes
-        ]
+        is_category = self._is_category
         codes = {}  # categories as places, so that types and missing values do not matter
         for place in np.flatnonzero(is_category):
             column = table.iloc[:, place]

@@ -17,7 +17,7 @@ def make_checks(tables, shift, copies):
     ----------
     tables : dict of str to DataFrame
     shift : Interval or None
-        AUC that tells training rows from the holdout.
+        AUC of a model that distinguishes training rows from the holdout.
     copies : DataFrame or None
         Result of the :class:`CopyTest`.
 
@@ -41,7 +41,7 @@ def _check_shift(shift):
         return {"status": NOT_RUN, "text": "There are too few rows."}
     estimate, low, high = shift
     text = (
-        "A model without the synthetic rows tells training rows from the holdout with AUC "
+        "A model without the synthetic rows distinguishes training rows from the holdout with AUC "
         f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
     )
     if low <= 0.5:

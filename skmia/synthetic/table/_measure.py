@@ -16,7 +16,7 @@ from .evidence import FIRST, correct, weigh
 
 # Rows of each table for the distances of all pairs, and records to attack.
 _MOST_ROWS, _N_ATTACKS = 2000, 2000
-# Level of the interval of the AUC that tells training rows from holdout.
+# Level of the interval of the AUC that distinguishes training rows from holdout.
 _SHIFT_LEVEL = 0.99
 
 COLUMNS = ["estimate", "low", "high", "attack", "control", "naive", "n_attacks", "n_controls"]
@@ -64,7 +64,7 @@ def measure(tables, settings, secrets, clock):
     settings = {**settings, "n_permutations": n_permutations, "n_attacks": n_attacks}
     for name, risk in _list_risks(settings, n_columns, secrets).items():
         with clock(name), warnings.catch_warnings():
-            # Control records show what a column that determines another one reveals of anybody.
+            # Control records show what a column reveals by determining another one.
             warnings.filterwarnings("ignore", "In the synthetic table")
             result = risk.fit(*tables).result_
         rows = result if name == "inference" else result.iloc[:1]
@@ -117,7 +117,7 @@ def _read_risk(row):
 
 
 def measure_shift(real, holdout, seed):
-    """AUC of a model that tells training rows from the holdout without the synthetic rows.
+    """AUC of a model that distinguishes training rows from the holdout without synthetic rows.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from ..._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
 from ..._core.pvalues import format_pvalue
 from ..._core.visible import visible
 
-# With fewer rows, no leak can be told from chance.
+# With fewer rows, a leak cannot be distinguished from chance.
 FEW_ROWS = 20
 # The number that decides most; it gets half of the significance level, the others the other half.
 FIRST = "rare copies"
@@ -122,8 +122,8 @@ def _get_blindness(grounds):
     if not grounds.n_rows["holdout"]:
         return (
             "There is no holdout: rows of the same population that the generator has not seen. "
-            "Without them, nothing tells what a synthetic table shows of its training rows from "
-            "what it shows of anybody."
+            "Without them, it cannot be seen what the table reveals about its training rows beyond "
+            "what it reveals about every member of the population."
         )
     smallest = min(grounds.n_rows.values())
     if smallest < FEW_ROWS:

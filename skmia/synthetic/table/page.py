@@ -115,7 +115,7 @@ def _advise(document):
             "Say with the table what was tested, and which copies would not have been found.",
             "Audit each table that is released: another draw of the same generator can leak.",
             "If the worst case matters, rely on a generator with a guarantee of differential "
-            "privacy; this page is no such guarantee.",
+            "privacy; this page does not give one.",
         ]
     return [
         "Put rows aside before the generator is trained, at random and by person, as a holdout, "

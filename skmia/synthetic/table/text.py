@@ -5,7 +5,8 @@ from ..._core.pages.text import wrap_lines
 from ..._core.pvalues import format_pvalue
 from ..._core.visible import visible
 
-_MOST_SHOWN = 5
+# Columns that are named as least similar, and characters of a cell for a terminal.
+_MOST_SHOWN, _WIDEST = 5, 30
 
 _MEANINGS = {
     "rare copies": "rows with rare values that are in the synthetic table",
@@ -154,9 +155,13 @@ def _list_decision(found):
 
 
 def _align(rows):
-    rows = [[visible(cell)[:30] for cell in row] for row in rows]
+    rows = [[_shorten(visible(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _shorten(text):
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
 
 
 def format_markdown(document, title):
