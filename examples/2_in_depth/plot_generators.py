@@ -4,7 +4,8 @@ Generators of tables: what they leak and what they are good for
 
 A generator that copies its training rows makes a perfect table without any protection. This example
 trains generators on people of the Adult table, and measures for each how well an attacker
-distinguishes training people from others, and how well a model of synthetic people works for real ones.
+distinguishes training people from others, and how well a model of synthetic people works for real
+ones.
 
 Generators of SDV take part if it is installed (``pip install "skmia[sdv]"``). Adult is downloaded
 from the UCI Machine Learning Repository on first use; without a connection, people are made up. The
