@@ -60,6 +60,7 @@ class Trainings:
 
     def __init__(self, job, records, checkpoint, entropy, design, verbose):
         self._job, self._checkpoint, self._verbose = job, checkpoint, verbose
+        self._said, self._n_made = [], 0
         known = None if checkpoint is None else checkpoint.read_numbers()
         # A plan holds for any number of models.
         some = job.part(range(min(_MOST_PLANNED, job.n_models)))
@@ -92,13 +93,14 @@ class Trainings:
                     found[missing[i]] = kept
                     self._save(missing[i], kept)
         results = [found[k] for k in models]
-        said = [warning for kept in results for warning in kept.warnings]
-        warn_once(said, len(results), "trainings")
+        self._said += [warning for kept in results for warning in kept.warnings]
+        self._n_made += len(results)
         scores = np.concatenate([kept.arrays["score"] for kept in results])
         return scores, [kept.facts["claim"] for kept in results]
 
     def close(self):
-        """Remove temporary files of the checkpoint."""
+        """Repeat the warnings of all trainings, and remove temporary files of the checkpoint."""
+        warn_once(self._said, self._n_made, "trainings")
         if self._checkpoint is not None:
             self._checkpoint.close()
 

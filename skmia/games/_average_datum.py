@@ -133,7 +133,7 @@ def average_datum_game(
     entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
     first, *seeds = np.random.SeedSequence(entropy).spawn(1 + n_rounds)
     reference, n_reference = None, reference_size
-    if not refit:
+    if not (refit and reference_size):
         reference = population.split(reference_size, np.random.default_rng(first))
         n_reference = 0
     game = Game(clone(mechanism), attack, None, population, n_samples, n_reference, reference)

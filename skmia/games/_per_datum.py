@@ -146,7 +146,7 @@ def per_datum_game(
     entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
     first, *seeds = np.random.SeedSequence(entropy).spawn(1 + n_rounds)
     attack = attack if frozen else aim(clone(attack), target, n_samples)
-    if not refit or frozen:
+    if not (refit and n_reference):
         reference = population.split(n_reference, np.random.default_rng(first))
         attack = fit_attack(attack, reference, first)
         n_reference = 0

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
+from .._core.groups import sorted_values
 from .._core.numbers import to_array
 from .._core.sample_weights import fit_weighted, name_parameter
 from .._core.sklearn import HasMethods, validate_params_of
@@ -117,15 +118,17 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if sample_weight is not None and name_parameter(model) is None:
             raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")
         self._is_alone = self.labels is None and (y.ndim < 2 or y.shape[1] == 1)
+        if self._is_alone:
+            y = y.ravel()
         if y.ndim == 1 and self.labels is not None:
             y = self._look_up(y)
         self.estimator_ = fit_weighted(model, X, y, sample_weight)
-        self.labels_ = np.unique(y, axis=0) if self.labels is None else self._check_labels()
+        self.labels_ = _list_combinations(y) if self.labels is None else self._check_labels()
         return self
 
     def _check_labels(self):
         labels = to_array(self.labels, "labels")
-        if labels.ndim != 2 or len(np.unique(labels, axis=0)) < len(labels):
+        if labels.ndim != 2 or len(_list_combinations(labels)) < len(labels):
             raise ValueError(
                 "labels must hold each combination of labels once, as a row; got an array of shape "
                 f"{labels.shape}."
@@ -240,6 +243,16 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags, tags.classifier_tags = own.input_tags, own.classifier_tags
         tags.non_deterministic = own.non_deterministic
         return tags
+
+
+def _list_combinations(labels):
+    """Rows that occur, each once and sorted; of any type, as the columns of a table have."""
+    if labels.dtype != object:
+        return np.unique(labels, axis=0)
+    columns = labels.reshape(len(labels), -1).T
+    numbers = [sorted_values(column, "labels", return_inverse=True)[1] for column in columns]
+    first = np.unique(np.column_stack(numbers), axis=0, return_index=True)[1]
+    return labels[first]
 
 
 def _take(proba, classes, column):

@@ -151,10 +151,10 @@ def test_numbers_are_the_same_for_every_number_of_jobs():
 def test_nets_trained_together_score_as_nets_trained_alone(monkeypatch):
     net = MLPClassifier((4,), max_iter=8, early_stopping=False, tol=0, n_iter_no_change=100)
     audit = EpsilonAudit(net, "random_label", n_trials=5, random_state=0)
-    with pytest.warns(UserWarning, match="models"):
+    with pytest.warns(UserWarning, match="trainings"):
         together = audit.fit(X, y).scores_
     training.train_one_by_one(monkeypatch)
-    with pytest.warns(UserWarning, match="models"):
+    with pytest.warns(UserWarning, match="trainings"):
         alone = clone(audit).fit(X, y).scores_
     np.testing.assert_allclose(together, alone, rtol=1e-4)
 

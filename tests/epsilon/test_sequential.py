@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -235,3 +236,19 @@ def test_refusals_of_a_folder_speak_of_the_audit(tmp_path):
     (folder / "manifest.json").unlink()
     with pytest.raises(CheckpointError, match="trainings but no .* so their audit is unknown"):
         make_audit(folder, n_trials=4).fit(X, y)
+
+
+class RainyTree(DecisionTreeClassifier):
+    """A tree that warns in each training."""
+
+    def fit(self, X, y):
+        warnings.warn("it may rain", stacklevel=2)
+        return super().fit(X, y)
+
+
+def test_a_warning_of_all_trainings_is_repeated_once():
+    with pytest.warns(UserWarning, match="it may rain") as caught:
+        audit = make_audit(estimator=RainyTree(), n_trials=6, claimed_epsilon=5.0).fit(X, y)
+    said = [str(warning.message) for warning in caught if "rain" in str(warning.message)]
+    assert said == [f"{len(audit.scores_)} of {len(audit.scores_)} trainings: it may rain"]
+    assert caught[0].filename == __file__

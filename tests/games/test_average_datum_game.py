@@ -6,7 +6,7 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
-from skmia.games import average_datum_game
+from skmia.games import average_datum_game, per_datum_game
 from skmia.leakage import EmpiricalMean, MeanLikelihoodRatioAttack, NoisyMean
 
 N_FEATURES, N_SAMPLES = 60, 30
@@ -95,3 +95,13 @@ def test_a_population_of_one_row_leaves_nothing_to_draw():
         average_datum_game(
             Holds(), Holds(), np.zeros((60, 1)), n_samples=5, reference_size=5, n_rounds=1
         )
+
+
+@pytest.mark.parametrize("refit", [False, True])
+@pytest.mark.parametrize("game", [average_datum_game, per_datum_game])
+def test_an_attack_without_reference_rows_is_not_taken_for_fitted(game, refit):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    target = {} if game is average_datum_game else {"target": 0}
+    settings = {"n_samples": 5, "reference_size": 0, "n_rounds": 2, "refit": refit, **target}
+    with pytest.raises(ValueError, match="0 sample"):
+        game(EmpiricalMean(), MeanLikelihoodRatioAttack(), X=X, **settings)

@@ -74,6 +74,7 @@ def test_all_views_name_the_same_people(report):
     page = report.to_html()
     assert "<h3>Most exposed people</h3>" in page and f'data-key="{first}"' in page
     assert "2 with records on both sides who are left out" in page
+    assert "false positives are allowed, counted in records;" in page
 
 
 def test_two_audits_are_compared_on_people(report):

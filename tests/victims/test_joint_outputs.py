@@ -1,6 +1,7 @@
 """All outputs of classifiers with several outputs, at once."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from asking import answers_of
 from sklearn.base import clone
@@ -155,3 +156,18 @@ def test_training_from_numbers_is_that_from_labels():
 def test_wrong_use(use, message):
     with pytest.raises(ValueError, match=message):
         use()
+
+
+def test_labels_may_be_columns_of_text_in_a_table():
+    forest, text = MODELS["forest"], WORDS.astype(object)
+    joint, expected = JointOutputs(forest).fit(X, pd.DataFrame(text)), np.unique(WORDS, axis=0)
+    assert joint.labels_.tolist() == expected.tolist()
+    again = JointOutputs(forest, expected.astype(object)).fit(X, text)
+    np.testing.assert_array_equal(again.predict_proba(X), joint.predict_proba(X))
+    with pytest.raises(ValueError, match="once, as a row"):
+        JointOutputs(forest, np.array([["a", "b"]] * 2, dtype=object)).fit(X, text)
+
+
+def test_a_column_of_labels_is_a_single_output():
+    column, flat = (JointOutputs(MODELS["forest"]).fit(X, part) for part in (Y[:, :1], Y[:, 0]))
+    np.testing.assert_array_equal(column.predict_proba(X), flat.predict_proba(X))
