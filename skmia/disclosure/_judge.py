@@ -67,8 +67,8 @@ def judge_limits(policy, release, measurements, n_tried=1):
     release : {"file", "service", "table"}
     measurements : sequence of Measurement
     n_tried : int, default=1
-        Number of conditions of which one that passes is chosen, so that each of them needs wider
-        intervals.
+        Number of conditions among which one that passes is chosen; with more of them, each needs
+        wider intervals.
 
     Returns
     -------

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .._core.checks import check_option
-from .._core.numbers import show
+from .._core.numbers import check_number, show
 from .._core.visible import visible
 from ._judge import (
     OPEN,
@@ -178,7 +178,8 @@ def recommend(
     Raises
     ------
     ValueError
-        If the policy has no limits for the way of release, or an interval is not one.
+        If the policy has no limits for a way of release, an interval is not one, or the cost of a
+        condition is not a finite number.
 
     See Also
     --------
@@ -214,6 +215,7 @@ def recommend(
     """
     check_option(release, "release", tuple(policy.limits))
     _check_unique(measurements)
+    _check_conditions(conditions, tuple(policy.limits))
     limits = judge_limits(policy, release, measurements)
     judged = judge_checks(policy, release, checks)
     result, reasons = _decide(policy, limits, judged)
@@ -260,6 +262,17 @@ def _check_unique(measurements):
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"measurements must hold {twice[0]} of {show(twice[1])} once.")
+
+
+def _check_conditions(conditions, ways):
+    for condition in conditions:
+        if not isinstance(condition, Condition):
+            raise TypeError(f"conditions must hold Condition; got {show(condition)}.")
+        _check_unique(condition.measurements)
+        name = f"of the condition {show(condition.name)}"
+        check_number(condition.cost, f"cost {name}", "a finite number")
+        if condition.release is not None:
+            check_option(condition.release, f"release {name}", ways)
 
 
 def _write_open(judged):

@@ -92,7 +92,7 @@ def measure_conditions(
     Raises
     ------
     ValueError
-        If the records are not those of the audit.
+        If there are more or fewer records than in the audit.
 
     See Also
     --------

@@ -55,7 +55,7 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        If the combinations are not those of the estimator, or a label is not the number of one.
+        If the combinations do not fit the estimator's outputs, or a label is not the number of one.
 
     See Also
     --------

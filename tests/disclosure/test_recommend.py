@@ -273,6 +273,12 @@ def test_checks_of_a_model_are_read_as_they_are():
     assert decide(LOW, report.checks, release="service").result == "release"
 
 
+def try_condition(condition=None, *, measurements=(TPR,), **settings):
+    if condition is None:
+        condition = Condition("x", measurements, same_records=True, adapted=True, **settings)
+    return recommend(CAUTIOUS, "file", [TPR], PASSED, conditions=[condition])
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -285,8 +291,15 @@ def test_checks_of_a_model_are_read_as_they_are():
         ),
         (lambda: decide(0.5), "The interval of auc must be"),
         (lambda: decide(LOW, change("k", "passed", "many")), "k must have a number; got 'many'"),
+        (lambda: try_condition(5), "conditions must hold Condition; got 5"),
+        (lambda: try_condition(cost=np.nan), "cost of the condition 'x' must be a finite number"),
+        (lambda: try_condition(release="film"), "release of the condition 'x' must be one of"),
+        (lambda: try_condition(measurements=[5]), "measurements must hold Measurement; got 5"),
     ],
-    ids=["release", "kind", "twice", "order", "number", "value"],
+    ids=[
+        *("release", "kind", "twice", "order", "number", "value"),
+        *("condition", "cost", "way of release", "measured"),
+    ],
 )
 def test_mistakes_are_one_sentence(call, sentence):
     with pytest.raises((TypeError, ValueError), match=sentence):

@@ -100,8 +100,8 @@ class UnlearningResult:
         """
         lines = [
             f"Unlearning game: {self.way}",
-            f"{self.n_targets} target models and {self.n_estimators} shadow models, each of which "
-            f"forgets {self.n_forgotten:,} of {self.n_members:,} records",
+            f"{self.n_targets} target models and {self.n_estimators} shadow models; each forgets "
+            f"{self.n_forgotten:,} of {self.n_members:,} records",
             self._say_evidence(),
             "",
             f"{'':26}{'AUC':^22}TPR at {self.max_fpr:.3g} FPR",

@@ -27,7 +27,7 @@ def place_in_shards(records, n_shards):
 
 
 class ShardedModel(BaseEstimator):
-    """Average of models, each of which is trained on one shard of the rows.
+    """Average of models that are each trained on one shard of the rows.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class ShardedModel(BaseEstimator):
 
 @contextmanager
 def _named(shard, y):
-    """Say of which shard the training failed, and what helps."""
+    """Name the shard that could not be trained, and say what helps."""
     try:
         yield
     except Exception as error:
