@@ -150,3 +150,8 @@ def test_further_tables_of_the_generator():
     wide = KernelDensity().fit(np.zeros((5, 3)))
     with pytest.raises(ValueError, match="columns"):
         audit_table(X, X, generator=wide, random_state=0)
+
+
+def test_long_names_end_in_dots_in_a_terminal(report):
+    assert "inference of a\\n<script>win...  " in report.summary()
+    assert max(map(len, report.summary().splitlines())) <= 100
