@@ -153,11 +153,12 @@ def _fill(tables):
         numeric = all(pd.api.types.is_numeric_dtype(frame[column].dtype) for frame in frames)
         if not numeric or not any(part.any() for part in lacks):
             continue
-        middle = frames[-1][column].median()
+        known = frames[-1][column].dropna()
+        middle = known.median() if len(known) else 0.0
         added = f"{column} is missing"
         while added in frames[-1]:
             added += " "
         for frame, part in zip(frames, lacks):
-            frame[column] = frame[column].fillna(0.0 if np.isnan(middle) else middle)
+            frame[column] = frame[column].fillna(middle)
             frame[added] = part.to_numpy().astype(str)
     return frames

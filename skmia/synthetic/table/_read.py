@@ -136,12 +136,15 @@ def _name_kind(part):
 def _read_numbers(part, kind):
     if part.isna().all():
         return np.full(len(part), np.nan)
-    if kind == _DATES:
-        part = pd.to_datetime(part, utc=True)
-        part = part - pd.Timestamp(0, tz="UTC").as_unit(part.dt.unit)
-    if kind != _NUMBERS:
-        return (part / pd.Timedelta(days=1)).to_numpy(dtype=float)
-    return part.to_numpy(dtype=float, na_value=np.nan)
+    if kind == _NUMBERS:
+        return part.to_numpy(dtype=float, na_value=np.nan)
+    if kind == _DATES and part.dt.tz is not None:
+        part = part.dt.tz_convert("UTC").dt.tz_localize(None)
+    ticks = part.to_numpy()
+    unit, _ = np.datetime_data(ticks.dtype)
+    # Counts of the unit, because differences of old dates overflow in some versions of pandas.
+    days = ticks.astype(np.int64) / (np.timedelta64(1, "D") / np.timedelta64(1, unit))
+    return np.where(np.isnat(ticks), np.nan, days)
 
 
 def _round(numbers, parts):
