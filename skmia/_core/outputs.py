@@ -310,15 +310,12 @@ class Outputs:
                 values = np.log(values)
         values /= temperature
         own = values[rows, label]
-        if values.shape[1] == 2:  # the same number in a third of the time
-            others = values[rows, 1 - label]
-        else:
-            values[rows, label] = -np.inf
-            others = log_sum_exp(values)
+        values[rows, label] = -np.inf
+        # Of two classes the same number takes a third of the time.
+        others = values[rows, 1 - label] if values.shape[1] == 2 else log_sum_exp(values)
         # Rounding can leave zeros alone, which tell as little as equal probabilities.
-        with np.errstate(invalid="ignore"):
-            odds = own - others
-        return np.where(np.isneginf(own) & np.isneginf(others), -np.log(n_others), odds)
+        told = ~(np.isneginf(own) & np.isneginf(others))
+        return np.subtract(own, others, where=told, out=np.full(len(own), -np.log(n_others)))
 
     def _get_log_odds(self, temperature):
         if temperature != 1:

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
+from .._core.groups import sorted_values
 from .._core.numbers import to_array
 from .._core.sample_weights import fit_weighted, name_parameter
 from .._core.sklearn import HasMethods, at_least, validate_params_of
@@ -53,7 +54,7 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        If the estimator has no such output.
+        If the estimator has no such output, or the labels are of several types.
 
     See Also
     --------
@@ -119,6 +120,7 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._is_alone = y.ndim == 1
         if self._is_alone and not get_tags(_get_last(model)).target_tags.single_output:
             y = y[:, None]
+        sorted_values(y.ravel(), "y")
         self.estimator_ = fit_weighted(model, X, y, sample_weight)
         return self
 

@@ -11,12 +11,11 @@ from sklearn.naive_bayes import GaussianNB
 
 import skmia
 from skmia import Records, ShadowPool
-from skmia._core import asking
+from skmia._core import asking, blind
 from skmia._core.lazy import LazyRows
 from skmia.attacks import LiRA
 from skmia.report import _rounds as rounds
 from skmia.report import find_duplicates, permutation_test
-from skmia.report.checks import _baseline as baseline
 from skmia.report.checks import _duplicates as duplicates
 from skmia.report.checks import _labelings as labelings
 from skmia.report.checks import _positive_control as control
@@ -69,8 +68,8 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(duplicates, "_QUERIES", (200, 200))
     monkeypatch.setattr(duplicates, "_BLOCK_ELEMENTS", 4 * 500)  # of four columns
     monkeypatch.setattr(asking, "CHUNK", 500)
-    for module in (baseline, control):
-        monkeypatch.setattr(module, "_MOST_RECORDS", 500)
+    monkeypatch.setattr(blind, "MOST_RECORDS", 500)
+    monkeypatch.setattr(control, "_MOST_RECORDS", 500)
 
 
 def test_checks_read_x_in_blocks_and_samples(made, pool, few_rows):

@@ -1,6 +1,7 @@
 """One output of classifiers with several outputs."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from asking import answers_of
 from sklearn.base import clone
@@ -115,3 +116,9 @@ def test_an_output_that_does_not_exist():
         OneOutput(model, 2).predict_proba(X)
     with pytest.raises(ValueError, match="'output' parameter of OneOutput"):
         OneOutput(LinearSVC(), -1).fit(X, Y)
+
+
+def test_labels_of_two_types_are_refused():
+    X, y = np.zeros((4, 2)), pd.DataFrame({"a": [0, 1, 0, 1], "b": list("uvuv")})
+    with pytest.raises(ValueError, match="y must hold values of one type.*got int, str"):
+        OneOutput(KNeighborsClassifier(), 0).fit(X, y)

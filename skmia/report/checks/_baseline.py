@@ -74,7 +74,8 @@ def blind_baseline(
 
     Examples
     --------
-    >>>     >>> from skmia import Records
+    >>> import numpy as np
+    >>> from skmia import Records
     >>> from skmia.report import blind_baseline
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(1000, 3)), rng.integers(2, size=1000)
