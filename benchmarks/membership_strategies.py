@@ -1,4 +1,4 @@
-"""All membership strategies of del Grosso (2023) against eight nets trained on five data sets.
+"""All membership strategies of del Grosso (2023) against nets trained on several data sets.
 
     python benchmarks/membership_strategies.py --data FOLDER [--victims pendigits cifar10 ...]
 
@@ -8,17 +8,17 @@ records together, membership_strategies_victims.csv the accuracies and the check
 membership_strategies_null.csv the strategies on records of which none is a member. From these
 follows membership_strategies_ranks.csv, mean ranks beside those of the printed tables. With
 --show the tables are printed from the files. FOLDER holds pendigits.csv.gz, location30.npz,
-fashion_mnist.npz and cifar10_15k.npz. The eight take a quarter of an hour on one core.
+fashion_mnist.npz and cifar10_15k.npz. The first eight take a quarter of an hour on one core.
 """
 
 import argparse
 import time
 from pathlib import Path
 
+import literature_nets as nets
 import numpy as np
 import pandas as pd
 import torch
-from literature_nets import make_conv_net, make_pendigits_net, make_purchase_net
 from published import annotate
 from published.strategies import STRATEGIES
 from sklearn.decomposition import PCA
@@ -69,7 +69,12 @@ VICTIMS = {
     "location30, 10 epochs": ("location30", 2000, 10, 1),
     "fashion_mnist, all pixels": ("fashion_mnist", 2000, 25, 1),
     "cifar10, 8 epochs": ("cifar10", 5000, 8, 2),
+    "cifar10, AlexNet": ("cifar10", 5000, 30, 1),
+    "cifar10, ResNet-20": ("cifar10", 2500, 25, 1),
+    "cifar100, AlexNet": ("cifar100", 5000, 30, 1),
 }
+NETS = {"AlexNet": nets.make_alexnet, "ResNet-20": nets.make_resnet}
+FILES = {"cifar10": "cifar10_15k", "cifar100": "cifar100_10k"}
 BOUNDS = (0.0, 1.0)  # of pixels
 
 
@@ -122,16 +127,18 @@ def read(data, folder, n_pooled):
         return read_bits(folder)
     if data == "baskets":
         return make_baskets()
-    file = {"cifar10": "cifar10_15k", "fashion_mnist": "fashion_mnist"}[data]
-    return read_images(folder, f"{file}.npz", n_pooled)
+    return read_images(folder, f"{FILES.get(data, data)}.npz", n_pooled)
 
 
-def make_net(data, X, n_classes, n_epochs):
+def make_net(name, X, n_classes, n_epochs):
+    data, _, architecture = name.partition(", ")
+    if architecture in NETS:
+        return NETS[architecture](n_classes=n_classes, max_epochs=n_epochs)
     if data == "pendigits":
-        return make_pendigits_net(X.shape[1], max_epochs=n_epochs)
+        return nets.make_pendigits_net(X.shape[1], max_epochs=n_epochs)
     if data in ("location30", "baskets"):
-        return make_purchase_net((128,), X.shape[1], n_classes, max_epochs=n_epochs)
-    return make_conv_net(X.shape[1:], n_classes, max_epochs=n_epochs)
+        return nets.make_purchase_net((128,), X.shape[1], n_classes, max_epochs=n_epochs)
+    return nets.make_conv_net(X.shape[1:], n_classes, max_epochs=n_epochs)
 
 
 def make_victim(name, folder):
@@ -144,7 +151,7 @@ def make_victim(name, folder):
     first = np.sort(np.unique(Records(records.X).fingerprint, return_index=True)[1])
     members, others = records[first[:n_members]], records[first[n_members:]][: N_KNOWN + N_MANY]
     torch.manual_seed(0)
-    net = make_net(data, X, y.max() + 1, n_epochs).fit(np.array(members.X), members.y)
+    net = make_net(name, X, y.max() + 1, n_epochs).fit(np.array(members.X), members.y)
     facts = {
         "n_members": len(members),
         "n_others": len(others),

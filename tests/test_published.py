@@ -63,3 +63,24 @@ def test_tables_have_their_printed_size():
     assert len(read_authors_files("3.1 top")) == 14
     with pytest.raises(ValueError, match="no table"):
         read_printed("odell", "7.7")
+
+
+def test_claims_are_judged_as_the_printed_table_says():
+    """The facts in the notes on the claims follow from the printed AUROC."""
+    from published.claims_del_grosso import FAILS, HOLDS, OPEN, make_claims
+    from published.strategies import STRATEGIES
+
+    names = {printed: ours for ours, printed in STRATEGIES.items()}
+    auc = read_printed("del_grosso", "3.2").rename(index=names) / 100
+    rows = [line.split(" | ") for line in make_claims(auc, RESULTS).body.splitlines()[2:-2]]
+    judged = {row[0].lstrip("| "): row[1:] for row in rows}
+
+    def find(words):
+        (found,) = (value for claim, value in judged.items() if words in claim)
+        return found
+
+    assert find("Div. Metric")[0] == HOLDS and find("Div. Metric")[1].startswith("3.1 of 21")
+    assert find("learned diversity")[0] == FAILS and "mean rank 15.4" in find("learned")[1]
+    assert find("Rényi")[0] == find("Merlin")[0] == find("equivalent")[0] == HOLDS
+    assert find("further samples")[0] == FAILS and "gradient norm w (4.7)" in find("further")[1]
+    assert find("no pair")[0] == find("on AlexNet")[0] == OPEN

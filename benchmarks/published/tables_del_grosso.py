@@ -3,6 +3,7 @@
 import pandas as pd
 
 from ._facts import read_printed
+from .claims_del_grosso import make_claims
 from .page import Section, to_number, to_table
 from .strategies import STRATEGIES
 
@@ -21,7 +22,12 @@ FIGURES = {
     "3.3": ("best_accuracy", "best accuracy"),
     "3.4": ("tpr_at_95_fpr", "TPR at 95% FPR"),
 }
-SOURCE = "[eight nets on five tables](membership_strategies.md)"
+# Printed net on the same images: ours.
+SAME_NETS = {
+    "AlexNet, cifar10": "cifar10, AlexNet",
+    "ResNet, cifar10": "cifar10, ResNet-20",
+    "AlexNet, cifar100": "cifar100, AlexNet",
+}
 
 
 def _means(results):
@@ -36,7 +42,7 @@ def _ranks(results, number):
     ranks = pd.read_csv(results / "membership_strategies_ranks.csv")
     ours, theirs = ranks[f"rank_{figure}"], ranks[f"published_rank_{figure}"]
     values = _means(results)[figure].unstack()
-    images = [one for one in values if one.startswith("cifar10")]
+    images = [one for one in values if one.split(",")[0] == "cifar10"]
     printed = read_printed("del_grosso", number)
     sets = [one for one in printed if one.endswith("cifar10")]
     rows = []
@@ -46,7 +52,13 @@ def _ranks(results, number):
         there = printed.loc[STRATEGIES[strategy], sets]
         spans = (f"{some.min():.1f} to {some.max():.1f}" for some in (here, there))
         rows.append([strategy, f"{ours[k]:.1f}", f"{theirs[k]:.1f}", *spans])
-    head = ["strategy", "mean rank, 8 nets", "printed, 7 nets", "here, CIFAR-10", "printed"]
+    head = [
+        "strategy",
+        f"mean rank, {values.shape[1]} nets",
+        "printed, 7 nets",
+        "here, CIFAR-10",
+        "printed",
+    ]
     top = set(ranks["strategy"][ours.nsmallest(7).index])
     shared = top & set(ranks["strategy"][theirs.nsmallest(7).index])
     agreement = (
@@ -55,10 +67,35 @@ def _ranks(results, number):
         f"{ranks['strategy'][ours.idxmin()]}, printed {ranks['strategy'][theirs.idxmin()]}"
     )
     remark = (
-        "\n\nPercent; lowest to highest over two victims here (trained to the end, and for 8 "
-        "epochs) and three printed ones."
+        f"\n\nPercent; lowest to highest over {len(images)} nets here and {len(sets)} printed "
+        "ones.\n\n"
     )
-    return agreement, to_table(rows, head) + remark
+    same, table = _same_nets(values, printed)
+    return agreement + same, to_table(rows, head) + remark + table
+
+
+def _same_nets(values, printed):
+    """Nets of the thesis one by one, smaller and on fewer images here."""
+    pairs = {one: ours for one, ours in SAME_NETS.items() if ours in values}
+    if not pairs:
+        return "", ""
+    theirs = printed[list(pairs)].rename(index={b: a for a, b in STRATEGIES.items()})
+    ours = values[list(pairs.values())].set_axis(list(pairs), axis=1).loc[theirs.index]
+    rows = []
+    for net in pairs:
+        here, there = 100 * ours[net], theirs[net]
+        rank = to_number(here.corr(there, method="spearman"), 2)
+        cells = [f"{name} ({some[name]:.1f})" for some in (here, there) for name in [some.idxmax()]]
+        rows.append([net, rank, *cells, f"{here.median():.1f}", f"{there.median():.1f}"])
+    means = (some.rank(ascending=False).mean(axis=1) for some in (ours, theirs))
+    rank = to_number(next(means).corr(next(means), method="spearman"), 2)
+    head = ["net", "rank correlation of 21 values", "first here", "printed", "median here"]
+    table = to_table(rows, [*head, "printed"])
+    table += f"\n\nMean ranks over these nets have a rank correlation of {rank}."
+    return (
+        f"; by {len(pairs)} nets with the layers of the thesis alone, on the same images, {rank}",
+        table,
+    )
 
 
 def _reversed_scores(results):
@@ -188,11 +225,15 @@ def squared_error(results):
 
 def make_sections(results):
     made = [squared_error(results)]
+    auc = _means(results)["auc"].unstack()
+    n_same = sum(name in auc for name in SAME_NETS.values())
+    source = f"[{auc.shape[1]} nets](membership_strategies.md), {n_same} of them AlexNet or ResNet"
     for number, (_, name) in FIGURES.items():
         agreement, body = _ranks(results, number)
         if number == "3.2":
             body += _reversed_scores(results)
         if number == "3.4":
             body += _evidence(results)
-        made.append(Section(f"del Grosso, table {number} ({name})", SOURCE, agreement, body))
+        made.append(Section(f"del Grosso, table {number} ({name})", source, agreement, body))
+    made.append(make_claims(auc, results))
     return [section for section in made if section]
