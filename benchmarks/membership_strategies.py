@@ -71,7 +71,7 @@ VICTIMS = {
     "cifar10, 8 epochs": ("cifar10", 5000, 8, 2),
     "cifar10, AlexNet": ("cifar10", 5000, 30, 1),
     "cifar10, ResNet-20": ("cifar10", 2500, 25, 1),
-    "cifar100, AlexNet": ("cifar100", 5000, 30, 1),
+    "cifar100, AlexNet": ("cifar100", 3000, 30, 1),
 }
 NETS = {"AlexNet": nets.make_alexnet, "ResNet-20": nets.make_resnet}
 FILES = {"cifar10": "cifar10_15k", "cifar100": "cifar100_10k"}

@@ -91,11 +91,10 @@ def _same_nets(values, printed):
     rank = to_number(next(means).corr(next(means), method="spearman"), 2)
     head = ["net", "rank correlation of 21 values", "first here", "printed", "median here"]
     table = to_table(rows, [*head, "printed"])
-    table += f"\n\nMean ranks over these nets have a rank correlation of {rank}."
-    return (
-        f"; by {len(pairs)} nets with the layers of the thesis alone, on the same images, {rank}",
-        table,
-    )
+    if len(rows) > 1:
+        table += f"\n\nMean ranks over these nets have a rank correlation of {rank}."
+    names = " and ".join(one.replace(", cifar", " on CIFAR-") for one in pairs)
+    return f"; over {names} alone, on the same images, {rank}", table
 
 
 def _reversed_scores(results):
@@ -227,7 +226,7 @@ def make_sections(results):
     made = [squared_error(results)]
     auc = _means(results)["auc"].unstack()
     n_same = sum(name in auc for name in SAME_NETS.values())
-    source = f"[{auc.shape[1]} nets](membership_strategies.md), {n_same} of them AlexNet or ResNet"
+    source = f"[{auc.shape[1]} nets](membership_strategies.md), of them {n_same} AlexNet or ResNet"
     for number, (_, name) in FIGURES.items():
         agreement, body = _ranks(results, number)
         if number == "3.2":
