@@ -8,7 +8,8 @@ records together, membership_strategies_victims.csv the accuracies and the check
 membership_strategies_null.csv the strategies on records of which none is a member. From these
 follows membership_strategies_ranks.csv, mean ranks beside those of the printed tables. With
 --show the tables are printed from the files. FOLDER holds pendigits.csv.gz, location30.npz,
-fashion_mnist.npz and cifar10_15k.npz. The first eight take a quarter of an hour on one core.
+fashion_mnist.npz, cifar10_15k.npz and cifar100_10k.npz. The first eight victims take a quarter of
+an hour on one core, the others as long.
 """
 
 import argparse
