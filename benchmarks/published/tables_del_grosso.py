@@ -93,7 +93,7 @@ def _same_nets(values, printed):
     table = to_table(rows, [*head, "printed"])
     if len(rows) > 1:
         table += f"\n\nMean ranks over these nets have a rank correlation of {rank}."
-    names = " and ".join(one.replace(", cifar", " on CIFAR-") for one in pairs)
+    names = ", ".join(one.replace(", cifar", " on CIFAR-") for one in pairs)
     return f"; over {names} alone, on the same images, {rank}", table
 
 
