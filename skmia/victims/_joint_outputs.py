@@ -8,9 +8,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._core.asking import unwrap
+from .._core.containers import as_rows
 from .._core.groups import sorted_values
 from .._core.numbers import to_array
 from .._core.sample_weights import fit_weighted, name_parameter
@@ -114,12 +115,13 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Fitted estimator.
         """
         validate_params_of(self)
+        as_rows(X)  # the estimator gets X itself
         y, model = to_array(y, "y"), clone(unwrap(self.estimator))
         if sample_weight is not None and name_parameter(model) is None:
             raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")
         self._is_alone = self.labels is None and (y.ndim < 2 or y.shape[1] == 1)
         if self._is_alone:
-            y = y.ravel()
+            y = column_or_1d(y, warn=True)
         if y.ndim == 1 and self.labels is not None:
             y = self._look_up(y)
         self.estimator_ = fit_weighted(model, X, y, sample_weight)

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
+from .._core.containers import as_rows
 from .._core.groups import sorted_values
 from .._core.numbers import to_array
 from .._core.sample_weights import fit_weighted, name_parameter
@@ -114,6 +115,7 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Fitted estimator.
         """
         validate_params_of(self)
+        as_rows(X)  # the estimator gets X itself
         y, model = to_array(y, "y"), clone(unwrap(self.estimator))
         if sample_weight is not None and name_parameter(model) is None:
             raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")

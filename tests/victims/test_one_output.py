@@ -122,3 +122,8 @@ def test_labels_of_two_types_are_refused():
     X, y = np.zeros((4, 2)), pd.DataFrame({"a": [0, 1, 0, 1], "b": list("uvuv")})
     with pytest.raises(ValueError, match="y must hold values of one type.*got int, str"):
         OneOutput(KNeighborsClassifier(), 0).fit(X, y)
+
+
+def test_rows_of_two_lengths_are_refused():
+    with pytest.raises(ValueError, match="X must hold rows of equal length"):
+        OneOutput(KNeighborsClassifier(), 0).fit([[1, 2], [3]], [[0, 1], [1, 0]])
