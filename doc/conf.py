@@ -69,7 +69,16 @@ html_css_files = ["skmia.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_sidebars = {
-    page: [] for page in ("index", "changelog", "coming_from", "contributing", "glossary", "search")
+    page: []
+    for page in (
+        "index",
+        "changelog",
+        "coming_from",
+        "contributing",
+        "glossary",
+        "papers",
+        "search",
+    )
 }
 html_theme_options = {
     "logo": {"text": "skmia"},
