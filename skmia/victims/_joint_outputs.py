@@ -124,7 +124,12 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             y = column_or_1d(y, warn=True)
         if y.ndim == 1 and self.labels is not None:
             y = self._look_up(y)
-        self.estimator_ = fit_weighted(model, X, y, sample_weight)
+        try:
+            self.estimator_ = fit_weighted(model, X, y, sample_weight)
+        except (TypeError, RuntimeError) as error:  # such as NA, or a tensor with gradients
+            raise TypeError(
+                f"{type(model).__name__} cannot be trained on these: {error}"
+            ) from error
         self.labels_ = _list_combinations(y) if self.labels is None else self._check_labels()
         return self
 

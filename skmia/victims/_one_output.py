@@ -123,7 +123,12 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if self._is_alone and not get_tags(_get_last(model)).target_tags.single_output:
             y = y[:, None]
         sorted_values(y.ravel(), "y")
-        self.estimator_ = fit_weighted(model, X, y, sample_weight)
+        try:
+            self.estimator_ = fit_weighted(model, X, y, sample_weight)
+        except (TypeError, RuntimeError) as error:  # such as NA, or a tensor with gradients
+            raise TypeError(
+                f"{type(model).__name__} cannot be trained on these: {error}"
+            ) from error
         return self
 
     @property
