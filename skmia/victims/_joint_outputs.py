@@ -4,29 +4,20 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import get_tags
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
-from .._core.asking import unwrap
-from .._core.containers import as_rows
 from .._core.groups import sorted_values
 from .._core.numbers import to_array
-from .._core.sample_weights import fit_weighted, name_parameter
-from .._core.sklearn import HasMethods, validate_params_of
 from .._core.types import Rows
+from ._outputs_base import OutputsBase, has
 
 # Sums of this many rounding errors of a probability count as none.
 _ROUNDING = 16 * np.finfo(np.float64).eps
 
 
-def _has_probabilities(joint):
-    return hasattr(joint._model, "predict_proba")
-
-
-class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class JointOutputs(OutputsBase):
     """All outputs of a multi-output or multi-label classifier, as one classifier.
 
     Its classes are the combinations of labels that occur, by their number, and one more for all
@@ -89,7 +80,7 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict"])],
+        **OutputsBase._parameter_constraints,
         "labels": ["array-like", None],
     }
 
@@ -114,24 +105,15 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
-        as_rows(X)  # the estimator gets X itself
-        y, model = to_array(y, "y"), clone(unwrap(self.estimator))
-        if sample_weight is not None and name_parameter(model) is None:
-            raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")
-        self._is_alone = self.labels is None and (y.ndim < 2 or y.shape[1] == 1)
-        if self._is_alone:
-            y = column_or_1d(y, warn=True)
-        if y.ndim == 1 and self.labels is not None:
-            y = self._look_up(y)
-        try:
-            self.estimator_ = fit_weighted(model, X, y, sample_weight)
-        except (TypeError, RuntimeError) as error:  # such as NA, or a tensor with gradients
-            raise TypeError(
-                f"{type(model).__name__} cannot be trained on these: {error}"
-            ) from error
+        y = self._train(X, y, sample_weight)
         self.labels_ = _list_combinations(y) if self.labels is None else self._check_labels()
         return self
+
+    def _choose_labels(self, y, model):
+        self._is_alone = self.labels is None and (y.ndim < 2 or y.shape[1] == 1)
+        if self._is_alone:
+            return column_or_1d(y, warn=True)
+        return self._look_up(y) if y.ndim == 1 else y
 
     def _check_labels(self):
         labels = to_array(self.labels, "labels")
@@ -154,10 +136,6 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return labels[np.asarray(y, dtype=np.intp)]
 
     @property
-    def _model(self):
-        return getattr(self, "estimator_", self.estimator)
-
-    @property
     def _combinations(self):
         found = getattr(self, "labels_", None)
         if found is None:
@@ -166,24 +144,13 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("labels must be given with a fitted estimator.")
         return found
 
-    def __sklearn_is_fitted__(self):
-        try:
-            check_is_fitted(unwrap(self._model))
-        except NotFittedError:
-            return False
-        return True
-
     @property
     def classes_(self) -> np.ndarray:
-        if getattr(self, "_is_alone", False):
+        if self._is_alone:
             return np.asarray(self._model.classes_)
         combinations = self._combinations
         n_possible = np.prod([float(len(known)) for known in self._list_classes()])
         return np.arange(len(combinations) + (n_possible > len(combinations)))
-
-    @property
-    def n_features_in_(self) -> int:
-        return self._model.n_features_in_
 
     def _list_classes(self):
         """The labels of each output that the model knows."""
@@ -193,7 +160,7 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         # Models of several labels that are 0 or 1 have the numbers of the labels here.
         return [np.array([0, 1])] * n_outputs
 
-    @available_if(_has_probabilities)
+    @available_if(has("predict_proba"))
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Return the probability of each combination of labels.
 
@@ -207,7 +174,7 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         proba : ndarray of shape (n, n_classes)
         """
         proba = self._model.predict_proba(X)
-        if getattr(self, "_is_alone", False):
+        if self._is_alone:
             return np.asarray(proba)
         if not isinstance(proba, list):
             proba = [np.column_stack([1 - column, column]) for column in np.asarray(proba).T]
@@ -240,16 +207,10 @@ class JointOutputs(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n,)
         """
         labels = np.asarray(self._model.predict(X))
-        if getattr(self, "_is_alone", False):
+        if self._is_alone:
             return labels
         numbers = {tuple(row): k for k, row in enumerate(self._combinations.tolist())}
         return np.array([numbers.get(tuple(row), len(numbers)) for row in labels.tolist()])
-
-    def __sklearn_tags__(self):
-        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.input_tags, tags.classifier_tags = own.input_tags, own.classifier_tags
-        tags.non_deterministic = own.non_deterministic
-        return tags
 
 
 def _list_combinations(labels):

@@ -4,20 +4,16 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
-from .._core.containers import as_rows
 from .._core.groups import sorted_values
-from .._core.numbers import to_array
-from .._core.sample_weights import fit_weighted, name_parameter
-from .._core.sklearn import HasMethods, at_least, validate_params_of
+from .._core.sklearn import at_least
 from .._core.types import Rows
+from ._outputs_base import OutputsBase, has
 
 
 def _get_last(model):
@@ -25,11 +21,7 @@ def _get_last(model):
     return _get_last(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
-def _has(name):
-    return lambda self: hasattr(self._model, name)
-
-
-class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class OneOutput(OutputsBase):
     """One output of a multi-output or multi-label classifier, as a classifier of its own.
 
     Records have one task label, so the outputs are attacked one by one, each with its own column
@@ -89,7 +81,7 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict"])],
+        **OutputsBase._parameter_constraints,
         "output": [at_least(0)],
     }
 
@@ -114,37 +106,19 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
-        as_rows(X)  # the estimator gets X itself
-        y, model = to_array(y, "y"), clone(unwrap(self.estimator))
-        if sample_weight is not None and name_parameter(model) is None:
-            raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")
+        self._train(X, y, sample_weight)
+        return self
+
+    def _choose_labels(self, y, model):
         self._is_alone = y.ndim == 1
         if self._is_alone and not get_tags(_get_last(model)).target_tags.single_output:
             y = y[:, None]
         sorted_values(y.ravel(), "y")
-        try:
-            self.estimator_ = fit_weighted(model, X, y, sample_weight)
-        except (TypeError, RuntimeError) as error:  # such as NA, or a tensor with gradients
-            raise TypeError(
-                f"{type(model).__name__} cannot be trained on these: {error}"
-            ) from error
-        return self
-
-    @property
-    def _model(self):
-        return getattr(self, "estimator_", self.estimator)
+        return y
 
     @property
     def _place(self):
-        return 0 if getattr(self, "_is_alone", False) else self.output
-
-    def __sklearn_is_fitted__(self):
-        try:
-            check_is_fitted(unwrap(self._model))
-        except NotFittedError:
-            return False
-        return True
+        return 0 if self._is_alone else self.output
 
     @property
     def classes_(self) -> np.ndarray:
@@ -152,11 +126,7 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if isinstance(classes, list):
             return np.asarray(self._take(classes))
         # Models of several labels that are 0 or 1 have the numbers of the labels here.
-        return np.asarray(classes) if getattr(self, "_is_alone", False) else np.array([0, 1])
-
-    @property
-    def n_features_in_(self) -> int:
-        return self._model.n_features_in_
+        return np.asarray(classes) if self._is_alone else np.array([0, 1])
 
     def _take(self, outputs):
         if self._place >= len(outputs):
@@ -166,9 +136,9 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return outputs[self._place]
 
     def _is_single(self):
-        return getattr(self, "_is_alone", False) and not isinstance(self._model.classes_, list)
+        return self._is_alone and not isinstance(self._model.classes_, list)
 
-    @available_if(_has("predict_proba"))
+    @available_if(has("predict_proba"))
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Return the probabilities of the labels of the output.
 
@@ -189,7 +159,7 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         positive = self._take(np.asarray(proba).T)
         return np.column_stack([1 - positive, positive])
 
-    @available_if(_has("decision_function"))
+    @available_if(has("decision_function"))
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return the decision values of the output.
 
@@ -221,9 +191,3 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         labels = np.asarray(self._model.predict(X))
         return labels if labels.ndim == 1 else self._take(labels.T)
-
-    def __sklearn_tags__(self):
-        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.input_tags, tags.classifier_tags = own.input_tags, own.classifier_tags
-        tags.non_deterministic = own.non_deterministic
-        return tags
