@@ -11,21 +11,34 @@ from .visible import visible
 # Largest number in a document: audits do not produce larger ones, and floats overflow soon after.
 _LARGEST = 1e300
 
+# The size for six fields of a hundred groups each, or for a table of thousands of columns; the page
+# of a larger document takes minutes.
+_MOST_VALUES, _DEEPEST = 500_000, 20
+
 
 def refuse(where, wanted, value):
     raise ValueError(f"{where or 'the document'} must be {wanted}; got {reprlib.repr(value)}")
 
 
-def check_size(document, most, deepest):
+def check_fields(document, kind, added):
+    """Check size and kind of a document; return it with the fields that were added since."""
+    _check_size(document)
+    if isinstance(document, dict):
+        document = added | document
+    kind(document, "")
+    return document
+
+
+def _check_size(document):
     """Refuse a document with too many values or with arrays nested too deep."""
     waiting, n_values = [(document, 1)] if isinstance(document, dict | list) else [], 0
     while waiting:
         value, depth = waiting.pop()
         n_values += len(value)
-        if n_values > most:
-            raise ValueError(f"it has more than {most:,} values")
-        if depth > deepest:
-            raise ValueError(f"its arrays and objects are nested more than {deepest} deep")
+        if n_values > _MOST_VALUES:
+            raise ValueError(f"it has more than {_MOST_VALUES:,} values")
+        if depth > _DEEPEST:
+            raise ValueError(f"its arrays and objects are nested more than {_DEEPEST} deep")
         inner = value.values() if isinstance(value, dict) else value
         waiting += [(item, depth + 1) for item in inner if isinstance(item, dict | list)]
 

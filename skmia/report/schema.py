@@ -2,8 +2,9 @@
 
 import pandas as pd
 
+from .._core.evidence import check_evidence
 from .._core.kinds import (
-    check_size,
+    check_fields,
     count,
     either,
     fields,
@@ -32,9 +33,6 @@ from .verdict import write_verdict
 _ADDED = dict.fromkeys(("file", "growth", "recommendation", "person_level"))
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
-
-# The size for six fields of a hundred groups each; the page of a larger document takes minutes.
-_MOST_VALUES, _DEEPEST = 500_000, 20
 
 # The numbers of shadow models are powers of two; checks, seeds and timed parts are few.
 _MOST_SIZES, _MOST_NAMED = 64, 200
@@ -245,10 +243,7 @@ def check_document(document):
     ValueError
         If a field is missing, has another kind, or contradicts another one.
     """
-    check_size(document, _MOST_VALUES, _DEEPEST)
-    if isinstance(document, dict):
-        document = _ADDED | document
-    _DOCUMENT(document, "")
+    document = check_fields(document, _DOCUMENT, _ADDED)
     grounds = _read_grounds(document)
     _check_results(document, grounds.results)
     _check_names(document, grounds)
@@ -257,10 +252,7 @@ def check_document(document):
     check_growth(document)
     check_people(document)
     evidence = choose_evidence(grounds)
-    if evidence != document["evidence"]:
-        raise ValueError(
-            f"evidence is {document['evidence']!r}, but its numbers and checks say {evidence!r}"
-        )
+    check_evidence(document, evidence)
     file = None if document["file"] is None else _check_file(document, grounds)
     check_recommendation(document)
     return document | {"verdict": write_verdict(grounds, evidence), "file": file}

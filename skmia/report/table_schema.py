@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from .._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
+from .._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, check_evidence
 from .._core.kinds import (
-    check_size,
+    check_fields,
     count,
     either,
     fields,
@@ -28,8 +28,7 @@ from ..synthetic.table.evidence import (
 )
 from .release_schema import TABLE_RECOMMENDATION, check_recommendation
 
-# The size for a table of thousands of columns.
-_MOST_VALUES, _DEEPEST, _MOST_NAMED = 500_000, 20, 200
+_MOST_NAMED = 200
 
 # Fields that earlier audits lack.
 _ADDED = dict.fromkeys(("spread",))
@@ -126,19 +125,13 @@ def check_table_document(document):
     ValueError
         If a field is missing, has another kind, or contradicts another one.
     """
-    check_size(document, _MOST_VALUES, _DEEPEST)
-    if isinstance(document, dict):
-        document = _ADDED | document
-    _DOCUMENT(document, "")
+    document = check_fields(document, _DOCUMENT, _ADDED)
     _check_limits(document)
     grounds = _read_grounds(document)
     if document["reversed"] != list_reversals(grounds.results):
         raise ValueError("reversed does not follow from results")
     evidence = choose_evidence(grounds)
-    if evidence != document["evidence"]:
-        raise ValueError(
-            f"evidence is {document['evidence']!r}, but its numbers and checks say {evidence!r}"
-        )
+    check_evidence(document, evidence)
     check_recommendation(document)
     return document | {"verdict": write_verdict(grounds, evidence)}
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from .._core.evidence import write_conclusion
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from .evidence import (
@@ -47,27 +48,15 @@ _BLINDNESS = {
 
 
 def write_verdict(grounds, evidence):
-    """Write the verdict of an audit.
-
-    Parameters
-    ----------
-    grounds : Grounds
-    evidence : str
-        Conclusion as returned by :func:`choose_evidence`.
-
-    Returns
-    -------
-    verdict : str
-        Sentences after the headline of the evidence.
-    """
+    """Write the verdict of an audit, see :func:`write_conclusion`."""
     describe = {
         LEAK: _describe_leak,
         NONE: _describe_nothing,
         SHIFT: _describe_shift,
         REVERSED: _describe_reversal,
         UNKNOWN: _describe_blindness,
-    }[evidence]
-    return visible(f"{HEADLINES[evidence]}. {describe(grounds)}")
+    }
+    return write_conclusion(grounds, evidence, HEADLINES, describe)
 
 
 def name_part(scope, group):

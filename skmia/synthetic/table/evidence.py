@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
+from ..._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, write_conclusion
 from ..._core.pvalues import format_pvalue
-from ..._core.visible import visible
 
 # With fewer rows, a leak cannot be distinguished from chance.
 FEW_ROWS = 20
@@ -132,27 +131,15 @@ def _get_blindness(grounds):
 
 
 def write_verdict(grounds, evidence):
-    """Write the verdict.
-
-    Parameters
-    ----------
-    grounds : Grounds
-    evidence : str
-        Conclusion as returned by :func:`choose_evidence`.
-
-    Returns
-    -------
-    verdict : str
-        Sentences after the headline of the evidence.
-    """
+    """Write the verdict, see :func:`write_conclusion`."""
     describe = {
         LEAK: _describe_leak,
         NONE: _describe_nothing,
         SHIFT: _describe_shift,
         REVERSED: _describe_reversal,
         UNKNOWN: _describe_blindness,
-    }[evidence]
-    return visible(f"{HEADLINES[evidence]}. {describe(grounds)}")
+    }
+    return write_conclusion(grounds, evidence, HEADLINES, describe)
 
 
 def _describe_leak(grounds):
