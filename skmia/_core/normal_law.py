@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .densities import log_student
+from .law import Law
 from .moments import SMALLEST_SPREAD
 from .trends import LONE_DOF, Gap, Levels, Spread, fit_gap, fit_spread
 
@@ -34,28 +35,11 @@ def _pair_squares(sides, query):
     return np.maximum(both - twice, 0), np.maximum(both + twice, 0) / 4
 
 
-class NormalLaw:
+class NormalLaw(Law):
     """Distributions of a signal whose variance and IN-OUT gap are shrunk to their trends.
 
-    Parameters
-    ----------
-    shrinks : bool
-        Whether the gap of a record is shrunk as much as the pool calls for; if False, it is put on
-        its trend.
+    A distribution is described by the arguments of ``log_student``.
     """
-
-    change = None  # values are compared as they are
-
-    def __init__(self, shrinks):
-        self.shrinks = shrinks
-
-    def read(self, values):
-        """Return values on the scale on which they are compared."""
-        return values
-
-    def fit(self, sides):
-        """Fit the priors of all queries to the moments of many records."""
-        return [self._fit_query(sides, query) for query in range(len(sides.into.mean))]
 
     def _fit_query(self, sides, query):
         level, gap, into, out = _split(sides, query)
@@ -89,16 +73,6 @@ class NormalLaw:
         parts = zip((prior.apart, prior.middle), _pair_squares(sides, query), strict=True)
         ties = [spread.estimate(place, part, into[0] - 1) / into[0] for spread, part in parts]
         return *ties, variances
-
-    def describe(self, sides, priors):
-        """Return the distributions of the IN and of the OUT models of each record, for each query.
-
-        Returns
-        -------
-        laws : list of tuple
-            For each query the two distributions, as arguments of ``log_student``.
-        """
-        return [self._describe(sides, prior, query) for query, prior in enumerate(priors)]
 
     def _describe(self, sides, prior, query):
         level, gap, into, out = _split(sides, query)

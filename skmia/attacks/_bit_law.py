@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from .._core.law import Law
 from .._core.trends import Levels
 
 # Number of observations that the trend of a share may count for, the largest first.
@@ -27,45 +28,17 @@ class _Prior(NamedTuple):
         return place(self.share), np.exp(place(np.log(self.strength)))
 
 
-class BitLaw:
+class BitLaw(Law):
     """Shares of correct answers among IN and among OUT models.
 
     The share of one side has a beta prior, a trend over the share of the other side. Without a leak
     this pools the bits of both sides, because the prior then counts for as many observations as the
-    other side and the records are worth.
-
-    Parameters
-    ----------
-    shrinks : bool
-        Whether the share of a record is between its own and the trend; if False, it is the trend.
+    other side and the records are worth. A distribution is described by its share.
     """
-
-    change = None  # values are compared as they are
-
-    def __init__(self, shrinks):
-        self.shrinks = shrinks
-
-    def read(self, values):
-        """Return values on the scale on which they are compared."""
-        return values
-
-    def fit(self, sides):
-        """Fit the priors of all queries to the moments of many records."""
-        return [self._fit_query(sides, query) for query in range(len(sides.into.mean))]
 
     def _fit_query(self, sides, query):
         into, out = ((side.count, side.mean[query]) for side in sides[:2])
         return _fit_side(*into, out[1]), _fit_side(*out, into[1])
-
-    def describe(self, sides, priors):
-        """Return the shares of the IN and of the OUT models of each record, for each query.
-
-        Returns
-        -------
-        laws : list of tuple
-            For each query the probabilities of a correct answer.
-        """
-        return [self._describe(sides, prior, query) for query, prior in enumerate(priors)]
 
     def _describe(self, sides, priors, query):
         into, out = ((side.count, side.mean[query]) for side in sides[:2])

@@ -52,7 +52,7 @@ class ShownLaw(NormalLaw):
     Parameters
     ----------
     show : callable
-        Function of the IN and of the OUT distribution, see ``NormalLaw.describe``.
+        Function of the IN and of the OUT distribution, see :class:`NormalLaw`.
     """
 
     def __init__(self, show):

@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
+from .._core.law import Law
 from .._core.normal_law import NormalLaw
 from .._core.trends import Gap, Levels, fit_gap
 from ..signals import Correctness, ScaledLogit
@@ -62,7 +63,7 @@ def choose_law(pool, reading, sample, likelihood, shrinks):
     likelihood : {"auto", "normal", "beta-binomial"}
         As for :class:`LiRA`.
     shrinks : bool
-        As for :class:`NormalLaw`.
+        As for :class:`Law`.
 
     Returns
     -------
@@ -113,8 +114,10 @@ class Votes(NamedTuple):
         return np.clip(share, 0, 1, out=share)
 
 
-class VoteLaw:
+class VoteLaw(Law):
     """Distributions of the number of votes for the label.
+
+    A distribution is described by the mean share and the correlation between votes.
 
     Parameters
     ----------
@@ -123,25 +126,18 @@ class VoteLaw:
     resolution : float
         Twice the distance by which the pool moved shares inside before it took log odds.
     shrinks : bool
-        As for :class:`NormalLaw`.
+        As for :class:`Law`.
     """
 
     def __init__(self, n_voters, resolution, shrinks):
-        self.n_voters, self.shrinks = n_voters, shrinks
+        super().__init__(shrinks)
+        self.n_voters = n_voters
         self.change = Votes(n_voters, resolution)
-
-    def read(self, values):
-        """Return the share of votes for log odds as the pool stores them."""
-        return self.change(values)
 
     def are_votes(self, shares):
         """Whether the shares are whole numbers of votes."""
         votes = self.n_voters * shares[(shares > 0) & (shares < 1)].astype(np.float64)
         return bool(np.mean(np.abs(votes - np.round(votes)) < _ROUNDING) >= _MOSTLY_WHOLE)
-
-    def fit(self, sides):
-        """Fit the priors of all queries to the moments of many records."""
-        return [self._fit_query(sides, query) for query in range(len(sides.into.mean))]
 
     def _cut(self, share):
         half = 0.5 / self.n_voters
@@ -176,16 +172,6 @@ class VoteLaw:
             self._spread(trend, place) * self._unit(side.mean[query]) / side.count
             for trend, side in zip((prior.into, prior.out), sides[:2], strict=True)
         )
-
-    def describe(self, sides, priors):
-        """Return the distributions of the IN and of the OUT models of each record, for each query.
-
-        Returns
-        -------
-        laws : list of tuple
-            For each query and side the mean share and the correlation between votes.
-        """
-        return [self._describe(sides, prior, query) for query, prior in enumerate(priors)]
 
     def _describe(self, sides, prior, query):
         into, out = (side.mean[query] for side in sides[:2])
