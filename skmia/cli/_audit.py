@@ -1,6 +1,5 @@
 """``skmia audit``."""
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from ..report.text import join_names
 from ._errors import CommandError
 from ._gate import list_findings
 from ._model import lacks_a_recipe
-from ._output import as_settings, check_folder, finish
-from ._policy import as_finding, follow_policy, read_policy
+from ._output import as_settings, check_folder, collect_warnings, finish
+from ._policy import follow_policy, read_policy
 from ._problem import is_toy, make_problem
 
 _TABLE_FPRS = [0.01, 0.001]
@@ -70,25 +69,21 @@ def run_audit(arguments, show):
     fprs = arguments.fpr or (_DIGITS_FPRS if is_toy(arguments) else _TABLE_FPRS)
     _check_limits(arguments.fail_above, fprs)
     policy = read_policy(arguments.policy, arguments.release)
-    caught, broken = [], []
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: caught.append(" ".join(str(message).split()))
+    broken = []
+    with collect_warnings() as caught:
         problem = make_problem(arguments)
         limits = _read_limits(arguments.fail_above, problem)
         result = _attack(problem, fprs, arguments)
         if policy is not None:
             result, broken = follow_policy(result, policy, problem, arguments)
-    notes = [*result.notes, *problem.notes, *dict.fromkeys(caught)]
+    notes = [*result.notes, *problem.notes, *caught]
     command = as_settings(arguments) | {"members": _without_folder(arguments.members)}
     settings = result.settings | {"command": command}
     result = replace(result, notes=notes, settings=settings)
-    findings = list_findings(result, limits, arguments.release)
-    if result.recommendation is not None:
-        findings.append(as_finding(result.recommendation))
     values = problem.table if arguments.show_values else None
     return finish(
         result,
-        findings,
+        list_findings(result, limits, arguments.release),
         lambda folder: save_report(result, folder, values),
         arguments,
         show,

@@ -96,12 +96,17 @@ def _judge_way(findings):
     return (INCONCLUSIVE, unmeasured) if unmeasured else (0, [])
 
 
+def judge_verdict(way, found):
+    """The finding on all numbers together: whether an audit is conclusive."""
+    code = 0 if found.evidence in (LEAK, NONE) else INCONCLUSIVE
+    return Finding(way, VERDICT, code, found.verdict)
+
+
 def _list_way(way, found, limits):
     if found is None:
         text = "the model has no file at hand, or its file was not attacked"
         return [Finding(way, VERDICT, INCONCLUSIVE, text)]
-    is_conclusive = found.evidence in (LEAK, NONE)
-    findings = [Finding(way, VERDICT, 0 if is_conclusive else INCONCLUSIVE, found.verdict)]
+    findings = [judge_verdict(way, found)]
     for limit in limits:
         for scope, group, needed in _list_parts(found, limit):
             code, text = _compare(found.results, limit, scope, group)
@@ -134,13 +139,22 @@ def _compare(frame, limit, scope, group):
     missing = list(rows.loc[~there, "attack"])
     if rows.empty or missing:
         by = f" by {join_names(map(visible, missing))}" if len(rows) and there.any() else ""
-        text = f"{name} could not be measured{by}, so {visible(limit.text)} cannot be said to hold"
-        return INCONCLUSIVE, text
+        return miss_number(f"{name} could not be measured{by}", limit)
+    return compare_largest(rows, limit, lambda worst: f"{name} of {visible(worst['attack'])}")
+
+
+def miss_number(why, limit):
+    """What is said of a limit whose number is not there."""
+    return INCONCLUSIVE, f"{why}, so {visible(limit.text)} cannot be said to hold"
+
+
+def compare_largest(rows, limit, name):
+    """Whether a limit holds for the largest of some numbers, and a sentence if it does not."""
     worst = rows.loc[rows[limit.column].astype(float).idxmax()]
     if worst[limit.column] <= limit.value:
         return 0, ""
     end = "" if limit.column == "estimate" else f", whose {limit.column} end is"
     return EXCEEDED, (
-        f"{name} of {visible(worst['attack'])} is {worst['estimate']:.3f} "
+        f"{name(worst)} is {worst['estimate']:.3f} "
         f"[{worst['low']:.3f}, {worst['high']:.3f}]{end} above {limit.value:g}"
     )

@@ -8,9 +8,10 @@ from textwrap import fill
 
 from .._core.files import make_private_folder
 from .._core.visible import visible
-from ._errors import CommandError, GateClosed
+from ._errors import CommandError, GateClosed, tell
 from ._formats import format_result
 from ._gate import BROKEN, judge
+from ._policy import as_finding
 
 _WIDTH = 100  # of a line in a terminal, as in the summary
 
@@ -22,6 +23,7 @@ def finish(report, findings, save, arguments, show, source=None, broken=()):
     ----------
     report : AuditReport or TableReport
     findings : list of Finding
+        Those on the verdict and the limits.
     save : callable
         Writes the files into a folder and returns which were written.
     arguments : argparse.Namespace
@@ -43,6 +45,8 @@ def finish(report, findings, save, arguments, show, source=None, broken=()):
     GateClosed
         If a limit is exceeded, nothing can be said, or a file could not be made.
     """
+    if report.recommendation is not None:
+        findings = [*findings, as_finding(report.recommendation)]
     show(format_result(arguments.format, report, findings, source, arguments.command))
     lines, unwritten = ([], []) if arguments.out is None else _save(save, arguments.out)
     text = "\n".join(["", *lines]) if lines and arguments.format == "text" else ""
@@ -91,6 +95,15 @@ def named(name, folder):
     except OSError as error:
         reason = error.strerror or error
         raise CommandError(f"--{name}: cannot write into {folder}: {reason}") from error
+
+
+@contextmanager
+def collect_warnings():
+    """Collect warnings in place of showing them: the keys of a dict, each as one line."""
+    caught = {}
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: caught.setdefault(tell(message))
+        yield caught
 
 
 def as_settings(arguments):

@@ -6,7 +6,7 @@ from pathlib import Path
 from .. import __version__
 from ._errors import CommandError
 from ._model import ESTIMATORS
-from ._table_parser import add_format, add_table
+from ._table_parser import COLUMNS, LIST, add_format, add_policy, add_table
 from ._values import decimal_count, fraction, job_count, limit, pair, seconds, seed, shadow_count
 
 _DESCRIPTION = "Membership-inference attacks on machine-learning models."
@@ -102,10 +102,7 @@ def _add_inspect(commands):
     inspect.add_argument("--target", metavar="COL", help="column that the model predicts")
     inspect.add_argument(
         "--drop",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="COL",
+        **COLUMNS,
         help="columns to exclude from the features",
     )
     inspect.add_argument(
@@ -182,18 +179,12 @@ def _add_data(group):
     )
     group.add_argument(
         "--drop",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="COL",
+        **COLUMNS,
         help="columns to exclude from the features",
     )
     group.add_argument(
         "--group",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="COL",
+        **COLUMNS,
         help="also report results for each value of these columns; they remain features unless "
         "dropped",
     )
@@ -249,9 +240,7 @@ def _add_victim(group):
     group.add_argument(
         "--label-map",
         type=pair,
-        nargs="+",
-        action="extend",
-        default=[],
+        **LIST,
         metavar="LABEL=CLASS",
         help="name that the model has for a label of the table",
     )
@@ -334,12 +323,7 @@ def _add_output(group):
         "as a file, for which the limits of --fail-above hold for the attack on the file as well "
         "(default: service)",
     )
-    group.add_argument(
-        "--policy",
-        metavar="NAME|FILE",
-        help="recommend a release or not by a policy: cautious, research or a TOML file; exit with "
-        "code 1 unless it is a release, and with code 4 if nothing can be said",
-    )
+    add_policy(group)
     group.add_argument(
         "--decimals",
         type=decimal_count,
@@ -356,9 +340,7 @@ def _add_output(group):
     group.add_argument(
         "--fail-above",
         type=limit,
-        nargs="+",
-        action="extend",
-        default=[],
+        **LIST,
         metavar="NAME=LIMIT",
         help="exit with code 1 if an attack exceeds a limit, and with code 4 if the audit is "
         "inconclusive: auc=0.6, advantage=0.1 or, for a rate of --fpr, tpr@0.01=0.05; over all "

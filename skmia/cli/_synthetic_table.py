@@ -1,6 +1,5 @@
 """``skmia table``."""
 
-import warnings
 from dataclasses import replace
 
 from .._core.visible import visible
@@ -8,8 +7,8 @@ from ..report import recommend_release
 from ..synthetic import audit_table
 from ..synthetic.table import save_table
 from ._errors import CommandError, tell
-from ._output import as_settings, check_folder, finish
-from ._policy import as_finding, describe_origin, read_policy
+from ._output import as_settings, check_folder, collect_warnings, finish
+from ._policy import describe_origin, read_policy
 from ._table import check_column, read_table
 from ._table_limits import TABLE, check_table_limits, list_table_findings
 
@@ -17,36 +16,14 @@ _FILES = ("synthetic", "real", "holdout")
 
 
 def run_table(arguments, show):
-    """Audit the synthetic table of the command line and write its files.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-    show : callable
-        Function that prints the result, before any file is written.
-
-    Returns
-    -------
-    text : str
-        Text to print afterwards.
-
-    Raises
-    ------
-    CommandError
-        If the input is invalid.
-    GateClosed
-        If a limit of ``--fail-above`` is exceeded, nothing can be said, or the page could not be
-        made.
-    """
+    """Audit the synthetic table of the command line and write its files, as ``run_audit`` does."""
     if arguments.target is not None and arguments.holdout is None:
         raise CommandError("--target needs --holdout, on which the models are measured")
     check_folder("out", arguments.out)
     policy = read_policy(arguments.policy, TABLE)
     tables = _read_tables(arguments)
     check_table_limits(arguments.fail_above, arguments.secrets or tables["real"].columns)
-    caught = []
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: caught.append(" ".join(str(message).split()))
+    with collect_warnings() as caught:
         report = audit_table(
             **tables,
             target=arguments.target,
@@ -54,21 +31,17 @@ def run_table(arguments, show):
             random_state=arguments.seed,
         )
     settings = report.settings | {"command": as_settings(arguments)}
-    report = replace(report, notes=[*report.notes, *dict.fromkeys(caught)], settings=settings)
+    report = replace(report, notes=[*report.notes, *caught], settings=settings)
     broken = []
     if policy is not None:
         report, broken = _follow(report, policy, arguments)
-    findings = list_table_findings(report, arguments.fail_above)
-    if report.recommendation is not None:
-        findings.append(as_finding(report.recommendation))
-    source = arguments.synthetic.name
     return finish(
         report,
-        findings,
+        list_table_findings(report, arguments.fail_above),
         lambda folder: save_table(report, folder),
         arguments,
         show,
-        source=source,
+        source=arguments.synthetic.name,
         broken=broken,
     )
 

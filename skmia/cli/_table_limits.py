@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.evidence import LEAK, NONE
 from .._core.visible import visible
 from ._errors import CommandError
-from ._gate import EXCEEDED, INCONCLUSIVE, VERDICT, Finding
+from ._gate import Finding, compare_largest, judge_verdict, miss_number
 from ._limits import as_float, split_end
 
 TABLE = "table"
@@ -84,8 +83,7 @@ def list_table_findings(report, limits):
     -------
     findings : list of Finding
     """
-    code = 0 if report.evidence in (LEAK, NONE) else INCONCLUSIVE
-    findings = [Finding(TABLE, VERDICT, code, report.verdict)]
+    findings = [judge_verdict(TABLE, report)]
     for limit in limits:
         findings.append(Finding(TABLE, visible(limit.text), *_compare(report.results, limit)))
     return findings
@@ -102,14 +100,5 @@ def _compare(frame, limit):
     there = rows[np.isfinite(rows[limit.column].astype(float))]
     # A column that held-out rows reveal in any case has no number; the limit holds for the others.
     if there.empty:
-        name = limit.name.replace("_", " ")
-        text = f"{name} could not be measured, so {visible(limit.text)} cannot be said to hold"
-        return INCONCLUSIVE, text
-    worst = there.loc[there[limit.column].astype(float).idxmax()]
-    if worst[limit.column] <= limit.value:
-        return 0, ""
-    end = "" if limit.column == "estimate" else f", whose {limit.column} end is"
-    return EXCEEDED, (
-        f"{visible(worst.name)} is {worst['estimate']:.3f} "
-        f"[{worst['low']:.3f}, {worst['high']:.3f}]{end} above {limit.value:g}"
-    )
+        return miss_number(f"{limit.name.replace('_', ' ')} could not be measured", limit)
+    return compare_largest(there, limit, lambda worst: visible(worst.name))

@@ -24,6 +24,11 @@ examples:
 """
 
 
+# An option that takes several values, and may be given several times.
+LIST = {"nargs": "+", "action": "extend", "default": []}
+COLUMNS = LIST | {"metavar": "COL"}
+
+
 def add_table(commands):
     """Add the command to the others."""
     table = commands.add_parser(
@@ -56,10 +61,7 @@ def _add_tables(table):
     )
     table.add_argument(
         "--drop",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="COL",
+        **COLUMNS,
         help="columns to leave out of all tables, such as an identifier",
     )
     table.add_argument(
@@ -69,10 +71,7 @@ def _add_tables(table):
     )
     table.add_argument(
         "--secrets",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="COL",
+        **COLUMNS,
         help="columns that an attacker would infer (default: each column in turn)",
     )
 
@@ -83,18 +82,11 @@ def _add_outcome(table):
         "--out", type=Path, metavar="DIR", help="directory for table.json and report.html"
     )
     add_format(table, "table.json")
-    table.add_argument(
-        "--policy",
-        metavar="NAME|FILE",
-        help="recommend a release or not by a policy: cautious, research or a TOML file; exit with "
-        "code 1 unless it is a release, and with code 4 if nothing can be said",
-    )
+    add_policy(table)
     table.add_argument(
         "--fail-above",
         type=table_limit,
-        nargs="+",
-        action="extend",
-        default=[],
+        **LIST,
         metavar="NAME=LIMIT",
         help="exit with code 1 if a number exceeds a limit, and with code 4 if the audit is "
         "inconclusive: privacy_loss, membership, rare_copies, near_copies, singling_out, "
@@ -104,7 +96,7 @@ def _add_outcome(table):
 
 
 def add_format(group, document):
-    """Add the option that both commands have."""
+    """Add the option of what is printed, which both commands have."""
     group.add_argument(
         "--format",
         choices=FORMATS,
@@ -112,4 +104,14 @@ def add_format(group, document):
         help=f"what to print: text, the JSON of {document}, Markdown, or for other programs a "
         "JUnit or SARIF file with a test or result for the verdict and for each limit (default: "
         "text)",
+    )
+
+
+def add_policy(group):
+    """Add the option of a policy, which both commands have."""
+    group.add_argument(
+        "--policy",
+        metavar="NAME|FILE",
+        help="recommend a release or not by a policy: cautious, research or a TOML file; exit with "
+        "code 1 unless it is a release, and with code 4 if nothing can be said",
     )

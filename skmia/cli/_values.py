@@ -3,29 +3,25 @@
 import argparse
 
 from ._labels import parse_pair
-from ._limits import parse_limit
+from ._limits import as_float, parse_limit
 from ._table_limits import parse_table_limit
 
 _MOST_JOBS = 10_000  # processes
 _MOST_DECIMALS = 17
 
 
-def _as_integer(text):
+def _as_integer(text, wanted="a whole number"):
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number; got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"must be {wanted}; got {text!r}") from None
 
 
 def shadow_count(text):
     """Return auto, or an even number of shadow models."""
     if text == "auto":
         return text
-    try:
-        number = int(text)
-    except ValueError:
-        message = f"must be auto or a whole number; got {text!r}"
-        raise argparse.ArgumentTypeError(message) from None
+    number = _as_integer(text, "auto or a whole number")
     if number < 4 or number % 2:
         raise argparse.ArgumentTypeError(f"must be even and at least 4; got {number}")
     return number
@@ -58,10 +54,7 @@ def seed(text):
 
 def fraction(text):
     """Return a number between 0 and 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
+    number = as_float(text)
     if not 0 < number < 1:
         raise argparse.ArgumentTypeError(f"must be a fraction between 0 and 1; got {text!r}")
     return number
@@ -69,34 +62,22 @@ def fraction(text):
 
 def seconds(text):
     """Return a positive number of seconds."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
+    number = as_float(text)
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"must be a positive number of seconds; got {text!r}")
     return number
 
 
-def limit(text):
-    """Return a limit of the gate."""
-    try:
-        return parse_limit(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def _shown(parse):
+    """The same function with errors whose text argparse shows."""
+
+    def read(text):
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
 
 
-def table_limit(text):
-    """Return a limit of the gate for a synthetic table."""
-    try:
-        return parse_table_limit(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def pair(text):
-    """Return a label of the table and the class that it stands for."""
-    try:
-        return parse_pair(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+limit, table_limit, pair = map(_shown, (parse_limit, parse_table_limit, parse_pair))
