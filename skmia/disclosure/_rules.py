@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._core.classes import is_of_package
 from .._core.numbers import show
 from .._core.types import PathLike
+from ..victims.boosters import is_xgboost
 from ..victims.inputs import find_model
 from ._conditions import Condition, parse_conditions
 
@@ -104,7 +104,7 @@ class RuleBook:
 
 def _has_lost_settings(model):
     """Whether a booster was loaded from a file: it has other rounds than its settings say."""
-    if not is_of_package(model, "xgboost") or not hasattr(model, "get_booster"):
+    if not is_xgboost(model):
         return False
     if not model.__sklearn_is_fitted__() or model.early_stopping_rounds is not None:
         return False

@@ -6,9 +6,15 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.tree import BaseDecisionTree
 
-from .._core.classes import is_of_package
 from .._core.sklearn import read_baseline, read_trees_of_boosting
-from ..victims.boosters import OBLIVIOUS, is_catboost, is_lightgbm, load_catboost, load_lightgbm
+from ..victims.boosters import (
+    OBLIVIOUS,
+    is_catboost,
+    is_lightgbm,
+    is_xgboost,
+    load_catboost,
+    load_lightgbm,
+)
 from ..victims.tree_families import BOOSTED, FORESTS, HISTOGRAMS
 
 _FORMULA = "2 per inner node, 1 per leaf"
@@ -28,7 +34,7 @@ def count_tree_parameters(model):
         trees = read_trees_of_boosting(model)
         sizes = [_count(int(tree.nodes["is_leaf"].sum())) for tree in trees]
         return _add_up(sizes, read_baseline(model).size)
-    if is_of_package(model, "xgboost") and hasattr(model, "get_booster"):
+    if is_xgboost(model):
         return _count_xgboost(model)
     if is_lightgbm(model):
         return _count_lightgbm(model)

@@ -5,6 +5,7 @@ from .catboost_models import CatBoostTree as CatBoostTree
 from .catboost_models import is_catboost as is_catboost
 from .catboost_models import list_arrays_of_catboost as list_arrays_of_catboost
 from .catboost_models import load_catboost as load_catboost
+from .files import is_xgboost as is_xgboost
 from .files import read_booster_file as read_booster_file
 from .lightgbm_text import ZERO as ZERO
 from .lightgbm_text import LightGBMTree as LightGBMTree

@@ -6,12 +6,18 @@ from pathlib import Path
 
 from sklearn.base import BaseEstimator
 
+from ..._core.classes import is_of_package
 from ..._core.optional import import_optional
 from .lightgbm_file import LightGBMFileClassifier, LightGBMFileRegressor
 from .lightgbm_text import parse_lightgbm
 
 SUFFIXES = ".cbm", ".json", ".txt", ".ubj"
 _OF_CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll"}
+
+
+def is_xgboost(model):
+    """Whether a model holds a booster of XGBoost, as its own estimators do."""
+    return is_of_package(model, "xgboost") and hasattr(model, "get_booster")
 
 
 def read_booster_file(path: str | PathLike) -> BaseEstimator:

@@ -1,15 +1,13 @@
 """Reader of the equations of a model."""
 
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from sklearn.tree import BaseDecisionTree
 
-from ..._core.asking import check_victim, unwrap
-from ..._core.classes import is_of_package
-from ..boosters import is_catboost, is_lightgbm
+from ..boosters import is_catboost, is_lightgbm, is_xgboost
 from ..inputs import check_labels, find_model, read_features
-from ..resampling import why_not_resampled
+from ..readers import Reader, choose_reader, open_model
 from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
 from .boosting import read_gradient_boosting, read_histogram_boosting
 from .cart import read_forest, read_tree
@@ -19,42 +17,18 @@ from .gradient_boosters import read_xgboost, why_not_xgboost
 from .lightgbm import read_lightgbm, why_not_lightgbm
 from .refusals import why_not_boosted, why_not_grown, why_not_histogram
 
-
-class _Reader(NamedTuple):
-    """Functions that read the equations of one kind of models.
-
-    Attributes
-    ----------
-    read : callable
-        ``read(model, X, y, collector)`` takes the fitted model, the features in the form in which
-        they reach its trees, and numbers of the classes or targets. It adds all equations to a
-        :class:`Collector` or :class:`Further` and returns the number of training rows.
-    why_not : callable
-        Takes a fitted model and returns the reason why it is not supported, as a part of a
-        sentence, or None.
-    absent : float
-        Value that the trees assume for an entry that a sparse matrix does not store.
-    """
-
-    read: object
-    why_not: object
-    absent: float = 0.0
-
-
-def _choose_reader(model):
-    for kinds, reader in (
-        (BaseDecisionTree, _Reader(read_tree, why_not_grown)),
-        (FORESTS, _Reader(read_forest, why_not_grown)),
-        (HISTOGRAMS, _Reader(read_histogram_boosting, why_not_histogram)),
-        (BOOSTED, _Reader(read_gradient_boosting, why_not_boosted)),
-    ):
-        if isinstance(model, kinds):
-            return reader
-    if is_of_package(model, "xgboost") and hasattr(model, "get_booster"):
-        return _Reader(read_xgboost, why_not_xgboost, absent=np.nan)
-    if is_lightgbm(model):
-        return _Reader(read_lightgbm, why_not_lightgbm)
-    return _Reader(read_catboost, why_not_catboost) if is_catboost(model) else None
+# ``read(model, X, y, collector)`` takes numbers of the classes or targets. It adds all equations to
+# a Collector or Further and returns the number of training rows.
+_READERS = {
+    (BaseDecisionTree,): Reader(read_tree, why_not_grown),
+    FORESTS: Reader(read_forest, why_not_grown),
+    HISTOGRAMS: Reader(read_histogram_boosting, why_not_histogram),
+    BOOSTED: Reader(read_gradient_boosting, why_not_boosted),
+    is_xgboost: Reader(read_xgboost, why_not_xgboost, absent=np.nan),
+    is_lightgbm: Reader(read_lightgbm, why_not_lightgbm),
+    is_catboost: Reader(read_catboost, why_not_catboost),
+}
+_choose_reader = partial(choose_reader, readers=_READERS)
 
 
 def has_node_equations(model):
@@ -115,18 +89,13 @@ def read_further_columns(model, records, equations):
 
 
 def _read(model, records, collector, assumed):
-    found, steps = find_model(model)
-    reader = _choose_reader(found)
-    if reader is None:
-        raise TypeError(
-            "Node equations are read from decision trees, random forests, extra trees, gradient "
-            "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost, also at the "
-            f"end of a Pipeline; got {type(unwrap(model)).__name__}."
-        )
-    check_victim(model)
-    why = reader.why_not(found) or why_not_resampled(model)
-    if why is not None:
-        raise ValueError(f"The nodes of this {type(found).__name__} cannot be read: {why}.")
+    found, steps, reader = open_model(
+        model,
+        _choose_reader,
+        "Node equations are read from decision trees, random forests, extra trees, gradient "
+        "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost",
+        "The nodes of this {} cannot be read",
+    )
     X = read_features(found, steps, records.X, absent=reader.absent)
     y = check_labels(found, records.y)
     n_rows = reader.read(found, X, y, collector)

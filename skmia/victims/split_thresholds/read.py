@@ -1,6 +1,6 @@
 """Thresholds of a model of trees, by its kind."""
 
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from sklearn.ensemble import (
@@ -9,8 +9,6 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import BaseDecisionTree
 
-from ..._core.asking import check_victim, unwrap
-from ..._core.classes import is_of_package
 from ..._core.sklearn import read_trees_of_boosting
 from ..boosters import (
     OBLIVIOUS,
@@ -18,12 +16,13 @@ from ..boosters import (
     CatBoostTree,
     is_catboost,
     is_lightgbm,
+    is_xgboost,
     load_catboost,
     load_lightgbm,
 )
 from ..inputs import find_model, read_features
 from ..node_equations.gradient_boosters import load_booster, mark_missing
-from ..resampling import why_not_resampled
+from ..readers import Reader, choose_reader, open_model
 from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
 from .edges import list_edges
 from .events import INNER_EDGE, MIDPOINT, QUANTILE, SINGLE_MIDPOINT, VALUE, explain
@@ -41,43 +40,6 @@ _BAGS = (BaggingClassifier, BaggingRegressor)
 
 # Rows from which histogram boosting and CatBoost take edges; of more, they draw a sample.
 _MOST_BINNED = 200_000
-
-
-class _Reader(NamedTuple):
-    """How the thresholds of a kind of models are read, or why a model's are not.
-
-    Attributes
-    ----------
-    read : callable
-        ``read(model, X, n, prior)`` with the fitted model and the features as they reach its trees,
-        of n candidates first, returns a list of :class:`Events`, one for each sample that trees
-        were grown on.
-    why_not : callable
-        Takes a fitted model and returns a reason, part of a sentence, or None.
-    absent : float
-        What the trees take an entry for that a sparse matrix does not store.
-    """
-
-    read: object
-    why_not: object
-    absent: float = 0.0
-
-
-def _choose_reader(model):
-    for kinds, reader in (
-        (BaseDecisionTree, _Reader(_read_tree, why_not_grown)),
-        (FORESTS, _Reader(_read_forest, why_not_grown)),
-        (_BAGS, _Reader(_read_bag, why_not_bagged)),
-        (BOOSTED, _Reader(_read_boosted, lambda model: None)),
-        (HISTOGRAMS, _Reader(_read_histogram, why_not_histogram)),
-    ):
-        if isinstance(model, kinds):
-            return reader
-    if is_of_package(model, "xgboost") and hasattr(model, "get_booster"):
-        return _Reader(_read_xgboost, why_not_xgboost, absent=np.nan)
-    if is_lightgbm(model):
-        return _Reader(_read_lightgbm, why_not_lightgbm)
-    return _Reader(_read_catboost, why_not_catboost) if is_catboost(model) else None
 
 
 def has_split_thresholds(model):
@@ -111,18 +73,14 @@ def read_split_thresholds(model, X, prior, further=None):
     ValueError
         If its thresholds were not computed from values.
     """
-    found, steps = find_model(model)
-    reader = _choose_reader(found)
-    if reader is None:
-        raise TypeError(
-            "Thresholds are read from decision trees, random forests, bagged trees, gradient "
-            "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost, also at the "
-            f"end of a Pipeline; got {type(unwrap(model)).__name__}."
-        )
-    check_victim(model)
-    why = reader.why_not(found) or why_not_resampled(model, repeats=True)
-    if why is not None:
-        raise ValueError(f"The thresholds of this {type(found).__name__} are not read: {why}.")
+    found, steps, reader = open_model(
+        model,
+        _choose_reader,
+        "Thresholds are read from decision trees, random forests, bagged trees, gradient "
+        "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost",
+        "The thresholds of this {} are not read",
+        repeats=True,
+    )
     tables = [X] if further is None else [X, further]
     tables = [read_features(found, steps, table, absent=reader.absent) for table in tables]
     groups = reader.read(found, np.concatenate(tables), len(tables[0]), prior)
@@ -227,3 +185,18 @@ def _read_catboost(model, X, n, prior):
     kept = min(1.0, _MOST_BINNED / max(sum(trees[0].counts), 1))
     columns, borders = Columns(X.astype(np.float32), n), borders[used].astype(np.float64)
     return [_explain_edges(features[used], borders, SINGLE_MIDPOINT, kept, columns, prior)]
+
+
+# ``read(model, X, n, prior)`` takes features of n candidates first. It returns a list of Events,
+# one for each sample that trees were grown on.
+_READERS = {
+    (BaseDecisionTree,): Reader(_read_tree, why_not_grown),
+    FORESTS: Reader(_read_forest, why_not_grown),
+    _BAGS: Reader(_read_bag, why_not_bagged),
+    BOOSTED: Reader(_read_boosted, lambda model: None),
+    HISTOGRAMS: Reader(_read_histogram, why_not_histogram),
+    is_xgboost: Reader(_read_xgboost, why_not_xgboost, absent=np.nan),
+    is_lightgbm: Reader(_read_lightgbm, why_not_lightgbm),
+    is_catboost: Reader(_read_catboost, why_not_catboost),
+}
+_choose_reader = partial(choose_reader, readers=_READERS)

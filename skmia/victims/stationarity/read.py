@@ -1,41 +1,23 @@
 """Gradients of the candidates at the optimum of a linear model, by its kind."""
 
-from typing import NamedTuple
-
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 
-from ..._core.asking import check_victim, unwrap
 from ..inputs import check_labels, find_model, read_features
 from ..node_equations.equations import Collector, Further
-from ..resampling import why_not_resampled
+from ..readers import Reader, open_model
 from .linear import optimum_of_squares, optimum_of_squares_of_classes
 from .logistic import optimum_of_log_loss, why_not_logistic
 from .machines import is_machine
 from .refusals import why_not_least_squares, why_not_ridge
 
-
-class _Reader(NamedTuple):
-    """How the optimum of a kind of models is read, or why a model's is not.
-
-    Attributes
-    ----------
-    read : callable
-        ``read(model, X, y, n_rows)`` with the fitted model, the features as they reach it, numbers
-        of the classes or targets, and the number of training rows, returns an :class:`Optimum`.
-    why_not : callable
-        Takes a fitted model and returns a reason, part of a sentence, or None.
-    """
-
-    read: object
-    why_not: object
-
-
+# ``read(model, X, y, n_rows)`` takes numbers of the classes or targets, and the number of training
+# rows. It returns an Optimum.
 _READERS = {
-    LogisticRegression: _Reader(optimum_of_log_loss, why_not_logistic),
-    LinearRegression: _Reader(optimum_of_squares, why_not_least_squares),
-    Ridge: _Reader(optimum_of_squares, why_not_ridge),
-    RidgeClassifier: _Reader(optimum_of_squares_of_classes, why_not_ridge),
+    LogisticRegression: Reader(optimum_of_log_loss, why_not_logistic),
+    LinearRegression: Reader(optimum_of_squares, why_not_least_squares),
+    Ridge: Reader(optimum_of_squares, why_not_ridge),
+    RidgeClassifier: Reader(optimum_of_squares_of_classes, why_not_ridge),
 }
 
 
@@ -81,17 +63,13 @@ def read_further_gradients(model, records, equations):
 
 
 def _read(model, records, collector, n_rows):
-    found, steps = find_model(model)
-    reader = _READERS.get(type(found))
-    if reader is None:
-        raise TypeError(
-            "The optimum is read of LogisticRegression, LinearRegression, Ridge, RidgeClassifier, "
-            f"SVC and SVR, also at the end of a Pipeline; got {type(unwrap(model)).__name__}."
-        )
-    check_victim(model)
-    why = reader.why_not(found) or why_not_resampled(model)
-    if why is not None:
-        raise ValueError(f"The optimum of this {type(found).__name__} is not read: {why}.")
+    found, steps, reader = open_model(
+        model,
+        lambda found: _READERS.get(type(found)),
+        "The optimum is read of LogisticRegression, LinearRegression, Ridge, RidgeClassifier, SVC "
+        "and SVR",
+        "The optimum of this {} is not read",
+    )
     X = read_features(found, steps, records.X, role="The model has")
     optimum = reader.read(found, X, check_labels(found, records.y), n_rows)
     if found.fit_intercept:
