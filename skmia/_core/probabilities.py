@@ -6,6 +6,9 @@ from scipy.special import expit, logit
 # Probabilities that are only known as floats are clipped here before their logarithm is taken.
 PROBABILITY_FLOOR = 1e-12
 
+# Share by which probabilities of 32 bits may miss a sum of 1.
+_ROUNDED_SUM = 1e-5
+
 # Number of roundings by which probabilities may leave [0, 1]; 1.2e-6 in single and double precision
 # alike.
 _ROUNDINGS = 10
@@ -19,6 +22,14 @@ def check_answered(values):
             f"The model returned NaN for {bad.sum()} of {len(values)} records, "
             f"first at position {bad.argmax()}."
         )
+
+
+def check_sums(proba, name):
+    """Refuse distributions along the last axis whose probabilities do not sum to 1."""
+    off = np.ravel(np.abs(proba.sum(axis=-1) - 1))
+    if (off > _ROUNDED_SUM).any():
+        worst = np.ravel(proba.sum(axis=-1))[off.argmax()]
+        raise ValueError(f"{name} must sum to 1 along the last axis; got a sum of {worst:.6g}.")
 
 
 def log_sum_exp(z):

@@ -4,9 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core.numbers import check_numbers
-
-# Share by which probabilities of 32 bits may miss a sum of 1.
-_ROUNDING = 1e-5
+from .._core.probabilities import check_sums
 
 
 def bayes_success(likelihoods: ArrayLike, prior: ArrayLike | None = None) -> float:
@@ -66,8 +64,6 @@ def bayes_success(likelihoods: ArrayLike, prior: ArrayLike | None = None) -> flo
             f"prior must have {n_values} probabilities, one for each row of likelihoods; got shape "
             f"{prior.shape}."
         )
-    for name, rows in (("Rows of likelihoods", likelihoods), ("prior", prior[None])):
-        total = rows.sum(axis=1)
-        if (np.abs(total - 1) > _ROUNDING).any():
-            raise ValueError(f"{name} must sum to 1; got {total[np.abs(total - 1).argmax()]:.6g}.")
+    check_sums(likelihoods, "likelihoods")
+    check_sums(prior, "prior")
     return float((prior[:, None] * likelihoods).max(axis=0).sum())

@@ -5,10 +5,8 @@ from numpy.typing import ArrayLike
 
 from .._core import divergences
 from .._core.numbers import SMALLEST, check_broadcast, check_number, check_numbers
+from .._core.probabilities import check_sums
 from .._core.types import FloatOrArray
-
-# Share by which probabilities of 32 bits may miss a sum of 1.
-_ROUNDING = 1e-5
 
 
 def renyi_divergence(p: ArrayLike, q: ArrayLike, alpha: float) -> FloatOrArray:
@@ -173,10 +171,7 @@ def _check_pair(p, q):
     sides = []
     for values, name in ((p, "p"), (q, "q")):
         proba = np.atleast_1d(check_numbers(values, name, "probabilities in [0, 1]", 0, 1))
-        total = proba.sum(axis=-1)
-        if np.any(np.abs(total - 1) > _ROUNDING):
-            worst = np.ravel(total)[np.abs(np.ravel(total) - 1).argmax()]
-            raise ValueError(f"{name} must sum to 1 along the last axis; got a sum of {worst:.6g}.")
+        check_sums(proba, name)
         sides.append(proba)
     if sides[0].shape[-1] != sides[1].shape[-1]:
         raise ValueError(
