@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from skmia import (
     Records,
@@ -26,6 +27,7 @@ from skmia import (
     report,
     signals,
     synthetic,
+    victims,
 )
 from skmia.attacks import AttributeInferenceAttack, LiRA, ShadowAttack
 
@@ -245,3 +247,40 @@ def test_bytes_that_are_no_text_are_not_searched_for_in_a_file():
     table = np.full((24, 2), b"\xff", dtype=object)
     with pytest.raises(ValueError, match="Cells that hold bytes cannot be searched for"):
         inspection.inspect_model(MODEL, Records(table, BITS))
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda y: Records(X, y),
+        lambda y: Records(X, BITS, group=y),
+        lambda y: victims.OneOutput(DecisionTreeClassifier()).fit(X, y),
+        lambda y: victims.JointOutputs(DecisionTreeClassifier()).fit(X, y),
+        lambda y: metrics.auc_interval(y, X[:, 0]),
+        lambda y: report.blind_baseline(Records(X, BITS), y),
+    ],
+    ids=["records", "field", "one output", "all outputs", "metric", "membership"],
+)
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+def test_labels_in_a_sparse_matrix_are_refused(door, make):
+    with pytest.raises(ValueError, match=r"; got a sparse matrix. Convert it with toarray\(\)."):
+        door(make(np.column_stack([BITS, BITS])))
+
+
+@pytest.mark.parametrize("wrapper", [victims.OneOutput, victims.JointOutputs])
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (pd.DataFrame(X, columns=["a"] * 3), "DecisionTreeClassifier cannot take these records"),
+        (
+            pd.DataFrame(X, columns=list("abc")).assign(z="text"),
+            "The model takes numbers, but column 'z' of X holds",
+        ),
+        ([[b"\xff", 1.0]] * 24, "DecisionTreeClassifier cannot take these records: .*could not"),
+    ],
+    ids=["one name", "text", "bytes"],
+)
+def test_a_model_of_several_outputs_says_what_it_cannot_be_trained_on(wrapper, rows, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        wrapper(DecisionTreeClassifier()).fit(rows, np.column_stack([BITS, 1 - BITS]))
+    assert "\n" not in str(caught.value)

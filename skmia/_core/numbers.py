@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from .containers import is_tensor, refuse_masked, to_numpy
 from .visible import visible
@@ -73,9 +74,12 @@ def to_array(values, name, must="be an array", dtype=None):
     Raises
     ------
     ValueError
-        If values are hidden by a mask, are lists of different lengths or do not fit the type.
+        If values are hidden by a mask, are in a sparse matrix, are lists of different lengths or do
+        not fit the type.
     """
     refuse_masked(values, name)
+    if sparse.issparse(values):  # numpy makes one object of it
+        raise ValueError(f"{name} must {must}; got a sparse matrix. Convert it with toarray().")
     if is_tensor(values):
         values = to_numpy(values)
     try:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.checks import check_option
 from .._core.groups import number_groups
 from .._core.numbers import show
 from .._core.outputs import Outputs
@@ -197,10 +198,7 @@ def attack_people(
             "attack must compare the victim with shadow models that can take its place; got "
             f"{type(attack).__name__}. score_people combines its scores."
         )
-    if combine not in ("sum", "standardized", "likelihood", "max"):
-        raise ValueError(
-            f"combine must be 'sum', 'standardized', 'likelihood' or 'max'; got {show(combine)}."
-        )
+    check_option(combine, "combine", ("sum", "standardized", "likelihood", "max"))
     source = "group_by" if groups is None else "groups"
     names, numbers = number_groups(_get_groups(records, groups), len(records), source)
     people = People(numbers)

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.checks import check_bits
+from .._core.checks import check_bits, check_option
 from .._core.groups import number_groups
 from .._core.numbers import show, to_array
 
@@ -121,8 +121,7 @@ def score_people(
         raise ValueError(
             f"y_score must be finite, of shape (n,) or (n, k); got {show(scores.shape)}."
         )
-    if combine not in ("sum", "mean", "max"):
-        raise ValueError(f"combine must be 'sum', 'mean' or 'max'; got {show(combine)}.")
+    check_option(combine, "combine", ("sum", "mean", "max"))
     people, person = number_groups(groups, len(scores), name="groups")
     counts = np.bincount(person)
     if combine == "max":

@@ -1,5 +1,6 @@
 """Signals by name."""
 
+from .._core.numbers import show
 from ._adversarial import AdversarialDistance
 from ._base import AnswerSignal, Signal
 from ._boundary import BoundaryDistance
@@ -78,12 +79,12 @@ def get_signal(signal):
     """Return the signal of a name; a signal is returned unchanged."""
     if isinstance(signal, Signal):
         return signal
-    if signal in ("auto", "logit"):
+    if isinstance(signal, str) and signal in ("auto", "logit"):
         raise ValueError(
             f"{signal!r} is not the name of a signal: 'scaled_logit' is the log odds of the label. "
             "Attacks on shadow models and QuantileAttack also take 'auto', which is the log odds, "
             "the margin or minus the log residual, by the kind of the model."
         )
-    if signal not in _SIGNALS:
-        raise ValueError(f"Unknown signal {signal!r}; the signals are {', '.join(_SIGNALS)}.")
+    if not isinstance(signal, str) or signal not in _SIGNALS:
+        raise ValueError(f"Unknown signal {show(signal)}; the signals are {', '.join(_SIGNALS)}.")
     return _SIGNALS[signal]

@@ -5,6 +5,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.advice import with_advice
 from .._core.asking import unwrap
 from .._core.containers import as_rows
 from .._core.numbers import to_array
@@ -32,12 +33,8 @@ class OutputsBase(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if sample_weight is not None and name_parameter(model) is None:
             raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")
         y = self._choose_labels(y, model)
-        try:
+        with with_advice(model, X):
             self.estimator_ = fit_weighted(model, X, y, sample_weight)
-        except (TypeError, RuntimeError) as error:  # such as NA, or a tensor with gradients
-            raise TypeError(
-                f"{type(model).__name__} cannot be trained on these: {error}"
-            ) from error
         return y
 
     @property

@@ -124,8 +124,10 @@ def test_models_with_some_records_of_a_person_are_refused():
 def test_bad_input_is_refused():
     pool, records, _ = make_case([2] * 50)
     attack = RMIA(None, pool).fit(records)
-    with pytest.raises(ValueError, match="combine must be 'sum'"):
+    with pytest.raises(ValueError, match="combine must be one of 'sum'"):
         attack_people(attack, records, combine="mean")
+    with pytest.raises(ValueError, match=r"combine must be one of .*; got array\("):
+        attack_people(attack, records, combine=np.array(["sum", "max"]))
     with pytest.raises(TypeError, match="combine='likelihood' is for LiRA; got RMIA"):
         attack_people(attack, records, combine="likelihood")
     with pytest.raises(ValueError, match="pass groups="):

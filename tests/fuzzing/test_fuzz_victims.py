@@ -7,6 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -62,6 +65,28 @@ def test_one_of_several_outputs(X, y, output):
         return victims.OneOutput(tree, output).fit(X, y).predict(X)
 
     knock("OneOutput", ask, X, y, output)
+
+
+MANY = {
+    "tree": DecisionTreeClassifier(random_state=0),
+    "neighbors": KNeighborsClassifier(3),
+    "one for each": MultiOutputClassifier(GaussianNB()),
+}
+
+
+@calls(0.02)
+@given(
+    tables(),
+    st.one_of(tables(d=2), vectors("text"), vectors("classes")),
+    st.sampled_from(sorted(MANY)),
+    st.one_of(st.none(), tables(n=4, d=2)),
+)
+def test_several_outputs_at_once(X, y, name, labels):
+    def ask(X, y, name, labels):
+        joint = victims.JointOutputs(MANY[name], labels).fit(X, y)
+        return joint.predict(X), joint.predict_proba(X)
+
+    knock("JointOutputs", ask, X, y, name, labels)
 
 
 def fractions(rows):

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -76,9 +78,10 @@ def test_no_signal_is_refused(audit):
         Signals(audit[0], []).fit(audit[1])
 
 
-def test_unknown_name_is_refused(audit):
-    with pytest.raises(ValueError, match="Unknown signal 'los'"):
-        Signals(audit[0], ["los"]).fit(audit[1])
+@pytest.mark.parametrize("name", ["los", ["loss"], np.array(["loss", "auto"]), {}, None])
+def test_unknown_name_is_refused(audit, name):
+    with pytest.raises(ValueError, match=re.escape(f"Unknown signal {name!r}; the signals are")):
+        Signals(audit[0], [name]).fit(audit[1])
 
 
 def test_records_without_answers_need_a_victim(audit):
