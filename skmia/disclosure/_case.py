@@ -3,22 +3,17 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.checks import check_finite_vector
 from .._core.groups import number_groups
-from .._core.numbers import check_count
 from .._core.validation import check_membership, check_records, query
 from ..victims.inputs import find_model
 from ..victims.offers import has_file
 from ._answers import read_answers
 from ._rules import RuleBook, load_rules
 from ._thresholds import choose_thresholds
-
-# Digits that a float64 has at most.
-_MOST_DECIMALS = 17
+from .given import check_decimals, check_model
 
 
 class Case(NamedTuple):
@@ -92,8 +87,7 @@ def open_case(model, records, membership, decimals, thresholds, rules, sample_we
     records = check_records(records)
     thresholds = choose_thresholds(thresholds)
     book = rules if isinstance(rules, RuleBook) else load_rules(rules)
-    if decimals is not None:
-        check_count(decimals, "decimals", 0, _MOST_DECIMALS)
+    check_decimals(decimals)
     n = len(records)
     is_member = np.ones(n, bool) if membership is None else check_membership(membership, n)
     used = _check_weights(sample_weight, n)
@@ -107,30 +101,6 @@ def open_case(model, records, membership, decimals, thresholds, rules, sample_we
     answers = read_answers(outputs, np.asarray(records.y))
     members = is_member & used
     return Case(model, records, members, ~is_member, people, answers, thresholds, book)
-
-
-def check_model(model):
-    """Refuse what cannot be checked.
-
-    Raises
-    ------
-    TypeError, NotFittedError, ValueError
-        If the model cannot predict, is not fitted or predicts several outputs.
-    """
-    name = type(unwrap(model)).__name__
-    if not hasattr(model, "predict"):
-        raise TypeError(
-            f"model must be a fitted classifier or regressor with a method predict; got {name}."
-        )
-    try:
-        check_is_fitted(unwrap(model))
-    except NotFittedError:
-        raise NotFittedError(f"model must be fitted; this {name} is not.") from None
-    n_outputs = getattr(find_model(model)[0], "n_outputs_", 1)
-    if not hasattr(unwrap(model), "coefs_") and n_outputs > 1:
-        raise ValueError(
-            f"model must have one output; this {name} has {n_outputs}. Check a model of each."
-        )
 
 
 def _check_weights(sample_weight, n_records):

@@ -19,6 +19,7 @@ from ._measurements import Condition, Measurement
 from ._policy import Policy
 from ._result import StructuralCheck
 from ._tried import JudgedCondition, judge_conditions, list_failures, list_missing, write
+from .given import check_provenance
 
 RELEASE, CONDITIONS = "release", "release with conditions"
 REFUSE, UNKNOWN = "do not release", "cannot be said"
@@ -214,6 +215,7 @@ def recommend(
     ('auc (all): 0.71 [0.66, 0.76], and the limit is 0.6.',)
     """
     check_option(release, "release", tuple(policy.limits))
+    provenance = check_provenance(provenance)
     _check_unique(measurements)
     _check_conditions(conditions, tuple(policy.limits))
     limits = judge_limits(policy, release, measurements)
@@ -234,7 +236,7 @@ def recommend(
         () if chosen is None else chosen.limits,
         tuple(tried),
         tuple(check.name for check in judged if check.level == "review" and check.status != PASS),
-        dict(provenance or {}),
+        provenance,
     )
 
 
@@ -265,6 +267,8 @@ def _check_unique(measurements):
 
 
 def _check_conditions(conditions, ways):
+    if not isinstance(conditions, Sequence):
+        raise TypeError(f"conditions must be a sequence of Condition; got {show(conditions)}.")
     for condition in conditions:
         if not isinstance(condition, Condition):
             raise TypeError(f"conditions must hold Condition; got {show(condition)}.")

@@ -136,8 +136,8 @@ def open_case(
     )
 
 
-def _check_pooling(*, shadows, checkpoint, batched, n_jobs, verbose, time_budget, **_):
-    check_pool_settings("audit", batched=batched, n_jobs=n_jobs, verbose=verbose)
+def _check_pooling(*, shadows, checkpoint, time_budget, **settings):
+    check_pool_settings("audit", **settings)
     if time_budget is not None:
         check_number(time_budget, "time_budget", "None or a positive number of seconds", _LEAST)
         if not isinstance(shadows, str):

@@ -9,7 +9,13 @@ from sklearn.base import clone, is_classifier
 from .._core.asking import unwrap
 from .._core.needs import ACCESS
 from .._core.records import Records
-from .._core.sklearn import N_JOBS, StrOptions, validate_parameter_constraints, validate_params_of
+from .._core.sklearn import (
+    N_JOBS,
+    HasMethods,
+    StrOptions,
+    validate_parameter_constraints,
+    validate_params_of,
+)
 from .._core.token_outputs import TokenOutputs
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
 from ..base.parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
@@ -267,6 +273,7 @@ def check_pool_settings(caller, **settings):
         If a parameter is invalid; the message names the parameter and the function ``caller``.
     """
     constraints = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "batched": ["boolean", StrOptions({"auto"})],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],

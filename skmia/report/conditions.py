@@ -6,27 +6,25 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_regressor
 
 from .._core.asking import unwrap
-from .._core.checks import check_option
 from .._core.circumstances import Clock
 from .._core.outputs import Outputs
 from .._core.records import Records
 from .._core.types import PathLike
 from .._core.validation import query
 from ..defenses import RoundingDefense, TopKDefense, strip_state
-from ..disclosure import Condition, Policy, load_policy, structural_checks
+from ..disclosure import Condition, Policy, structural_checks
 from ..shadow import ShadowPool
 from ..victims.offers import has_file, is_trainable
 from ._audit import audit
 from ._case import open_case
 from ._file import attack_file, examine_file
-from ._plan import LARGEST_OUTPUTS
+from ._plan import LARGEST_OUTPUTS, check_pool_settings
 from ._report import AuditReport
 from .evidence import LEAK, NONE
-from .release import WAYS, list_measurements
-from .victim import is_recipe
+from .release import check_request, list_measurements
 
 _PROBABILITIES = ("proba", "logits")
 _DECIMALS = (2, 1)
@@ -91,8 +89,9 @@ def measure_conditions(
 
     Raises
     ------
-    ValueError
-        If there are more or fewer records than in the audit.
+    TypeError, ValueError
+        If an argument is not what it must be, before anything is trained, or there are more or
+        fewer records than in the audit.
 
     See Also
     --------
@@ -118,13 +117,9 @@ def measure_conditions(
     >>> [condition.name for condition in measure_conditions(report, tree, records)]
     ['answers rounded to 2 decimals', 'answers rounded to 1 decimal', 'labels alone']
     """
-    check_option(release, "release", WAYS)
-    if len(records) != len(report.membership):
-        raise ValueError(
-            f"records must be the {len(report.membership)} of the audit; got {len(records)}."
-        )
-    policy = policy if isinstance(policy, Policy) else load_policy(policy)
+    policy = check_request(report, model, records, policy, release, decimals)
     settings = {"batched": batched, "n_jobs": n_jobs, "verbose": verbose}
+    check_pool_settings("measure_conditions", estimator=estimator, **settings)
     case = _Case(report, model, records, policy, decimals)
     recipe = unwrap(model if estimator is None else estimator)
     found = [] if release == "service" else [_measure_stripped(case), _measure_service(case)]
@@ -156,7 +151,7 @@ class _Case(NamedTuple):
 def _measure_stripped(case):
     """The file without the state that predictions do not use; its answers are the same."""
     report, model = case.report, case.model
-    if model is None or is_recipe(model) or report.file is None or not has_file(model):
+    if model is None or report.file is None or not has_file(model):
         return None
     try:
         with warnings.catch_warnings():
@@ -221,14 +216,17 @@ def _measure_service(case):
 
 def _measure_changes(case, recipe, release, settings):
     """A condition for each change of the answers, with shadow models that change theirs."""
-    stored = "outputs" in case.records.fields and (case.model is None or is_recipe(case.model))
-    outputs = query(None if stored else case.model, case.records)
+    outputs = query(case.model, case.records)
     changes = _list_changes(outputs, recipe, case.decimals)
     n_models = case.report.settings["n_shadows"]
     too_large = 4 * n_models * outputs.values.size > LARGEST_OUTPUTS
     can_train = n_models > 0 and is_trainable(recipe) and not too_large
     if not changes or not can_train or "service" not in case.policy.limits:
         return []
+    if is_regressor(recipe):
+        raise ValueError(
+            f"estimator must be a classifier, as the model is; got {type(recipe).__name__}."
+        )
     recipe, report = clone(recipe), case.report
     pool = ShadowPool(
         recipe,

@@ -7,8 +7,10 @@ from typing import Any, Literal
 from scipy.special import ndtri
 
 from .._core.checks import check_option
+from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import PathLike
+from .._core.validation import check_records
 from ..disclosure import (
     Condition,
     Measurement,
@@ -18,6 +20,7 @@ from ..disclosure import (
     recommend,
     structural_checks,
 )
+from ..disclosure.given import check_decimals, check_model, check_provenance
 from ..metrics import Interval
 from ..synthetic import TableReport
 from ._report import AuditReport
@@ -97,18 +100,12 @@ def recommend_release(
     >>> recommendation.reasons[0]
     'To be measured: tpr_at_fpr_01 (all).'
     """
+    provenance = check_provenance(provenance)
     if isinstance(report, TableReport):
-        check_option(release or "table", "release", ("table",))
-        return recommend_table(report, policy, conditions, dict(provenance or {}))
-    release = release or "service"
-    check_option(release, "release", WAYS)
-    if records is None:
-        raise ValueError("records must be the records of the audit; got None.")
-    if len(records) != len(report.membership):
-        raise ValueError(
-            f"records must be the {len(report.membership)} of the audit; got {len(records)}."
-        )
-    policy = policy if isinstance(policy, Policy) else load_policy(policy)
+        check_option("table" if release is None else release, "release", ("table",))
+        return recommend_table(report, policy, conditions, provenance)
+    release = "service" if release is None else release
+    policy = check_request(report, model, records, policy, release, decimals)
     checks = structural_checks(
         model,
         records,
@@ -123,7 +120,7 @@ def recommend_release(
         list_measurements(report, release),
         checks,
         conditions=conditions,
-        provenance=_describe_origin(report) | dict(provenance or {}),
+        provenance=_describe_origin(report) | provenance,
     )
     doubts = _list_doubts(report, release)
     return (
@@ -131,6 +128,48 @@ def recommend_release(
         if doubts
         else (recommendation)
     )
+
+
+def check_request(report, model, records, policy, release, decimals):
+    """Check what is asked about the release of a model, before anything is measured.
+
+    Parameters
+    ----------
+    report, model, records, policy, release, decimals : object
+        As for :func:`recommend_release`.
+
+    Returns
+    -------
+    policy : Policy
+
+    Raises
+    ------
+    TypeError, ValueError, NotFittedError
+        If one of them is not what it must be.
+    """
+    _check_report(report)
+    check_option(release, "release", WAYS)
+    if records is None:
+        raise ValueError("records must be the records of the audit; got None.")
+    check_records(records)
+    if len(records) != len(report.membership):
+        raise ValueError(
+            f"records must be the {len(report.membership)} of the audit; got {len(records)}."
+        )
+    if model is not None:
+        check_model(model)
+    elif "outputs" not in records.fields:
+        raise ValueError(
+            "model is None and the records hold no outputs; pass the model that was audited, or "
+            "records.with_outputs(model)."
+        )
+    check_decimals(decimals)
+    return policy if isinstance(policy, Policy) else load_policy(policy)
+
+
+def _check_report(report):
+    if not isinstance(report, AuditReport):
+        raise TypeError(f"report must be an AuditReport, as audit returns it; got {show(report)}.")
 
 
 def list_measurements(
@@ -170,6 +209,8 @@ def list_measurements(
     """
     if isinstance(report, TableReport):
         return measure_table(report)
+    _check_report(report)
+    check_option(release, "release", WAYS)
     frames = [report.results]
     if release == "file" and report.file is not None:
         frames.append(report.file.results)

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records, audit
+from skmia import Records, ShadowPool, audit
 from skmia.disclosure import load_policy
 from skmia.report import measure_conditions, recommend_release
 from skmia.report.page import render
@@ -119,6 +119,44 @@ def test_answers_that_are_rounded_already(leaky):
     assert measure_conditions(few, model, Records(X, CLEAR), decimals=1) == []
     with pytest.raises(ValueError, match="must be the 300 of the audit; got 10"):
         measure_conditions(report, model, Records(X, CLEAR)[:10])
+
+
+WRONG = {
+    "decimals below 0": ({"decimals": -1}, "decimals must be an integer from 0 to 17; got -1"),
+    "several decimals": ({"decimals": (2, None)}, r"from 0 to 17; got \(2, None\)"),
+    "decimals as text": ({"decimals": "2"}, "from 0 to 17; got '2'"),
+    "decimals as a truth": ({"decimals": True}, "from 0 to 17; got True"),
+    "no report": ({"report": None}, "report must be an AuditReport, as audit returns it; got None"),
+    "a model that is none": ({"model": "forest"}, "model must be a fitted classifier or regressor"),
+    "neither model nor answers": ({"model": None}, "model is None and the records hold no outputs"),
+    "a recipe": ({"model": DecisionTreeClassifier()}, "model must be fitted; this DecisionTree"),
+    "no records": ({"records": None}, "records must be the records of the audit; got None"),
+    "rows": ({"records": X}, "Expected skmia.Records, got ndarray"),
+    "no policy": ({"policy": None}, "policy must be one of .* or a path; got None"),
+    "two ways": ({"release": ("service", None)}, "release must be one of 'service', 'file'; got"),
+    "a text as estimator": ({"estimator": "tree"}, "'estimator' parameter of measure_conditions"),
+    "a regressor": ({"estimator": LinearRegression()}, "must be a classifier, as the model is"),
+    "batched": ({"batched": "yes"}, "'batched' parameter of measure_conditions must be"),
+    "no process": ({"n_jobs": 0}, "'n_jobs' parameter of measure_conditions must be"),
+    "verbose": ({"verbose": None}, "'verbose' parameter of measure_conditions must be"),
+}
+
+
+@pytest.mark.parametrize("release", ["service", "file"])
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments_are_refused_before_any_training(leaky, monkeypatch, name, release):
+    given, message = WRONG[name]
+    model = RandomForestClassifier(10, max_features=1, random_state=0)
+    model.fit(X[MEMBERS], CLEAR[MEMBERS])
+    asked = {"model": model, "records": Records(X, CLEAR), "release": release, "policy": POLICY}
+
+    def train(pool, *args, **kwargs):
+        raise AssertionError("shadow models were trained")
+
+    monkeypatch.setattr(ShadowPool, "fit", train)
+    with pytest.raises((TypeError, ValueError), match=message) as caught:
+        measure_conditions(**{"report": leaky[0], **asked, **given})
+    assert "\n" not in str(caught.value)
 
 
 def test_stored_answers_are_changed_like_those_of_a_model(leaky):

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -95,7 +94,7 @@ def test_a_leak_is_not_released_and_no_leak_is(leaky, safe):
 def test_a_file_is_judged_by_both_ways(leaky):
     model, report = leaky
     quiet = report.results.assign(estimate=0.5, low=0.4, high=0.6)
-    found = SimpleNamespace(results=quiet, file=report.file, settings=report.settings)
+    found = replace(report, findings=replace(report.findings, numbers=quiet))
     assert max(m.interval(0.95).estimate for m in list_measurements(found, "service")) == 0.5
     assert max(m.interval(0.95).estimate for m in list_measurements(found, "file")) > 0.8
     no_file = recommend((model, replace(report, file=None)), release="file")
@@ -156,3 +155,25 @@ def test_other_records_are_refused(leaky):
         recommend_release(report, model, RECORDS[:10])
     with pytest.raises(ValueError, match="release"):
         recommend(leaky, release="table")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"report": None}, "report must be an AuditReport, as audit returns it; got None"),
+        ({"records": [None] * 400}, "Expected skmia.Records, got list"),
+        ({"conditions": None}, "conditions must be a sequence of Condition; got None"),
+        ({"provenance": "me"}, "provenance must be a mapping of texts; got 'me'"),
+    ],
+)
+def test_other_types_are_refused(leaky, asked, message):
+    model, report = leaky
+    with pytest.raises(TypeError, match=message):
+        recommend_release(**{"report": report, "model": model, "records": RECORDS, **asked})
+
+
+def test_numbers_are_listed_for_a_way_of_release_of_a_report(leaky):
+    with pytest.raises(TypeError, match="report must be an AuditReport"):
+        list_measurements(None)
+    with pytest.raises(ValueError, match="release must be one of 'service', 'file'; got 'table'"):
+        list_measurements(leaky[1], "table")
