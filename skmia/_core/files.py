@@ -54,7 +54,11 @@ def write_bytes(path, content):
     Only the user can read the file.
     """
     path = Path(path)
-    write_atomically(path, lambda file: file.write(content))
+    try:
+        write_atomically(path, lambda file: file.write(content))
+    except OSError as error:  # which would name the half-written file
+        error.filename, error.filename2 = str(path), None
+        raise
     return path
 
 

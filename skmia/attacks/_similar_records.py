@@ -55,7 +55,8 @@ class _Features:
     def __init__(self, records):
         self._encoder = FeatureEncoder(records)
         X = self._encoder.encode(records)[:, :-1]
-        self._scaler = StandardScaler(with_mean=not sparse.issparse(X)).fit(X)
+        with np.errstate(invalid="ignore"):  # the mean of a column without values is missing
+            self._scaler = StandardScaler(with_mean=not sparse.issparse(X)).fit(X)
 
     def __call__(self, records):
         matrix = self._encoder.encode(records)

@@ -200,7 +200,8 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
         if label is not None and label.dtype.kind not in "iu":
             raise ValueError(
                 f"The file has labels such as {str(label.ravel()[0])!r}, but not their order: give "
-                "classes."
+                "OnnxClassifier their classes, or convert the model with the option zipmap of "
+                "skl2onnx, which stores the label of each column."
             )
         return np.arange(max(numbers.shape[1], 2))
 

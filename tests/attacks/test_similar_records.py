@@ -56,6 +56,7 @@ def test_unlike_records_have_a_mean_of_zero(known):
     [
         sparse.csr_array,
         lambda X: np.where(X == X[3, 1], np.nan, X),
+        lambda X: np.column_stack([X, np.full(len(X), np.nan)]),
         lambda X: pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "up", "down")}),
         lambda X: X.reshape(-1, 1, 2),
         lambda X: pd.DataFrame(X, columns=["a", "b"]).astype({"a": str}),

@@ -1,12 +1,13 @@
 """Files that are there as a whole or not at all."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
-from skmia._core.files import remove_leftovers, write_atomically
+from skmia._core.files import remove_leftovers, write_atomically, write_bytes
 
 
 def write(text):
@@ -42,6 +43,14 @@ def test_a_failure_leaves_what_was_there(tmp_path):
         write_atomically(path, fail)
     assert path.read_bytes() == b"one"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["missing/page.html", "folder"])
+def test_an_error_names_the_file_of_the_user_and_no_other(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    path = str(tmp_path / name)
+    with pytest.raises(OSError, match=re.escape(f": {path!r}") + "$"):
+        write_bytes(path, b"")
 
 
 @pytest.mark.parametrize("links", [True, False])

@@ -38,9 +38,7 @@ def test_probabilities_and_classes(tmp_path, zipmap, labels):
     needs_classes = not zipmap and isinstance(labels[0], str)
     victim = OnnxClassifier(path)
     if needs_classes:
-        with pytest.raises(
-            ValueError, match=r"labels such as '.', but not their order: give classes"
-        ):
+        with pytest.raises(ValueError, match=r"such as '.', but not their order: .* zipmap"):
             victim.classes_  # noqa: B018
         victim = OnnxClassifier(path, classes=model.classes_)
     np.testing.assert_array_equal(victim.classes_, model.classes_)
