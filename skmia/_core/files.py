@@ -56,9 +56,11 @@ def write_bytes(path, content):
     path = Path(path)
     try:
         write_atomically(path, lambda file: file.write(content))
-    except OSError as error:  # which would name the half-written file
-        error.filename, error.filename2 = str(path), None
-        raise
+    except OSError as error:
+        if error.filename is None:  # such as a full disk
+            raise
+        # Without the name of the half-written file.
+        raise OSError(error.errno, error.strerror, str(path)) from error
     return path
 
 
