@@ -1,16 +1,20 @@
 """Shadow nets per second on one device: trained together, and one after another.
 
 Times whole fits of pools, answers for all records included, of a perceptron 600-128-100, a small
-convolutional net and a residual net of 18 layers, on random records. It has not been run on a GPU
+convolutional net and a residual net of 18 layers, on random records. On a GPU also without the
+replay of recorded kernels, and with the records on the host, as if they were too large for the
+GPU; with several GPUs and ``--jobs``, groups are spread over them. It has not been run on a GPU
 yet. On a CPU the nets and tables are tiny: the numbers only show that it works.
 
     python benchmarks/bench_gpu.py --device cuda
+    python benchmarks/bench_gpu.py --device cuda --jobs -1
     python benchmarks/bench_gpu.py --device cpu
 """
 
 import argparse
 from time import perf_counter
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import torch
@@ -19,6 +23,7 @@ from skorch import NeuralNetClassifier
 from torch import nn
 
 from skmia import Records, ShadowPool
+from skmia._training.ways.torch_nets import prepare, train
 
 
 class Case(NamedTuple):
@@ -53,7 +58,7 @@ TINY = {
 }
 
 
-def make_pool(case, device, n_models, batched, n_epochs):
+def make_pool(case, options, n_models, batched, n_epochs):
     net = NeuralNetClassifier(
         case.module,
         **{f"module__{name}": value for name, value in case.settings.items()},
@@ -65,10 +70,10 @@ def make_pool(case, device, n_models, batched, n_epochs):
         batch_size=case.batch_size,
         iterator_train__shuffle=True,
         train_split=None,
-        device=device,
+        device=options.device,
         verbose=0,
     )
-    return ShadowPool(net, n_models, batched=batched, n_jobs=1, random_state=0)
+    return ShadowPool(net, n_models, batched=batched, n_jobs=options.jobs, random_state=0)
 
 
 def make_records(case):
@@ -77,19 +82,55 @@ def make_records(case):
     return Records(X, rng.integers(case.n_classes, size=case.n_records))
 
 
-def measure(case, device, n_models, batched):
+def measure(case, options, n_models, batched):
     """Models per second of a pool, and how it was trained."""
     records = make_records(case)
-    make_pool(case, device, 2, batched, 1).fit(records)  # imports, kernels
-    pool = make_pool(case, device, n_models, batched, case.n_epochs)
+    make_pool(case, options, 2, batched, 1).fit(records)  # imports, kernels
+    pool = make_pool(case, options, n_models, batched, case.n_epochs)
     start = perf_counter()
     pool.fit(records)
     return n_models / (perf_counter() - start), f"{pool.backend_}: {pool.backend_reason_}"
 
 
+def compute_all_steps():
+    """No step is replayed."""
+    return mock.patch.object(train, "can_record", lambda engine, device: False)
+
+
+def keep_rows_on_the_host():
+    """No row is stored on the device."""
+    return mock.patch.object(prepare, "fits", lambda n_bytes, device: False)
+
+
+COLUMNS = (
+    "net",
+    "models",
+    "together, models/s",
+    "without replay",
+    "records on the host",
+    "one after another, models/s",
+    "ratio",
+    "how",
+)
+
+
+def compare(name, case, options):
+    """The row of a net in the table."""
+    n_models = options.models or case.n_together
+    together, how = measure(case, options, n_models, True)
+    others = []
+    for change in (compute_all_steps, keep_rows_on_the_host):
+        with change():
+            others.append(measure(case, options, n_models, True)[0])
+    alone, _ = measure(case, options, case.n_alone, False)
+    speeds = [f"{speed:.2f}" for speed in (together, *others, alone)]
+    return name, n_models, *speeds, f"{together / alone:.1f}x", how
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, one for each GPU")
     parser.add_argument("--nets", nargs="+", choices=list(CASES), default=list(CASES))
     parser.add_argument("--models", type=int, help="models that are trained together")
     options = parser.parse_args(arguments)
@@ -98,17 +139,11 @@ def main(arguments=None):
     cases = TINY if options.device == "cpu" else CASES
     name = "CPU" if options.device == "cpu" else torch.cuda.get_device_name(options.device)
     print(f"{name}, torch {torch.__version__}")
-    print("| net | models | together, models/s | one after another, models/s | ratio | how |")
-    print("|---|---|---|---|---|---|")
+    print(f"| {' | '.join(COLUMNS)} |")
+    print("|---" * len(COLUMNS) + "|")
     for name in options.nets:
-        case = cases[name]
-        n_models = options.models or case.n_together
-        together, how = measure(case, options.device, n_models, True)
-        alone, _ = measure(case, options.device, case.n_alone, False)
-        ratio = f"{together / alone:.1f}x"
-        print(
-            f"| {name} | {n_models} | {together:.2f} | {alone:.2f} | {ratio} | {how} |", flush=True
-        )
+        row = compare(name, cases[name], options)
+        print(f"| {' | '.join(map(str, row))} |", flush=True)
 
 
 if __name__ == "__main__":

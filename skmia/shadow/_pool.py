@@ -125,7 +125,8 @@ class ShadowPool(
         the further models. Records, estimator and code must be the same, as for `checkpoint`. It
         takes twice the memory.
     n_jobs : int, default=None
-        Number of models trained in parallel, through joblib. Results do not depend on it.
+        Number of models, or groups of models, trained in parallel, through joblib; for nets on GPUs
+        that are trained together, the number of GPUs. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls the halves and the seed of every model.
     verbose : int, default=0

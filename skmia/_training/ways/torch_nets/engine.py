@@ -25,6 +25,10 @@ class Engine(ABC):
     """
 
     takes_sums = False
+    #: Whether the same kernels compute all steps of the same shape, whatever their numbers are.
+    repeats = True
+    #: Number of steps after which the others take as long as each other.
+    n_first = 0
     #: Whether each step writes the losses of its models to ``losses``, a tensor.
     keeps_losses = False
     losses = None

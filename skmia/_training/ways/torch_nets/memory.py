@@ -23,6 +23,11 @@ def memory_for(device):
     return _BYTES_ON_CPU
 
 
+def fits(n_bytes, device):
+    """Whether rows are stored on a device: on a GPU they may take half of the free memory."""
+    return device.type != "cuda" or n_bytes <= memory_for(device)
+
+
 def bytes_per_model(prepared, table):
     """Return the bytes of one model in training, without the records that all models share.
 
@@ -48,7 +53,10 @@ def bytes_per_model(prepared, table):
     activations = _activation_bytes(prepared.net.module_, model) * batch
     rows = 16 * n_rows  # the order of the batches
     if table is None:
-        rows += sum(2 * part.numel() * part.element_size() for part in own.tensors)
+        here = [part for part in own.tensors if part.device == own.y.device]
+        rows += sum(2 * part.numel() * part.element_size() for part in here)
+    if prepared.device.type == "cuda":  # a recorded step has memory of its own
+        gathered, activations = 2 * gathered, 2 * activations
     copies = _COPIES + (_KEPT_COPIES if stoppers_of(prepared.net) else 0)
     return max(1, copies * weights + gathered + _ACTIVATIONS * activations + rows)
 

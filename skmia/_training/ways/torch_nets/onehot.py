@@ -65,8 +65,6 @@ def without_zeros(X):
     """
     if X.ndim != 2 or X.shape[1] < _FEWEST_COLUMNS or not X.is_floating_point():
         return None
-    if X.device.type != "cpu":  # on a GPU, products with zeros cost less than leaving them out
-        return None
     is_binary = ((X == 0) | (X == 1)).all(0)
     (binary,), (rest,) = is_binary.nonzero(as_tuple=True), (~is_binary).nonzero(as_tuple=True)
     if len(binary) < _FEWEST_COLUMNS:

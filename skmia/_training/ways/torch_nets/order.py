@@ -1,5 +1,7 @@
 """Order of the records in the batches of each model, with the same draws as torch's DataLoader."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import torch
 
 
@@ -29,17 +31,67 @@ class BatchOrder:
         return torch.empty((), dtype=torch.int64).random_(generator=self.generator).item()
 
     def begin_epoch(self):
-        """Return the positions of the training records in the epoch; None if they are in order."""
+        """Return the seed of the order in the next epoch; None if the records stay in order."""
         self._draw_seed()
-        if not self.shuffle:
-            return None
-        seed = self._draw_seed()
-        return torch.randperm(self.n_rows, generator=torch.Generator().manual_seed(seed))
+        return self._draw_seed() if self.shuffle else None
+
+    def foresee(self):
+        """Return the seed of the epoch after this one, if nothing else is drawn before it."""
+        generator = torch.Generator()
+        generator.set_state(self.generator.get_state())
+        twin = BatchOrder(generator, self.n_rows, self.shuffle, self.has_valid)
+        twin.end_epoch()
+        return twin.begin_epoch()
 
     def end_epoch(self):
         """Draw the seed that the validation set would draw."""
         if self.has_valid:
             self._draw_seed()
+
+
+class EpochOrders:
+    """Orders of the records of many models in one epoch after the other.
+
+    Parameters
+    ----------
+    orders : list of BatchOrder
+        Seeds of the orders of each model.
+    rows : list of Tensor
+        Rows of the table that each model is trained on.
+    ahead : bool
+        Whether another thread draws the orders of the next epoch during an epoch. A GPU would have
+        nothing to do while they are drawn.
+    """
+
+    def __init__(self, orders, rows, ahead):
+        self._orders, self._rows = orders, rows
+        self._thread = ThreadPoolExecutor(1) if ahead else None
+        self._foreseen = None, None
+
+    def begin_epoch(self):
+        """Return rows of the table in the order of the epoch, shape (n_models, n_widest)."""
+        seeds = [order.begin_epoch() for order in self._orders]
+        foreseen, drawn = self._foreseen
+        order = drawn.result() if foreseen == seeds else self._draw(seeds)
+        if self._thread is not None:
+            later = [order.foresee() for order in self._orders]
+            self._foreseen = later, self._thread.submit(self._draw, later)
+        return order
+
+    def end_epoch(self):
+        """Draw what is drawn after the last batch of an epoch."""
+        for order in self._orders:
+            order.end_epoch()
+
+    def _draw(self, seeds):
+        order = torch.zeros(len(self._rows), max(map(len, self._rows)), dtype=torch.int64)
+        for k, (seed, rows) in enumerate(zip(seeds, self._rows, strict=True)):
+            order[k, : len(rows)] = rows if seed is None else rows[_permute(len(rows), seed)]
+        return order
+
+
+def _permute(n, seed):
+    return torch.randperm(n, generator=torch.Generator().manual_seed(seed))
 
 
 def plan_batches(n_rows, batch_size, drop_last):

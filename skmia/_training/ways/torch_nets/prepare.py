@@ -11,11 +11,13 @@ from sklearn.base import clone
 from ...._core.containers import accepting_read_only, is_tensor, take_rows
 from ...._core.seeding import isolated_randomness, seed_estimator
 from .callbacks import schedulers_of, stoppers_of
-from .onehot import Columns, OneHotRows, without_zeros
+from .memory import fits
+from .onehot import without_zeros
 from .order import BatchOrder
 from .plan import find_net, why_not_rows
 from .rows import change, list_parts
 from .streams import Stream
+from .table import Table
 
 # Largest number of rows of a batch of all rows.
 _ROWS = 8192
@@ -23,53 +25,6 @@ _ROWS = 8192
 
 class CannotBatchError(Exception):
     """Raised for a model that cannot be trained with others; its text is the reason."""
-
-
-def select(tensor, rows, room=None):
-    """Return some rows of a tensor, in a tensor for them if one is given."""
-    chosen = torch.index_select(tensor, 0, rows.reshape(-1).to(tensor.device), out=room)
-    return chosen.view(*rows.shape, *tensor.shape[1:])
-
-
-class Rooms:
-    """Memory for the rows of batches, which each batch of the same size overwrites.
-
-    A new tensor for each batch takes as long as the copy of the rows.
-    """
-
-    def __init__(self):
-        self._rooms = {}
-
-    def __call__(self, tensor, rows):
-        """Return the room for some rows of a tensor."""
-        key = id(tensor), rows.numel()
-        if key not in self._rooms:
-            self._rooms[key] = tensor.new_empty(rows.numel(), *tensor.shape[1:])
-        return self._rooms[key]
-
-
-class Table(NamedTuple):
-    """Rows on the device of the net, in the types in which skorch passes them to it."""
-
-    X: torch.Tensor | OneHotRows | dict
-    y: torch.Tensor
-    columns: Columns | None = None  # of OneHotRows
-
-    @property
-    def tensors(self):
-        """All stored tensors."""
-        return [*(self.X if self.columns else list_parts(self.X)), self.y]
-
-    def take(self, rows, rooms=lambda tensor, rows: None):
-        """Return some rows of X in their stored form, in memory that ``rooms`` gives."""
-        if self.columns is None:
-            return change(lambda part: select(part, rows, rooms(part, rows)), self.X)
-        return OneHotRows(*(select(part, rows, rooms(part, rows)) for part in self.X))
-
-    def take_dense(self, rows, rooms=lambda tensor, rows: None):
-        """Return some rows of X in the form for the module."""
-        X = self.take(rows, rooms)
-        return X if self.columns is None else X.to_dense(self.columns)
 
 
 class Prepared(NamedTuple):
@@ -133,12 +88,17 @@ def make_table(net, X, y):
     for name, batch, rows in (*(parts or [("X", Xb, X)]), ("y", yb, y)):
         if not isinstance(batch, torch.Tensor) or batch.shape[1:] != tuple(rows.shape[1:]):
             raise CannotBatchError(f"A batch of {name} is not one tensor.")
-    X = as_table_rows(X, change(lambda part: part.dtype, Xb), net.device)
     y = as_table_rows(y, yb.dtype, net.device)
-    if isinstance(X, Mapping):
-        return Table(X, y)
-    stored = without_zeros(X)
+    X = _at_home(as_table_rows(X, change(lambda part: part.dtype, Xb), "cpu"), y.device)
+    # On a GPU, products with zeros cost less than leaving them out.
+    stored = None if isinstance(X, Mapping) or y.device.type != "cpu" else without_zeros(X)
     return Table(X, y) if stored is None else Table(stored[0], y, stored[1])
+
+
+def _at_home(X, device):
+    """Return rows on a device; if they are too large for it, on the host as they are."""
+    n_bytes = sum(part.numel() * part.element_size() for part in list_parts(X))
+    return change(lambda part: part.to(device), X) if fits(n_bytes, device) else X
 
 
 def fit_transformers(model, X, y):

@@ -129,6 +129,8 @@ def _time_together(job, table, n_models, clock, in_turn=False):
         while True:
             yield training.step(0, order)
 
+    for _ in range(training.steps.n_first):
+        training.step(0, order)
     return _time(steps(), clock) / n_models
 
 

@@ -11,13 +11,15 @@ from .generic import GenericEngine
 from .mlp import MLPEngine, as_chain
 from .onehot import OneHotRows, join_rows
 from .optimizers import StackedOptimizer
-from .order import count_batches, plan_batches
+from .order import EpochOrders, count_batches, plan_batches
 from .plan import overridden
-from .prepare import Rooms, Table, augmentation_of, select
+from .prepare import augmentation_of
+from .recorded import RecordedSteps, can_record
 from .rows import change, take_model
 from .schedule import Schedules
 from .stack import load_into
 from .stopping import Stopping
+from .table import Rooms, Table
 from .turns import TurnsEngine
 from .valid_losses import ValidLosses
 
@@ -50,8 +52,12 @@ def join_tables(prepared, table):
     tables = [ready.table for ready in prepared]
     offsets = torch.tensor([0] + [len(own.y) for own in tables]).cumsum(0)
     columns, y = tables[0].columns, torch.cat([own.y for own in tables])
-    X = [own.X for own in tables]
-    X = change(lambda *parts: torch.cat(parts), *X) if columns is None else join_rows(X, columns)
+    X, homes = [own.X for own in tables], {own.home for own in tables}
+    if columns is not None:
+        X = join_rows(X, columns)
+    else:
+        home = homes.pop() if len(homes) == 1 else "cpu"  # some were too large for the device
+        X = change(lambda *parts: torch.cat([part.to(home) for part in parts]), *X)
     return Table(X, y, columns), offsets[:-1].tolist()
 
 
@@ -107,6 +113,11 @@ class Training:
         self.prepared = sorted(prepared, key=lambda ready: len(ready.rows))
         self.table, starts = join_tables(self.prepared, table)
         self.rows = [ready.rows + start for ready, start in zip(self.prepared, starts)]
+        self.orders = EpochOrders(
+            [ready.order for ready in self.prepared],
+            self.rows,
+            ahead=self.table.y.device.type != "cpu",
+        )
         nets = [ready.net for ready in self.prepared]
         self.net, self.nets = nets[0], nets
         settings = self.net.get_params_for("iterator_train")
@@ -119,6 +130,9 @@ class Training:
         follows = "train_loss" in self.schedules.monitored
         self.engine = make_engine(self.prepared, self.table, generic or follows, in_turn)
         self.engine.keeps_losses = follows
+        device = self.table.y.device
+        records = can_record(self.engine, device)
+        self.steps = RecordedSteps(self.engine, device) if records else self.engine
         self.clips = clips_of(self.net)
         self.augmentation = augmentation_of(self.net)
         self.stopping = Stopping(nets) if stoppers_of(self.net) else None
@@ -170,8 +184,7 @@ class Training:
                 if show is not None:
                     done = (self.epoch + (i + 1) / len(self.batches)) / n_epochs
                     show(done, "epoch", self.epoch + 1, n_epochs)
-            for ready in self.prepared:
-                ready.order.end_epoch()
+            self.orders.end_epoch()
             self._end_epoch(n_batches is None)
             if after_epoch is not None:
                 after_epoch()
@@ -245,11 +258,7 @@ class Training:
     def begin_epoch(self):
         """Return rows of the table in the order of the epoch, shape (n_models, n_widest)."""
         self.engine.begin()
-        order = torch.zeros(len(self.rows), max(map(len, self.rows)), dtype=torch.int64)
-        for k, (ready, rows) in enumerate(zip(self.prepared, self.rows)):
-            positions = ready.order.begin_epoch()
-            order[k, : len(rows)] = rows if positions is None else rows[positions]
-        return order.to(self.table.y.device)
+        return self.orders.begin_epoch().to(self.table.home)
 
     def step(self, i, order):
         """Make step ``i`` of an epoch, for the models that have as many batches."""
@@ -257,7 +266,7 @@ class Training:
             self._step(models, order[models, records])
 
     def _step(self, models, rows):
-        y = as_precise(select(self.table.y, rows), self.dtype)
+        y = as_precise(self._rooms.select(self.table.y, rows), self.dtype)
         x = self._take(models, rows)
         first = x.rest[0] if isinstance(x, OneHotRows) else take_model(x, 0)
         sites = self.engine.sites(first)
@@ -265,7 +274,7 @@ class Training:
         if sites:
             generators = [ready.stream.own for ready in self.prepared[models]]
             masks = draw_masks(sites, generators, self.engine.stack.dtype)
-        gradients = self.engine.gradients(models, x, y, masks)
+        gradients = self.steps.gradients(models, x, y, masks)
         for largest, order in self.clips:
             gradients = clip(gradients, largest, order)
         if self.engine.keeps_losses:
@@ -276,9 +285,9 @@ class Training:
 
     def _take(self, models, rows):
         if not self.engine.takes_sums:
-            x = self._augment(models, self.table.take_dense(rows, self._rooms))
+            x = self._augment(models, self.table.take_dense(rows, self._rooms.select))
             return as_precise(x, self.dtype)
-        rest, ones = self.table.take(rows, self._rooms)
+        rest, ones = self.table.take(rows, self._rooms.select)
         return OneHotRows(as_precise(rest, self.dtype), ones)
 
     def _augment(self, models, x):

@@ -23,6 +23,8 @@ class TurnsEngine(Engine):
         Random generators of the nets.
     """
 
+    repeats = False  # the module and its net are Python code that may do anything
+
     def __init__(self, nets, labels, streams):
         super().__init__(nets, labels)
         self.nets, self.streams = nets, streams

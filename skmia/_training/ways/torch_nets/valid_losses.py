@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .prepare import select
 from .stack import load_into
+from .table import select
 
 
 class ValidLosses:

@@ -1,6 +1,7 @@
 """Joint training of skorch nets."""
 
 import copy
+from contextlib import nullcontext
 from functools import partial
 
 from joblib import effective_n_jobs
@@ -26,7 +27,7 @@ class TorchNetsWay(Way):
     a probe of a few steps says that it takes less time, they are computed for one net after the
     other in each step. What is saved then is the time that a loader takes to collect records.
 
-    Each process uses one thread on a CPU; ``n_jobs`` sets the number of processes. A perceptron of
+    Each process uses one thread on a CPU, or one GPU; ``n_jobs`` sets their number. A perceptron of
     Linear, ReLU, Tanh, Sigmoid and Dropout has bitwise the same weights whichever nets it is
     trained with, if the matrix products of the library do not depend on memory addresses. Those of
     MKL do on some processors, unless the environment variable ``MKL_CBWR=COMPATIBLE`` is set. On
@@ -147,13 +148,17 @@ class TorchNetsWay(Way):
         return fast if measured.are_faster or known == fast.numbers else self
 
     def run(self, job, models, where):
+        from . import devices
         from .group import train_group
 
-        if str(find_net(job.estimator).device) != "cpu":
-            # One process keeps the whole device busy.
-            job, where = job._replace(n_jobs=1), JoblibWorkers()
         how = {"generic": self.generic, "fast": self._fast, "in_turn": self._in_turn}
-        yield from run_groups(job, models, where, self._count_together, partial(train_group, **how))
+        train, n_devices = partial(train_group, **how), 0
+        if isinstance(where, JoblibWorkers):  # those of a cluster have devices of their own
+            n_devices = devices.count_devices(find_net(job.estimator).device, job.n_jobs)
+        if n_devices:
+            job = job._replace(n_jobs=n_devices)  # one process keeps a whole device busy
+        with devices.spread(train, n_devices) if n_devices > 1 else nullcontext(train) as train:
+            yield from run_groups(job, models, where, self._count_together, train)
 
     def _count_together(self, job):
         from .memory import bytes_per_model, memory_for
@@ -166,7 +171,9 @@ class TorchNetsWay(Way):
         except Exception:  # ordinary training of this model raises the error again
             return 1
         memory = memory_for(first.device) if self.memory is None else self.memory
-        n_models = memory // effective_n_jobs(job.n_jobs) // bytes_per_model(first, table)
+        if first.device.type == "cpu":  # which all processes share
+            memory //= effective_n_jobs(job.n_jobs)
+        n_models = memory // bytes_per_model(first, table)
         if self._checked and self._checked.has_convolutions and first.device.type == "cpu":
             n_models = min(n_models, AT_ONCE)
         return max(1, n_models)
