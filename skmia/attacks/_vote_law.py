@@ -137,6 +137,8 @@ class VoteLaw(Law):
     def are_votes(self, shares):
         """Whether the shares are whole numbers of votes."""
         votes = self.n_voters * shares[(shares > 0) & (shares < 1)].astype(np.float64)
+        if not len(votes):  # all models are unanimous about all records
+            return True
         return bool(np.mean(np.abs(votes - np.round(votes)) < _ROUNDING) >= _MOSTLY_WHOLE)
 
     def _cut(self, share):

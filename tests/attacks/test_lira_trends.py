@@ -364,6 +364,15 @@ def test_number_of_voters(model, expected):
     assert count_voters(model) == expected
 
 
+def test_unanimous_forests_vote_as_well():
+    y = np.arange(40) % 2
+    records = Records(y[:, None] + np.linspace(0, 0.1, 40)[:, None], y)
+    forest = RandomForestClassifier(3, random_state=0).fit(records.X[:20], y[:20])
+    attack = LiRA(FrozenEstimator(forest), ShadowPool(forest, 4, random_state=0)).fit(records)
+    assert attack.likelihood_ == "beta-binomial"
+    assert np.array_equal(attack.score_samples(records), np.zeros(40))
+
+
 def test_shares_that_are_no_whole_votes_are_not_counted(make_world):
     world = draw_votes(make_world, paired, 8)
     rng = np.random.default_rng(0)
