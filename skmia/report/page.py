@@ -192,4 +192,5 @@ def _describe_fpr(cell):
     if cell["metric"] != "tpr" or cell["status"] != OK:
         return None
     low, high = 100 * cell["fpr_low"], 100 * cell["fpr_high"]
-    return f"realized FPR {100 * cell['fpr']:.3g}% [{low:.3g}, {high:.3g}]"
+    # Where the line is too long, it breaks in front of the interval.
+    return f"realized FPR {100 * cell['fpr']:.3g}% [{low:.3g},\N{NO-BREAK SPACE}{high:.3g}]"

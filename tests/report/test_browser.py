@@ -173,6 +173,23 @@ def test_nothing_sticks_out_of_a_phone(open_page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
+# For each table that is wider than its place: its name, its width and that of its place.
+WIDER = """() => {
+    document.querySelectorAll("details").forEach(one => one.open = true);
+    const panels = document.querySelectorAll("[role=tabpanel]");
+    panels.forEach(panel => panel.hidden = false);
+    return [...document.querySelectorAll(".scroll")]
+        .map(one => [one.getAttribute("aria-label"), one.scrollWidth, one.clientWidth])
+        .filter(([name, width, place]) => width > place);
+}"""
+
+
+@pytest.mark.parametrize("width", [900, 1200])
+def test_tables_are_whole_beside_a_scroll_bar(open_page, width):
+    page = open_page(viewport={"width": width - 15, "height": 700})
+    assert page.evaluate(WIDER) == []
+
+
 def test_the_page_says_what_the_document_says(open_page, result):
     text = " ".join(open_page().locator("body").inner_text().split())
     document = json.loads(result.to_json())
@@ -252,3 +269,5 @@ def test_the_page_of_a_table(watched, tmp_path):
     watched.locator("thead button").nth(1).click()
     assert sorted(read_column(watched, 2)) == sorted(before)
     assert watched.complaints == []
+    watched.set_viewport_size({"width": 885, "height": 700})
+    assert watched.evaluate(WIDER) == []
