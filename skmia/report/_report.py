@@ -1,8 +1,5 @@
 """The report of an audit."""
 
-import html
-import json
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from .._core.files import write_bytes
-from .._core.pages.saved import describe_failure, frame_page
+from .._core.pages.saved import frame_page, warn_of_failures, write_json, write_text
 from .._core.types import PathLike
 from .._core.visible import visible
 from ..metrics import Interval, MembershipRocDisplay
@@ -258,10 +254,7 @@ class AuditReport:
         text : str
             The report as JSON.
         """
-        text = json.dumps(as_document(self), indent=2, allow_nan=False) + "\n"
-        if path is not None:
-            write_bytes(path, text.encode())
-        return text
+        return write_json(as_document(self), path)
 
     def to_html(
         self,
@@ -300,10 +293,7 @@ class AuditReport:
             raise ValueError(
                 f"values needs a row for each of {len(self.membership)} records; got {len(values)}."
             )
-        page = render(as_document(self), title, values)
-        if path is not None:
-            write_bytes(path, page.encode())
-        return page
+        return write_text(render(as_document(self), title, values), path)
 
     def summary(self) -> str:
         """The audit as text, in lines of at most 100 characters.
@@ -374,19 +364,11 @@ class AuditReport:
         RuntimeWarning
             If the figure or the page could not be made though its package is installed.
         """
-        saved = save_report(self, directory, values)
-        for name, error in saved.failures.items():
-            if not isinstance(error, ImportError):
-                warnings.warn(describe_failure(name, error), RuntimeWarning, stacklevel=2)
-        return saved.paths
+        return warn_of_failures(save_report(self, directory, values))
 
     def _repr_html_(self):
-        """The page in its own frame, so that its style does not change the notebook's."""
-        try:
-            page = self.to_html()
-        except ImportError:
-            return f"<pre>{html.escape(self.summary())}</pre>"
-        return frame_page(page, "Membership-inference audit")
+        """The page for a notebook."""
+        return frame_page(self, "Membership-inference audit")
 
     def __repr__(self):
         attacks = ", ".join(map(visible, self.scores))

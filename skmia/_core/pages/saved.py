@@ -1,11 +1,14 @@
 """The files of a report: first the numbers, then what is drawn of them."""
 
 import html
+import json
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from ..files import write_bytes
 from ..visible import visible
 
 
@@ -81,8 +84,32 @@ def describe_failure(name, error):
     return f"The file {name} could not be made: {why}."
 
 
-def frame_page(page, title):
-    """A page in its own frame for a notebook, so that its style does not change the notebook's."""
+def write_text(text, path):
+    """Write a text to a file, if there is a path, and return the text."""
+    if path is not None:
+        write_bytes(path, text.encode())
+    return text
+
+
+def write_json(document, path):
+    """The same for the text of a JSON document."""
+    return write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", path)
+
+
+def warn_of_failures(saved):
+    """Warn the caller's caller of files that could not be made though their package is there."""
+    for name, error in saved.failures.items():
+        if not isinstance(error, ImportError):
+            warnings.warn(describe_failure(name, error), RuntimeWarning, stacklevel=3)
+    return saved.paths
+
+
+def frame_page(report, title):
+    """The page of a report, without jinja2 its text; a frame keeps its style off the notebook's."""
+    try:
+        page = report.to_html()
+    except ImportError:
+        return f"<pre>{html.escape(report.summary())}</pre>"
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
         f'title="{html.escape(title)}" '

@@ -1,8 +1,5 @@
 """The report of an audit of a synthetic table."""
 
-import html
-import json
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,8 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..._core.files import write_bytes
-from ..._core.pages.saved import describe_failure, frame_page, save_documents
+from ..._core.pages.saved import (
+    frame_page,
+    save_documents,
+    warn_of_failures,
+    write_json,
+    write_text,
+)
 from ..._core.types import PathLike
 from .document import as_document
 from .evidence import FIRST, Grounds, choose_evidence, write_verdict
@@ -147,10 +149,7 @@ class TableReport:
         text : str
             The report as JSON.
         """
-        text = json.dumps(as_document(self), indent=2, allow_nan=False) + "\n"
-        if path is not None:
-            write_bytes(path, text.encode())
-        return text
+        return write_json(as_document(self), path)
 
     def to_html(self, path: PathLike | None = None, *, title: str = TITLE) -> str:
         """The report as a page that needs no other file and no network.
@@ -172,10 +171,7 @@ class TableReport:
         ImportError
             If jinja2 is not installed.
         """
-        page = render(as_document(self), title)
-        if path is not None:
-            write_bytes(path, page.encode())
-        return page
+        return write_text(render(as_document(self), title), path)
 
     def summary(self) -> str:
         """The report as text, in lines of at most 100 characters.
@@ -221,19 +217,11 @@ class TableReport:
         RuntimeWarning
             If the page could not be made though its package is installed.
         """
-        saved = save_table(self, directory)
-        for name, error in saved.failures.items():
-            if not isinstance(error, ImportError):
-                warnings.warn(describe_failure(name, error), RuntimeWarning, stacklevel=2)
-        return saved.paths
+        return warn_of_failures(save_table(self, directory))
 
     def _repr_html_(self):
-        """The page in its own frame, so that its style does not change the notebook's."""
-        try:
-            page = self.to_html()
-        except ImportError:
-            return f"<pre>{html.escape(self.summary())}</pre>"
-        return frame_page(page, TITLE)
+        """The page for a notebook."""
+        return frame_page(self, TITLE)
 
     def __repr__(self):
         return f"TableReport({self.data['n_synthetic']} rows, evidence={self.evidence!r})"
