@@ -67,3 +67,13 @@ def check_random_state(seed, name="random_state"):
         raise ValueError(
             f"{name} must be an int from 0 to 2**32 - 1, a RandomState or None; got {show(seed)}."
         ) from None
+
+
+def draw_integers(random_state):
+    """Draw four integers, the entropy of a SeedSequence."""
+    return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+
+
+def spawn_seeds(random_state, n):
+    """Draw n SeedSequences; the first ones are the same for every n."""
+    return np.random.SeedSequence(draw_integers(random_state)).spawn(n)

@@ -8,12 +8,12 @@ from numbers import Integral
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory
 
 from .._core.asking import query_victim
 from .._core.containers import take_rows
 from .._core.hashing import hash_records
+from .._core.randomness import spawn_seeds
 from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError, at_least
 from .._core.splits import MOST_MODELS, compute_strata, number_units
@@ -165,8 +165,7 @@ class CrossFitDefense(SoftTargetDefense):
 
     def _fit_targets(self, data):
         self._check_models()
-        entropy = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
-        seeds = np.random.SeedSequence(entropy.tolist()).spawn(2 + self.n_iterations)
+        seeds = spawn_seeds(self.random_state, 2 + self.n_iterations)
         left_out = self._draw(data, np.random.default_rng(seeds[0]))
         targets = None
         for children in seeds[2:]:

@@ -7,10 +7,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.numbers import to_array
+from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
@@ -386,8 +386,7 @@ class DisparityTest(BaseEstimator):
         n_pairs = len(played.names) * (len(played.names) - 1) / 2
         needed = int(np.ceil(n_pairs / (1 - self.confidence_level)))
         self.n_permutations_ = max(self.n_permutations, needed)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
-        rng = np.random.default_rng(seed.tolist())
+        rng = np.random.default_rng(draw_integers(self.random_state))
         found = compare_exposures(exposures, self.n_permutations_, rng)
         self.statistic_, self.pvalue_ = found.statistic, found.pvalue
         return found

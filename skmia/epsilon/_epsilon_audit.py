@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._core.numbers import show
+from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
@@ -243,7 +244,7 @@ class EpsilonAudit(EpsilonAuditBase):
         self._bound([True, True, False, False], [1.0, 1.0, 0.0, 0.0], self._own_delta(), 0)
         checkpoint, rng, entropy = start(self.checkpoint, self.random_state)
         self.canary_ = self._choose_canary(X, y, rng)
-        drawn = rng.randint(np.iinfo(np.int32).max, size=4).tolist()
+        drawn = draw_integers(rng)
         records, sides = self._design(X, y)
         larger = sides.sum(axis=1).argmax()
         delta, estimator = self._settle_delta(

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from .._core.asking import query_aligned
 from .._core.label_scores import log_label_scores
+from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import StrOptions
 from .._core.types import Seed
@@ -190,7 +191,7 @@ class LabelAudit(OneRunBase):
         self.labels_ = self._draw_labels(y[self.rows_], rng)
         self.coins_ = rng.randint(2, size=n_canaries).astype(bool)
         ties = rng.randint(2, size=n_canaries).astype(bool)
-        entropy = rng.randint(np.iinfo(np.int32).max, size=4).tolist()
+        entropy = draw_integers(rng)
         given = y.copy()
         given[self.rows_] = np.where(self.coins_, *self.labels_.T)
         delta, estimator = self._settle_delta(self._make_estimator(), X.copy(), given)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.types import Seed
 from ._base import CANARY_CONSTRAINT, join, read_claim, score_canaries
@@ -164,7 +165,7 @@ default="random_label"
         rng = check_random_state(self.random_state)
         self.canaries_ = self._make_canaries(self.canaries, X, y, n_canaries, rng)
         self.membership_ = rng.randint(2, size=n_canaries).astype(bool)
-        entropy = rng.randint(np.iinfo(np.int32).max, size=4).tolist()
+        entropy = draw_integers(rng)
         records, inside = join(X, y, self.canaries_)
         inside[len(X) :] = self.membership_
         estimator = self._make_estimator()

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from .._core.checks import check_confidence_level
-from .._core.randomness import check_random_state
+from .._core.randomness import spawn_seeds
 from .._core.sklearn import validate_parameter_constraints
 from .._core.types import Seed
 from ._mechanism_rounds import (
@@ -130,8 +130,7 @@ def average_datum_game(
         )
     population = read_population(X)
     check_enough(population, reference_size, n_samples + 1)
-    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
-    first, *seeds = np.random.SeedSequence(entropy).spawn(1 + n_rounds)
+    first, *seeds = spawn_seeds(random_state, 1 + n_rounds)
     reference, n_reference = None, reference_size
     if not (refit and reference_size):
         reference = population.split(reference_size, np.random.default_rng(first))

@@ -12,7 +12,7 @@ from .._core.checks import check_bits, check_finite_vector, check_membership_sco
 from .._core.needs import BOTH
 from .._core.numbers import SMALLEST, check_number
 from .._core.progress import show_progress
-from .._core.randomness import check_random_state
+from .._core.randomness import spawn_seeds
 from .._core.records import Records
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
@@ -180,10 +180,7 @@ def leave_two_unlabeled(
             f"{type(attack).__name__} learns from known members and non-members; with refit=True "
             "it learns from all records but the two of each round."
         )
-    random_state = check_random_state(random_state)
-    seeds = np.random.SeedSequence(
-        random_state.randint(np.iinfo(np.int32).max, size=4).tolist()
-    ).spawn(2)
+    seeds = spawn_seeds(random_state, 2)
     if refit:
         pairs = draw_pairs(membership, n_rounds, seeds[0])
         wins = _refit_all(attack, records, membership, pairs, seeds[1], n_jobs, verbose)

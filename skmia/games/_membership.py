@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._core.asking import unwrap
 from .._core.groups import number_groups, read_names
-from .._core.randomness import check_random_state
+from .._core.randomness import spawn_seeds
 from .._core.records import Records
 from .._core.sample_weights import weights_for
 from .._core.seeding import refuse_trained_module
@@ -202,7 +202,7 @@ def membership_game(
     names, group = _read_groups(groups, records)
     sizes = _read_sizes(train_size, test_size, reference_size, len(records))
     rounds = draw_rounds(
-        len(records), _number_units(records), sizes, _spawn(random_state, n_rounds)
+        len(records), _number_units(records), sizes, spawn_seeds(random_state, n_rounds)
     )
     estimator, attack = _check_players(estimator, attack, effective_n_jobs(n_jobs) > 1)
     warn_of_weights(estimator, records, "victims", stacklevel=3)
@@ -210,12 +210,6 @@ def membership_game(
     game = Game(estimator, attack, records, group, len(names), **kept)
     outcomes = _play_all(game, rounds, n_jobs, verbose)
     return _assemble(outcomes, None if groups is None else names)
-
-
-def _spawn(random_state, n_rounds):
-    """Seeds of each round; the first ones are the same for every number of rounds."""
-    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
-    return np.random.SeedSequence(entropy).spawn(n_rounds)
 
 
 def _read_records(X, y):

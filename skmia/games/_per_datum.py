@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 
 from .._core.checks import check_confidence_level
 from .._core.matrix import check_matrix
-from .._core.randomness import check_random_state
+from .._core.randomness import spawn_seeds
 from .._core.sklearn import validate_parameter_constraints
 from .._core.types import Seed
 from ._mechanism_rounds import (
@@ -143,8 +143,7 @@ def per_datum_game(
     frozen = isinstance(attack, FrozenEstimator)
     n_reference = 0 if frozen else reference_size
     check_enough(population, n_reference, n_samples)
-    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
-    first, *seeds = np.random.SeedSequence(entropy).spawn(1 + n_rounds)
+    first, *seeds = spawn_seeds(random_state, 1 + n_rounds)
     attack = attack if frozen else aim(clone(attack), target, n_samples)
     if not (refit and n_reference):
         reference = population.split(n_reference, np.random.default_rng(first))

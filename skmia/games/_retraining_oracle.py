@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from .._core.asking import check_victim, unwrap
 from .._core.caches import caches_removed, walk
-from .._core.randomness import check_random_state
+from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
@@ -127,8 +127,8 @@ def retraining_oracle(
     membership = check_membership(membership, len(records))
     victim = unwrap(victim)
     estimator = victim if estimator is None else unwrap(estimator)
-    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
-    pairs = draw_pairs(membership, n_rounds, np.random.SeedSequence(entropy))
+    seeds = np.random.SeedSequence(draw_integers(random_state))
+    pairs = draw_pairs(membership, n_rounds, seeds)
     keep = _PrintKeeper(parameters)
     with caches_removed(victim):  # the location of a cache is not part of the learned state
         expected = keep.take(victim)

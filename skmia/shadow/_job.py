@@ -4,9 +4,9 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils import check_random_state
 
 from .._core.asking import unwrap
+from .._core.randomness import draw_integers
 from .._core.sample_weights import weights_for
 from .._core.splits import BlockDraws, PairDraws, compute_strata
 from .._training.frozen import make_recipe
@@ -37,7 +37,7 @@ def draw_entropy(random_state, checkpoint):
         entropy = checkpoint.read_entropy()
         if entropy is not None:
             return entropy
-    return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+    return draw_integers(random_state)
 
 
 def draw_training_sets(pool, records, seeds):

@@ -5,13 +5,12 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
 from ..._core.checks import check_confidence_level, check_rate
-from ..._core.randomness import check_random_state
+from ..._core.randomness import spawn_seeds
 from ..._core.records import Records
 from ..._core.sample_weights import weights_for
 from ..._core.sklearn import N_JOBS, Interval, at_least, validate_parameter_constraints
@@ -173,7 +172,7 @@ def unlearning_game(
     warn_of_weights(estimator, records, "models", stacklevel=3)
     n_shadows = n_estimators if "ulira" in attacks else 0
     units = number_units(records.fingerprint, records.fields.get("group_by"))
-    for_sides, *seeds = _spawn(random_state, 1 + n_shadows + n_targets)
+    for_sides, *seeds = spawn_seeds(random_state, 1 + n_shadows + n_targets)
     sides = draw_sides(units, forget, n_shadows, n_targets, for_sides)
     player, job = _prepare(way, estimator, records, sides, seeds)
     player = replace(player, opens=not hasattr(train, "fit"))
@@ -188,11 +187,6 @@ def unlearning_game(
         confidence_level=level,
         way=f"{name(way)} of {name(train)}",
     )
-
-
-def _spawn(random_state, n):
-    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
-    return np.random.SeedSequence(entropy).spawn(n)
 
 
 def _prepare(way, estimator, records, sides, seeds):
