@@ -3,12 +3,11 @@
 import tomllib
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib.resources import files
-from pathlib import Path
 from typing import Literal
 
 from .._core.numbers import check_count, check_number, show
 from .._core.types import PathLike
+from ._shipped import load_toml
 
 SHIPPED_POLICIES = ("cautious", "research")
 RELEASES = ("file", "service", "table")
@@ -138,22 +137,7 @@ def load_policy(policy: PathLike = "cautious") -> Policy:
     >>> policy.limits["file"]["auc"], policy.structure["file"]["smallest_leaf"]
     (0.6, StructuralLimit(level='block', least=10, rules=None))
     """
-    names = ", ".join(map(repr, SHIPPED_POLICIES))
-    if isinstance(policy, str) and policy in SHIPPED_POLICIES:
-        return _make_policy(
-            files(__package__).joinpath(f"policies/{policy}.toml").read_text("utf-8")
-        )
-    if not isinstance(policy, str | Path) and not hasattr(policy, "__fspath__"):
-        raise TypeError(f"policy must be one of {names} or a path; got {show(policy)}.")
-    path = Path(policy)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"policy must be one of {names} or a file; there is no file {show(str(path))}."
-        )
-    try:
-        return _make_policy(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{show(path.name)} is not valid TOML: {error}.") from None
+    return load_toml(policy, "policy", SHIPPED_POLICIES, "policies", _make_policy)
 
 
 def _make_policy(text):

@@ -2,9 +2,7 @@
 
 import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
 from numbers import Integral
-from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from .._core.types import PathLike
 from ..victims.boosters import is_xgboost
 from ..victims.inputs import find_model
 from ._conditions import Condition, parse_conditions
+from ._shipped import load_toml
 
 SHIPPED = ("skmia", "sacro_ml", "safemodel")
 
@@ -152,22 +151,7 @@ def load_rules(rules: PathLike = "skmia") -> RuleBook:
     >>> [rule.name for rule in rules.list_flags(model, n_rows=100)]
     ['tree 1']
     """
-    if isinstance(rules, str) and rules in SHIPPED:
-        return _make_book(files(__package__).joinpath(f"rules/{rules}.toml").read_text("utf-8"))
-    if not isinstance(rules, str | Path) and not hasattr(rules, "__fspath__"):
-        raise TypeError(
-            f"rules must be one of {', '.join(map(repr, SHIPPED))} or a path; got {show(rules)}."
-        )
-    path = Path(rules)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"rules must be one of {', '.join(map(repr, SHIPPED))} or a file; there is no file "
-            f"{show(str(path))}."
-        )
-    try:
-        return _make_book(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{show(path.name)} is not valid TOML: {error}.") from None
+    return load_toml(rules, "rules", SHIPPED, "rules", _make_book)
 
 
 def _make_book(text):

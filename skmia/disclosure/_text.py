@@ -1,10 +1,8 @@
 """Structural checks as text for a terminal."""
 
-from textwrap import fill
-
+from .._core.pages.text import wrap
 from .._core.visible import visible
 
-_WIDTH = 100
 _RELEASES = {
     "service": "As a service, by the groups of records with the same answer{decimals}",
     "file": "As a file",
@@ -30,16 +28,10 @@ def write_summary(report):
             lines += ["", title.format(decimals=rounded)]
         for check in checks:
             lines.append(f"  {check.name:18s}{check.status}")
-            lines.append(_wrap(f"{visible(check.text)} [{visible(check.source)}]", "    "))
+            lines.append(wrap(f"{visible(check.text)} [{visible(check.source)}]", "    "))
     lines += ["", *_write_membership(report.membership)]
-    lines += [_wrap(f"Note: {visible(note)}") for note in report.notes]
-    return "\n".join([*lines, "", _wrap(_NEVER)])
-
-
-def _wrap(text, indent=""):
-    return fill(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
-    )
+    lines += [wrap(f"Note: {visible(note)}") for note in report.notes]
+    return "\n".join([*lines, "", wrap(_NEVER)])
 
 
 def _write_headline(report):
@@ -51,7 +43,7 @@ def _write_headline(report):
 
 def _write_membership(measure):
     if measure is None:
-        return [_wrap("Membership was not measured: pass non-members and their membership.")]
+        return [wrap("Membership was not measured: pass non-members and their membership.")]
     low, high = measure.auc[1:]
     text = (
         f"Membership by the {measure.signal}: AUC {measure.auc.estimate:.3f} [{low:.3f}, "
@@ -61,4 +53,4 @@ def _write_membership(measure):
     if measure.gap is not None:
         low, high = measure.gap[1:]
         text += f" Generalization gap {measure.gap.estimate:.3f} [{low:.3f}, {high:.3f}]."
-    return [_wrap(text)]
+    return [wrap(text)]

@@ -1,12 +1,10 @@
 """An inspection as text for a terminal."""
 
-from textwrap import fill
-
 import numpy as np
 
+from .._core.pages.text import wrap
 from .._core.visible import visible
 
-_WIDTH = 100
 _MOST_PLACES = 12
 # Standard deviations of a rare event beyond which hits are listed.
 _FAR = 3
@@ -46,14 +44,8 @@ def write_summary(inspection):
         lines += ["", *_write_candidates(inspection.candidates)]
     if inspection.unread:
         first, n_unread = visible(inspection.unread[0]), len(inspection.unread)
-        lines += ["", _wrap(f"Warning: {n_unread} objects could not be read, such as {first}.")]
-    return "\n".join([*lines, "", _wrap(_SERVICE)])
-
-
-def _wrap(text, indent=""):
-    return fill(
-        text, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
-    )
+        lines += ["", wrap(f"Warning: {n_unread} objects could not be read, such as {first}.")]
+    return "\n".join([*lines, "", wrap(_SERVICE)])
 
 
 def _write_stored(frame):
@@ -94,9 +86,9 @@ def _write_rebuilt(frame):
 def _write_finding(one):
     place = f"{visible(one.path)}: " if one.path else ""
     number = f" ({one.n_estimators:,} of them)" if one.n_estimators > 1 else ""
-    lines = [f"{place}{visible(one.estimator)}{number}: {one.level}", _wrap(one.stores, "  ")]
+    lines = [f"{place}{visible(one.estimator)}{number}: {one.level}", wrap(one.stores, "  ")]
     lines.append(f"  Read by: {', '.join(one.attacks) or 'no attack of skmia'}.")
-    return lines + [_wrap(f"Change: {change}", "  ") for change in one.changes]
+    return lines + [wrap(f"Change: {change}", "  ") for change in one.changes]
 
 
 def _write_candidates(found):
@@ -124,7 +116,7 @@ def _write_candidates(found):
         lines.append(_write_thresholds(found.thresholds))
     if found.optimum is not None:
         lines.append(_write_optimum(found.optimum))
-    return lines + [_wrap(f"Note: {visible(note)}", "  ") for note in found.notes]
+    return lines + [wrap(f"Note: {visible(note)}", "  ") for note in found.notes]
 
 
 def _list_hits(places):
@@ -141,7 +133,7 @@ def _list_hits(places):
 def _write_equations(one):
     rows = "" if one["n_rows"] is None else f"{one['n_rows']:,g} "
     return [
-        _wrap(
+        wrap(
             f"The nodes give {one['n_equations']:,} equations, which determine "
             f"{one['known']:.0%} of what there is to know about which candidates are members: "
             f"expected AUC {one['expected_auc']:.3f} (0.5 is chance), if all {rows}"
@@ -152,7 +144,7 @@ def _write_equations(one):
 
 
 def _write_thresholds(one):
-    return _wrap(
+    return wrap(
         f"Values of the candidates explain {one['explained']:.0%} of {one['n_thresholds']:,} "
         f"thresholds: expected AUC {one['expected_auc']:.3f} from them alone.",
         "  ",
@@ -160,7 +152,7 @@ def _write_thresholds(one):
 
 
 def _write_optimum(one):
-    return _wrap(
+    return wrap(
         f"The optimum that the training reached determines {one['known']:.0%} of what there is to "
         f"know about which candidates are members: expected AUC {one['expected_auc']:.3f}.",
         "  ",
