@@ -1,6 +1,8 @@
 """Models of trees that are read in the same way."""
 
 from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -17,5 +19,6 @@ FORESTS = (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+BAGS = (BaggingClassifier, BaggingRegressor)
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)

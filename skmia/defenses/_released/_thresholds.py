@@ -5,14 +5,6 @@ import copy
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,15 +12,7 @@ from ..._core.asking import unwrap
 from ..._core.randomness import check_random_state
 from ..._core.types import Seed
 from ...victims.inputs import find_model, read_features
-
-_ENSEMBLES = (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from ...victims.tree_families import BOOSTED, FORESTS
 
 
 def move_thresholds(
@@ -108,7 +92,7 @@ def move_thresholds(
 def move_in_place(model, X, rng):
     """Move the thresholds of a fitted model of trees that was trained on some records."""
     found, steps = find_model(model)
-    if not isinstance(found, (BaseDecisionTree, *_ENSEMBLES)):
+    if not isinstance(found, (BaseDecisionTree, *FORESTS, *BOOSTED)):
         raise TypeError(
             "Thresholds are moved in decision trees, random forests, extra trees and gradient "
             "boosting of scikit-learn, also at the end of a Pipeline; got "

@@ -3,10 +3,6 @@
 from functools import partial
 
 import numpy as np
-from sklearn.ensemble import (
-    BaggingClassifier,
-    BaggingRegressor,
-)
 from sklearn.tree import BaseDecisionTree
 
 from ..._core.sklearn import read_trees_of_boosting
@@ -23,7 +19,7 @@ from ..boosters import (
 from ..inputs import find_model, read_features
 from ..node_equations.gradient_boosters import load_booster, mark_missing
 from ..readers import Reader, choose_reader, open_model
-from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
+from ..tree_families import BAGS, BOOSTED, FORESTS, HISTOGRAMS
 from .edges import list_edges
 from .events import INNER_EDGE, MIDPOINT, QUANTILE, SINGLE_MIDPOINT, VALUE, explain
 from .nodes import Columns, drop_repeated, join, read_edges, read_nodes
@@ -35,8 +31,6 @@ from .refusals import (
     why_not_lightgbm,
     why_not_xgboost,
 )
-
-_BAGS = (BaggingClassifier, BaggingRegressor)
 
 # Rows from which histogram boosting and CatBoost take edges; of more, they draw a sample.
 _MOST_BINNED = 200_000
@@ -192,7 +186,7 @@ def _read_catboost(model, X, n, prior):
 _READERS = {
     (BaseDecisionTree,): Reader(_read_tree, why_not_grown),
     FORESTS: Reader(_read_forest, why_not_grown),
-    _BAGS: Reader(_read_bag, why_not_bagged),
+    BAGS: Reader(_read_bag, why_not_bagged),
     BOOSTED: Reader(_read_boosted, lambda model: None),
     HISTOGRAMS: Reader(_read_histogram, why_not_histogram),
     is_xgboost: Reader(_read_xgboost, why_not_xgboost, absent=np.nan),

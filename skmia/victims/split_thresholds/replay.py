@@ -3,16 +3,11 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.ensemble import (
-    BaggingClassifier,
-    BaggingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from ..inputs import find_model
+from ..tree_families import BAGS
 
-_BAGS = (BaggingClassifier, BaggingRegressor)
 _FORESTS = (RandomForestClassifier, RandomForestRegressor)
 
 
@@ -51,7 +46,7 @@ def replay_samples(model):
 
 
 def _why_not_sampled(model):
-    if not isinstance(model, _BAGS + _FORESTS):
+    if not isinstance(model, BAGS + _FORESTS):
         return "only random forests and bagged trees have samples that are known"
     if not model.bootstrap and model.max_samples in (None, 1.0):
         return "bootstrap=False, so that all of its trees were grown on all rows"
