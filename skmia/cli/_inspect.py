@@ -11,7 +11,7 @@ from .._core.records import Records
 from ..inspection import inspect_model
 from ._errors import CommandError, tell
 from ._model import as_model_input, load_model
-from ._table import check_column, read_table
+from ._table import check_column, check_complete, read_table
 
 _MODEL = "MODEL"
 # What a model that lacks parts raises, beside a TypeError or ValueError.
@@ -80,12 +80,7 @@ def _read_records(arguments, model):
 def _read_labels(frame, arguments, model):
     """The target as the model knows it: numbers, or classes of the type of its own."""
     column = frame[arguments.target]
-    missing = column.isna()
-    if missing.any():
-        raise CommandError(
-            f"--target: column {arguments.target!r} has no value in {missing.sum()} of "
-            f"{len(column)} rows, first in row {missing.to_numpy().argmax() + 1}"
-        )
+    check_complete(column)
     is_text = not pd.api.types.is_numeric_dtype(column.dtype)
     if is_classifier(model) or not is_text:
         return column.astype(str).to_numpy(dtype=object) if is_text else column.to_numpy()

@@ -106,6 +106,16 @@ def infer_task(column):
     return "regression"
 
 
+def check_complete(column):
+    """Refuse a target with missing values."""
+    missing = column.isna()
+    if missing.any():
+        raise CommandError(
+            f"--target: column {column.name!r} has no value in {missing.sum()} of {len(column)} "
+            f"rows, first in row {missing.to_numpy().argmax() + 1}"
+        )
+
+
 def read_target(frame, name, task):
     """The target as an array, with classes as text, whole numbers or bools.
 
@@ -115,12 +125,7 @@ def read_target(frame, name, task):
         If values are missing, all equal, or not of the kind that the task needs.
     """
     column = frame[name]
-    missing = column.isna()
-    if missing.any():
-        raise CommandError(
-            f"--target: column {name!r} has no value in {missing.sum()} of {len(column)} rows, "
-            f"first in row {missing.to_numpy().argmax() + 1}"
-        )
+    check_complete(column)
     if column.nunique() < 2:
         raise CommandError(
             f"--target: column {name!r} holds one value only, '{visible(column.iloc[0])}'; "
