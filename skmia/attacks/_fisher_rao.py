@@ -143,10 +143,6 @@ class FisherRaoAttack(LayerDistanceAttack):
         self.cv = cv
         self.random_state = random_state
 
-    def _fit(self, records, membership):
-        super()._fit(records, membership)
-        self.weights_ = self._model[1]
-
     def _read(self, white_box, inputs):
         names = white_box.layer_names(inputs[:1])[:-1] if self.layers is None else self.layers
         hidden = white_box.layer_outputs(inputs, names) if len(names) else []

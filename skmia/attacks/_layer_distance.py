@@ -28,6 +28,10 @@ class LayerDistanceAttack(SupervisedAttack):
         reads = frozenset({"proba", "logits"})
         return Needs(reads, access=frozenset({"layers"}), known=BOTH)
 
+    def _fit(self, records, membership):
+        super()._fit(records, membership)
+        self.weights_ = self._model[1]
+
     def _collect(self, records):
         white_box = open_white_box(self.victim)
         inputs = white_box.encode(records.X)

@@ -116,10 +116,6 @@ class MahalanobisAttack(LayerDistanceAttack):
         self.cv = cv
         self.random_state = random_state
 
-    def _fit(self, records, membership):
-        super()._fit(records, membership)
-        self.weights_ = self._model[1]
-
     def _read(self, white_box, inputs):
         layers = white_box.layer_outputs(inputs, check_layers(self.layers))
         return [layer.astype(np.float64) for layer in layers]

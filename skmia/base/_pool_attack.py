@@ -26,9 +26,8 @@ from ._rates import rate_threshold, warn_unlike
 # memory-mapped or not in order are copied and take memory.
 _BLOCK = 1 << 20
 
-# Minimum and maximum number of shadow models that are treated as the victim when a threshold is
-# set, and the number of scores above which fewer models are used. A low rate takes many scores, the
-# median few.
+# Minimum and maximum number of shadow models that are treated as the victim, and the number of
+# scores above which fewer models are used. A low rate takes many scores, the median few.
 _N_PSEUDO_VICTIMS = 4, 16
 _N_SCORES_FOR_RATE = 4_000_000
 _N_SCORES = 200_000
@@ -65,6 +64,11 @@ def get_pool(shadows, records):
 def treats_models_as_victims(attack):
     """Whether the attack can be repeated with each of its shadow models as the victim."""
     return hasattr(attack, "score_left_out")
+
+
+def count_pseudo_victims(n_records, n_scores=_N_SCORES_FOR_RATE):
+    """Return the number of shadow models that are treated as the victim."""
+    return int(np.clip(n_scores // max(n_records, 1), *_N_PSEUDO_VICTIMS))
 
 
 def list_repeatable(attacks):
@@ -269,7 +273,7 @@ class PoolAttack(BaseAttack):
         if len(records) > n_scores:
             records = records[np.sort(np.argsort(records.fingerprint, kind="stable")[:n_scores])]
         n_models = len(self.pool_.membership_)
-        n_wanted = np.clip(n_scores // len(records), *_N_PSEUDO_VICTIMS)
+        n_wanted = count_pseudo_victims(len(records), n_scores)
         models = np.unique(np.linspace(0, n_models - 1, min(n_models, n_wanted)).astype(int))
         rounds = [
             (scores[judged], inside[judged])

@@ -14,12 +14,13 @@ from .._core.checks import RATE_TOLERANCE, check_rate
 from .._core.records import Records
 from .._core.sklearn import validate_params_of
 from .._core.validation import check_records
-from ._pool_attack import PoolAttack, TooFewModelsError, get_pool, treats_models_as_victims
-
-# Minimum and maximum number of models that are treated as the victim, and the number of scores
-# above which fewer models are used.
-_N_PSEUDO_VICTIMS = 4, 16
-_N_SCORES = 4_000_000
+from ._pool_attack import (
+    PoolAttack,
+    TooFewModelsError,
+    count_pseudo_victims,
+    get_pool,
+    treats_models_as_victims,
+)
 
 # False positive rate at which the power is reported if the AUC decides.
 _USUAL_RATE = 0.01
@@ -196,7 +197,7 @@ def number_pairs(design):
 def _list_pseudo_victims(pool, n_records):
     """Return models that are treated as the victim, and the number of the pair of each."""
     partners, pairs = pool.design_.partners, number_pairs(pool.design_)
-    n_wanted = int(np.clip(_N_SCORES // max(n_records, 1), *_N_PSEUDO_VICTIMS))
+    n_wanted = count_pseudo_victims(n_records)
     # Both models of a pair are taken: what one of them has by chance, the other one lacks.
     if (partners >= 0).any():
         n_wanted //= 2

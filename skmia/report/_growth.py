@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from .._training.checkpoint import FolderCheckpoint
 from ..base import list_repeatable
 from ..base.parts import is_open
-from ..base.power import measure_models
+from ..base.power import count_pseudo_victims, measure_models
 from ..exceptions import CheckpointError
 from ..metrics.resolution import check_resolution as is_resolved
 from ._plan import make_pool, prepare
@@ -17,11 +17,6 @@ from .growth import ENOUGH, MOST, SIZES, TIME, UNMEASURED, is_enough
 
 # Number of shadow models if no attack can be repeated on them.
 _SIZE_UNMEASURED = 16
-
-# Minimum and maximum number of models that are treated as the victim, and the number of scores
-# above which fewer models are used.
-_N_PSEUDO_VICTIMS = 4, 16
-_N_SCORES = 4_000_000
 
 # Lower rates vary so much between models that the power at this one says as much about them.
 _LOWEST_RATE = 0.01
@@ -170,7 +165,7 @@ class _PowerMeter:
 
     def measure(self, pool):
         """Measure AUC and TPR, of shape (n_models, 2), of each attack that can be repeated."""
-        n_wanted = int(np.clip(_N_SCORES // len(self._records), *_N_PSEUDO_VICTIMS))
+        n_wanted = count_pseudo_victims(len(self._records))
         # The first models are also those of a larger pool. Both models of a pair are among them.
         models = np.arange(min(n_wanted // 2 * 2, len(pool.membership_)))
         found = {
