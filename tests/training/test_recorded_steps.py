@@ -4,6 +4,9 @@ There is no GPU here, so the operations on tensors are recorded instead of kerne
 are repeated with the numbers of Python that they were given once, on the memory that they used.
 """
 
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -234,6 +237,60 @@ def test_a_wrong_replay_has_no_effect(n_replays, monkeypatch):
     assert n_replays == [2]
     monkeypatch.setattr(train, "can_record", lambda engine, device: False)
     assert_equal(ours, train_nets(NETS["images"]))
+
+
+class Stream:
+    def wait_stream(self, other):
+        assert other is not self
+
+
+class FakeCuda:
+    """The streams of torch.cuda, where an error leaves the stream of a recording in use."""
+
+    Stream, CUDAGraph = Stream, SimpleNamespace
+
+    def __init__(self):
+        self.used = Stream()
+
+    def current_stream(self):
+        return self.used
+
+    def set_stream(self, stream):
+        self.used = stream
+
+    def device(self, device):
+        return nullcontext()
+
+    @contextmanager
+    def stream(self, stream):
+        before, self.used = self.used, stream
+        yield
+        self.used = before
+
+    def graph(self, graph, stream):
+        graph.replay = "replay"
+        return self.stream(stream)
+
+
+@pytest.mark.parametrize("n_calls", [1, 2, 3])
+def test_a_recording_leaves_the_stream_of_the_training_in_use(n_calls, monkeypatch):
+    cuda, streams = FakeCuda(), []
+    monkeypatch.setattr(recorded, "torch", SimpleNamespace(cuda=cuda))
+    of_training = cuda.used
+
+    def step():
+        streams.append(cuda.used)
+        if len(streams) == n_calls:
+            raise RuntimeError("operation not permitted when stream is capturing")
+        return "gradients"
+
+    if n_calls == 3:  # the first call warms up, the second is recorded
+        assert recorded.record(step, "cuda") == ("replay", "gradients")
+    else:
+        with pytest.raises(RuntimeError, match="not permitted"):
+            recorded.record(step, "cuda")
+    assert cuda.used is of_training
+    assert of_training not in streams and len(set(map(id, streams))) == 1
 
 
 def test_nets_that_take_turns_are_not_recorded(n_replays):

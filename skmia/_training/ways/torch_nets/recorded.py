@@ -168,12 +168,16 @@ def record(function, device):
     with torch.cuda.device(device):
         here, beside = torch.cuda.current_stream(), torch.cuda.Stream()
         beside.wait_stream(here)
-        with torch.cuda.stream(beside):
-            function()  # libraries take their memory for another stream when it is first used
-        here.wait_stream(beside)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            results = function()
+        try:
+            with torch.cuda.stream(beside):
+                function()  # libraries take memory for a stream when they first use it
+            here.wait_stream(beside)
+            graph = torch.cuda.CUDAGraph()
+            # With a stream of its own, as that of torch is on the GPU that was first recorded.
+            with torch.cuda.graph(graph, stream=beside):
+                results = function()
+        finally:
+            torch.cuda.set_stream(here)  # a recording that fails leaves its stream in use
     return graph.replay, results
 
 
