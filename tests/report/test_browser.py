@@ -13,6 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import audit
 from skmia.datasets import make_membership_problem
+from skmia.report.comparison import render_comparison
+from skmia.report.page import render
 from skmia.synthetic import audit_table
 
 pytest.importorskip("jinja2")
@@ -171,6 +173,21 @@ def test_text_stands_out_from_its_ground(open_page, scheme):
 def test_nothing_sticks_out_of_a_phone(open_page):
     page = open_page(viewport={"width": 375, "height": 700})
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+@pytest.mark.parametrize("kind", ["one audit", "two audits"])
+def test_a_long_name_of_a_model_does_not_stick_out_of_a_phone(watched, result, tmp_path, kind):
+    document = json.loads(result.to_json())
+    document["victim"] = "RandomForestClassifier(min_samples_leaf=20,max_features='sqrt',n_jobs=2)"
+    pages = {
+        "one audit": lambda: render(document),
+        "two audits": lambda: render_comparison(document, document, ("before", "after")),
+    }
+    path = tmp_path / "page.html"
+    path.write_text(pages[kind](), encoding="utf-8")
+    watched.set_viewport_size({"width": 375, "height": 700})
+    watched.goto(path.as_uri())
+    assert watched.evaluate("document.documentElement.scrollWidth") <= 375
 
 
 # For each table that is wider than its place: its name, its width and that of its place.
