@@ -176,13 +176,16 @@ class FolderCheckpoint:
         with self._explained("written"):
             write_atomically(path, write, once)
 
-    def _read(self, path):
-        """Content of a file, or None if it does not exist.
+    def _read(self, path, is_mapped=False):
+        """Content of a file, or nothing of it if it is mapped; None if it does not exist.
 
         A file that cannot be read at the moment may be intact, so it is an error and not None.
         """
         try:
-            return path.read_bytes()
+            if not is_mapped:
+                return path.read_bytes()
+            with open(path, "rb"):
+                return b""
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -308,18 +311,6 @@ class FolderCheckpoint:
         """Return the storage for states of models that are trained together."""
         return TrainingStates(self.folder, self._digest, self._write)
 
-    def _open(self, path):
-        """Content of a file, or nothing of it if it is mapped; None if it does not exist."""
-        if not self.on_disk:
-            return self._read(path)
-        try:
-            with open(path, "rb"):
-                return b""
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise _unreadable(path, error) from error
-
     def load(self, k, subset):
         """Return the results of a finished model; None if there are none.
 
@@ -331,7 +322,7 @@ class FolderCheckpoint:
             If a file cannot be read, or belongs to another owner.
         """
         path = self._path(k)
-        content = self._open(path)
+        content = self._read(path, self.on_disk)
         if content is None:
             return None
         try:

@@ -14,7 +14,7 @@ from .._core.numbers import SMALLEST, check_number
 from .._core.progress import show_progress
 from .._core.randomness import spawn_seeds
 from .._core.records import Records
-from .._core.seeding import isolated_randomness, seed_estimator
+from .._core.seeding import isolated_randomness
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
 from .._core.tasks import delayed
 from .._core.types import Seed
@@ -23,6 +23,7 @@ from .._training.where.joblib import use_one_job
 from ..base.cross_fitting import score
 from ..base.parts import needs_of
 from ..metrics.auc import mean_variance, placements
+from ._rounds import ready_attack
 
 _CONSTRAINTS = {
     "attack": [HasMethods(["fit"])],
@@ -185,7 +186,7 @@ def leave_two_unlabeled(
         pairs = draw_pairs(membership, n_rounds, seeds[0])
         wins = _refit_all(attack, records, membership, pairs, seeds[1], n_jobs, verbose)
         return compute_pair_privacy(wins.mean(), n_rounds)
-    attack = _seeded(attack, seeds[1])
+    attack = ready_attack(attack, seeds[1])
     with isolated_randomness(seeds[1]):
         scores = score(attack.fit(records), records)
     if n_rounds is None:
@@ -215,12 +216,6 @@ def _of_all_pairs(membership, scores):
     return _with_error(accuracy, variance, n_members * (len(membership) - n_members))
 
 
-def _seeded(attack, seeds):
-    attack = clone(attack)
-    seed_estimator(attack, seeds)
-    return attack
-
-
 def _refit_all(attack, records, membership, pairs, seeds, n_jobs, verbose):
     if effective_n_jobs(n_jobs) > 1:
         attack = use_one_job(clone(attack))
@@ -234,7 +229,7 @@ def _refit_all(attack, records, membership, pairs, seeds, n_jobs, verbose):
 
 def _refit(attack, records, membership, pair, seeds):
     rest = np.delete(np.arange(len(records)), pair)
-    attack = _seeded(attack, seeds)
+    attack = ready_attack(attack, seeds)
     with isolated_randomness(seeds):
         attack.fit(records[rest], membership[rest].astype(int))
         return _compare(*score(attack, records[pair]))

@@ -135,14 +135,14 @@ def measure_shift(real, holdout, seed):
 
 def thin_and_fill(tables, rng):
     """At most 2,000 rows of each table, without missing numbers, for distances of all pairs."""
-    return _fill([_thin(table, rng) for table in tables])
+    return _fill([thin(table, rng) for table in tables])
 
 
-def _thin(table, rng):
-    """At most 2,000 rows of a table, drawn at random."""
-    if len(table) <= _MOST_ROWS:
+def thin(table, rng, most=_MOST_ROWS):
+    """At most so many rows of a table, drawn at random."""
+    if len(table) <= most:
         return table
-    return table.iloc[np.sort(rng.choice(len(table), _MOST_ROWS, replace=False))]
+    return table.iloc[np.sort(rng.choice(len(table), most, replace=False))]
 
 
 def _fill(tables):

@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OrdinalEncoder
 
+from ._measure import thin
 from .utility import MOST_ROWS
 
 _N_DRAWS = 100
@@ -36,7 +37,8 @@ def train_on_each(synthetic, real, holdout, target, confidence_level, rng):
         both gain over chance, ``estimate``, with its limits ``low`` and ``high`` over draws of the
         holdout; NaN if the model of real rows gains nothing.
     """
-    tables = [_thin(table[table[target].notna()], rng) for table in (synthetic, real, holdout)]
+    known = [table[table[target].notna()] for table in (synthetic, real, holdout)]
+    tables = [thin(table, rng, MOST_ROWS) for table in known]
     y = [table[target].to_numpy() for table in tables]
     seed, held = rng.randint(np.iinfo(np.int32).max), y[2]
     metric, score = _choose_metric(real[target], held)
@@ -65,12 +67,6 @@ def _divide(gained, possible, draws, confidence_level):
     error = np.nanstd(draws[:, 0] - ratio * draws[:, 1], ddof=1) / possible
     reach = norm.ppf((1 + confidence_level) / 2) * error
     return {"estimate": ratio, "low": ratio - reach, "high": ratio + reach}
-
-
-def _thin(table, rng):
-    if len(table) <= MOST_ROWS:
-        return table
-    return table.iloc[np.sort(rng.choice(len(table), MOST_ROWS, replace=False))]
 
 
 def _choose_metric(column, held):
