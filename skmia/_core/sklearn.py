@@ -128,6 +128,12 @@ def validate_parameter_constraints(constraints, params, caller_name):
             )
 
 
+def validate_arguments(constraints, arguments, caller_name):
+    """Check the arguments of a function that have constraints; it passes ``locals()``."""
+    given = {name: arguments[name] for name in constraints}
+    validate_parameter_constraints(constraints, given, caller_name)
+
+
 def validate_params_of(estimator):
     """Check the parameters of an estimator against its ``_parameter_constraints``.
 

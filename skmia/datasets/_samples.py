@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from .._core.records import Records
-from .._core.sklearn import Interval, StrOptions, at_least, validate_parameter_constraints
+from .._core.sklearn import Interval, StrOptions, at_least, validate_arguments
 from .._core.types import Seed
 
 _CLUSTERS_PER_CLASS = 2
@@ -163,19 +163,7 @@ def make_membership_problem(
     >>> victim.score(others.X, others.y) < 0.7
     True
     """
-    validate_parameter_constraints(
-        _CONSTRAINTS,
-        {
-            "n_samples": n_samples,
-            "n_features": n_features,
-            "n_classes": n_classes,
-            "kind": kind,
-            "memorization": memorization,
-            "member_fraction": member_fraction,
-            "random_state": random_state,
-        },
-        caller_name="make_membership_problem",
-    )
+    validate_arguments(_CONSTRAINTS, locals(), "make_membership_problem")
     rng = check_random_state(random_state)
     X, y = _KINDS[kind](n_samples, n_features, n_classes, memorization, rng)
     if kind == "regression":

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._core.checks import check_confidence_level
 from .._core.randomness import spawn_seeds
-from .._core.sklearn import validate_parameter_constraints
+from .._core.sklearn import validate_arguments
 from .._core.types import Seed
 from ._mechanism_rounds import (
     CONSTRAINTS,
@@ -118,10 +118,7 @@ def average_datum_game(
     >>> bool(game["auc"].low < 0.84 < game["auc"].high)  # Phi(sqrt(100 / 50 / 2))
     True
     """
-    settings = dict(locals())
-    validate_parameter_constraints(
-        CONSTRAINTS, {name: settings[name] for name in CONSTRAINTS}, "average_datum_game"
-    )
+    validate_arguments(CONSTRAINTS, locals(), "average_datum_game")
     level = check_confidence_level(confidence_level)
     if "target" not in attack.get_params(deep=False):
         raise ValueError(

@@ -15,7 +15,7 @@ from .._core.progress import show_progress
 from .._core.randomness import spawn_seeds
 from .._core.records import Records
 from .._core.seeding import isolated_randomness
-from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
+from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.tasks import delayed
 from .._core.types import Seed
 from .._core.validation import check_membership, check_records
@@ -163,10 +163,7 @@ def leave_two_unlabeled(
     >>> result.privacy < 0.3
     True
     """
-    settings = dict(locals())
-    validate_parameter_constraints(
-        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "leave_two_unlabeled"
-    )
+    validate_arguments(_CONSTRAINTS, locals(), "leave_two_unlabeled")
     check_records(records)
     membership = check_membership(membership, len(records))
     if n_rounds is None and refit:

@@ -16,7 +16,7 @@ from .._core.randomness import spawn_seeds
 from .._core.records import Records
 from .._core.sample_weights import weights_for
 from .._core.seeding import refuse_trained_module
-from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_parameter_constraints
+from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_arguments
 from .._core.splits import number_units
 from .._core.types import Seed
 from .._core.validation import check_records
@@ -194,10 +194,7 @@ def membership_game(
     >>> bool(game["vulnerability"].mean() > 0.2)
     True
     """
-    settings = dict(locals())
-    validate_parameter_constraints(
-        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "membership_game"
-    )
+    validate_arguments(_CONSTRAINTS, locals(), "membership_game")
     records = _read_records(X, y)
     names, group = _read_groups(groups, records)
     sizes = _read_sizes(train_size, test_size, reference_size, len(records))

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from .._core.checks import check_confidence_level
 from .._core.matrix import check_matrix
 from .._core.randomness import spawn_seeds
-from .._core.sklearn import validate_parameter_constraints
+from .._core.sklearn import validate_arguments
 from .._core.types import Seed
 from ._mechanism_rounds import (
     CONSTRAINTS,
@@ -132,10 +132,7 @@ def per_datum_game(
     >>> bool(game["auc"].estimate > 0.9)
     True
     """
-    settings = dict(locals())
-    validate_parameter_constraints(
-        CONSTRAINTS, {name: settings[name] for name in CONSTRAINTS}, "per_datum_game"
-    )
+    validate_arguments(CONSTRAINTS, locals(), "per_datum_game")
     level = check_confidence_level(confidence_level)
     population = read_population(X)
     target = _read_target(X, population, target)

@@ -16,7 +16,7 @@ from .._core.caches import caches_removed, walk
 from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sample_weights import weights_for
-from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
+from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.types import Seed
 from .._core.validation import check_membership, check_records
 from .._training.job import Data, Job, Kept
@@ -118,10 +118,7 @@ def retraining_oracle(
     >>> retraining_oracle(victim, records, membership, n_rounds=10, random_state=0).accuracy
     1.0
     """
-    settings = dict(locals())
-    validate_parameter_constraints(
-        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "retraining_oracle"
-    )
+    validate_arguments(_CONSTRAINTS, locals(), "retraining_oracle")
     check_victim(victim)
     check_records(records)
     membership = check_membership(membership, len(records))

@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._core.sklearn import at_least, validate_parameter_constraints
+from .._core.sklearn import at_least, validate_arguments
 from .._core.types import TokenModel
 from ._format import CanaryFormat
 from ._model import check_model, log_perplexity, next_bits
@@ -159,16 +159,7 @@ def shortest_path_extraction(
     (['pin 1234'], 9)
     """
     check_model(model)
-    validate_parameter_constraints(
-        _CONSTRAINTS,
-        {
-            "secrets": secrets,
-            "n_sequences": n_sequences,
-            "max_nodes": max_nodes,
-            "batch_size": batch_size,
-        },
-        caller_name="shortest_path_extraction",
-    )
+    validate_arguments(_CONSTRAINTS, locals(), "shortest_path_extraction")
     frontier, found, n_expanded = _Frontier(len(secrets)), [], 0
     frontier.push(*_begin(model, secrets))
     while len(found) < n_sequences and frontier.lower_bound < np.inf:

@@ -13,7 +13,7 @@ from ..._core.checks import check_confidence_level, check_rate
 from ..._core.randomness import spawn_seeds
 from ..._core.records import Records
 from ..._core.sample_weights import weights_for
-from ..._core.sklearn import N_JOBS, Interval, at_least, validate_parameter_constraints
+from ..._core.sklearn import N_JOBS, Interval, at_least, validate_arguments
 from ..._core.splits import number_units
 from ..._core.types import Seed
 from ..._core.validation import check_records
@@ -161,10 +161,7 @@ def unlearning_game(
     noop leak
     retrain none
     """
-    settings = dict(locals())
-    validate_parameter_constraints(
-        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "unlearning_game"
-    )
+    validate_arguments(_CONSTRAINTS, locals(), "unlearning_game")
     level, max_fpr = check_confidence_level(confidence_level), check_rate(max_fpr, "max_fpr")
     check_records(records)
     attacks = check_attacks(attacks)
