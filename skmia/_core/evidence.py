@@ -2,7 +2,8 @@
 
 from .visible import visible
 
-LEAK, NONE, SHIFT, REVERSED, UNKNOWN = "leak", "none", "shift", "reversed", "unknown"
+EVIDENCE = LEAK, NONE, SHIFT, REVERSED, UNKNOWN = "leak", "none", "shift", "reversed", "unknown"
+CONCLUSIVE = LEAK, NONE
 
 
 def write_conclusion(grounds, evidence, headlines, describe):

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.evidence import CONCLUSIVE, LEAK
 from .._core.visible import visible
-from ..report.evidence import LEAK, NONE, list_leaks
+from ..report.evidence import list_leaks
 from ..report.groups import OVERALL
 from ..report.measure import OK
 from ..report.text import column_name, join_names
@@ -98,7 +99,7 @@ def _judge_way(findings):
 
 def judge_verdict(way, found):
     """The finding on all numbers together: whether an audit is conclusive."""
-    code = 0 if found.evidence in (LEAK, NONE) else INCONCLUSIVE
+    code = 0 if found.evidence in CONCLUSIVE else INCONCLUSIVE
     return Finding(way, VERDICT, code, found.verdict)
 
 

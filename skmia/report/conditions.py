@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 
 from .._core.asking import unwrap
 from .._core.circumstances import Clock
+from .._core.evidence import CONCLUSIVE
 from .._core.outputs import Outputs
 from .._core.records import Records
 from .._core.types import PathLike
@@ -23,7 +24,6 @@ from ._case import open_case
 from ._file import attack_file, examine_file
 from ._plan import LARGEST_OUTPUTS, check_pool_settings
 from ._report import AuditReport
-from .evidence import LEAK, NONE
 from .release import check_request, list_measurements
 
 _PROBABILITIES = ("proba", "logits")
@@ -160,7 +160,7 @@ def _measure_stripped(case):
     except (TypeError, ValueError, AttributeError):
         return None  # a model of a kind that cannot be stripped
     found = _attack_file(case, stripped)
-    if found is None or found.evidence not in (LEAK, NONE):
+    if found is None or found.evidence not in CONCLUSIVE:
         return None
     return Condition(
         "a file without the state that predictions do not use",
@@ -201,7 +201,7 @@ def _repeat_settings(report):
 
 def _measure_service(case):
     """The answers of the model as they are, without its file, as the audit has measured them."""
-    if case.report.evidence not in (LEAK, NONE) or "service" not in case.policy.limits:
+    if case.report.evidence not in CONCLUSIVE or "service" not in case.policy.limits:
         return None
     return Condition(
         _AS_A_SERVICE,
@@ -265,7 +265,7 @@ def _measure_change(case, recipe, change, outputs, pool, release):
         file=False,
         **_repeat_settings(report),
     )
-    if found.evidence not in (LEAK, NONE):
+    if found.evidence not in CONCLUSIVE:
         return None
     cost, name = _measure_cost(outputs, changed), change.name
     if release == "file":

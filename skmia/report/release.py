@@ -7,6 +7,7 @@ from typing import Any, Literal
 from scipy.special import ndtri
 
 from .._core.checks import check_option
+from .._core.evidence import CONCLUSIVE
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import PathLike
@@ -24,10 +25,9 @@ from ..disclosure.given import check_decimals, check_model, check_provenance
 from ..metrics import Interval
 from ..synthetic import TableReport
 from ._report import AuditReport
-from .evidence import LEAK, NONE
 from .groups import OVERALL
 from .measure import OK
-from .table_release import measure_table, recommend_table
+from .table_release import describe_origin, measure_table, recommend_table
 
 WAYS = ("service", "file")
 
@@ -120,14 +120,12 @@ def recommend_release(
         list_measurements(report, release),
         checks,
         conditions=conditions,
-        provenance=_describe_origin(report) | provenance,
+        provenance=describe_origin(report, "random_state") | provenance,
     )
     doubts = _list_doubts(report, release)
-    return (
-        replace(recommendation, result="cannot be said", reasons=doubts)
-        if doubts
-        else (recommendation)
-    )
+    if not doubts:
+        return recommendation
+    return replace(recommendation, result="cannot be said", reasons=doubts)
 
 
 def check_request(report, model, records, policy, release, decimals):
@@ -265,16 +263,7 @@ def _scale(level, stated):
 def _list_doubts(report, release):
     """Why nothing can be said, whatever the numbers are."""
     ways = [report] if release == "service" else [report, report.file]
-    doubts = [way.verdict for way in ways if way is not None and way.evidence not in (LEAK, NONE)]
+    doubts = [way.verdict for way in ways if way is not None and way.evidence not in CONCLUSIVE]
     if None in ways:
         doubts.append("The model has no file at hand, or its file was not attacked.")
     return tuple(doubts)
-
-
-def _describe_origin(report):
-    seeds = report.seeds["random_state"]
-    return {
-        "created": report.created,
-        "versions": ", ".join(f"{name} {version}" for name, version in report.versions.items()),
-        "random_state": str(seeds),
-    }

@@ -1,8 +1,8 @@
 """The part of the document of an audit that holds a recommendation."""
 
+from .._core.evidence import CONCLUSIVE
 from .._core.kinds import count, fields, flag, many, mapping, maybe, number, text, word
 from ..disclosure import LOWER_ENDS
-from .evidence import LEAK, NONE
 
 RELEASE, CONDITIONS = "release", "release with conditions"
 REFUSE, UNKNOWN = "do not release", "cannot be said"
@@ -81,7 +81,7 @@ def check_recommendation(document):
     if found["result"] not in (RELEASE, CONDITIONS):
         return
     ways = [document, document["file"]] if found["release"] == "file" else [document]
-    if any(way is None or way["evidence"] not in (LEAK, NONE) for way in ways):
+    if any(way is None or way["evidence"] not in CONCLUSIVE for way in ways):
         raise ValueError("recommendation: the audit is inconclusive, so nothing can be said")
     if found["result"] == RELEASE:
         numbers = {limit["status"] for limit in found["limits"]}

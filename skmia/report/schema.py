@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from .._core.evidence import check_evidence
+from .._core.evidence import EVIDENCE, check_evidence
 from .._core.kinds import (
     check_fields,
     count,
@@ -20,7 +20,7 @@ from .._core.visible import visible
 from ._curves import MOST_EXPOSED, MOST_POINTS
 from .checks.base import ERROR, NOT_RUN, PASSED, STATED, WARNING, Check
 from .document import PERMUTATION_COLUMNS
-from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Grounds, choose_evidence
+from .evidence import Grounds, choose_evidence
 from .file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
 from .groups import OVERALL
 from .growth import ENOUGH, MOST, SIZES, TIME, UNMEASURED, check_growth
@@ -177,7 +177,7 @@ _FILE = fields(
     stores=many(text, 0, _MOST_NAMED),
     changes=many(text, 0, _MOST_NAMED),
     notes=many(text),
-    evidence=word(LEAK, NONE, SHIFT, REVERSED, UNKNOWN),
+    evidence=word(*EVIDENCE),
     verdict=text,
     permutation=_PERMUTATION,
     results=many(_RESULT),
@@ -209,7 +209,7 @@ _DOCUMENT = fields(
     seeds=mapping(maybe(count()), _MOST_NAMED),
     seconds=mapping(number(0), _MOST_NAMED),
     notes=many(text),
-    evidence=word(LEAK, NONE, SHIFT, REVERSED, UNKNOWN),
+    evidence=word(*EVIDENCE),
     verdict=text,
     permutation=_PERMUTATION,
     checks=many(_CHECK, 0, _MOST_NAMED),

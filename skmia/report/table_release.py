@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtri
 
-from .._core.evidence import LEAK, NONE
+from .._core.evidence import CONCLUSIVE
 from ..disclosure import Measurement, Policy, load_policy, recommend
 from ..metrics import Interval
 from ..synthetic import excess_risk
@@ -24,18 +24,23 @@ _NUMBERS = {
 def recommend_table(report, policy, conditions, provenance):
     """Recommend whether a synthetic table may be released, see :func:`recommend_release`."""
     policy = policy if isinstance(policy, Policy) else load_policy(policy)
-    seeds = {name: str(seed) for name, seed in report.seeds.items()}
-    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     found = recommend(
         policy,
         "table",
         measure_table(report),
         conditions=conditions,
-        provenance={"created": report.created, "versions": versions, **seeds, **provenance},
+        provenance=describe_origin(report, *report.seeds) | provenance,
     )
-    if report.evidence in (LEAK, NONE):
+    if report.evidence in CONCLUSIVE:
         return found
     return replace(found, result="cannot be said", reasons=(report.verdict,))
+
+
+def describe_origin(report, *seeds):
+    """What a second person needs to repeat an audit, with the seeds of these names."""
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    given = {name: str(report.seeds[name]) for name in seeds}
+    return {"created": report.created, "versions": versions, **given}
 
 
 def measure_table(report):

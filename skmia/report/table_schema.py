@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from .._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, check_evidence
+from .._core.evidence import EVIDENCE, check_evidence
 from .._core.kinds import (
     check_fields,
     count,
@@ -81,7 +81,7 @@ _DOCUMENT = fields(
     seeds=mapping(maybe(count()), _MOST_NAMED),
     seconds=mapping(number(0), _MOST_NAMED),
     notes=many(text),
-    evidence=word(LEAK, NONE, SHIFT, REVERSED, UNKNOWN),
+    evidence=word(*EVIDENCE),
     verdict=text,
     recommendation=maybe(TABLE_RECOMMENDATION),
     checks=many(
