@@ -37,6 +37,7 @@ forest = RandomForestClassifier(N_TREES, random_state=0).fit(members.X, members.
 
 policy = replace(
     load_policy("cautious"),
+    name="ours",
     limits={"service": LIMITS},
     required={"service": tuple(LIMITS)},
     structure={},

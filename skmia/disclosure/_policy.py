@@ -41,6 +41,9 @@ class StructuralLimit:
 class Policy:
     """A policy of release, as :func:`load_policy` reads it.
 
+    A copy with other limits, which ``dataclasses.replace`` makes, does not pass for the policy that
+    was read: unless it has a name of its own, it is called ``"... (changed)"``, and it has no text.
+
     Attributes
     ----------
     name : str
@@ -59,9 +62,9 @@ class Policy:
     structure : dict of str to dict of str to StructuralLimit
         Structural checks by way of release and name.
     text : str
-        The policy as it was written.
+        The policy as it was written; empty if it was changed afterwards.
     sha256 : str
-        Hash of the text.
+        Hash of the text; empty as well.
     """
 
     name: str
@@ -74,6 +77,16 @@ class Policy:
     structure: dict[str, dict[str, StructuralLimit]]
     text: str = field(repr=False, default="")
     sha256: str = ""
+
+    def __post_init__(self):
+        written = _read_policy(self.text) if self.text else {}
+        if all(getattr(self, name) == value for name, value in written.items()):
+            return
+        changed = {"text": "", "sha256": ""}
+        if self.name == written["name"]:
+            changed["name"] = f"{self.name} (changed)"
+        for name, value in changed.items():
+            object.__setattr__(self, name, value)
 
     def thresholds(self, release: Literal["file", "service", "table"]) -> dict[str, float]:
         """Return the thresholds of the structural checks, as :func:`structural_checks` takes them.
@@ -141,6 +154,11 @@ def load_policy(policy: PathLike = "cautious") -> Policy:
 
 
 def _make_policy(text):
+    return Policy(**_read_policy(text), text=text, sha256=sha256(text.encode()).hexdigest())
+
+
+def _read_policy(text):
+    """The fields of a policy, apart from its text."""
     stored = tomllib.loads(text)
     _check_keys(stored, _KEYS, "A policy")
     if not isinstance(stored.get("name"), str) or stored.get("version") != 1:
@@ -155,18 +173,16 @@ def _make_policy(text):
     for name, tables in (("limits", limits), ("structure", structure)):
         _check_keys(tables, {"file", "service"}, name)
     limits = limits | ({"table": stored["table"]} if "table" in stored else {})
-    return Policy(
-        name=stored["name"],
-        alpha=float(alpha),
-        groups=groups,
-        min_group=check_count(defaults.get("min_group", 100), "min_group"),
-        undecided=undecided,
-        limits={key: _read_limits(_get_table(limits, key), key) for key in limits},
-        required={key: _read_required(_get_table(limits, key), key) for key in limits},
-        structure={key: _read_structure(_get_table(structure, key)) for key in structure},
-        text=text,
-        sha256=sha256(text.encode()).hexdigest(),
-    )
+    return {
+        "name": stored["name"],
+        "alpha": float(alpha),
+        "groups": groups,
+        "min_group": check_count(defaults.get("min_group", 100), "min_group"),
+        "undecided": undecided,
+        "limits": {key: _read_limits(_get_table(limits, key), key) for key in limits},
+        "required": {key: _read_required(_get_table(limits, key), key) for key in limits},
+        "structure": {key: _read_structure(_get_table(structure, key)) for key in structure},
+    }
 
 
 def _read_limits(table, release):

@@ -1,7 +1,7 @@
 """The recommendation of a policy, from what was measured."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .._core.checks import check_option
@@ -215,6 +215,7 @@ def recommend(
     ('auc (all): 0.71 [0.66, 0.76], and the limit is 0.6.',)
     """
     check_option(release, "release", tuple(policy.limits))
+    policy = replace(policy)  # its limits may have been changed in place
     provenance = check_provenance(provenance)
     _check_unique(measurements)
     _check_conditions(conditions, tuple(policy.limits))

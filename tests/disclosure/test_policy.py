@@ -1,6 +1,7 @@
 """Policies as they are shipped, and as a user writes them."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -34,6 +35,16 @@ def test_numbers_of_the_shipped_policies(name):
     assert (policy.name, policy.alpha, policy.min_group) == (name, 0.05, 100)
     assert load_rules(policy.rules("file")).name == "sacro_ml"
     assert policy.sha256 == hashlib.sha256(policy.text.encode()).hexdigest()
+
+
+def test_changed_policy_does_not_pass_for_the_one_that_was_read():
+    policy = load_policy("cautious")
+    assert replace(policy) == policy
+    changed = replace(policy, limits={"service": {"auc": 0.9}})
+    assert (changed.name, changed.text, changed.sha256) == ("cautious (changed)", "", "")
+    assert replace(changed, alpha=0.1).name == "cautious (changed)"
+    assert replace(policy, name="ours", alpha=0.1).name == "ours"
+    assert not replace(policy, name="ours").text
 
 
 OWN = """

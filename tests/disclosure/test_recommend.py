@@ -304,3 +304,11 @@ def try_condition(condition=None, *, measurements=(TPR,), **settings):
 def test_mistakes_are_one_sentence(call, sentence):
     with pytest.raises((TypeError, ValueError), match=sentence):
         call()
+
+
+def test_limits_changed_in_place_do_not_pass_for_those_that_were_read():
+    policy = load_policy("cautious")
+    policy.limits["service"]["auc"] = 0.99
+    found = decide(LOW, policy=policy)
+    assert "by the policy cautious (changed): release" in str(found)
+    assert found.to_dict()["policy"]["sha256"] == ""

@@ -126,7 +126,15 @@ def test_known_answers_of_breast_cancer(known):
 def test_rounded_answers_make_larger_groups():
     logistic = LogisticRegression(max_iter=10_000)
     report = check_cancer(logistic, decimals=3)
-    assert count_flagged(report, "service") == (135, 276, 135)
+    # Counted from the answers, whose third decimal differs between processors.
+    members = CANCER[IN_CANCER]
+    answers = logistic.predict_proba(members.X).round(3)[:, 1]
+    cells = pd.crosstab(answers, members.y)
+    sizes = cells.sum(axis=1)
+    some, least = cells.min(axis=1), cells.where(cells > 0).min(axis=1)
+    expected = tuple(int(sizes[flags].sum()) for flags in (sizes < 10, some == 0, least < 10))
+    assert count_flagged(report, "service") == expected
+    assert 100 < expected[0] < 284
     assert report.published["small_cells"] == 284  # as published, which does not round
     model = HistGradientBoostingClassifier(**SEED)
     assert count_flagged(check_cancer(model, decimals=3), "service") == (45, 284, 45)

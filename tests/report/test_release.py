@@ -122,7 +122,7 @@ def test_it_stands_on_top_of_each_form(leaky):
     page = pytest.importorskip("jinja2") and render(document)
     assert page.index("Do not release.") < page.index("Leakage found")
     for text in (report.summary(), report.to_markdown()):
-        assert "by the policy research: do not release" in text
+        assert "by the policy research (changed): do not release" in text
 
 
 @pytest.mark.parametrize(

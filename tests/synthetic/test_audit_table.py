@@ -109,14 +109,23 @@ def test_a_verdict_needs_what_it_says():
     assert choose_evidence(shifted) == "shift"
 
 
+def test_training_rows_as_holdout_are_named_as_a_cause(tables):
+    real, _, made = tables
+    report = audit_table(real, made, real, random_state=0)
+    assert report.evidence == "unknown"
+    assert report.verdict.endswith("or with training rows in the holdout.")
+
+
 def test_bad_input(tables):
     real, holdout, made = tables
     with pytest.raises(ValueError, match=r"confidence_level must be a number in \(0, 1\)"):
         audit_table(real, made, holdout, confidence_level=2)
-    with pytest.raises(ValueError, match="synthetic has 3 columns and real has 4"):
+    with pytest.raises(ValueError, match="synthetic lacks the column 'a' of real"):
         audit_table(real, made.drop(columns="a"), holdout)
     with pytest.raises(ValueError, match="holdout lacks the column 'a' of real"):
         audit_table(real, made, holdout.rename(columns={"a": "A"}))
+    with pytest.raises(ValueError, match="synthetic has the column 'z', which real lacks"):
+        audit_table(real, made.assign(z=1), holdout)
     with pytest.raises(ValueError, match="column 'a' must hold values of one kind in all tables"):
         audit_table(real, made.assign(a=made["a"].astype(str)), holdout)
     with pytest.raises(ValueError, match="target: 'x' is not a column of the tables"):

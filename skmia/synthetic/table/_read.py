@@ -30,24 +30,32 @@ def read_tables(real, synthetic, holdout):
     given = {"real": real, "synthetic": synthetic}
     given |= {} if holdout is None else {"holdout": holdout}
     frames = {name: as_frame(table, name) for name, table in given.items()}
-    check_columns(list(frames.values()), list(frames))
     columns = list(frames["real"].columns)
     named = all(isinstance(name, str) for frame in frames.values() for name in frame.columns)
+    for name, frame in frames.items() if named else ():
+        _check_names(frame, columns, name)
+    check_columns(list(frames.values()), list(frames))
     # Tests of distances need another row.
     least = 1 if holdout is None else 2
     for name, frame in frames.items():
         if len(frame) < least or not columns:
             rows = "1 row" if least == 1 else f"{least} rows"
             raise ValueError(f"{name} needs at least {rows} and 1 column; got shape {frame.shape}.")
-        lacking = [column for column in columns if column not in frame.columns] if named else []
-        if lacking:
-            raise ValueError(f"{name} lacks the column {lacking[0]!r} of real.")
         frame = frame[columns] if named else frame.set_axis(columns, axis=1)
         frames[name] = frame.set_axis(list(map(str, columns)), axis=1).reset_index(drop=True)
     names = frames["real"].columns
     if names.has_duplicates:
         raise ValueError(f"Two columns have the name {names[names.duplicated()][0]!r} as text.")
     return frames
+
+
+def _check_names(frame, columns, name):
+    lacking = [column for column in columns if column not in frame.columns]
+    if lacking:
+        raise ValueError(f"{name} lacks the column {lacking[0]!r} of real.")
+    further = [column for column in frame.columns if column not in columns]
+    if further:
+        raise ValueError(f"{name} has the column {further[0]!r}, which real lacks.")
 
 
 def unify(tables):

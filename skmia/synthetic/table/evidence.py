@@ -203,5 +203,6 @@ def _describe_reversal(grounds):
 def _describe_blindness(grounds):
     return _get_blindness(grounds) or (
         "Even a table of copies of all training rows would not have been found: too many of the "
-        "real rows are equal to or near each other, as in tables with few columns."
+        "real rows are equal to or near each other, as in tables with few columns or with training "
+        "rows in the holdout."
     )
