@@ -40,7 +40,8 @@ def format_pvalue(pvalue, smallest, digits=2):
     pvalue : float
         P-value; sums of p-values above 1 are shown as 1.
     smallest : float
-        Smallest p-value that the permutations allow, ``1 / (1 + n_permutations)`` for one side.
+        Smallest p-value that the permutations allow, ``1 / (1 + n_permutations)`` for one side; 0
+        for other tests, whose p-value is 0 only where it is too small for a float.
     digits : int, default=2
         Number of significant digits.
 
@@ -48,6 +49,8 @@ def format_pvalue(pvalue, smallest, digits=2):
     -------
     text : str
     """
+    if pvalue <= 0:
+        return "p < 1e-300"
     if pvalue <= smallest * (1 + 1e-9):
         return f"p ≤ {smallest:.{digits}g}"
     return f"p = {min(1, pvalue):.{digits}g}"

@@ -34,8 +34,9 @@ _ALWAYS = (
     "predicts, reveals little of these records.",
 )
 
-# What attacks may need of a model that only returns predictions.
-_OF_A_SERVICE = {"queries"}
+# What attacks may need of a model that only returns predictions. One with an optimum is of a kind
+# that an attacker can train as well, which its predictions alone are compared with.
+_OF_A_SERVICE = {"queries", "optimum"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,8 @@ from skmia._core.pvalues import adjust_pvalues, format_pvalue
         (0.01234, 1 / 1000, "p = 0.012"),
         (1.3, 1 / 1000, "p = 1"),
         (1 / 101, 1 / 101, "p ≤ 0.0099"),
+        (1e-200, 0, "p = 1e-200"),
+        (0.0, 0, "p < 1e-300"),
     ],
 )
 def test_pvalues(pvalue, smallest, text):

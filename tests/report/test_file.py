@@ -198,6 +198,14 @@ def test_rows_that_a_stripped_file_does_not_count_are_not_invented():
     assert "200 were members." in report.file.verdict
 
 
+def test_default_attacks_on_a_linear_model_are_those_on_a_service():
+    members = RECORDS[MEMBERSHIP == 1]
+    victim = LogisticRegression().fit(members.X, members.y)
+    report = audit(victim, RECORDS, MEMBERSHIP, shadows=4, random_state=0)
+    assert "AnalyticLiRA" in report.scores
+    assert "\nAs a service: " in report.summary()
+
+
 def test_attacks_that_read_more_than_answers_are_not_those_on_a_service():
     members = RECORDS[MEMBERSHIP == 1]
     attacks = {"nodes": NodeEquationsAttack()}

@@ -70,7 +70,7 @@ def _describe_number(row):
         "control": format_rate(row["control"]),
         "naive": format_rate(row["naive"]),
         "excess": format_interval(row),
-        "pvalue": format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p = "),
+        "pvalue": format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p ").removeprefix("= "),
         "keys": [row[name] for name in ("attack", "control", "naive", "estimate", "pvalue_holm")],
         "leak": row["leak"],
     }

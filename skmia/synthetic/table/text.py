@@ -73,7 +73,7 @@ def tabulate_results(document):
     level = f"{100 * document['settings']['confidence_level']:g}%"
     rows = [["number", "training rows", "held-out rows", f"excess [{level}]", "p, corrected"]]
     for row in document["results"]:
-        p = format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p = ")
+        p = format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p ").removeprefix("= ")
         mark = " *" if row["leak"] else ""
         rates = [format_rate(row[side]) for side in ("attack", "control")]
         rows.append([row["name"], *rates, format_interval(row), p + mark])
