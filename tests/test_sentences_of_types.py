@@ -284,3 +284,52 @@ def test_a_model_of_several_outputs_says_what_it_cannot_be_trained_on(wrapper, r
     with pytest.raises(ValueError, match=message) as caught:
         wrapper(DecisionTreeClassifier()).fit(rows, np.column_stack([BITS, 1 - BITS]))
     assert "\n" not in str(caught.value)
+
+
+def draw_from(function):
+    attack = leakage.MeanLikelihoodRatioAttack()
+    return games.average_datum_game(leakage.EmpiricalMean(), attack, function, n_rounds=2)
+
+
+@pytest.mark.parametrize(
+    ("door", "name", "form"),
+    [
+        (
+            lambda function: victims.CallableVictim(function, [0, 1]).fit().predict(X),
+            *("function", r"f\(X\)"),
+        ),
+        (
+            lambda function: victims.FunctionClassifier(function).fit(X, BITS),
+            *("train", r"f\(X, y, seed\)"),
+        ),
+        (
+            lambda function: (
+                victims.FunctionClassifier(lambda *_: 0, function).fit(X, BITS).predict(X)
+            ),
+            *("forward", r"f\(model, X\)"),
+        ),
+        (
+            lambda function: defenses.SoftLabelDefense(MODEL, alpha=function).fit(X, BITS),
+            *("alpha", r"f\(X, y\)"),
+        ),
+        (draw_from, "X", r"f\(n, rng\)"),
+        (
+            lambda function: games.unlearning_game(
+                MODEL, function, Records(X, BITS), n_estimators=4, n_targets=2, attacks="population"
+            ),
+            *("unlearn", r"f\(model, records, keep, forget, rng\)"),
+        ),
+    ],
+    ids=["service", "training", "answers", "softening", "rows", "unlearning"],
+)
+def test_a_function_of_other_arguments_is_named(door, name, form):
+    message = f"{name} must be a function that is called as {form}; got "
+    for wrong in (isinstance, lambda: 0):
+        with pytest.raises(TypeError, match=message):
+            door(wrong)
+
+
+def test_an_error_inside_a_function_of_users_is_theirs():
+    with pytest.raises(TypeError, match="can only concatenate list") as caught:
+        victims.CallableVictim(lambda rows: rows.tolist() + 1, [0, 1]).fit().predict(X)
+    assert "called as" not in str(caught.value)

@@ -5,7 +5,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from sklearn.base import clone
 from sklearn.utils import gen_batches
 
-from .numbers import check_numbers, show
+from .numbers import as_numbers, check_numbers, show
 from .shrinkage import ShrunkCovariance, choose_shrinkage, shrink
 from .sklearn import HasMethods, StrOptions
 
@@ -255,8 +255,8 @@ def check_moments(mean, covariance):
     ValueError
         If shapes do not fit, a number is not finite, or a variance is negative.
     """
-    mean = np.array(mean, dtype=np.float64)
-    covariance = np.array(covariance, dtype=np.float64)
+    mean = as_numbers(mean, "mean", "finite numbers").copy()
+    covariance = as_numbers(covariance, "covariance", "finite numbers").copy()
     if mean.ndim != 1 or covariance.shape not in (mean.shape, 2 * mean.shape):
         raise ValueError(
             "mean must be a vector, and covariance a vector of variances or a square matrix of "

@@ -15,6 +15,7 @@ from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import at_least
 from .._core.types import Seed
+from .._core.user_functions import call_given
 from .._core.validation import check_records
 from ..base import BaseAttack, PoolAttack, connect
 from ..base.parts import is_open
@@ -217,7 +218,8 @@ class RangeAttack(BaseAttack):
         sampler = GaussianRange() if self.sampler is None else self.sampler
         rng = np.random.RandomState(self._seed)
         for _ in range(self.n_samples):
-            points = check_records(sampler(records, rng))
+            points = call_given(sampler, "sampler", "f(records, rng)", records, rng)
+            check_records(points)
             if len(points) != len(records):
                 raise ValueError(
                     "sampler must return one point for each record; it returned "

@@ -11,6 +11,7 @@ from sklearn.model_selection import ParameterGrid
 
 from .._core.asking import unwrap
 from .._core.checks import RATE_TOLERANCE, check_rate
+from .._core.numbers import show
 from .._core.records import Records
 from .._core.sklearn import validate_params_of
 from .._core.validation import check_records
@@ -131,7 +132,14 @@ def choose_by_power(
     # What the victim answered is of no use here, and no attack can read it by accident.
     records = (records if known.all() else records[known])._without("outputs")
     _check_training_sets(pools, records)
+    if not isinstance(grid, Mapping | Sequence):
+        raise TypeError(f"grid must be a dict, or a sequence of dicts; got {show(grid)}.")
     settings = [(name, params) for name in attacks for params in ParameterGrid(grid)]
+    if not settings:
+        raise ValueError(
+            "grid must hold at least one setting, or be an empty dict to try attacks as they are; "
+            f"got {show(grid)}."
+        )
     models, units = _list_pseudo_victims(pool, len(records))
     figures = [
         measure_models(

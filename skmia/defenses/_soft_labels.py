@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from .._core.numbers import to_array
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
+from .._core.user_functions import call_given
 from ._cross_fit import CrossFitDefense
 from ._soften import SPREADS, move_to_labels
 
@@ -159,7 +160,7 @@ class SoftLabelDefense(CrossFitDefense):
     def _compute_alpha(self, data):
         if not callable(self.alpha):
             return self.alpha
-        alpha = self.alpha(data.X, data.y)
+        alpha = call_given(self.alpha, "alpha", "f(X, y)", data.X, data.y)
         alpha = to_array(alpha, "What alpha(X, y) returns", "hold numbers", np.float64)
         if alpha.shape != data.y.shape or not (alpha >= 0).all():
             raise ValueError(

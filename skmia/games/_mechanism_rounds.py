@@ -15,6 +15,7 @@ from .._core.progress import show_progress
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, at_least
 from .._core.tasks import delayed
+from .._core.user_functions import call_given
 from ..metrics import advantage_interval, auc_interval, clopper_pearson, membership_roc_curve
 
 CONSTRAINTS = {
@@ -67,7 +68,8 @@ class FromSampler:
         self._sampler = sampler
 
     def _sample(self, n, rng):
-        rows = to_array(self._sampler(n, rng), "What X returns")
+        rows = call_given(self._sampler, "X", "f(n, rng)", n, rng)
+        rows = to_array(rows, "What X returns")
         if rows.ndim != 2 or len(rows) != n:
             raise ValueError(
                 f"X was asked for {n} rows and must return an array of shape ({n}, n_features); "

@@ -153,7 +153,7 @@ def per_datum_game(
 
 def _read_target(X, population, target):
     """The target as a row."""
-    is_row = isinstance(target, Integral)
+    is_row = isinstance(target, Integral) and not isinstance(target, bool)
     if callable(X):
         if is_row:
             raise ValueError(

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core.numbers import SMALLEST, check_numbers
+from .._core.numbers import SMALLEST, check_numbers, show
 from .._core.types import FloatOrArray
+from .._core.user_functions import call_given
 
 # Steps of the golden section search; each takes off 38% of an interval.
 _N_STEPS = 100
@@ -37,6 +38,8 @@ def cramer_rate(gap: float | ArrayLike, cumulant: Callable[[float], float]) -> F
 
     Raises
     ------
+    TypeError
+        If the cumulant is not a function of a number.
     ValueError
         If a gap is not positive, or the cumulant is not 0 at 0 or not a number.
 
@@ -60,7 +63,7 @@ def cramer_rate(gap: float | ArrayLike, cumulant: Callable[[float], float]) -> F
     array([0.1308, 0.4946])
     """
     gap = check_numbers(gap, "gap", "positive and finite", SMALLEST)
-    start = cumulant(0.0)
+    start = _evaluate(cumulant, 0.0)
     if not abs(start) < 1e-9:
         raise ValueError(f"cumulant must be 0 at 0; got {start}.")
     rate = np.array([_conjugate(epsilon, cumulant) for epsilon in gap.ravel().tolist()]).reshape(
@@ -69,10 +72,18 @@ def cramer_rate(gap: float | ArrayLike, cumulant: Callable[[float], float]) -> F
     return float(rate) if rate.ndim == 0 else rate
 
 
+def _evaluate(cumulant, slope):
+    value = call_given(cumulant, "cumulant", "f(number)", slope)
+    try:
+        return float(value)
+    except TypeError:
+        raise TypeError(f"cumulant must return a number; got {show(value)}.") from None
+
+
 def _conjugate(gap, cumulant):
     def height(slope):
         with np.errstate(over="ignore"):
-            value = float(cumulant(slope))
+            value = _evaluate(cumulant, slope)
         if np.isnan(value):
             raise ValueError(f"cumulant must return numbers; got NaN at {slope:g}.")
         return slope * gap - value

@@ -129,8 +129,12 @@ def paired_difference(
 def _list_victims(y_true, *scores):
     """Return the checked vectors of each victim."""
     parts = [y_true, *scores]
-    if np.ndim(y_true[0]) == 0:
+    if not _holds_vectors(y_true):
         parts = [[part] for part in parts]
+    elif not all(map(_holds_vectors, scores)):
+        raise ValueError(
+            "first_score and second_score must hold a vector for each victim, as y_true does."
+        )
     n_victims = [len(part) for part in parts]
     if len(set(n_victims)) > 1:
         raise ValueError(
@@ -142,6 +146,17 @@ def _list_victims(y_true, *scores):
         checked = [check_membership_scores(truth, score) for score in both]
         victims.append((checked[0][0], *(score for _, score in checked)))
     return victims
+
+
+def _holds_vectors(values):
+    """Whether values are one vector for each victim, of any length."""
+    try:
+        first = next(iter(values), None)
+        return np.ndim(first) > 0
+    except TypeError:  # a single value, which cannot be iterated over
+        return False
+    except ValueError:  # lists of several lengths
+        return True
 
 
 def _measure(membership, scores, max_fpr):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core.groups import check_columns
+from .._core.groups import check_columns, sorted_values
 from .._core.numbers import check_number, show, to_array
 from .._core.output_checks import NUMBERS
 from .._core.outputs import Outputs
@@ -151,7 +151,8 @@ class GivenOutputs:
     def _get_classes(self, classes):
         if self._kind == "label":
             found = self._y if classes is None else check_columns(classes)
-            return np.union1d(found, np.unique(self._values))
+            both = np.concatenate([found, sorted_values(self._values, "outputs")])
+            return sorted_values(both, "outputs and labels of the records")
         n_columns = self._values.shape[-1]
         found = np.unique(self._y) if classes is None else check_columns(classes)
         if len(found) != n_columns:

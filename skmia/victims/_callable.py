@@ -15,6 +15,7 @@ from .._core.groups import check_columns
 from .._core.numbers import show, to_array
 from .._core.sklearn import StrOptions, at_least, validate_params_of
 from .._core.types import Rows
+from .._core.user_functions import call_given
 
 
 def _returns_probabilities(victim):
@@ -150,7 +151,8 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         X, classes = as_rows(X), self.classes_
         for rows in gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ():
             batch = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-            answer = to_array(self.function(batch), "What the function answers", must)
+            answer = call_given(self.function, "function", "f(X)", batch)
+            answer = to_array(answer, "What the function answers", must)
             yield check(answer, batch.shape[0], classes)
 
     def predict(self, X: Rows) -> np.ndarray:

@@ -18,6 +18,7 @@ from .._core.numbers import show, to_array
 from .._core.outputs import Outputs
 from .._core.sklearn import StrOptions, at_least, validate_params_of
 from .._core.types import Rows, Seed
+from .._core.user_functions import call_given
 
 
 class FunctionClassifier(ClassifierMixin, BaseEstimator):
@@ -156,8 +157,9 @@ class FunctionClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y holds the label {first}, which is none of the classes.")
         if len(X.shape) == 2:
             self.n_features_in_ = X.shape[1]
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        self.model_ = self.train(X, numbers.astype(np.int64), int(seed))
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        given = X, numbers.astype(np.int64), seed
+        self.model_ = call_given(self.train, "train", "f(X, y, seed)", *given)
         return self
 
     def query(self, X: Rows) -> Outputs:
@@ -183,7 +185,8 @@ class FunctionClassifier(ClassifierMixin, BaseEstimator):
 
     def _ask(self, X):
         forward = self.forward or _get_forward(self.model_)
-        values = to_array(forward(self.model_, X), "What the model answers", "be a matrix")
+        values = call_given(forward, "forward", "f(model, X)", self.model_, X)
+        values = to_array(values, "What the model answers", "be a matrix")
         n_rows, n_classes = X.shape[0], len(self.classes_)
         if self.kind == "logits" and n_classes == 2 and values.size == n_rows:
             values = np.column_stack([np.zeros_like(values.ravel()), values.ravel()])

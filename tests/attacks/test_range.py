@@ -187,6 +187,13 @@ def test_what_cannot_run_is_refused(problem, settings, message):
         RangeAttack(**given).fit(records, membership)
 
 
+def test_a_sampler_is_called_with_records_and_a_generator(problem):
+    victim, _, records, membership = problem
+    attack = RangeAttack(victim, ThresholdAttack(), sampler=lambda records: records)
+    with pytest.raises(TypeError, match=r"called as f\(records, rng\); got <function"):
+        attack.fit(records, membership)
+
+
 def test_shadow_models_that_cannot_be_queried_are_refused(problem):
     victim, pool, records, _ = problem
     small = ShadowPool(victim.estimator, 4, random_state=0).fit(records)

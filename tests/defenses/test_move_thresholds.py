@@ -70,6 +70,8 @@ def test_other_models_are_refused():
         move_thresholds(HistGradientBoostingClassifier(max_iter=2).fit(X, Y), X)
     with pytest.raises(ValueError, match="split by 5 features; the records have shape"):
         move_thresholds(DecisionTreeClassifier().fit(X, Y), X[:, :2])
+    with pytest.raises(ValueError, match="rows that the model was trained on; got none"):
+        move_thresholds(DecisionTreeClassifier().fit(X, Y), X[:0])
     with pytest.raises(NotFittedError):
         move_thresholds(DecisionTreeClassifier(), X)
 

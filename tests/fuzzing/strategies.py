@@ -58,7 +58,7 @@ def generators():
 _COUNTS = frozenset(
     "n_estimators shadows n_rounds n_permutations n_simulations n_draws n_trials n_samples "
     "max_iter n_parameters n_targets max_queries n_critic n_canaries n_copies n_iterations "
-    "n_references n_steps n_latent n_features n_classes max_epochs".split()
+    "n_references n_steps n_latent n_features n_classes max_epochs length".split()
 )
 
 

@@ -251,6 +251,10 @@ def test_the_numbers_are_the_same_for_every_n_jobs():
         ({"target": 3}, "target is the number of a row, but X is a function"),
         ({"target": np.zeros((1, 2))}, r"target must be one row; got an array of shape \(1, 2\)"),
         ({"X": lambda n, rng: np.zeros((3, 2))}, r"must return an array of shape \(1000, "),
+        (
+            {"X": np.zeros((2000, 2)), "target": True},
+            r"target must be .* got scalar `array\(True\)`",
+        ),
         ({"n_rounds": 0}, "'n_rounds' parameter of per_datum_game"),
         ({"confidence_level": 95}, "confidence_level must be a fraction"),
         ({"mechanism": Identity()}, "'mechanism' parameter of per_datum_game"),

@@ -44,6 +44,7 @@ SETTINGS = {
         ({"forget": 0.01}, ValueError, "at least 2 must be forgotten"),
         ({"attacks": ("lira",)}, ValueError, "attacks must name one or more of 'population'"),
         ({"attacks": ()}, ValueError, "attacks must name one or more"),
+        ({"attacks": True}, ValueError, "attacks must name one or more .* got True"),
         ({"n_targets": 1}, ValueError, "'n_targets' parameter"),
         ({"confidence_level": 95}, ValueError, "confidence_level"),
         ({"max_fpr": 2}, ValueError, "max_fpr must be"),

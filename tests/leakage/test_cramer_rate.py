@@ -61,3 +61,17 @@ def test_the_bound_takes_a_rate():
 def test_wrong_input_gets_a_sentence(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("cumulant", [0.5, None, len, lambda: 0.0])
+def test_a_cumulant_is_a_function_of_a_number(cumulant):
+    with pytest.raises(TypeError, match=r"cumulant must be a function .* called as f\(number\)"):
+        cramer_rate(0.5, cumulant)
+    with pytest.raises(TypeError, match="cumulant must return a number; got 'a'|got None"):
+        cramer_rate(0.5, lambda number: None)
+
+
+def test_an_error_inside_the_cumulant_is_its_own():
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        cramer_rate(0.5, lambda number: number + "a")
+    assert "cumulant" not in str(caught.value)

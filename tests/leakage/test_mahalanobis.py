@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.integrate import quad, trapezoid
 from scipy.stats import norm
 from sklearn.base import clone
@@ -522,6 +523,9 @@ def test_bad_parameters_are_refused(params, message):
         (0, 1, r"got shapes \(\) and \(\)"),
         ([0, np.nan], [1, 1], "must be finite"),
         ([0, 0], [1, -1], "Variances must not be negative; got -1"),
+        ([0, "a"], [1, 1], "mean must be finite numbers; got"),
+        ([0, 0], [pd.Timestamp("2020-01-01"), 1], "covariance must be finite numbers; got"),
+        ([0, 0], sparse.csr_array(np.eye(2)), "covariance must be .*; got a sparse matrix"),
     ],
 )
 def test_bad_moments_are_refused(mean, covariance, message):

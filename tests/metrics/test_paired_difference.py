@@ -1,6 +1,7 @@
 """Two attacks on the same victims."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
@@ -81,13 +82,22 @@ def test_differences_without_a_spread_prove_nothing():
         (([[0, 1]] * 2, [[0.1, 0.2]] * 2, [[0.1, 0.2]] * 3), "the same victims; got 2, 2, 3"),
         (([0, 1], [0.1, 0.2], [0.1, 0.2, 0.3]), "equal lengths"),
         (([0, 1], [0.1, 0.2], [0.1, 0.2], 2), "max_fpr must be"),
+        (([], [0.1, 0.2], [0.1, 0.2]), "equal lengths; got 0 and 2"),
+        ((None, [0.1, 0.2], [0.1, 0.2]), "y_true must be one-dimensional"),
+        (([[0, 1]] * 2, [0.1, 0.2], None), "must hold a vector for each victim"),
     ],
-    ids=["one", "victims", "lengths", "rate"],
+    ids=["one", "victims", "lengths", "rate", "empty", "none", "no vectors"],
 )
 def test_what_cannot_be_compared_is_refused(arguments, message):
     first, *rate = arguments[:3], *arguments[3:]
     with pytest.raises(ValueError, match=message):
         paired_difference(*first, max_fpr=rate[0] if rate else None)
+
+
+def test_columns_of_tables_are_read_by_position():
+    membership, first, second = draw_scores(80, np.random.default_rng(6))
+    columns = [pd.Series(part, index=range(5, 85)) for part in (membership, first, second)]
+    assert paired_difference(*columns).low == paired_difference(membership, first, second).low
 
 
 def test_display_shows_every_attack_but_the_reference():

@@ -245,6 +245,11 @@ def test_wrong_arguments_are_named(digits, forests):
         choose_by_power(RMIA(shadows=forests), {}, digits, criterion="accuracy")
     with pytest.raises(ValueError, match="'a' parameter of RMIA"):
         choose_by_power(RMIA(shadows=forests), {"a": [2.0]}, digits)
+    with pytest.raises(TypeError, match=r"grid must be a dict, or a sequence of dicts; got array"):
+        choose_by_power(RMIA(shadows=forests), np.array(1.0), digits)
+    for grid in ([], ""):
+        with pytest.raises(ValueError, match="grid must hold at least one setting, or be an empty"):
+            choose_by_power(RMIA(shadows=forests), grid, digits)
     for name in ("temperature", "a", "criterion"):
         with pytest.raises(ValueError, match=f"'{name}' parameter of RMIA"):
             RMIA(shadows=forests, **{name: "best"}).fit(digits)

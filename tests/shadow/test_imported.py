@@ -207,6 +207,14 @@ LOGITS, INSIDE = np.zeros((4, N, 2)), np.tile([0, 1], (4, N // 2))
             {"kind": "log_odds", "outputs": LOGITS[..., 0], "temperatures": (1.0, 2.0)},
             "Log odds of the label do not tell those at another temperature",
         ),
+        (
+            {"kind": "label", "outputs": np.full((4, N), 1j).astype(object)},
+            "outputs must hold values of one type.*got complex",
+        ),
+        (
+            {"kind": "label", "outputs": np.full((4, N), "a").astype(object)},
+            "outputs and labels of the records must hold values of one type.*got int, str",
+        ),
         ({"temperatures": ()}, "temperatures must be one or more positive numbers"),
         ({"store": "models"}, "keeps models, which outputs"),
         ({"signals": ("auto", "gradient_norm_x")}, "needs the models themselves"),

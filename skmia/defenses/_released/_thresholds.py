@@ -99,6 +99,8 @@ def move_in_place(model, X, rng):
             f"{type(unwrap(model)).__name__}."
         )
     X = read_features(found, steps, X).astype(np.float32)
+    if not len(X):
+        raise ValueError("X must hold the rows that the model was trained on; got none.")
     for one in np.ravel(getattr(found, "estimators_", [found])):
         _move(one.tree_, X, rng)
 

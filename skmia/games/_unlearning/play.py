@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from ..._core.asking import query_aligned
 from ..._core.records import Records
 from ..._core.seeding import isolated_randomness
+from ..._core.user_functions import call_given
 from ..._training.job import Kept, recorded_warnings
 from ...signals.auto import COMPARED, auto_of
 from ...victims import FunctionClassifier
@@ -71,8 +72,8 @@ class Player:
     def _forget(self, way, model, k, rng):
         keep, forget = (np.flatnonzero(self.sides[k] == side) for side in (RETAINED, FORGOTTEN))
         if isinstance(way, Forgetting) or not self.opens:
-            return _check_model(way(model, self.records, keep, forget, rng))
-        return _put(model, way(model.model_, self.records, keep, forget, rng))
+            return _check_model(_call(way, model, self.records, keep, forget, rng))
+        return _put(model, _call(way, model.model_, self.records, keep, forget, rng))
 
     def _note(self, name, outputs, never, arrays, facts):
         if outputs.kind not in COMPARED:
@@ -85,6 +86,10 @@ class Player:
         arrays[f"{name}_score"] = np.array(_score(outputs, y, never))
         facts.update(kind=outputs.kind, dtype=outputs.values.dtype.str)
         return outputs.kind
+
+
+def _call(way, *arguments):
+    return call_given(way, "unlearn", "f(model, records, keep, forget, rng)", *arguments)
 
 
 def _put(model, forgotten):

@@ -1,5 +1,7 @@
 """Checks of the estimator, the way of forgetting and the attacks of a game."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from sklearn.base import clone
 
@@ -14,7 +16,8 @@ from .ways import WAYS, Forgetting
 
 def check_attacks(attacks):
     """Return the names of attacks as a list, each once."""
-    names = [attacks] if isinstance(attacks, str) else list(attacks)
+    is_single = isinstance(attacks, str) or not isinstance(attacks, Iterable)
+    names = [attacks] if is_single else list(attacks)
     if not names or not all(isinstance(name, str) and name in ATTACKS for name in names):
         raise ValueError(
             f"attacks must name one or more of {', '.join(map(repr, ATTACKS))}; got "
