@@ -44,14 +44,19 @@ def check_victim(victim):
             "victim must be a fitted classifier or regressor with a predict method; "
             f"got {type(unwrap(victim)).__name__}{_suggest_remedy(unwrap(victim))}."
         )
+    check_fitted(unwrap(victim), "victim")  # the tags of a frozen one are a deep copy
+    return victim
+
+
+def check_fitted(estimator, role):
+    """Refuse an estimator that is not fitted, and say how to keep it so."""
     try:
-        check_is_fitted(unwrap(victim))  # the tags of a frozen one are a deep copy
+        check_is_fitted(estimator)
     except NotFittedError:
         raise NotFittedError(
-            f"The victim {type(unwrap(victim)).__name__} is not fitted. Fit the victim and wrap it "
-            "in sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
+            f"The {role} {type(estimator).__name__} is not fitted. Fit the {role.split()[-1]} and "
+            "wrap it in sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
         ) from None
-    return victim
 
 
 def _suggest_remedy(victim):

@@ -3,10 +3,8 @@
 import inspect
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
-from .asking import unwrap
+from .asking import check_fitted, unwrap
 from .randomness import preserved_randomness
 
 
@@ -26,13 +24,7 @@ def check_generator(generator):
             "The victim must be a fitted generator with a sample method; "
             f"got {type(inner).__name__}."
         )
-    try:
-        check_is_fitted(inner)
-    except NotFittedError:
-        raise NotFittedError(
-            f"The generator {type(inner).__name__} is not fitted. Fit the generator and wrap it in "
-            "sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
-        ) from None
+    check_fitted(inner, "generator")
     return inner
 
 

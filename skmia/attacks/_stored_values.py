@@ -2,10 +2,8 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
+from .._core.asking import check_fitted, unwrap
 from .._core.needs import ANY, Needs
 from ..base import BaseAttack
 from ..victims import read_state
@@ -168,13 +166,7 @@ def _read_victim(victim):
         )
     if not hasattr(victim, "fit"):
         raise TypeError(f"victim must be a fitted estimator with a method fit; got {name}.")
-    try:
-        check_is_fitted(victim)
-    except NotFittedError:
-        raise NotFittedError(
-            f"The victim {name} is not fitted. Fit the victim and wrap it in "
-            "sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
-        ) from None
+    check_fitted(unwrap(victim), "victim")
     state = read_state(victim)
     if not state.arrays:
         raise ValueError(f"The victim {name} stores no array that can be read.")

@@ -5,7 +5,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from .._core.numbers import check_number, show
+from .._core.checks import check_option
+from .._core.numbers import check_number
 from .._core.tradeoff import DIRECTIONS
 
 Direction = Literal["both", "in/out", "out/in"]
@@ -13,11 +14,7 @@ Direction = Literal["both", "in/out", "out/in"]
 
 def check_direction(direction):
     """Return which of the two laws has the larger probabilities."""
-    if not isinstance(direction, str) or direction not in DIRECTIONS:
-        raise ValueError(
-            f"direction must be one of {', '.join(map(repr, DIRECTIONS))}; got {show(direction)}."
-        )
-    return direction
+    return check_option(direction, "direction", DIRECTIONS)
 
 
 def make_leakage_table(leakage, X, record_ids, delta):

@@ -5,9 +5,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
+from .._core.asking import check_fitted
 from .._core.numbers import as_numbers, check_number, to_array
 from .._core.types import TokenModel
 
@@ -65,13 +64,7 @@ def check_model(model):
             f"log-probabilities of the next token; got {type(model).__name__}."
         )
     if isinstance(model, BaseEstimator):
-        try:
-            check_is_fitted(model)
-        except NotFittedError:
-            raise NotFittedError(
-                f"The sequence model {type(model).__name__} is not fitted. Fit the model and wrap "
-                "it in sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
-            ) from None
+        check_fitted(model, "sequence model")
     return model
 
 
