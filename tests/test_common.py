@@ -65,6 +65,7 @@ from skmia.signals import (
     GradientStatistics,
     LabelRobustness,
     Signals,
+    Trajectories,
 )
 from skmia.synthetic import SyntheticDistance
 from skmia.testing import make_attack_problem, parametrize_with_attack_checks
@@ -438,6 +439,7 @@ EXCLUDED = {
     "SinglingOutRisk": "takes three tables, see tests/synthetic/test_risks.py",
     "PrivacyLoss": "takes three tables, see tests/synthetic/test_privacy_loss.py",
     "Signals": "takes Records, see the tests of transformers below",
+    "Trajectories": "takes Records, see the tests of transformers below",
     "FunctionClassifier": "a function given by the user trains, see tests/victims/test_function.py",
     "FunctionSequenceVictim": "takes tokens, see tests/memorization/test_sequence_victims.py",
     "SequenceVictim": "takes tokens, see tests/memorization/test_sequence_victims.py",
@@ -574,6 +576,7 @@ def make_transformers():
         "Signals": Signals(CLASSIFIER.victim, ["loss", "entropy", "correctness"]),
         "GradientStatistics": GradientStatistics(NET.victim),
         "Signals of stored answers": Signals(signals=("loss",)),
+        "Trajectories": Trajectories(CLASSIFIER.victim, ("outputs", CLASSIFIER.victim)),
         "ShadowPool": ShadowPool(TREE, 4, random_state=0),
         "ShadowPool of models": ShadowPool(TREE, 2, store="models", random_state=0),
     }

@@ -141,7 +141,9 @@ def test_every_signal_is_in_the_table():
 def test_every_signal_of_texts_is_in_its_table():
     rows = {row["class"].strip("`"): row["access"] for row in TABLES["Signals of texts"]}
     signals = [getattr(skmia.signals, name) for name in skmia.signals.__all__]
-    of_texts = [one for one in signals if "tokens" in getattr(one, "access", ())]
+    # The access of a signal of another signal depends on its settings, as a property.
+    known = [one for one in signals if isinstance(getattr(one, "access", None), tuple)]
+    of_texts = [one for one in known if "tokens" in one.access]
     assert rows == {one.__name__: ", ".join(one.access) for one in of_texts}
     assert rows["ReCaLL"] == "tokens, queries"
 

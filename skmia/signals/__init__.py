@@ -26,6 +26,7 @@ from ._reference import ReferenceRatio, WindowVotes
 from ._residual import LogResidual, SquaredError
 from ._signals import Signals
 from ._surprising_tokens import SurprisingTokens
+from ._trajectory import Trajectories, Trajectory
 from ._zlib_ratio import ZlibRatio
 from .registry import get_signal_names
 
@@ -58,6 +59,8 @@ __all__ = [
     "Signals",
     "SquaredError",
     "SurprisingTokens",
+    "Trajectories",
+    "Trajectory",
     "VictimSignal",
     "WindowVotes",
     "ZlibRatio",
