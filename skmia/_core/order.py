@@ -1,4 +1,4 @@
-"""Check of whether the columns of outputs are in the order of the given classes."""
+"""Check of whether given outputs are of the given kind, in the order of the given classes."""
 
 import warnings
 
@@ -10,6 +10,8 @@ from .asking import unwrap
 
 # Level of the test: low enough that a correct order hardly ever leads to a warning.
 _LEVEL = 1e-4
+# Rows of probabilities in half precision add to 1 up to this.
+_ROUNDED = 0.01
 
 
 def choose_order(outputs, y):
@@ -56,15 +58,29 @@ def choose_order(outputs, y):
     return outputs.classes[order], (float(other.mean()), float(given.mean()))
 
 
+def _add_to_one(values, kind):
+    if kind != "logits" or len(values) < 2 or values.shape[1] < 2:
+        return False
+    return bool(values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < _ROUNDED)
+
+
 def check_order(victim, outputs, y):
     """Warn if the classes given for a victim seem to be in another order than its columns."""
     # Only a CallableVictim is told its classes; a fitted model knows them.
     if y is not None and getattr(unwrap(victim), "classes_are_given", False):
-        warn_of_order(outputs, y, stacklevel=4)
+        warn_of_given(outputs, y, stacklevel=4)
 
 
-def warn_of_order(outputs, y, stacklevel=3):
-    """Warn if outputs fit the labels better with their columns in another order."""
+def warn_of_given(outputs, y, stacklevel=3):
+    """Warn if logits are probabilities, or if the labels fit another order of columns better."""
+    # A few rows are enough for almost all logits.
+    if _add_to_one(outputs.values[:100], outputs.kind) and _add_to_one(outputs.values, "logits"):
+        warnings.warn(
+            "The logits of each record lie between 0 and 1 and add to 1, as probabilities do. If "
+            'they are probabilities, say kind="proba"; their softmax is a wrong answer.',
+            UserWarning,
+            stacklevel=stacklevel,
+        )
     order, shares = choose_order(outputs, y)
     if order is not None:
         warnings.warn(

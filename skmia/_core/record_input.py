@@ -91,11 +91,11 @@ def as_field(name, values, n_records):
 
 
 def check_order(fields, y):
-    """Warn if stored outputs seem to have their columns in another order."""
+    """Warn if stored outputs seem to be of another kind or in another order."""
     if y is not None and isinstance(fields.get("outputs"), Outputs):
-        from .order import warn_of_order
+        from .order import warn_of_given
 
-        warn_of_order(fields["outputs"], y, stacklevel=4)
+        warn_of_given(fields["outputs"], y, stacklevel=4)
 
 
 def check_column(frame, column):

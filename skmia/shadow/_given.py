@@ -4,6 +4,7 @@ import numpy as np
 
 from .._core.groups import check_columns, sorted_values
 from .._core.numbers import check_number, show, to_array
+from .._core.order import warn_of_given
 from .._core.output_checks import NUMBERS
 from .._core.outputs import Outputs
 from ..signals import AnswerSignal
@@ -147,6 +148,9 @@ class GivenOutputs:
         self._has_queries = len(shape) == 3
         self.n_models, self.n_queries = shape[0], 1 if len(shape) == 2 else shape[1]
         self._classes = None if kind in NUMBERS else self._get_classes(classes)
+        if not is_single:
+            first = self._values[(0, 0) if self._has_queries else 0]
+            warn_of_given(Outputs(first, self._classes, kind), self._y, stacklevel=4)
 
     def _get_classes(self, classes):
         if self._kind == "label":

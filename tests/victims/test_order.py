@@ -5,7 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from skmia import Outputs, Records
+from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import ThresholdAttack
 from skmia.victims import CallableVictim
 
@@ -30,11 +30,37 @@ def test_classes_of_a_service_in_the_wrong_order_are_noticed():
 
 @pytest.mark.parametrize("kind", ["proba", "logits", "decision"])
 def test_classes_of_stored_answers_in_the_wrong_order_are_noticed(kind):
-    answers = Outputs(PROBA, ["c", "a", "b"], kind)
+    answers = Outputs(PROBA if kind == "proba" else np.log(PROBA), ["c", "a", "b"], kind)
     with pytest.warns(UserWarning, match=MESSAGE):
         Records(X, Y, outputs=answers)
     with pytest.warns(UserWarning, match=MESSAGE):
         Records(X, Y).with_fields(outputs=answers)
+
+
+def test_columns_of_shadow_models_in_the_wrong_order_are_noticed():
+    inside = np.arange(300) % 2 == [[0], [1]]
+    outputs, records = np.array([PROBA, PROBA])[:, :, [1, 0, 2]], Records(X, Y)
+    with pytest.warns(UserWarning, match=r"for the classes \['b', 'a', 'c'\], and .* as given"):
+        ShadowPool.from_outputs(outputs, inside, records, kind="proba")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ShadowPool.from_outputs(outputs, inside, records, classes=["b", "a", "c"], kind="proba")
+        ShadowPool.from_outputs(np.log(outputs), inside, records, classes=["b", "a", "c"])
+
+
+def test_probabilities_given_as_logits_are_noticed():
+    message = 'add to 1, as probabilities do. If they are probabilities, say kind="proba"'
+    inside = np.arange(300) % 2 == [[0], [1]]
+    records = Records(X, Y)
+    with pytest.warns(UserWarning, match=message):
+        ShadowPool.from_outputs([PROBA, PROBA], inside, records)
+    with pytest.warns(UserWarning, match=message):
+        records.with_fields(outputs=Outputs(PROBA, NAMES, "logits"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        some = PROBA.copy()
+        some[150] = [0.5, 0.6, 0.1]  # one record whose answers are none
+        records.with_fields(outputs=Outputs(some, NAMES, "logits"))
 
 
 def test_classes_in_the_right_order_pass():
