@@ -1,6 +1,6 @@
 """An audit as Markdown, for a merge request or a model card."""
 
-from .._core.pages.markdown import escape
+from .._core.pages.markdown import escape, make_table
 from .checks.base import ERROR, NOT_RUN, PASSED, WARNING
 from .evidence import LEAK
 from .growth import describe_growth
@@ -78,18 +78,12 @@ def _list_parts(frame):
         name = "All records" if scope == "overall" else f"{escape(scope)} = {escape(group)}"
         counts = f"{first['n_members']:,} members, {first['n_nonmembers']:,} non-members"
         yield [f"## {name}", "", f"{counts}."] + (
-            [f"{TOO_FEW}."] if first["status"] == TOO_FEW else ["", *_make_table(part)]
+            [f"{TOO_FEW}."] if first["status"] == TOO_FEW else ["", *_as_table(tabulate(part))]
         )
 
 
-def _make_table(part):
-    return _format_table(tabulate(part))
-
-
-def _format_table(columns):
-    rows = [list(columns), ["---"] * len(columns)]
-    rows += [[escape(cell) for cell in cells] for cells in zip(*columns.values(), strict=True)]
-    return [f"| {' | '.join(row)} |" for row in rows]
+def _as_table(columns):
+    return make_table(list(columns), zip(*columns.values(), strict=True))
 
 
 def _list_people(report):
@@ -108,7 +102,7 @@ def _list_people(report):
         "non-members with an equal or higher score": [f"{row['n_above']:,}" for row in exposed],
         "p": [f"{row['pvalue']:.2g}" for row in exposed],
     }
-    return [*lines, "", *_format_table(columns)]
+    return [*lines, "", *_as_table(columns)]
 
 
 def _list_sections(report):
@@ -118,21 +112,14 @@ def _list_sections(report):
         f"{escape(name)} ({_STATUS.get(check.status, check.status)}): {escape(check.text)}"
         for name, check in report.checks.items()
     ]
-    notes = (
-        list(report.notes)
-        if report.growth is None
-        else [
-            describe_growth(report.growth),
-            *report.notes,
-        ]
-    )
-    facts = None if report.file is None else report.file.facts
-    file = (
-        [] if facts is None else [*describe_sources(facts), *facts["changes"], *report.file.notes]
-    )
+    notes = [] if report.growth is None else [describe_growth(report.growth)]
+    file = []
+    if report.file is not None:
+        facts = report.file.facts
+        file = [*describe_sources(facts), *facts["changes"], *report.file.notes]
     return {
         "Groups": list(map(escape, unequal)),
         "The file": list(map(escape, file)),
         "Checks": checks,
-        "Notes": list(map(escape, notes)),
+        "Notes": list(map(escape, [*notes, *report.notes])),
     }

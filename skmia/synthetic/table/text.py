@@ -1,6 +1,6 @@
 """An audit of a synthetic table as text and as Markdown."""
 
-from ..._core.pages.markdown import escape
+from ..._core.pages.markdown import escape, make_table
 from ..._core.pages.text import wrap_lines
 from ..._core.pvalues import format_pvalue
 from ..._core.visible import visible
@@ -190,5 +190,5 @@ def format_markdown(document, title):
 
 
 def _as_table(rows):
-    head, *body = [[escape(cell) for cell in row] for row in rows]
-    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body)]
+    head, *body = rows
+    return make_table(list(map(escape, head)), body)
