@@ -16,7 +16,7 @@ from .._core.records import Records
 from .._core.types import PathLike
 from .._core.validation import query
 from ..defenses import RoundingDefense, TopKDefense, strip_state
-from ..disclosure import Condition, Policy, structural_checks
+from ..disclosure import Condition, Policy
 from ..shadow import ShadowPool
 from ..victims.offers import has_file, is_trainable
 from ._audit import audit
@@ -24,7 +24,7 @@ from ._case import open_case
 from ._file import attack_file, examine_file
 from ._plan import LARGEST_OUTPUTS, check_pool_settings
 from ._report import AuditReport
-from .release import check_request, list_measurements
+from .release import check_request, check_structure, list_measurements, measure_gap
 
 _PROBABILITIES = ("proba", "logits")
 _DECIMALS = (2, 1)
@@ -136,16 +136,31 @@ class _Case(NamedTuple):
     policy: Policy
     decimals: int | None
 
-    def check(self, model, records, release, decimals):
-        """The structural checks under a condition."""
-        return structural_checks(
-            model,
-            records,
-            self.report.membership,
-            decimals=decimals,
-            thresholds=self.policy.thresholds(release),
-            rules=self.policy.rules(release),
-        ).checks
+    def describe(self, name, report, way, answering, **settings):
+        """A condition with the numbers of its audit and the structural checks under it.
+
+        Parameters
+        ----------
+        name : str
+        report : AuditReport
+            Audit under the condition.
+        way : {"service", "file"}
+            Way of release under the condition.
+        answering : (model, Records, decimals)
+            What the structural checks are made of.
+        settings : object
+            Further attributes of the condition.
+        """
+        model, records, decimals = answering
+        structure = check_structure(report, model, records, self.policy, way, decimals)
+        return Condition(
+            name,
+            [*list_measurements(report, way), *measure_gap(structure)],
+            structure.checks,
+            same_records=True,
+            adapted=True,
+            **settings,
+        )
 
 
 def _measure_stripped(case):
@@ -162,12 +177,11 @@ def _measure_stripped(case):
     found = _attack_file(case, stripped)
     if found is None or found.evidence not in CONCLUSIVE:
         return None
-    return Condition(
+    return case.describe(
         "a file without the state that predictions do not use",
-        list_measurements(replace(report, file=found), "file"),
-        case.check(stripped, case.records, "file", case.decimals),
-        same_records=True,
-        adapted=True,
+        replace(report, file=found),
+        "file",
+        (stripped, case.records, case.decimals),
     )
 
 
@@ -203,13 +217,12 @@ def _measure_service(case):
     """The answers of the model as they are, without its file, as the audit has measured them."""
     if case.report.evidence not in CONCLUSIVE or "service" not in case.policy.limits:
         return None
-    return Condition(
+    return case.describe(
         _AS_A_SERVICE,
-        list_measurements(case.report, "service"),
-        case.check(case.model, case.records, "service", case.decimals),
+        case.report,
+        "service",
+        (case.model, case.records, case.decimals),
         cost=_COST_OF_NO_FILE,
-        same_records=True,
-        adapted=True,
         release="service",
     )
 
@@ -270,13 +283,12 @@ def _measure_change(case, recipe, change, outputs, pool, release):
     cost, name = _measure_cost(outputs, changed), change.name
     if release == "file":
         cost, name = cost + _COST_OF_NO_FILE, f"{_AS_A_SERVICE}, {name}"
-    return Condition(
+    return case.describe(
         name,
-        list_measurements(found, "service"),
-        case.check(case.model, records, "service", change.decimals),
+        found,
+        "service",
+        (case.model, records, change.decimals),
         cost=cost,
-        same_records=True,
-        adapted=True,
         release="service",
     )
 

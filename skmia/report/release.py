@@ -30,6 +30,8 @@ from .measure import OK
 from .table_release import describe_origin, measure_table, recommend_table
 
 WAYS = ("service", "file")
+# Confidence level of the gap of the structural checks.
+_GAP_LEVEL = 0.95
 
 
 def recommend_release(
@@ -49,7 +51,8 @@ def recommend_release(
     number of a group of records is the one of the attack that is strongest in it: the upper end of
     its interval is the highest of all attacks, and the lower end is corrected for their number.
     As a file, a model also gives the answers of a service, so the attacks on both count. Of a
-    table, the limits hold for the largest number of each kind, and there are no structural checks.
+    classifier, the generalization gap of the structural checks counts as well. Of a table, the
+    limits hold for the largest number of each kind, and there are no structural checks.
 
     Parameters
     ----------
@@ -106,19 +109,12 @@ def recommend_release(
         return recommend_table(report, policy, conditions, provenance)
     release = "service" if release is None else release
     policy = check_request(report, model, records, policy, release, decimals)
-    checks = structural_checks(
-        model,
-        records,
-        report.membership,
-        decimals=decimals,
-        thresholds=policy.thresholds(release),
-        rules=policy.rules(release),
-    ).checks
+    structure = check_structure(report, model, records, policy, release, decimals)
     recommendation = recommend(
         policy,
         release,
-        list_measurements(report, release),
-        checks,
+        [*list_measurements(report, release), *measure_gap(structure)],
+        structure.checks,
         conditions=conditions,
         provenance=describe_origin(report, "random_state") | provenance,
     )
@@ -126,6 +122,44 @@ def recommend_release(
     if not doubts:
         return recommendation
     return replace(recommendation, result="cannot be said", reasons=doubts)
+
+
+def check_structure(report, model, records, policy, release, decimals):
+    """Make the structural checks of a model by the thresholds of a policy."""
+    return structural_checks(
+        model,
+        records,
+        report.membership,
+        decimals=decimals,
+        thresholds=policy.thresholds(release),
+        rules=policy.rules(release),
+    )
+
+
+def measure_gap(structure):
+    """The generalization gap of all records, in a list that is empty if there is none.
+
+    Parameters
+    ----------
+    structure : StructuralReport
+
+    Returns
+    -------
+    measurements : list of Measurement
+        "gap", for classifiers.
+    """
+    found = structure.membership
+    if found is None or found.gap is None:
+        return []
+    estimate, low, high = found.gap
+
+    def interval(level):
+        factor = _scale(level, _GAP_LEVEL)
+        return Interval(
+            estimate, estimate - factor * (estimate - low), estimate + factor * (high - estimate)
+        )
+
+    return [Measurement("gap", interval, n_records=found.n_members + found.n_nonmembers)]
 
 
 def check_request(report, model, records, policy, release, decimals):

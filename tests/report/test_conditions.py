@@ -73,6 +73,26 @@ def test_labels_alone_help_where_only_answers_leak(leaky):
     assert under.interval.high <= 0.65 < found.limits[0].interval.low
 
 
+def test_the_generalization_gap_is_measured_under_each_condition(leaky):
+    report, conditions, _ = leaky
+    model = RandomForestClassifier(10, max_features=1, random_state=0)
+    model.fit(X[MEMBERS], CLEAR[MEMBERS])
+    records, gaps = Records(X, CLEAR), {}
+    for condition in conditions:
+        (number,) = (part for part in condition.measurements if part.name == "gap")
+        gaps[condition.name] = number.at(0.95, 0.95).estimate
+    wrong = model.predict(X) != CLEAR
+    labels = wrong[~MEMBERS].mean() - wrong[MEMBERS].mean()
+    assert gaps[f"{SERVICE}, labels alone"] == pytest.approx(labels)
+    assert gaps[SERVICE] > labels
+    policy = replace(POLICY, limits={way: {"auc": 0.65, "gap": 0.2} for way in POLICY.limits})
+    found = recommend_release(
+        report, model, records, policy=policy, release="file", conditions=conditions
+    )
+    assert found.result == "release with conditions"
+    assert {limit.name for limit in found.under_conditions} == {"auc", "gap"}
+
+
 def test_what_was_measured_stands_in_each_form(leaky):
     report, _, found = leaky
     report = replace(report, recommendation=found)

@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import ndtri
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
-from skmia.disclosure import load_policy
+from skmia.disclosure import load_policy, structural_checks
 from skmia.report import list_measurements, recommend_release
 from skmia.report.page import render
+from skmia.report.release import measure_gap
 from skmia.report.schema import check_document
 
 RNG = np.random.default_rng(0)
@@ -89,6 +90,40 @@ def test_a_leak_is_not_released_and_no_leak_is(leaky, safe):
     assert recommend(safe, policy=replace(LAX, limits=limits)).result == "release"
     assert recommend(safe, policy="cautious").result == "cannot be said"
     assert recommend(safe, policy="cautious").reasons[0] == "To be measured: tpr_at_fpr_01 (all)."
+
+
+def test_the_generalization_gap_is_judged(leaky, safe):
+    limits = {way: {"gap": 0.05} for way in ("service", "file")}
+    policy = replace(LAX, limits=limits, required={})
+    model, _ = leaky
+    loss = 1 - model.predict_proba(X)[np.arange(N), RECORDS.y]
+    gap = loss[~MEMBERS].mean() - loss[MEMBERS].mean()
+    for release in ("service", "file"):
+        found = recommend(leaky, policy=policy, release=release)
+        assert found.result == "do not release"
+        (limit,) = found.limits
+        assert (limit.name, limit.group, limit.status) == ("gap", "all", "fail")
+        assert limit.interval.estimate == pytest.approx(gap)
+    (limit,) = recommend(safe, policy=policy).limits
+    assert limit.status == "pass"
+    assert {limit.name for limit in recommend(safe, policy="cautious").limits} >= {"auc", "gap"}
+
+
+def test_the_gap_at_another_level(leaky):
+    model, report = leaky
+    found = structural_checks(model, RECORDS, report.membership)
+    (number,) = measure_gap(found)
+    assert number.at(0.95, 0.95) == pytest.approx(found.membership.gap)
+    factor = ndtri(0.995) / ndtri(0.975)
+    estimate, low, _ = found.membership.gap
+    assert number.at(0.99, 0.95).low == pytest.approx(estimate - factor * (estimate - low))
+    assert number.n_records == N
+
+
+def test_a_regressor_has_no_gap_in_a_policy():
+    records = Records(X, X @ np.arange(3.0) + RNG.normal(size=N))
+    model = LinearRegression().fit(X[MEMBERS], records.y[MEMBERS])
+    assert measure_gap(structural_checks(model, records, MEMBERS)) == []
 
 
 def test_a_file_is_judged_by_both_ways(leaky):
