@@ -16,7 +16,7 @@ from ._judge import (
     judge_limits,
 )
 from ._measurements import Condition, Measurement
-from ._policy import Policy
+from ._policy import RELEASES, Policy
 from ._result import StructuralCheck
 from ._tried import JudgedCondition, judge_conditions, list_failures, list_missing, write
 from .given import check_provenance
@@ -99,7 +99,7 @@ class Recommendation:
         return {
             "result": self.result,
             "release": self.release,
-            "not_asked": [way for way in self.policy.limits if way != self.release],
+            "not_asked": [way for way in RELEASES if way != self.release],
             "reasons": list(self.reasons),
             "conditions": list(self.conditions),
             "limits": [_as_plain(limit) for limit in self.limits],

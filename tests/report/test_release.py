@@ -160,6 +160,13 @@ def test_it_stands_on_top_of_each_form(leaky):
         assert "by the policy research (changed): do not release" in text
 
 
+def test_the_page_names_the_ways_of_release_that_were_not_asked_for(leaky):
+    policy = replace(LAX, limits={"service": LAX.limits["service"]})
+    report = replace(leaky[1], recommendation=recommend(leaky, policy=policy))
+    page = pytest.importorskip("jinja2") and render(json.loads(report.to_json()))
+    assert "Nothing is said of a release as a file or a table." in " ".join(page.split())
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
