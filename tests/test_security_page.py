@@ -160,7 +160,10 @@ PROOFS = {
         ("report/test_foreign_text.py", "test_the_frame_in_a_notebook_is_a_sandbox"),
         ("report/test_browser.py", "test_the_page_works_in_the_sandbox_of_a_notebook"),
     ],
-    "R7": [("cli/test_cli_damages.py", "test_a_page_is_not_written_over_its_source")],
+    "R7": [
+        ("cli/test_cli_damages.py", "test_a_page_is_not_written_over_its_source"),
+        ("cli/test_cli_damages.py", "test_a_page_of_two_audits_is_not_written_over_either"),
+    ],
     "W1": [
         (
             "cli/test_cli_files.py",

@@ -284,6 +284,7 @@ class RMIA(PoolAttack):
         self.population_ratios_ = None
         if self.population is not None:
             check_records(self.population)
+            self._check_population_is_known()
             self._check_population()
             self.population_ratios_ = np.sort(self._log_ratios(self.population))
 
@@ -295,6 +296,15 @@ class RMIA(PoolAttack):
                 f"population must hold records that have an {side} shadow model; {n_lacking} of "
                 f"{len(self.population)} have none. Choose other records of the pool{advice}."
             )
+
+    def _check_population_is_known(self):
+        """Refuse records that the pool cannot tell anything about, by the name of the parameter."""
+        try:
+            self.pool_.locate_usable(self.population)
+        except ValueError as error:
+            raise ValueError(
+                f"population must hold records that the shadow models can judge: {error}"
+            ) from error
 
     def _log_ratios(self, records):
         target = self._victim_values(records)

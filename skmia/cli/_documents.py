@@ -88,8 +88,7 @@ def run_report(arguments):
         What to print.
     """
     out = arguments.out or arguments.result.with_suffix(".html")
-    if _is_same(out, arguments.result):
-        raise CommandError(f"--out: the page would be written over its source {out}")
+    _check_is_no_source(out, [arguments.result])
     readers = {
         SCHEMA: (SCHEMA_VERSION, check_document),
         TABLE_SCHEMA: (TABLE_VERSION, check_table_document),
@@ -108,6 +107,11 @@ def _write_page(out, page):
         raise CommandError(f"--out: cannot write {out}: {error.strerror or error}") from error
 
 
+def _check_is_no_source(out, sources):
+    if any(_is_same(out, source) for source in sources):
+        raise CommandError(f"--out: the page would be written over its source {out}")
+
+
 def _is_same(first, other):
     """Whether two names are of one file, through links or in another spelling."""
     if first.resolve() == other.resolve():
@@ -118,19 +122,24 @@ def _is_same(first, other):
         return False
 
 
-def run_compare(arguments):
+def run_compare(arguments, print_result):
     """Compare two audits.
 
     Parameters
     ----------
     arguments : argparse.Namespace
+    print_result : callable
+        Function that prints the comparison, one line per number that both audits have, before the
+        page is written.
 
     Returns
     -------
     text : str
-        One line per number that both audits have.
+        Text to print afterwards.
     """
     paths = arguments.first, arguments.second
+    if arguments.out is not None:
+        _check_is_no_source(arguments.out, paths)
     documents = [read_document(path) for path in paths]
     tasks = [document["task"] for document in documents]
     if tasks[0] != tasks[1]:
@@ -147,11 +156,11 @@ def run_compare(arguments):
     heads = f"{'attack':24s}{'':16s}{'a':>9s}{'b':>9s}{'b - a':>9s}"
     lines += ["", f"{heads}  {100 * level:g}% interval", *map(_write, shared), ""]
     lines += wrap(READ_SO, _WIDTH)
-    if arguments.out is not None:
-        names = _name_apart(paths)
-        _write_page(arguments.out, render_comparison(*documents, names))
-        lines += ["", f"written: {visible(arguments.out)}"]
-    return "\n".join(lines)
+    print_result("\n".join(lines))
+    if arguments.out is None:
+        return ""
+    _write_page(arguments.out, render_comparison(*documents, _name_apart(paths)))
+    return f"\nwritten: {visible(arguments.out)}"
 
 
 def _write(found):

@@ -61,14 +61,16 @@ def _run(arguments):
         from ._synthetic_table import run_table
 
         return run_table(arguments, _print)
+    if arguments.command == "compare":
+        from ._documents import run_compare
+
+        return run_compare(arguments, _print)
     if arguments.command == "inspect":
         from ._inspect import run_inspect as run
     elif arguments.command == "policy":
         from ._policy import run_policy as run
-    elif arguments.command == "report":
-        from ._documents import run_report as run
     else:
-        from ._documents import run_compare as run
+        from ._documents import run_report as run
     return run(arguments)
 
 

@@ -44,6 +44,9 @@ class EpsilonAuditBase(BaseEstimator, ABC):
     # Where neither the audit nor the estimator has one.
     _DELTA = 1e-5
 
+    # What the largest epsilon that an audit can show grows with.
+    _GROWS_WITH = "runs"
+
     @abstractmethod
     def fit(self, X, y):
         """Make the audit."""
@@ -126,8 +129,9 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         claimed = max(claims, default=None)
         if claimed is not None and result.largest is not None and claimed > result.largest:
             warnings.warn(
-                f"epsilon={claimed:.4g} is claimed, and these runs cannot show more than "
-                f"{result.largest:.4g}: the audit cannot refute the claim. Use more runs.",
+                f"epsilon={claimed:.4g} is claimed, and these {self._GROWS_WITH} cannot show more "
+                f"than {result.largest:.4g}: the audit cannot refute the claim. Use more "
+                f"{self._GROWS_WITH}.",
                 PrivacyWarning,
                 stacklevel=3,
             )

@@ -18,6 +18,7 @@ class OneRunBase(EpsilonAuditBase):
         "bound": [StrOptions({"any", "gdp"})],
         "n_guesses": [StrOptions({"auto", "any"}), Integral, "array-like"],
     }
+    _GROWS_WITH = "canaries"
 
     def _begin(self, X, y):
         """Return the checked data and the number of canaries."""

@@ -171,7 +171,7 @@ def test_new_records_are_a_population_for_models_that_were_kept(audit):
 def test_new_records_are_no_population_for_signals_alone(draw_world):
     world = draw_world()
     new = Records([[-1.0]], [1]).with_fields(outputs=world.records["outputs"][[0]])
-    with pytest.raises(ValueError, match="1 of 1 records are not in the shadow pool"):
+    with pytest.raises(ValueError, match=r"population must hold .* 1 of 1 records are not in the"):
         attack_on(world, population=new)
 
 

@@ -147,6 +147,16 @@ def test_a_page_is_not_written_over_its_source(document, way, tmp_path, capsys):
     assert json.loads(path.read_text()) == document
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_page_of_two_audits_is_not_written_over_either(document, number, tmp_path, capsys):
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in paths:
+        path.write_text(json.dumps(document))
+    assert main(["compare", *map(str, paths), "--out", str(paths[number])]) == 2
+    assert f"written over its source {paths[number]}" in capsys.readouterr().err
+    assert [json.loads(path.read_text()) for path in paths] == [document, document]
+
+
 def repeat(name, n_times, *changed):
     """A document in which the first entry of an array is there many times."""
 

@@ -155,4 +155,6 @@ def test_compare_writes_a_page_with_all_groups(saved, tmp_path, capsys):
     assert text.count("<td") > 4 * len(scopes)
     assert len(re.findall(r"<strong>0\.[0-9]+ \[", text)) == 1  # the number that was changed
     assert main(["compare", str(saved), str(saved), "--out", str(tmp_path)]) == 2
-    assert "--out: cannot write" in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert "--out: cannot write" in told.err
+    assert "b - a" in told.out  # the comparison, which was printed first

@@ -92,7 +92,7 @@ def test_results_are_reproducible_and_one_canary_shows_nothing():
 
 
 def test_a_claim_that_cannot_be_refuted_is_warned_of():
-    with pytest.warns(PrivacyWarning, match="cannot refute the claim"):
+    with pytest.warns(PrivacyWarning, match="cannot refute the claim. Use more canaries"):
         LabelAudit(TREE, n_canaries=10, claimed_epsilon=20.0, random_state=0).fit(X, Y)
 
 
