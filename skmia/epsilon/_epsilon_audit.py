@@ -23,7 +23,7 @@ from ._canaries import Canaries
 from ._checks import COINS
 from ._clopper_pearson import epsilon_lower_bound
 from ._result import EpsilonBound
-from ._sequential import bound_path, group_privacy, log_wealth, predict_coins
+from ._sequential import bound_path, follow_rates, group_privacy, log_wealth, predict_coins
 from ._trainings import CanaryKeeper, SidesOfCoins, Trainings, start
 
 _METHODS = {
@@ -109,6 +109,12 @@ class EpsilonAudit(EpsilonAuditBase):
     wealth_ : ndarray of shape (n_trainings,)
         With ``sequential=True``, the wealth of bets against the claim after each training, which
         exceeds ``1 / (1 - confidence_level)`` where the claim is refuted; empty without a claim.
+    rates_ : DataFrame of shape (n_trainings, 6)
+        With ``sequential=True``, the rates with which an attack at one threshold says that the
+        canary was in, after each training: ``tpr`` where it was, ``fpr`` where it was not, each
+        with ``_low`` and ``_high``. All intervals hold at once
+        (:func:`~skmia.metrics.rate_sequence`). The first two trainings of either kind choose the
+        threshold and do not count.
     stopped_ : {"refuted", "budget"}
         With ``sequential=True``, why no more models were trained. ``"budget"`` does not mean that
         the claim is true.
@@ -341,6 +347,7 @@ class EpsilonAudit(EpsilonAuditBase):
         self.membership_, self.scores_, self.wealth_ = coins[:last], scores[:last], wealth[:last]
         log_odds = predict_coins(self.membership_, self.scores_)
         self.epsilons_ = bound_path(self.membership_, log_odds, delta, alpha, self.n_copies)
+        self.rates_ = follow_rates(self.membership_, self.scores_, self.confidence_level)
         self.epsilon_ = float(self.epsilons_[-1])
         self.result_ = EpsilonBound(
             epsilon=self.epsilon_,

@@ -7,11 +7,16 @@ must be fixed before its coin is seen; it may depend on all earlier trainings.
 """
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit
 from scipy.stats import t as student
 
+from .._core.rate_sequences import limit_rates
+
 # A lost bet leaves at least this share of the wealth.
 _LEAST = 1e-3
+# Trainings of either kind before the first bet, and those that choose the threshold of the rates.
+_N_FIRST = 2
 # The largest epsilon of the grid, and the number of values.
 _HIGHEST, _N_VALUES = 12.0, 240
 _GRID = np.geomspace(0.02, _HIGHEST, _N_VALUES)
@@ -41,7 +46,7 @@ def predict_coins(coins, scores, batch=1):
         powers = np.array([chosen, chosen * center, chosen * center**2], dtype=float)
         sums[kind] = np.hstack([np.zeros((3, 1)), powers.cumsum(axis=1)])[:, past]
     counts = np.array([sums[0][0], sums[1][0]])
-    ready = (counts >= 2).all(axis=0)
+    ready = (counts >= _N_FIRST).all(axis=0)
     safe = np.maximum(counts, 1)
     means = np.array([sums[0][1], sums[1][1]]) / safe
     squares = np.array([sums[0][2], sums[1][2]]) - safe * means**2
@@ -91,3 +96,40 @@ def bound_path(coins, log_odds, delta, alpha, n_copies=1):
             break
         found[standing] = epsilon
     return found
+
+
+def follow_rates(coins, scores, confidence_level):
+    """Rates of one threshold after each training, with intervals that hold at all times at once.
+
+    The first trainings of either kind choose the threshold, the middle between their means, and do
+    not count. The rates are of independent trainings at a fixed threshold then.
+
+    Parameters
+    ----------
+    coins : ndarray of shape (n,), dtype bool
+    scores : ndarray of shape (n,)
+    confidence_level : float
+        Of the intervals of both rates together.
+
+    Returns
+    -------
+    rates : DataFrame
+        A row for each training.
+    """
+    columns, counted = {}, np.zeros(len(coins), dtype=bool)
+    numbers = np.array([np.cumsum(~coins), np.cumsum(coins)])
+    ready = (numbers >= _N_FIRST).all(axis=0)
+    if ready.any():
+        first = int(ready.argmax()) + 1
+        past, kinds = scores[:first], coins[:first]
+        threshold = past[kinds].mean() / 2 + past[~kinds].mean() / 2
+        counted[first:] = True
+        above = scores > threshold
+    else:
+        above = counted
+    for name, kind in (("tpr", coins), ("fpr", ~coins)):
+        trials, successes = (np.cumsum(kind & counted & part) for part in (counted, above))
+        low, high = limit_rates(successes, trials, (1 - confidence_level) / 2)
+        rate = np.where(trials > 0, successes / np.maximum(trials, 1), np.nan)
+        columns |= {name: rate, f"{name}_low": low, f"{name}_high": high}
+    return pd.DataFrame(columns)

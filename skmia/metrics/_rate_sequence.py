@@ -1,10 +1,10 @@
 """Intervals of a rate that may be looked at again and again."""
 
 import numpy as np
-from scipy.special import betaln, xlog1py, xlogy
 
 from .._core.checks import check_confidence_level
 from .._core.numbers import check_count
+from .._core.rate_sequences import limit_rates
 from .intervals import Interval
 
 
@@ -56,19 +56,5 @@ def rate_sequence(successes: int, trials: int, *, confidence_level: float = 0.95
     alpha = 1 - check_confidence_level(confidence_level)
     n = check_count(trials, "trials", 0)
     k = check_count(successes, "successes", 0, n)
-    if n == 0:
-        return Interval(0.5, 0.0, 1.0)
-    least = np.log(alpha) + betaln(k + 0.5, n - k + 0.5) - betaln(0.5, 0.5)
-
-    def search(outside):
-        """Where the likelihood falls to the least, between the estimate and an end."""
-        inside = k / n
-        if xlogy(k, outside) + xlog1py(n - k, -outside) > least:
-            return outside
-        for _ in range(60):
-            middle = (inside + outside) / 2
-            is_in = xlogy(k, middle) + xlog1py(n - k, -middle) > least
-            inside, outside = (middle, outside) if is_in else (inside, middle)
-        return float(outside)
-
-    return Interval(k / n, search(0.0), search(1.0))
+    low, high = limit_rates(np.array([k]), np.array([n]), alpha)
+    return Interval(k / n if n else 0.5, float(low[0]), float(high[0]))

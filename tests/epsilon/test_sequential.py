@@ -9,14 +9,21 @@ import warnings
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import binom
+from scipy.stats import binom, norm
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia.attacks import ThresholdAttack
 from skmia.epsilon import EpsilonAudit
-from skmia.epsilon._sequential import bound_path, group_privacy, log_wealth, predict_coins
+from skmia.epsilon._sequential import (
+    bound_path,
+    follow_rates,
+    group_privacy,
+    log_wealth,
+    predict_coins,
+)
 from skmia.exceptions import CheckpointError
+from skmia.metrics import rate_sequence
 
 X, y = load_iris(return_X_y=True)
 TREE = DecisionTreeClassifier()
@@ -106,12 +113,52 @@ def test_predictions_use_earlier_trainings_alone():
         assert (log_odds != again).any()
 
 
+def test_rates_by_hand():
+    # Two of either kind choose the threshold, 0.5; the fifth training is the first that counts.
+    coins = np.array([1, 0, 1, 0, 1, 1, 0, 1], dtype=bool)
+    scores = np.array([1.0, 0.0, 1.0, 0.0, 2.0, 0.2, 0.7, 0.6])
+    rates = follow_rates(coins, scores, 0.95)
+    assert rates[["tpr", "fpr"]].iloc[:4].isna().all(axis=None)
+    assert (rates[["tpr_low", "fpr_low"]].iloc[:4] == 0).all(axis=None)
+    assert (rates[["tpr_high", "fpr_high"]].iloc[:4] == 1).all(axis=None)
+    assert rates["tpr"].iloc[4:].tolist() == [1, 1 / 2, 1 / 2, 2 / 3]
+    assert rates["fpr"].iloc[6:].tolist() == [1, 1]
+    last = rates.iloc[-1]
+    assert (last["tpr"], last["tpr_low"], last["tpr_high"]) == rate_sequence(
+        2, 3, confidence_level=0.975
+    )
+    without = follow_rates(np.ones(3, dtype=bool), scores[:3], 0.95)
+    assert without["tpr"].isna().all() and (without["tpr_high"] == 1).all()
+
+
+def test_rates_hold_at_all_times_at_once():
+    rng = np.random.default_rng(0)
+    n_wrong = 0
+    for _ in range(300):
+        coins = rng.random(300) < 0.5
+        scores = rng.normal(size=300) + coins
+        rates = follow_rates(coins, scores, 0.9)
+        first = int((np.minimum(np.cumsum(coins), np.cumsum(~coins)) >= 2).argmax()) + 1
+        past, kinds = scores[:first], coins[:first]
+        threshold = (past[kinds].mean() + past[~kinds].mean()) / 2
+        truth = {"tpr": norm.sf(threshold - 1), "fpr": norm.sf(threshold)}
+        n_wrong += any(
+            ((rates[f"{name}_low"] > rate) | (rates[f"{name}_high"] < rate)).any()
+            for name, rate in truth.items()
+        )
+    # Promised is at most 10%: 99.9% quantile of that binomial law.
+    assert n_wrong <= binom.isf(0.001, 300, 0.1)
+    assert (rates["tpr_high"] - rates["tpr_low"]).iloc[-1] < 0.35
+
+
 def test_an_audit_stops_when_the_claim_is_refuted():
     settings = {"canary": "random_label", "sequential": True, "random_state": 0}
     audit = EpsilonAudit(TREE, claimed_epsilon=1.0, **settings).fit(X, y)
     assert audit.stopped_ == "refuted" and len(audit.scores_) < 40
     assert audit.wealth_[-1] >= 20 > audit.wealth_[:-1].max()
     assert len(audit.membership_) == len(audit.epsilons_) == audit.result_.counts["n_trainings"]
+    assert len(audit.rates_) == len(audit.scores_)
+    assert audit.rates_["tpr_low"].iloc[-1] > 0.3 and audit.rates_["fpr_high"].iloc[-1] < 0.7
     assert audit.epsilon_ == audit.result_.epsilon >= 0.98  # the grid value below the claim
     assert "fair coin" in audit.result_.summary()
     parallel = EpsilonAudit(TREE, claimed_epsilon=1.0, n_jobs=2, **settings).fit(X, y)
