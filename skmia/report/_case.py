@@ -12,6 +12,7 @@ from .._core.checks import check_confidence_level, check_rates
 from .._core.numbers import check_number, show
 from .._core.randomness import check_random_state
 from .._core.validation import check_records
+from ._held_back import describe_held_back
 from ._plan import Request, check_pool_settings, choose_attacks
 from .evidence import count_permutations
 from .groups import list_subsets
@@ -132,7 +133,7 @@ def open_case(
         time_budget=time_budget,
         controls=controls,
         file=file,
-        notes=[*notes, *remarks],
+        notes=[*notes, *remarks, *describe_held_back(victim)],
     )
 
 

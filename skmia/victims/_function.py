@@ -160,6 +160,11 @@ class FunctionClassifier(ClassifierMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         given = X, numbers.astype(np.int64), seed
         self.model_ = call_given(self.train, "train", "f(X, y, seed)", *given)
+        if self.forward is None and not callable(self.model_):
+            raise TypeError(
+                "train must return a torch module or a function of rows, or set forward; got "
+                f"{show(self.model_)}."
+            )
         return self
 
     def query(self, X: Rows) -> Outputs:

@@ -5,13 +5,18 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skmia
 from skmia import Records
 from skmia.attacks import ThresholdAttack
+from skmia.report._held_back import describe_held_back
 
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False)
@@ -128,3 +133,37 @@ def test_tree_that_is_told_what_is_missing():
     records = Records(X, (X[:, 1] > 0).astype(int))
     report = audit(DecisionTreeClassifier(random_state=0), records, shadows=4, random_state=0)
     assert report.performance["members"] == 1
+
+
+FEW = {"max_iter": 3}
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (HistGradientBoostingClassifier(early_stopping=True, **FEW), "early_stopping"),
+        (HistGradientBoostingClassifier(early_stopping=True, validation_fraction=None), None),
+        (HistGradientBoostingClassifier(**FEW), None),  # few rows
+        (SGDClassifier(loss="log_loss", early_stopping=True), "early_stopping"),
+        (SGDClassifier(loss="log_loss"), None),
+        (GradientBoostingClassifier(n_estimators=3, n_iter_no_change=1), "n_iter_no_change"),
+        (GradientBoostingClassifier(n_estimators=3), None),
+    ],
+)
+def test_rows_that_are_held_back_are_noted(problem, model, name):
+    _, records, membership = problem
+    members = records[membership == 1]
+    victim = FrozenEstimator(make_pipeline(StandardScaler(), model).fit(members.X, members.y))
+    notes = audit(victim, records, membership, **ATTACKS).notes
+    assert ["holds back" in note and f"({name})" in note for note in notes] == [True] * (
+        name is not None
+    )
+
+
+def test_rows_that_a_net_holds_back_are_noted():
+    skorch = pytest.importorskip("skorch")
+    helper = pytest.importorskip("skorch.helper")
+    net = skorch.NeuralNetClassifier("no module is made")
+    assert "(train_split)" in describe_held_back(net)[0]
+    assert not describe_held_back(net.set_params(train_split=None))
+    assert not describe_held_back(net.set_params(train_split=helper.predefined_split([])))

@@ -173,6 +173,10 @@ def test_one_column_of_logits():
         (lambda: FunctionClassifier(train_tree).fit([[1.0]], [0, 1]), "X has 1 rows and y has"),
         (lambda: FunctionClassifier(train_tree).fit([[1.0]], [0.5]), "Unknown label type"),
         (
+            lambda: FunctionClassifier(lambda X, y, seed: None).fit([[1.0]], [0]),
+            "train must return a torch module or a function of rows, or set forward; got None",
+        ),
+        (
             lambda: (
                 FunctionClassifier(train_tree, lambda model, X: "?")
                 .fit(RECORDS.X, RECORDS.y)
