@@ -6,6 +6,8 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.ensemble import (
     AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -56,6 +58,12 @@ def find_errors(equations, member):
     return (equations.rows @ member - equations.targets) / norms, norms
 
 
+def bag(tree, **settings):
+    """Bagged trees for classes or targets."""
+    kind = BaggingClassifier if hasattr(tree, "predict_proba") else BaggingRegressor
+    return kind(tree, n_estimators=30, random_state=0, **settings)
+
+
 FORESTS = {"n_estimators": 10, "min_samples_leaf": 3, "random_state": 0}
 # Rows of XGBoost are sums in single precision.
 EXACT = [
@@ -70,6 +78,8 @@ EXACT = [
     (GradientBoostingClassifier(n_estimators=20, random_state=0), CANCER, 1e-10),
     (GradientBoostingClassifier(n_estimators=10, random_state=0), WINE, 1e-10),
     (GradientBoostingRegressor(n_estimators=20, random_state=0), DIABETES, 1e-10),
+    (bag(DecisionTreeClassifier(), bootstrap=False, max_features=0.5), WINE, 1e-12),
+    (bag(DecisionTreeRegressor(), bootstrap=False, max_features=0.5), DIABETES, 1e-12),
 ]
 
 
@@ -108,8 +118,19 @@ def test_equations_of_xgboost_hold(data, kind):
         (RandomForestClassifier(30, min_samples_leaf=3, random_state=0), CANCER),
         (RandomForestClassifier(30, max_samples=0.5, random_state=0), WINE),
         (RandomForestRegressor(30, min_samples_leaf=5, random_state=0), DIABETES),
+        (bag(DecisionTreeClassifier(min_samples_leaf=3)), CANCER),
+        (bag(DecisionTreeClassifier(min_samples_leaf=3), max_samples=0.5, max_features=0.5), WINE),
+        (bag(DecisionTreeClassifier(), bootstrap=False, max_samples=0.5), CANCER),
+        (bag(DecisionTreeRegressor(min_samples_leaf=5)), DIABETES),
+        (
+            bag(DecisionTreeRegressor(min_samples_leaf=5), bootstrap=False, max_samples=0.7),
+            DIABETES,
+        ),
     ],
-    ids=["classes", "half of the rows", "targets"],
+    ids=[
+        *("classes", "half of the rows", "targets", "bag", "half of rows and columns"),
+        *("half without replacement", "bag of targets", "targets without replacement"),
+    ],
 )
 def test_noise_of_bootstrap_samples_is_as_large_as_declared(model, data):
     model, records, member = fit(model, data)
@@ -223,6 +244,9 @@ def test_columns_without_quantiles_have_no_counts_of_bins():
         (RandomForestClassifier(3, class_weight="balanced"), "class weights or sample weights"),
         (RandomForestClassifier(3, max_samples=50), "max_samples=50 does not say how many"),
         (DecisionTreeClassifier(monotonic_cst=[1] + [0] * 29), "monotonic constraints"),
+        (BaggingClassifier(max_samples=50), "max_samples=50 does not say how many"),
+        (BaggingClassifier(LogisticRegression(C=1e-6)), "holds a LogisticRegression"),
+        (BaggingClassifier(DecisionTreeClassifier(class_weight="balanced")), "class weights"),
         (GradientBoostingClassifier(n_estimators=3, subsample=0.5), "subsample=0.5 leaves out"),
         (GradientBoostingClassifier(n_estimators=3, loss="exponential"), "loss='exponential'"),
         (HistGradientBoostingClassifier(max_iter=3, class_weight={1: 2.0}), "class weights"),
@@ -245,6 +269,30 @@ def test_sample_weights_are_noticed_where_nodes_keep_them():
     for model in (DecisionTreeClassifier(), ExtraTreesClassifier(3), GradientBoostingClassifier()):
         with pytest.raises(ValueError, match="class weights or sample weights"):
             read_node_equations(model.fit(X, y, sample_weight=weights), Records(X, y))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_sample_weights_are_noticed_by_the_rows_that_bags_lack(whole):
+    X, y = CANCER
+    weights = np.random.default_rng(0).random(len(y))
+    weights = np.ceil(3 * weights) if whole else weights
+    model = bag(DecisionTreeClassifier(max_depth=3)).fit(X, y, sample_weight=weights)
+    with pytest.raises(ValueError, match="class weights or sample weights"):
+        read_node_equations(model, Records(X, y))
+
+
+def test_bags_without_weights_are_never_taken_for_weighted_ones():
+    rng = np.random.default_rng(0)
+    for seed in range(100):
+        y = rng.integers(2, size=rng.integers(60, 300))
+        model = BaggingClassifier(
+            DecisionTreeClassifier(max_depth=1),
+            n_estimators=rng.integers(1, 20),
+            max_samples=rng.choice([0.5, 1.0]),
+            random_state=seed,
+        )
+        X = rng.normal(size=(len(y), 2))
+        assert read_node_equations(model.fit(X, y), Records(X, y)).n_rows >= len(y) - 1
 
 
 def test_criteria_without_means_and_several_outputs_are_refused():

@@ -16,24 +16,29 @@ class Sample:
     Parameters
     ----------
     n_drawn : int
-        Number of draws with replacement; 0 if the tree was grown on all rows.
+        Number of draws; 0 if the tree was grown on all rows.
     n_rows : int
         Number of training rows.
+    replaces : bool, default=True
+        Whether a row can be drawn several times.
     """
 
-    def __init__(self, n_drawn, n_rows):
+    def __init__(self, n_drawn, n_rows, *, replaces=True):
         self.draws, self.n_rows = n_drawn > 0, n_rows
         # The probability that a row is in the sample, and its mean number of draws.
-        self.kept = 1 - (1 - 1 / n_rows) ** n_drawn if self.draws else 1.0
         self.mean = n_drawn / n_rows if self.draws else 1.0
+        self.kept = 1 - (1 - 1 / n_rows) ** n_drawn if self.draws and replaces else self.mean
+        # The variances of both for one row, over their squares.
+        self._rarity = (1 - self.kept) / self.kept
+        self.spread = 1 / self.mean if self.draws and replaces else self._rarity
 
     def variance_of_distinct(self, count):
         """Return the variance of the number of distinct rows over the share that is drawn."""
-        return count * (1 - self.kept) / self.kept if self.draws else 0.0 * count
+        return count * self._rarity
 
     def variance_of_drawn(self, count):
         """Return the variance of the number of draws over the mean number per row."""
-        return count / self.mean if self.draws else 0.0 * count
+        return count * self.spread
 
 
 def add_tree(collector, tree, leaves, y, sample, find):
@@ -105,7 +110,7 @@ def _add_balance(collector, leaves, away, sample, steps, left_out=False):
     """Add the equations that differences from a mean, or from a share, sum to 0."""
     # The noise assumes that half of the candidates in a leaf are members with the mean number of
     # draws.
-    noise = sample.draws / sample.mean / 2
+    noise = sample.spread / 2
     variance = np.bincount(leaves, away**2, minlength=len(steps)) * noise
     rounded = Rounded(steps, np.ones(len(away)))
     total = np.where(left_out, np.nan, np.zeros(len(steps)))
@@ -143,15 +148,31 @@ def read_tree(model, X, y, collector):
 def read_forest(model, X, y, collector):
     """Read the equations of a RandomForest or of ExtraTrees."""
     trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
-    n_drawn = n_rows = round(trees[0].weighted_n_node_samples[0])
     share = model.max_samples if model.bootstrap and isinstance(model.max_samples, float) else 1
+    leaves = (tree.apply(X) for tree in trees)
+    return _read_trees(trees, leaves, y, collector, share, model.bootstrap)
+
+
+def read_bag(model, X, y, collector):
+    """Read the equations of bagged decision trees."""
+    trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
+    share = 1 if model.max_samples is None else model.max_samples
+    chosen = zip(trees, model.estimators_features_, strict=True)
+    leaves = (tree.apply(X[:, features]) for tree, features in chosen)
+    return _read_trees(trees, leaves, y, collector, share, model.bootstrap)
+
+
+def _read_trees(trees, leaves, y, collector, share, replaces):
+    """Read trees that were each grown on a sample, a share of the training rows, or on all."""
+    n_drawn = n_rows = round(trees[0].weighted_n_node_samples[0])
     if n_drawn:
         n_rows = round(n_drawn / share)
     else:  # the file was stripped; the equations hardly depend on the number of rows
-        n_rows = max(len(X) // 2, 1)
+        n_rows = max(len(y) // 2, 1)
         n_drawn = max(round(share * n_rows), 1)
-    sample = Sample(n_drawn if model.bootstrap else 0, n_rows)
+    is_sample = replaces or share < 1
+    sample = Sample(n_drawn if is_sample else 0, n_rows, replaces=replaces)
     find = _estimate_steps(trees)
-    for tree in trees:
-        add_tree(collector, tree, tree.apply(X), y, sample, find)
+    for tree, places in zip(trees, leaves, strict=True):
+        add_tree(collector, tree, places, y, sample, find)
     return n_rows if trees[0].weighted_n_node_samples[0] else 0

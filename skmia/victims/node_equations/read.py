@@ -8,20 +8,21 @@ from sklearn.tree import BaseDecisionTree
 from ..boosters import is_catboost, is_lightgbm, is_xgboost
 from ..inputs import check_labels, find_model, read_features
 from ..readers import Reader, choose_reader, open_model
-from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
+from ..tree_families import BAGS, BOOSTED, FORESTS, HISTOGRAMS
 from .boosting import read_gradient_boosting, read_histogram_boosting
-from .cart import read_forest, read_tree
+from .cart import read_bag, read_forest, read_tree
 from .catboost import read_catboost, why_not_catboost
 from .equations import Collector, Further
 from .gradient_boosters import read_xgboost, why_not_xgboost
 from .lightgbm import read_lightgbm, why_not_lightgbm
-from .refusals import why_not_boosted, why_not_grown, why_not_histogram
+from .refusals import why_not_bagged, why_not_boosted, why_not_grown, why_not_histogram
 
 # ``read(model, X, y, collector)`` takes numbers of the classes or targets. It adds all equations to
 # a Collector or Further and returns the number of training rows.
 _READERS = {
     (BaseDecisionTree,): Reader(read_tree, why_not_grown),
     FORESTS: Reader(read_forest, why_not_grown),
+    BAGS: Reader(read_bag, why_not_bagged),
     HISTOGRAMS: Reader(read_histogram_boosting, why_not_histogram),
     BOOSTED: Reader(read_gradient_boosting, why_not_boosted),
     is_xgboost: Reader(read_xgboost, why_not_xgboost, absent=np.nan),
@@ -92,8 +93,8 @@ def _read(model, records, collector, assumed):
     found, steps, reader = open_model(
         model,
         _choose_reader,
-        "Node equations are read from decision trees, random forests, extra trees, gradient "
-        "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost",
+        "Node equations are read from decision trees, random forests, extra trees, bagged trees, "
+        "gradient boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost",
         "The nodes of this {} cannot be read",
     )
     X = read_features(found, steps, records.X, absent=reader.absent)
