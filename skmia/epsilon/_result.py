@@ -76,5 +76,7 @@ class EpsilonBound:
     def _describe_largest(self):
         if self.largest is None:
             return ""
+        if self.largest <= 0:
+            return "\nNothing could have been found with so few of them."
         reached = "; it was." if self.epsilon >= self.largest else "."
         return f"\nAt most {self.largest:.3g} could have been found with these counts{reached}"

@@ -197,13 +197,17 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
     def _read_labels(self, numbers, label):
         if isinstance(numbers, list):
             return np.array(list(numbers[0]))
-        if label is not None and label.dtype.kind not in "iu":
+        n_classes = max(numbers.shape[1], 2)
+        other = np.empty(0) if label is None else label.ravel()
+        if other.dtype.kind in "iu":  # the numbers of the columns, unless one of them is not
+            other = other[(other < 0) | (other >= n_classes)]
+        if len(other):
             raise ValueError(
-                f"The file has labels such as {str(label.ravel()[0])!r}, but not their order: give "
+                f"The file has labels such as {other.tolist()[0]!r}, but not their order: give "
                 "OnnxClassifier their classes, or convert the model with the option zipmap of "
                 "skl2onnx, which stores the label of each column."
             )
-        return np.arange(max(numbers.shape[1], 2))
+        return np.arange(n_classes)
 
     def _make_row(self):
         inputs = self._session.get_inputs()
@@ -241,8 +245,9 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
         if not len(X):
             return np.empty((0, len(self.classes_)))
         numbers, label = self._split(*self._ask(X))
-        if self.classes is None and "_labels" not in vars(self):
-            self._labels = self._read_labels(numbers, label)
+        if self.classes is None:
+            labels = self._read_labels(numbers, label)
+            self._labels = vars(self).get("_labels", labels)
         n_classes = len(self.classes_)
         if isinstance(numbers, list):
             numbers = np.array([list(row.values()) for row in numbers])

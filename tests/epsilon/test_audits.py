@@ -375,6 +375,12 @@ def test_other_bounds_say_what_they_could_have_found(bound):
     assert f"At most {nothing.largest:.3g} could have been found" in nothing.summary()
 
 
+def test_so_few_runs_that_nothing_could_be_found_do_not_count_as_found():
+    bound = epsilon_lower_bound([1, 1, 0, 0], [1.0, 2.0, -1.0, -2.0])
+    assert bound.epsilon == bound.largest == 0
+    assert bound.summary().endswith("Nothing could have been found with so few of them.")
+
+
 def test_the_default_audit_prints_its_cap():
     audit = EpsilonAudit(Ignorant(), n_trials=100, random_state=0).fit(X, y)
     assert "At most 2.57" in audit.result_.summary()

@@ -51,6 +51,15 @@ def test_probabilities_and_classes(tmp_path, zipmap, labels):
     assert clone(victim).path == path
 
 
+def test_whole_numbers_that_are_not_those_of_the_columns_are_refused(tmp_path):
+    model = LogisticRegression(max_iter=500).fit(X, Y + 1)
+    path = save(model, X[:1], tmp_path / "m.onnx", options={id(model): {"zipmap": False}})
+    with pytest.raises(ValueError, match="labels such as 4, but not their order"):
+        OnnxClassifier(path).predict_proba(X)
+    victim = OnnxClassifier(path, classes=model.classes_)
+    np.testing.assert_array_equal(victim.predict(X), model.predict(X))
+
+
 def test_one_input_for_each_column(tmp_path):
     from skl2onnx.common.data_types import FloatTensorType, StringTensorType
 
