@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._core.checks import check_finite_vector
 from .._core.numbers import SMALLEST, check_number
 from .._core.pvalues import adjust_pvalues
 from ._conformal import conformal_pvalues
@@ -143,9 +144,10 @@ def list_members(
     none.'
     """
     check_number(false_share, "false_share", "above 0 and below 1", SMALLEST, 1 - 1e-16)
-    pvalues = conformal_pvalues(y_score, nonmember_score)
+    scores = check_finite_vector(y_score, "y_score")
+    known = check_finite_vector(nonmember_score, "nonmember_score")
+    pvalues = conformal_pvalues(scores, known)
     listed, _ = adjust_pvalues(pvalues, "fdr_bh", false_share)
-    order = np.lexsort((-np.asarray(y_score, dtype=np.float64), pvalues))
+    order = np.lexsort((-scores, pvalues))
     positions = order[listed[order]]
-    n_known = int(np.size(nonmember_score))
-    return MemberList(positions, pvalues, float(false_share), n_known, bool(from_shadows))
+    return MemberList(positions, pvalues, float(false_share), len(known), bool(from_shadows))

@@ -54,3 +54,13 @@ def test_lists_keep_their_share_of_false_entries(n_members):
 def test_bad_input_is_refused(scores, known, settings, message):
     with pytest.raises(ValueError, match=message):
         list_members(scores, known, **settings)
+
+
+def test_scores_may_be_tensors():
+    torch = pytest.importorskip("torch")
+    scores, known = np.array([7.5, 6.5, 10.0, -1.0]), np.arange(9.0)
+    plain = list_members(scores, known, false_share=0.5)
+    given = torch.tensor(scores, requires_grad=True), torch.tensor(known)
+    found = list_members(*given, false_share=0.5)
+    assert found.positions.tolist() == plain.positions.tolist()
+    assert found.n_known == 9
