@@ -333,3 +333,9 @@ def test_an_error_inside_a_function_of_users_is_theirs():
     with pytest.raises(TypeError, match="can only concatenate list") as caught:
         victims.CallableVictim(lambda rows: rows.tolist() + 1, [0, 1]).fit().predict(X)
     assert "called as" not in str(caught.value)
+
+
+def test_classes_in_columns_of_one_name_are_refused():
+    table = pd.DataFrame(X[:, :2], columns=["a", "a"])
+    with pytest.raises(ValueError, match="y must hold one class for each row; got"):
+        synthetic.rare_class_rate(table, BITS)

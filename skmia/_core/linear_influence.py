@@ -24,7 +24,7 @@ class LinearInfluence:
     Raises
     ------
     ValueError
-        If the coefficients are not unique.
+        If the coefficients are not unique, or the squares of features are not finite.
     """
 
     def __init__(self, X, curve, weight, penalty):
@@ -35,6 +35,8 @@ class LinearInfluence:
             free = np.diagonal(hessian).reshape(n_outputs, -1).mean(axis=0)
             hessian += np.kron(np.ones((n_outputs, n_outputs)), np.diag(free))
         hessian[np.diag_indices_from(hessian)] += np.tile(penalty, n_outputs)
+        if not np.isfinite(hessian).all():
+            raise ValueError("X holds numbers whose squares are too large for double precision.")
         factor = Factor(hessian)
         if factor.rcond < SMALLEST_RCOND:
             raise ValueError(

@@ -14,7 +14,7 @@ from .groups import sorted_values
 from .numbers import show
 
 # Messages of numpy for values that are not numbers.
-_LOW = re.compile("array element|could not convert|inhomogeneous")
+_LOW = re.compile("array element|could not convert|inhomogeneous|unique column")
 # Types of cells that are not numbers.
 _FOREIGN = (str, bytes, np.datetime64, datetime.date, list, tuple, np.ndarray)
 

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
+from .._core.advice import with_advice
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
 from ._left_out import leave_out
@@ -117,7 +118,9 @@ class LeaveOneOutLeakage(MetaEstimatorMixin, BaseEstimator):
         """
         validate_params_of(self)
         records = Records(X, y)
-        self.estimator_ = clone(self.estimator).fit(records.X, records.y)
+        model = clone(self.estimator)
+        with with_advice(model, records.X):
+            self.estimator_ = model.fit(records.X, records.y)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))

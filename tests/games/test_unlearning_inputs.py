@@ -45,6 +45,7 @@ SETTINGS = {
         ({"attacks": ("lira",)}, ValueError, "attacks must name one or more of 'population'"),
         ({"attacks": ()}, ValueError, "attacks must name one or more"),
         ({"attacks": True}, ValueError, "attacks must name one or more .* got True"),
+        ({"attacks": np.array(1.0)}, ValueError, "attacks must name one or more .* got array"),
         ({"n_targets": 1}, ValueError, "'n_targets' parameter"),
         ({"confidence_level": 95}, ValueError, "confidence_level"),
         ({"max_fpr": 2}, ValueError, "max_fpr must be"),

@@ -232,3 +232,18 @@ def test_leverages_of_separable_classes_do_not_overflow():
     data, y = make_classification(80, 30, n_informative=20, class_sep=4, random_state=0)
     leakage = LeaveOneOutLeakage(LogisticRegression(C=1e4, max_iter=2000)).fit(data, y)
     assert np.isfinite(leakage.leakage_).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda X: X * 1e200, "squares are too large for double precision"),
+        (lambda X: pd.DataFrame(X, columns=["a"] * X.shape[1]), "cannot take these records"),
+        (lambda X: pd.DataFrame(X).rename(columns=str).assign(z="b"), "column 'z' of X holds text"),
+    ],
+    ids=["too large", "one name", "text"],
+)
+def test_records_that_a_model_cannot_be_trained_on(change, words):
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=words):
+        LeaveOneOutLeakage(LogisticRegression()).fit(change(X), LABELS)

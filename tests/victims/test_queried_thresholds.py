@@ -97,7 +97,7 @@ def test_what_cannot_be_searched():
     assert len(constant.columns) == 0
     with pytest.raises(ValueError, match="columns must name columns of X; got 7"):
         find(model, columns=[7])
-    for odd in ([[0, 1], np.eye(2)], [pd.NA], "ab", 3, []):
+    for odd in ([[0, 1], np.eye(2)], [pd.NA], "ab", 3, [], np.array(1.0)):
         with pytest.raises(ValueError, match="columns must"):
             find(model, columns=odd)
     with pytest.raises(ValueError, match="No numeric column has at least a quarter"):

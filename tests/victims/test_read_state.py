@@ -89,6 +89,13 @@ def test_columns_carry_the_names_that_they_were_fitted_under():
     assert read(model)["_transformer_to_input_indices['text']"].kind == "structure"
 
 
+def test_a_table_with_two_columns_of_one_name_is_read_to_its_end():
+    model = LogisticRegression().fit(X, Y)
+    model.table_ = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["a", "a", "b"])
+    found = [one for one in read_state(model).arrays if one.path.startswith("table_")]
+    np.testing.assert_array_equal([one.array for one in found], model.table_.to_numpy().T)
+
+
 def test_categories_with_a_gap_are_read():
     table = np.array([["a"], ["b"], [None]], dtype=object)
     stored = read(OneHotEncoder().fit(table))["categories_[0]"]

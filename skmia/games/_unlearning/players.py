@@ -1,7 +1,5 @@
 """Checks of the estimator, the way of forgetting and the attacks of a game."""
 
-from collections.abc import Iterable
-
 import numpy as np
 from sklearn.base import clone
 
@@ -16,7 +14,7 @@ from .ways import WAYS, Forgetting
 
 def check_attacks(attacks):
     """Return the names of attacks as a list, each once."""
-    is_single = isinstance(attacks, str) or not isinstance(attacks, Iterable)
+    is_single = isinstance(attacks, str) or not np.iterable(attacks)
     names = [attacks] if is_single else list(attacks)
     if not names or not all(isinstance(name, str) and name in ATTACKS for name in names):
         raise ValueError(

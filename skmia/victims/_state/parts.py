@@ -84,7 +84,9 @@ def iter_parts(part):
     elif isinstance(value, np.ndarray):
         yield from (part.item(k, item) for k, item in enumerate(value.ravel()))
     elif isinstance(value, pd.DataFrame):
-        yield from (part.item(str(name), value[name]) for name in value)
+        # By position: a name that occurs twice selects a table of the same names again.
+        for k, name in enumerate(value):
+            yield part.item(str(name), value.iloc[:, k])
     elif isinstance(value, dict):
         yield from _iter_items(part)
     elif isinstance(value, tuple) and len(value) > 1 and isinstance(value[0], str):

@@ -29,7 +29,7 @@ def choose_columns(table, columns):
                 f"were computed from; the most is {max(n_distinct, default=0)}."
             )
         return places
-    if isinstance(columns, str) or not hasattr(columns, "__iter__"):
+    if isinstance(columns, str) or not np.iterable(columns):
         raise ValueError(f"columns must be a list of columns of X; got {show(columns)}.")
     places = sorted({_find(name, table.names) for name in columns})
     for j in places:
