@@ -56,7 +56,12 @@ from skmia.attacks import (
     WhiteBoxAttack,
 )
 from skmia.base import BaseAttack
-from skmia.defenses import LabelOnlyDefense, NonSphericalGaussianMechanism, StudentDefense
+from skmia.defenses import (
+    LabelOnlyDefense,
+    NonSphericalGaussianMechanism,
+    SoftRegressionDefense,
+    StudentDefense,
+)
 from skmia.epsilon import EpsilonAudit
 from skmia.leakage import LeaveOneOutLeakage
 from skmia.signals import (
@@ -465,6 +470,9 @@ EXAMPLES["SyntheticDistance"] = SyntheticDistance(KernelDensity())
 EXAMPLES["EpsilonAudit"] = EpsilonAudit(n_trials=4)
 EXAMPLES["SELENADefense"].set_params(n_estimators=3, n_left_out=1)
 EXAMPLES["SoftLabelDefense"].set_params(n_estimators=4, n_left_out=2)
+EXAMPLES["SoftRegressionDefense"] = SoftRegressionDefense(
+    DecisionTreeRegressor(), n_estimators=4, n_left_out=2
+)
 
 
 def find_public_estimators():

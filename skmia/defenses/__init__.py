@@ -10,7 +10,8 @@ from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopK
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
 from ._selena import SELENADefense
 from ._soft_labels import SoftLabelDefense
-from ._soften import soften
+from ._soft_regression import SoftRegressionDefense
+from ._soften import soften, soften_values
 from ._student import StudentDefense
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "RoundingDefense",
     "SELENADefense",
     "SoftLabelDefense",
+    "SoftRegressionDefense",
     "StudentDefense",
     "TemperatureDefense",
     "TopKDefense",
@@ -33,5 +35,6 @@ __all__ = [
     "mislabel",
     "move_thresholds",
     "soften",
+    "soften_values",
     "strip_state",
 ]

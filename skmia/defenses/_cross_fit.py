@@ -92,6 +92,26 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
     caught : list of (category, str)
         Warnings of the trainings.
     """
+    left_out, answers, caught = train_left_out(
+        estimator, data, left_out, seeds, targets=targets, n_jobs=n_jobs, verbose=verbose
+    )
+    classes = np.unique(np.concatenate([data.y, *(answer.classes for answer in answers)]))
+    proba = [_as_proba(outputs.aligned_to(classes)) for outputs in answers]
+    return stack_left_out(left_out, proba), classes, caught
+
+
+def train_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None, verbose=0):
+    """Train models, with the parameters of :func:`ask_left_out`, and keep what they answer.
+
+    Returns
+    -------
+    left_out : ndarray of shape (n_trained, n), dtype bool
+        Rows of the models that were trained; one that leaves no row out is not.
+    answers : list of Outputs
+        Answers of each to the rows that it was not trained on.
+    caught : list of (category, str)
+        Warnings of the trainings.
+    """
     needed = np.flatnonzero(left_out.any(axis=1))
     left_out, seeds = left_out[needed], [seeds[k] for k in needed]
     job = Job(estimator, Data([data.X], data.y), ~left_out, seeds, _keep_answers, n_jobs)
@@ -103,12 +123,29 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
     results = run_visibly(plan, job, verbose, "sub-models")
     kept = [result for _, result in sorted(results, key=lambda pair: pair[0])]
     answers = [result.facts["answers"] for result in kept]
-    classes = np.unique(np.concatenate([data.y, *(answer.classes for answer in answers)]))
-    proba = np.empty((left_out[:, 0].sum(), len(data.y), len(classes)))
+    return left_out, answers, [warning for some in kept for warning in some.warnings]
+
+
+def stack_left_out(left_out, answers):
+    """Answers by row: the k-th of the models that a row was left out of, for each k.
+
+    Parameters
+    ----------
+    left_out : ndarray of shape (n_models, n), dtype bool
+        Each row is left out of equally many.
+    answers : list of ndarray
+        Numbers for the rows that each model leaves out.
+
+    Returns
+    -------
+    stacked : ndarray of shape (n_left_out, n, ...)
+    """
+    n_rows = left_out.shape[1]
+    stacked = np.empty((left_out[:, 0].sum(), n_rows, *answers[0].shape[1:]))
     place = np.cumsum(left_out, axis=0) - 1
-    for out, at, outputs in zip(left_out, place, answers, strict=True):
-        proba[at[out], out] = _as_proba(outputs.aligned_to(classes))
-    return proba, classes, [warning for some in kept for warning in some.warnings]
+    for out, at, part in zip(left_out, place, answers, strict=True):
+        stacked[at[out], out] = part
+    return stacked
 
 
 def _keep_answers(trained):
@@ -137,7 +174,8 @@ def _as_proba(outputs):
     return softmax(values, axis=1) if outputs.kind == "logits" else renormalized(values)
 
 
-def _number_equal_rows(data):
+def number_equal_rows(data):
+    """Unit of each row; equal rows are one."""
     try:
         return number_units(hash_records(data.X, data.y))
     except TypeError:
@@ -190,7 +228,7 @@ class CrossFitDefense(SoftTargetDefense):
         refuse_trained_module(self.estimator)
 
     def _draw(self, data, rng):
-        units = _number_equal_rows(data)
+        units = number_equal_rows(data)
         if units.max(initial=0) == 0:
             raise ValueError(
                 f"{type(self).__name__} leaves rows out and needs at least 2 different ones; got "

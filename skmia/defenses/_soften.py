@@ -51,6 +51,7 @@ def soften(
     See Also
     --------
     SoftLabelDefense : Classifier that is trained on soft labels of its own making.
+    soften_values : Soft targets of a regression.
 
     Notes
     -----
@@ -87,6 +88,72 @@ def soften(
     if alpha.shape not in ((), (n,)):
         raise ValueError(f"alpha must be a number or {n} of them; got shape {alpha.shape}.")
     return move_to_labels(proba, codes.astype(np.intp), alpha, spread)
+
+
+def soften_values(
+    predictions: ArrayLike, y: ArrayLike, alpha: float | ArrayLike = 0.0
+) -> np.ndarray:
+    r"""Soft targets of a regression from models that were not trained on the rows.
+
+    The soft target of a row starts at the mean of the predictions, and moves towards the target by
+    ``alpha`` standard deviations of them, at most to the target itself.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n_models, n)
+        Predictions by two models or more that were not trained on the row.
+    y : array-like of shape (n,)
+        Targets.
+    alpha : float or array-like of shape (n,), default=0.0
+        Number of standard deviations (divisor ``n_models``), at least 0. With 0 the soft target is
+        the mean of the predictions, with infinity the target.
+
+    Returns
+    -------
+    targets : ndarray of shape (n,)
+        Soft targets.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or if values are not finite numbers or ``alpha`` is below 0.
+
+    See Also
+    --------
+    SoftRegressionDefense : Regressor that is trained on soft targets of its own making.
+    soften : Soft labels of a classification.
+
+    References
+    ----------
+    Pedersen, J. (2022). Privacy Preservation and Evaluation in Machine Learning. PhD defense,
+    Rensselaer Polytechnic Institute.
+
+    Examples
+    --------
+    >>> from skmia.defenses import soften_values
+    >>> predictions = [[1.0, 4.0], [3.0, 4.0]]  # two models, two rows
+    >>> soften_values(predictions, [9.0, 5.0])
+    array([2., 4.])
+    >>> soften_values(predictions, [9.0, 5.0], 3.0)
+    array([5., 4.])
+    """
+    predictions = check_numbers(predictions, "predictions", "finite numbers")
+    if predictions.ndim != 2 or len(predictions) < 2:
+        raise ValueError(
+            "predictions must be of shape (n_models, n) with two models or more; got shape "
+            f"{predictions.shape}."
+        )
+    y = check_numbers(y, "y", "finite numbers")
+    n = predictions.shape[1]
+    if y.shape != (n,):
+        raise ValueError(f"y must be {n} numbers; got an array of shape {y.shape}.")
+    alpha = check_numbers(alpha, "alpha", "numbers of at least 0", 0, np.inf)
+    if alpha.shape not in ((), (n,)):
+        raise ValueError(f"alpha must be a number or {n} of them; got shape {alpha.shape}.")
+    mean, spread = predictions.mean(axis=0), predictions.std(axis=0)
+    endless = np.isinf(alpha)
+    reach = np.where(endless, 0.0, alpha) * spread
+    return np.where(endless | (np.abs(y - mean) <= reach), y, mean + np.sign(y - mean) * reach)
 
 
 def move_to_labels(proba, codes, alpha, spread):
