@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skmia.attacks
 import skmia.signals
@@ -124,6 +124,13 @@ ATTACKS = {
     "MahalanobisAttack": {"layers": (None,), **LEARNED},
     "FisherRaoAttack": {"layers": (None,), "temperature": (1.0,), "max_iter": (20,), **LEARNED},
     "DiversityAttack": {"method": ("closed_form",), **LEARNED},
+    "EnsembleAttack": {"signals": (("loss", "max_softmax"),), "max_iter": (9,), **LEARNED},
+    "LayerOutputsAttack": {
+        "layers": ((-1,), ("output",)),
+        "attack_estimator": (DecisionTreeClassifier(max_depth=2),),
+        **LEARNED,
+    },
+    "AnalyticLiRA": {"prior": (0.5, 0.1)},
 }
 POOLED = {
     "LiRA",
