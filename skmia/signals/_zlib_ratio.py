@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._core.numbers import show
 from ._tokens import TokenRecordSignal, mean_log_proba
 
 
@@ -37,10 +38,10 @@ class ZlibRatio(TokenRecordSignal):
     name = "zlib_ratio"
 
     def _compare(self, outputs, ask, records):
-        if self.field not in records.fields:
+        if not isinstance(self.field, str) or self.field not in records.fields:
             raise ValueError(
-                f"Signal {self.name!r} reads texts in the field {self.field!r}, which the records "
-                f"lack; pass {self.field}=texts to token_records."
+                f"Signal {self.name!r} reads texts in the field {show(self.field)}, which the "
+                "records lack; pass the texts to token_records under this name."
             )
         texts = records[self.field]
         sizes = [len(zlib.compress(str(text).encode("utf-8", "replace"))) for text in texts]

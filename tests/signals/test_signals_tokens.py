@@ -81,8 +81,12 @@ def test_zlib_ratio_divides_by_compressed_bytes():
     records = token_records([[1, 2], [1]], text=texts, outputs=TokenOutputs(RAGGED))
     sizes = [len(zlib.compress(text.encode())) for text in texts]
     assert_allclose(ZlibRatio().of(None, records), [-3.0 / sizes[0], -1.5 / sizes[1]])
-    with pytest.raises(ValueError, match="reads texts in the field 'words'"):
-        ZlibRatio("words").of(None, records)
+    for field in ("words", {}, ["text"], 10**400):
+        with pytest.raises(
+            ValueError, match="reads texts in the field .* under this name"
+        ) as found:
+            ZlibRatio(field).of(None, records)
+        assert repr(field)[:70] in str(found.value) and len(str(found.value)) < 300
 
 
 def test_reference_ratio_is_the_mean_gain():
