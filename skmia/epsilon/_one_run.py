@@ -198,6 +198,12 @@ def one_run_epsilon_lower_bound(
     1000 canaries, and in 42% with 1000. Likewise, ``family="epsilon_delta"`` does not hold for
     every :math:`(\varepsilon, \delta)`-private mechanism.
 
+    For T steps that each take a record with probability s and add noise of the multiplier
+    :math:`\sigma`, ``sample_rate`` does not hold. Their trade-off curve is about the one of
+    :math:`\mu`-Gaussian differential privacy with :math:`\mu = s \sqrt{T (e^{1/\sigma^2} - 1)}`,
+    so ``sample_rate=1`` with ``family="gaussian"`` bounds this :math:`\mu`. That is a limit theorem
+    and no exact law: with few steps or little noise it can be wrong.
+
     That ``"gdp"`` falls with more guesses is in the problem: more guesses are less sure ones, and a
     mechanism whose sureness is common to all canaries has any such curve. With 10, 36, 103 and 309
     wrong guesses of 100, 250, 500 and 1000 no bound for every such mechanism can exceed 2.7, 2.7,
