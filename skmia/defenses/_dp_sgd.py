@@ -25,7 +25,6 @@ from ..exceptions import PrivacyWarning
 from ._private_training import (
     PrivateParts,
     check_trainable,
-    choose_delta,
     encode,
     make_net,
     plan,
@@ -33,7 +32,7 @@ from ._private_training import (
 )
 from ._probe import check_rows_apart
 from ._soft_targets import _ask_units
-from .private_input import DELTA, FINITE_POSITIVE, check_label_types, validate_rows
+from .private_input import DELTA, FINITE_POSITIVE, check_label_types, choose_delta, validate_rows
 from .private_randomness import PrivateRandomness
 
 

@@ -350,20 +350,6 @@ def plan(net, n_rows, noise_multiplier, max_grad_norm, poisson):
     return Privacy(noise_multiplier, max_grad_norm, rate, lot, n_steps, poisson)
 
 
-def choose_delta(target_delta, n_rows):
-    """Delta as given, or a tenth of one over the number of rows."""
-    if target_delta is None:
-        return 0.1 / n_rows
-    if target_delta >= 1 / n_rows:
-        warnings.warn(
-            f"target_delta={target_delta:g} is not below one over the number of rows, "
-            f"{n_rows}: releasing a row at random would satisfy it.",
-            PrivacyWarning,
-            stacklevel=3,
-        )
-    return target_delta
-
-
 def encode(y, classes):
     """Codes of labels; -1 for those that are not among the classes."""
     known = np.isin(y, classes)

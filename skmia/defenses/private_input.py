@@ -1,5 +1,6 @@
-"""Validation of private rows, with errors that quote none of their values."""
+"""Validation of private rows, with errors that quote none of their values, and of delta."""
 
+import warnings
 from numbers import Real
 
 import numpy as np
@@ -9,6 +10,7 @@ from .._core.containers import is_tensor, to_numpy
 from .._core.matrix import check_container
 from .._core.numbers import to_array
 from .._core.sklearn import Interval
+from ..exceptions import PrivacyWarning
 
 # Constraints of parameters.
 FINITE_POSITIVE = Interval(Real, 0, np.inf, closed="neither")
@@ -81,3 +83,32 @@ def column_values(name, values, n_features):
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite.")
     return np.broadcast_to(values, (n_features,)).copy()
+
+
+def choose_delta(target_delta, n_rows):
+    """Delta as given, or a tenth of one over the number of rows.
+
+    Parameters
+    ----------
+    target_delta : float or None
+    n_rows : int
+
+    Returns
+    -------
+    delta : float
+
+    Warns
+    -----
+    PrivacyWarning
+        If it is not below one over the number of rows.
+    """
+    if target_delta is None:
+        return 0.1 / n_rows
+    if target_delta >= 1 / n_rows:
+        warnings.warn(
+            f"target_delta={target_delta:g} is not below one over the number of rows, "
+            f"{n_rows}: releasing a row at random would satisfy it.",
+            PrivacyWarning,
+            stacklevel=3,
+        )
+    return target_delta

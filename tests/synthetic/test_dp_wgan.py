@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia import Records
 from skmia.defenses.private_randomness import PrivateRandomness
+from skmia.exceptions import PrivacyWarning
 from skmia.synthetic import GeneratorAttack
 from skmia.synthetic._gan import DPWassersteinGAN, rare_class_rate
 from skmia.synthetic._gan._noise import share_noise, unit_scales
@@ -151,7 +152,8 @@ def test_a_row_with_a_gradient_that_is_not_finite_contributes_nothing():
     for value in (np.nan, np.inf, 1e308):
         rows[3] = value
         total = clipped_gradient(parts[0], rows, *parts[2:])
-        assert torch.linalg.vector_norm(total - expected) <= 0.7 * (value == 1e308)
+        # Sums of three rows, and of four with one of zeros, are rounded differently.
+        assert torch.linalg.vector_norm(total - expected) <= 0.7 * (value == 1e308) + 1e-12
 
 
 def test_a_critic_without_slope_has_finite_gradients():
@@ -190,6 +192,12 @@ def test_a_target_is_reached_and_not_exceeded():
     gan = DPWassersteinGAN(target_epsilon=2.0, **QUICK).fit(X)
     assert 1.9 < gan.epsilon_ <= 2
     assert gan.delta_ == 0.1 / 60
+
+
+def test_a_delta_that_promises_nothing_is_warned_of():
+    gan = DPWassersteinGAN(noise_multiplier=3.0, **QUICK).set_params(target_delta=0.3)
+    with pytest.warns(PrivacyWarning, match="releasing a row at random would satisfy it"):
+        gan.fit(X)
 
 
 def test_the_other_accountant_finds_less():

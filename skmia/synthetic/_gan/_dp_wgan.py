@@ -19,7 +19,7 @@ from ..._core.randomness import check_random_state
 from ..._core.seeding import isolated_randomness
 from ..._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from ..._core.types import Seed
-from ...defenses.private_input import DELTA, FINITE_POSITIVE
+from ...defenses.private_input import DELTA, FINITE_POSITIVE, choose_delta
 from ...defenses.private_randomness import PrivateRandomness
 from ._columns import Columns
 from ._training import Plan, Training
@@ -315,7 +315,7 @@ class DPWassersteinGAN(BaseEstimator):
         seed = None
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self.delta_ = 0.1 / len(rows) if self.target_delta is None else self.target_delta
+        self.delta_ = choose_delta(self.target_delta, len(rows))
         self.sample_rate_ = min(self.batch_size, len(rows)) / len(rows)
         self.n_steps_ = self.max_iter * self.n_critic
         self.noise_multiplier_ = self._choose_noise()
