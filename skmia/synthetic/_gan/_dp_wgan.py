@@ -64,8 +64,8 @@ class DPWassersteinGAN(BaseEstimator):
         Cut the critic's weights to this absolute value after each step. Bounds are products of
         weights, so this limits them and the noise, and what the critic can learn.
     max_spectral_norm : float, default=None
-        Divide weights of a layer of the critic after each step so that their largest singular value
-        is at most this. A limit of 1 with ``penalty=0`` takes the place of the penalty.
+        Limit of the largest singular value of a layer of the critic, kept after each step. 1 with
+        ``penalty=0`` takes the place of the penalty, and is worse without noise and better with it.
     critic_layers, generator_layers : tuple of int, default=(32,) and (32, 32)
         Widths of the hidden layers.
     negative_slope : float, default=0.2
