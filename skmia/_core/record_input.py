@@ -1,5 +1,6 @@
 """Checks of the fields, labels and columns from which records are made."""
 
+import warnings
 from numbers import Real
 
 import numpy as np
@@ -107,3 +108,29 @@ def check_column(frame, column):
         names = ", ".join(map(visible, frame.columns[:_MOST_NAMES]))
         more = ", ..." if len(frame.columns) > _MOST_NAMES else ""
         raise ValueError(f"Unknown column {show(column)}; the columns are {names}{more}.")
+
+
+def warn_of_rows(X, given, stacklevel=3):
+    """Warn if values of pandas have the row labels of X in another order.
+
+    Parameters
+    ----------
+    X : container of n rows
+    given : dict of str to array-like of shape (n,)
+        Values that belong to the rows, by their position, under the names of parameters.
+    stacklevel : int, default=3
+        As for :func:`warnings.warn`.
+    """
+    rows = getattr(X, "index", None)
+    for name, values in given.items():
+        own = getattr(values, "index", None)
+        if not isinstance(rows, pd.Index) or not isinstance(own, pd.Index) or own.equals(rows):
+            continue
+        if len(own) == len(rows) and own.is_unique and rows.is_unique and own.isin(rows).all():
+            warnings.warn(
+                f"{name} has the index of X in another order, and values belong to rows by their "
+                f"position. Use {name}.loc[X.index], or {name}.to_numpy() if the positions are "
+                "right.",
+                UserWarning,
+                stacklevel=stacklevel,
+            )

@@ -20,7 +20,7 @@ from .containers import (
 from .hashing import check_fingerprints, digest_records
 from .keys import as_key
 from .lazy import is_lazy
-from .record_input import as_field, as_labels, check_order
+from .record_input import as_field, as_labels, check_order, warn_of_rows
 from .record_makers import ID, RecordMakers
 from .types import Rows
 
@@ -114,6 +114,7 @@ class Records(RecordMakers):
     def __init__(self, X: Rows, y: ArrayLike | None = None, **fields: ArrayLike) -> None:
         X = as_rows(X)
         n_records = X.shape[0]
+        warn_of_rows(X, {"y": y, **fields})
         checked = {name: as_field(name, values, n_records) for name, values in fields.items()}
         y = None if y is None else as_labels(y, n_records)
         check_order(checked, y)

@@ -5,12 +5,14 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import is_regressor
 
 from .._core.asking import unwrap
 from .._core.checks import check_confidence_level, check_rates
 from .._core.numbers import check_number, show
 from .._core.randomness import check_random_state
+from .._core.record_input import warn_of_rows
 from .._core.validation import check_records
 from ._held_back import describe_held_back
 from ._plan import Request, check_pool_settings, choose_attacks
@@ -117,6 +119,8 @@ def open_case(
     fprs, level = check_rates(fprs, "fprs"), check_confidence_level(confidence_level)
     count_permutations(level)  # refused before anything is trained
     seeds = _draw_seeds(random_state)
+    if isinstance(membership, pd.Series):
+        warn_of_rows(records.X, {"membership": membership}, stacklevel=4)
     with clock("victim"):
         victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
         queried, remarks = query_prepared(victim, records)

@@ -403,3 +403,16 @@ def test_tensors_of_every_type_travel(dtype):
     assert torch.equal(back.X, tensor)
     assert torch.equal(back["extra"], tensor)
     np.testing.assert_array_equal(back.fingerprint, Records(back.X, [0, 1]).fingerprint)
+
+
+def test_values_in_another_order_of_rows_are_noticed():
+    table = pd.DataFrame({"p": range(6), "label": list("aabbab")})
+    X = pd.concat([table[["p"]][::2], table[["p"]][1::2]])  # as of two parts of a split
+    with pytest.warns(UserWarning, match=r"y has the index of X in another order, .*X.index"):
+        Records(X, table["label"])
+    with pytest.warns(UserWarning, match="^race has the index of X in another order"):
+        Records(X, table["label"].loc[X.index], race=table["label"])
+    Records(X, table["label"].loc[X.index], race=table["label"].to_numpy())
+    Records(X, pd.Series(list("aabbab"), index=range(10, 16)))  # other labels of rows
+    Records(X.reset_index(drop=True), table["label"])
+    Records(X.to_numpy(), table["label"])

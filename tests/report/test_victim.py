@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
@@ -133,6 +134,17 @@ def test_tree_that_is_told_what_is_missing():
     records = Records(X, (X[:, 1] > 0).astype(int))
     report = audit(DecisionTreeClassifier(random_state=0), records, shadows=4, random_state=0)
     assert report.performance["members"] == 1
+
+
+def test_membership_in_another_order_of_rows_is_noticed(problem):
+    _, records, membership = problem
+    frame = pd.DataFrame(np.asarray(records.X)).iloc[::-1]
+    turned = Records(frame, records.y[::-1])
+    in_order = pd.Series(membership[::-1], index=frame.index)
+    tree = DecisionTreeClassifier()
+    audit(tree, turned, in_order, **ATTACKS)
+    with pytest.warns(UserWarning, match="membership has the index of X in another order"):
+        audit(tree, turned, in_order.sort_index(), **ATTACKS)
 
 
 FEW = {"max_iter": 3}
