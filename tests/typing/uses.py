@@ -279,7 +279,7 @@ def extend() -> None:
     print(OneOutput(LogisticRegression(), 1).fit(np.eye(3), [0, 1, 1]).classes_, label.kind)
     print(victim.fit().predict_proba([[1.0], [2.0]]))
     loop = FunctionClassifier(
-        lambda X, y, seed: DecisionTreeClassifier(random_state=seed).fit(X, y)
+        lambda X, y, seed: DecisionTreeClassifier(random_state=seed).fit(X, y).predict_proba
     )
     print(loop.fit([[1.0], [2.0]], [0, 1]).classes_)
 

@@ -11,6 +11,8 @@ from sklearn.linear_model import (
     LogisticRegressionCV,
     Ridge,
     RidgeClassifier,
+    RidgeClassifierCV,
+    RidgeCV,
 )
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -57,6 +59,10 @@ EXACT = [
     (Ridge(alpha=3.0), DIABETES, 11, 1e-10),
     (RidgeClassifier(), CANCER, 31, 1e-10),
     (RidgeClassifier(alpha=0.1), WINE, 42, 1e-10),
+    (RidgeCV(alphas=[1.0, 30.0]), DIABETES, 11, 1e-10),
+    (RidgeCV(fit_intercept=False), DIABETES, 10, 1e-10),
+    (RidgeClassifierCV(), CANCER, 31, 1e-10),
+    (RidgeClassifierCV(alphas=[5.0]), WINE, 42, 1e-10),
     (LogisticRegression(**SURE), CANCER, 31, 1e-5),
     (LogisticRegression(C=0.1, fit_intercept=False, **SURE), CANCER, 30, 1e-5),
     (LogisticRegression(solver="newton-cg", **SURE), WINE, 42, 1e-5),
@@ -134,6 +140,8 @@ def test_margins_decide_without_error(model, data):
         (LogisticRegression(solver="liblinear"), "solver='liblinear' stops at another point"),
         (LogisticRegression(max_iter=2), "stopped after max_iter=2 rounds"),
         (RidgeClassifier(class_weight="balanced"), "class weights multiply"),
+        (RidgeCV(cv=3), "cv=3 leaves open by which solver"),
+        (RidgeClassifierCV(class_weight="balanced"), "class weights multiply"),
         (Ridge(solver="sag"), "solver='sag' stops at another point"),
         (Ridge(positive=True), "coefficients that were kept at 0"),
         (LinearRegression(positive=True), "coefficients that were kept at 0"),

@@ -24,11 +24,12 @@ class Optimum(NamedTuple):
 
 
 def optimum_of_squares(model, X, y, n_rows):
-    """Optimum of LinearRegression and Ridge."""
+    """Optimum of LinearRegression, Ridge and RidgeCV."""
+    alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
     coefficients = np.atleast_2d(model.coef_)
     outputs = X @ coefficients.T + model.intercept_
     slopes = outputs - np.reshape(y, (len(X), -1))
-    return Optimum(slopes, getattr(model, "alpha", 0.0) * coefficients, 0.0)
+    return Optimum(slopes, alpha * coefficients, 0.0)
 
 
 def optimum_of_squares_of_classes(model, X, y, n_rows):

@@ -1,7 +1,14 @@
 """Gradients of the candidates at the optimum of a linear model, by its kind."""
 
 import numpy as np
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    RidgeCV,
+)
 
 from ..inputs import check_labels, find_model, read_features
 from ..node_equations.equations import Collector, Further
@@ -9,7 +16,7 @@ from ..readers import Reader, open_model
 from .linear import optimum_of_squares, optimum_of_squares_of_classes
 from .logistic import optimum_of_log_loss, why_not_logistic
 from .machines import is_machine
-from .refusals import why_not_least_squares, why_not_ridge
+from .refusals import why_not_chosen_ridge, why_not_least_squares, why_not_ridge
 
 # ``read(model, X, y, n_rows)`` takes numbers of the classes or targets, and the number of training
 # rows. It returns an Optimum.
@@ -18,6 +25,8 @@ _READERS = {
     LinearRegression: Reader(optimum_of_squares, why_not_least_squares),
     Ridge: Reader(optimum_of_squares, why_not_ridge),
     RidgeClassifier: Reader(optimum_of_squares_of_classes, why_not_ridge),
+    RidgeCV: Reader(optimum_of_squares, why_not_chosen_ridge),
+    RidgeClassifierCV: Reader(optimum_of_squares_of_classes, why_not_chosen_ridge),
 }
 
 
@@ -66,8 +75,8 @@ def _read(model, records, collector, n_rows):
     found, steps, reader = open_model(
         model,
         lambda found: _READERS.get(type(found)),
-        "The optimum is read of LogisticRegression, LinearRegression, Ridge, RidgeClassifier, SVC "
-        "and SVR",
+        "The optimum is read of LogisticRegression, LinearRegression, Ridge, RidgeClassifier, "
+        "RidgeCV, RidgeClassifierCV, SVC and SVR",
         "The optimum of this {} is not read",
     )
     X = read_features(found, steps, records.X, role="The model has")

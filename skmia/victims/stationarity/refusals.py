@@ -26,6 +26,15 @@ def why_not_ridge(model):
     return _why_several(model)
 
 
+def why_not_chosen_ridge(model):
+    """Why the optimum of a fitted RidgeCV or RidgeClassifierCV is not read, or None."""
+    if getattr(model, "class_weight", None) is not None:
+        return WEIGHTED
+    if model.cv is not None:
+        return f"cv={model.cv!r} leaves open by which solver it was fitted"
+    return _why_several(model)
+
+
 def _why_several(model):
     is_classifier = hasattr(model, "classes_")
     return "it has several outputs" if not is_classifier and model.coef_.ndim > 1 else None
