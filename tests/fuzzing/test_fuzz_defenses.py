@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity
 
@@ -77,6 +77,20 @@ def test_defenses(name, data):
     settings = data.draw(odd_settings(DEFENSES[name], most=1)) if DEFENSES[name] else {}
     X, y = data.draw(tables()), data.draw(vectors(data.draw(st.sampled_from(("bits", "text")))))
     knock(name, defend, estimator, X, y, **settings, check=finite)
+
+
+@calls(0.02)
+@given(st.data())
+def test_soft_regression(data):
+    def defend(estimator, X, y, **settings):
+        fitted = defenses.SoftRegressionDefense(estimator, **settings).fit(X, y)
+        return fitted.predict(X)
+
+    estimator = data.draw(st.sampled_from((LinearRegression(), GaussianNB())))
+    settings = {"alpha": (0.0, 0.5), "store_targets": (False,), **FOLDS}
+    drawn = data.draw(odd_settings(settings, most=1))
+    X, y = data.draw(tables()), data.draw(vectors("floats"))
+    knock("SoftRegressionDefense", defend, estimator, X, y, **drawn, check=finite)
 
 
 @calls(0.01)
