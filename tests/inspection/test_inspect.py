@@ -333,3 +333,12 @@ def test_candidates_of_constant_columns_are_looked_for():
     assert inspect_model(model, Records(np.zeros((24, 3)), y)).candidates is not None
     attack = StationarityAttack(FrozenEstimator(model)).fit(Records(np.zeros((24, 3)), y))
     assert np.isfinite(attack.score_samples(Records(X, y))).all()
+
+
+def test_weights_that_bags_store_are_one_number_for_each_row():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    model = BaggingClassifier(random_state=0).fit(X, y, sample_weight=np.arange(1.0, 61))
+    if getattr(model, "_sample_weight", None) is None:
+        pytest.skip("this version of scikit-learn does not store them")
+    assert inspect_model(model).level == "per-record"
+    assert inspect_model(model.fit(X, y)).level == "counts"

@@ -22,8 +22,8 @@ _NAMES = {
     "leaf values": "base_weights internal_value leaf_value leaf_values value values",
     "seeds": "_random_seed _seed _seeds random_seed random_state seed seeds",
     "per-record": (
-        "_distances_fit_X_ _lrd _single_linkage_tree_ _x_scores _y_scores affinity_matrix_ "
-        "children_ core_distances_ core_sample_indices_ dist_ dist_matrix_ "
+        "_distances_fit_X_ _lrd _sample_weight _single_linkage_tree_ _x_scores _y_scores "
+        "affinity_matrix_ children_ core_distances_ core_sample_indices_ dist_ dist_matrix_ "
         "dissimilarity_matrix_ eigenvectors_ embedding_ idx_array in_danger_indices inlier_mask_ "
         "label_distributions_ labeled_iter_ labels_ negative_outlier_factor_ "
         "oob_decision_function_ oob_prediction_ ordering_ predecessor_ probabilities_ "
