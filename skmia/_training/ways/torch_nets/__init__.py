@@ -10,6 +10,8 @@ and tensors. Zeros of one-hot columns are neither stored nor multiplied.
 There are three engines: perceptrons with the backward pass written out (``mlp.py``), modules that
 torch.func can vectorize (``generic.py``), and all others, one net after the other in each step
 (``turns.py``). For convolutions on a CPU, ``probe.py`` measures which of them takes the least time.
+On a GPU, the kernels of a step are recorded where that saves time (``recorded.py``), and groups of
+nets are spread over several GPUs (``devices.py``).
 
 Nets with any of the following are trained one by one, and the plan gives the reason: other
 callbacks that act on the training, overridden methods other than those for a batch, warm_start,
