@@ -59,7 +59,8 @@ def choose_order(outputs, y):
 
 
 def _add_to_one(values, kind):
-    if kind != "logits" or len(values) < 2 or values.shape[1] < 2:
+    # One and the same answer to all records is no evidence.
+    if kind != "logits" or values.shape[1] < 2 or (values == values[:1]).all():
         return False
     return bool(values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < _ROUNDED)
 
