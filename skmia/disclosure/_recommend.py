@@ -6,6 +6,7 @@ from typing import Literal
 
 from .._core.checks import check_option
 from .._core.numbers import check_number, show
+from .._core.pages.decision import REQUEST
 from .._core.visible import visible
 from ._judge import (
     OPEN,
@@ -52,7 +53,7 @@ class Recommendation:
         Checks that need a typed reason each.
     provenance : dict of str to str
         What a second person needs to repeat the measurement, as it was given: command, versions,
-        seeds, hashes of model and table.
+        seeds, hashes of model and table; and what a request for the release names.
     """
 
     result: str
@@ -120,7 +121,7 @@ class Recommendation:
                 "sha256": self.policy.sha256,
                 "text": self.policy.text,
             },
-            "provenance": dict(self.provenance),
+            "provenance": dict.fromkeys(REQUEST, "") | self.provenance,
             "signatures": [
                 {"role": role, "name": "", "signature": "", "date": ""}
                 for role in ("researcher", "checker", "second checker")
@@ -170,7 +171,14 @@ def recommend(
         Conditions with what was measured under each. Only those count that were measured on the
         same records with an adapted attack.
     provenance : mapping of str to str, default=None
-        What a second person needs to repeat all of it; copied to the result.
+        What a second person needs to repeat all of it; copied to the result. Some of its names
+        are lines of the page to sign, which stay empty if they are not given:
+
+        - ``"what is released"``;
+        - ``"recipients"``;
+        - ``"purpose"``;
+        - ``"subsets of the data used elsewhere"``;
+        - ``"public columns"``.
 
     Returns
     -------

@@ -55,8 +55,14 @@ def check_provenance(provenance):
     Raises
     ------
     TypeError
-        If it is not a mapping.
+        If it is not a mapping, or one of its names or values is not a text.
     """
     if provenance is not None and not isinstance(provenance, Mapping):
         raise TypeError(f"provenance must be a mapping of texts; got {show(provenance)}.")
-    return dict(provenance or {})
+    provenance = dict(provenance or {})
+    for name, value in provenance.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(
+                f"provenance must be a mapping of texts; got {show(value)} for {show(name)}."
+            )
+    return provenance

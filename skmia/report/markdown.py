@@ -1,5 +1,6 @@
 """An audit as Markdown, for a merge request or a model card."""
 
+from .._core.pages.decision import format_decision
 from .._core.pages.markdown import escape, make_table
 from .checks.base import ERROR, NOT_RUN, PASSED, WARNING
 from .evidence import LEAK
@@ -51,13 +52,7 @@ def format_markdown(report, title):
 
 def _list_decision(report):
     found = report.recommendation
-    if found is None:
-        return []
-    head = f"**As a {found.release}, by the policy {escape(found.policy.name)}: {found.result}**"
-    lines = [*found.reasons, *(f"Condition: {name}" for name in found.conditions)]
-    lines += [f"Measured under conditions: {text}" for text in found.list_tried()]
-    lines += [f"Needs a reason: {name}" for name in found.to_review]
-    return [head, "", *(f"* {escape(line)}" for line in lines), ""]
+    return [] if found is None else format_decision(found.to_dict())
 
 
 def _list_verdicts(report):

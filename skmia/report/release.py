@@ -71,7 +71,8 @@ def recommend_release(
     conditions : sequence of Condition, default=()
         Conditions of a release, with what was measured under each.
     provenance : mapping of str to str, default=None
-        What else a second person needs to repeat it, beside versions and seeds of the audit.
+        What else a second person needs to repeat it, beside versions and seeds of the audit, and
+        what the page to sign names, see :func:`skmia.disclosure.recommend`.
 
     Returns
     -------

@@ -260,6 +260,7 @@ def test_a_form_can_be_signed_and_repeated():
     assert document["policy"]["sha256"] == CAUTIOUS.sha256
     assert document["provenance"]["command"] == "skmia audit"
     assert document["not_asked"] == ["service", "table"]
+    assert document["provenance"]["recipients"] == ""  # to be filled in
     assert {entry["name"] for entry in document["signatures"]} == {""}
     assert "by the policy cautious: release" in str(found)
 

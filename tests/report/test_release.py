@@ -160,6 +160,39 @@ def test_it_stands_on_top_of_each_form(leaky):
         assert "by the policy research (changed): do not release" in text
 
 
+def test_markdown_has_what_the_page_has(leaky):
+    given = {"command": "skmia audit --members was_trained_on", "purpose": "a_b", "odd": "`x``<b>"}
+    found = recommend(leaky, policy="research", release="file", provenance=given)
+    lines = replace(leaky[1], recommendation=found).to_markdown().splitlines()
+    (gap,) = (limit for limit in found.limits if limit.name == "gap")
+    numbers = "{:.3g} \\[{:.3g}, {:.3g}\\]".format(*gap.interval)
+    assert f"| gap | all | 0.1 | {numbers} | fail |" in lines
+    assert "| tpr\\_at\\_fpr\\_01 | all | 0.1 | - | missing |" in lines
+    assert any(line.startswith("| k | review | fail | ") for line in lines)
+    assert f"* policy: research; SHA-256 `{load_policy('research').sha256}`" in lines
+    assert "* command: `skmia audit --members was_trained_on`" in lines
+    assert "* odd: ``` `x``<b> ```" in lines
+    assert "* purpose: a\\_b" in lines and not any("recipients" in line for line in lines)
+    changed = replace(leaky[1], recommendation=recommend(leaky)).to_markdown()
+    assert "* policy: research (changed); it was changed and has no hash" in changed
+
+
+def test_the_page_to_sign_names_what_is_requested(leaky):
+    given = {"purpose": "a study <i>", "command": "skmia x"}
+    report = replace(leaky[1], recommendation=recommend(leaky, provenance=given))
+    document = json.loads(report.to_json())
+    page = pytest.importorskip("jinja2") and render(document)
+    assert page.count("<dt>purpose</dt><dd>a study &lt;i&gt;</dd>") == page.count("a study") == 1
+    for name in ("what is released", "recipients", "subsets of the data used elsewhere"):
+        assert f"<dt>{name}</dt><dd>____" in page
+    assert "<dt>public columns</dt><dd>____" in page and "<code><bdi>skmia x</bdi></code>" in page
+    # Filled in later, and earlier documents, which lack these names.
+    document["recommendation"]["provenance"]["public columns"] = "sex"
+    assert "<dt>public columns</dt><dd>sex</dd>" in render(check_document(document))
+    document["recommendation"]["provenance"] = {}
+    assert "<dt>public columns</dt><dd>____" in render(check_document(document))
+
+
 def test_the_page_names_the_ways_of_release_that_were_not_asked_for(leaky):
     policy = replace(LAX, limits={"service": LAX.limits["service"]})
     report = replace(leaky[1], recommendation=recommend(leaky, policy=policy))
@@ -206,6 +239,7 @@ def test_other_records_are_refused(leaky):
         ({"records": [None] * 400}, "Expected skmia.Records, got list"),
         ({"conditions": None}, "conditions must be a sequence of Condition; got None"),
         ({"provenance": "me"}, "provenance must be a mapping of texts; got 'me'"),
+        ({"provenance": {"public columns": ["sex"]}}, "texts; got .'sex'. for 'public columns'"),
     ],
 )
 def test_other_types_are_refused(leaky, asked, message):

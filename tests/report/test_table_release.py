@@ -58,6 +58,9 @@ def test_a_table_that_leaks_is_not_released(leaky):
     found = recommend_release(leaky, policy="research")
     assert (found.result, found.release) == ("do not release", "table")
     assert any(reason.startswith("exact_rare_copies (all): ") for reason in found.reasons)
+    text = replace(leaky, recommendation=found).to_markdown()
+    assert "| linkability | all | 0.2 | 0.4 \\[0.306, 0.498\\] | fail |\n" in text
+    assert f"SHA-256 `{found.policy.sha256}`" in text
     document = json.loads(replace(leaky, recommendation=found).to_json())
     check_table_document(document)
     document["recommendation"].update(result="release")

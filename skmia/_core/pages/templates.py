@@ -4,6 +4,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from ..optional import import_optional
+from .decision import REQUEST
 from .foreign import make_filters, make_finalizer, make_policy
 
 
@@ -47,6 +48,7 @@ def _load_template(jinja2, name, package):
         undefined=jinja2.StrictUndefined,
         finalize=make_finalizer(markup),
     )
+    environment.globals["request_fields"] = REQUEST
     environment.filters |= make_filters(markup)
     style, script = (markup(_read_part(part, __package__)) for part in ("page.css", "page.js"))
     return style, script, environment.get_template(name)

@@ -1,5 +1,6 @@
 """An audit of a synthetic table as text and as Markdown."""
 
+from ..._core.pages.decision import format_decision
 from ..._core.pages.markdown import escape, make_table
 from ..._core.pages.text import wrap_lines
 from ..._core.pvalues import format_pvalue
@@ -168,8 +169,7 @@ def format_markdown(document, title):
     """Format the audit as Markdown, in tables of the extended syntax of GitHub and GitLab."""
     lines = [f"# {escape(title)}", ""]
     if document["recommendation"] is not None:
-        head, *reasons = _list_decision(document["recommendation"])
-        lines += [f"**{escape(head)}**", "", *(f"* {escape(text.strip())}" for text in reasons), ""]
+        lines += format_decision(document["recommendation"])
     lines += [f"**{document['evidence']}**: {escape(document['verdict'])}", ""]
     lines += [f"* {describe_rows(document['data'])}"]
     lines += [f"* Made by skmia {document['versions']['skmia']}, {document['created']}"]

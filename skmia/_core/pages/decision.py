@@ -1,0 +1,78 @@
+"""A recommendation of a policy: what a request for a release names, and its form in Markdown."""
+
+from .markdown import escape, make_table, quote
+
+# Names in the provenance for what output checkers ask, beside what repeats the measurement.
+REQUEST = (
+    "what is released",
+    "recipients",
+    "purpose",
+    "subsets of the data used elsewhere",
+    "public columns",
+)
+
+
+def format_decision(found):
+    """Format a recommendation as lines of Markdown, the last of which is empty.
+
+    Parameters
+    ----------
+    found : dict
+        As :meth:`Recommendation.to_dict` returns it.
+
+    Returns
+    -------
+    lines : list of str
+    """
+    policy = found["policy"]
+    lines = [*found["reasons"], *(f"Condition: {name}" for name in found["conditions"])]
+    lines += [f"Measured under conditions: {row['name']}: {row['text']}" for row in found["tried"]]
+    lines += [f"Needs a reason: {row['check']}" for row in found["reviews"]]
+    head = f"As a {found['release']}, by the policy {policy['name']}: {found['result']}"
+    return [
+        f"**{escape(head)}**",
+        "",
+        *(f"* {escape(line)}" for line in lines),
+        "",
+        *_tabulate_limits(found["limits"]),
+        *_tabulate_checks(found["checks"]),
+        *_list_origin(found["provenance"]),
+        f"* policy: {escape(policy['name'])}; {_describe_hash(policy['sha256'])}",
+        "",
+    ]
+
+
+def _tabulate_limits(limits):
+    rows = [
+        [row["name"], row["group"], f"{row['limit']:g}", _format(row["interval"]), row["status"]]
+        for row in limits
+    ]
+    caption = "Limits, and the strongest attack in each group with the interval that is compared:"
+    return _tabulate(caption, ["number", "group", "limit", "measured", "result"], rows)
+
+
+def _format(interval):
+    return "-" if interval is None else "{:.3g} [{:.3g}, {:.3g}]".format(*interval)
+
+
+def _tabulate_checks(checks):
+    rows = [[row["name"], row["level"], row["status"], row["text"]] for row in checks]
+    caption = "Structural checks; passing them does not say that a model can be released:"
+    return _tabulate(caption, ["check", "level", "result", "found"], rows)
+
+
+def _tabulate(caption, head, rows):
+    return [caption, "", *make_table(head, rows), ""] if rows else []
+
+
+def _list_origin(provenance):
+    """What was given, each in a line: text of the request, and what is to be repeated as it is."""
+    return [
+        f"* {escape(name)}: {escape(text) if name in REQUEST else quote(text)}"
+        for name, text in provenance.items()
+        if text
+    ]
+
+
+def _describe_hash(digest):
+    return f"SHA-256 {quote(digest)}" if digest else "it was changed and has no hash"
