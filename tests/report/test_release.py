@@ -109,6 +109,17 @@ def test_the_generalization_gap_is_judged(leaky, safe):
     assert {limit.name for limit in recommend(safe, policy="cautious").limits} >= {"auc", "gap"}
 
 
+def test_the_gap_of_a_policy_is_told_from_the_difference_in_accuracy(leaky):
+    pytest.importorskip("jinja2")
+    model, report = leaky
+    note = "not the difference in accuracy"
+    for policy, is_said in (("cautious", True), (LAX, False)):
+        found = recommend_release(report, model, RECORDS, policy=policy)
+        decided = replace(report, recommendation=found)
+        for text in (render(json.loads(decided.to_json())), decided.to_markdown()):
+            assert (note in text) == is_said
+
+
 def test_the_gap_at_another_level(leaky):
     model, report = leaky
     found = structural_checks(model, RECORDS, report.membership)

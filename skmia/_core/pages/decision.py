@@ -11,6 +11,17 @@ REQUEST = (
     "public columns",
 )
 
+# Reports also give the difference in accuracy, which is another number.
+GAP_NOTE = (
+    "gap: the mean of 1 - the probability of the label, over non-members minus over members; "
+    "not the difference in accuracy."
+)
+
+
+def note_numbers(limits):
+    """Return what the names of limits leave open, in one sentence; empty if nothing."""
+    return GAP_NOTE if any(row["name"] == "gap" for row in limits) else ""
+
 
 def format_decision(found):
     """Format a recommendation as lines of Markdown, the last of which is empty.
@@ -48,7 +59,9 @@ def _tabulate_limits(limits):
         for row in limits
     ]
     caption = "Limits, and the strongest attack in each group with the interval that is compared:"
-    return _tabulate(caption, ["number", "group", "limit", "measured", "result"], rows)
+    note = note_numbers(limits)
+    table = _tabulate(caption, ["number", "group", "limit", "measured", "result"], rows)
+    return [*table, *([escape(note), ""] if note else [])]
 
 
 def _format(interval):
