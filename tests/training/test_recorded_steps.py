@@ -239,6 +239,20 @@ def test_a_wrong_replay_has_no_effect(n_replays, monkeypatch):
     assert_equal(ours, train_nets(NETS["images"]))
 
 
+def test_losses_of_a_wrong_replay_are_not_followed(n_replays, monkeypatch):
+    record = recorded.record
+
+    def record_badly(function, device):
+        replay, (gradients, losses) = record(function, device)
+        return lambda: (replay(), gradients[0].add_(1), losses.fill_(1e6)), (gradients, losses)
+
+    monkeypatch.setattr(recorded, "record", record_badly)
+    ours = train_nets(NETS["plateau"])
+    assert n_replays == [1]
+    monkeypatch.setattr(train, "can_record", lambda engine, device: False)
+    assert_equal(ours, train_nets(NETS["plateau"]))
+
+
 class Stream:
     def wait_stream(self, other):
         assert other is not self
