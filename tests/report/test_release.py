@@ -204,6 +204,16 @@ def test_the_page_to_sign_names_what_is_requested(leaky):
     assert "<dt>public columns</dt><dd>____" in render(check_document(document))
 
 
+def test_names_that_were_filled_in_are_on_the_page(leaky):
+    pytest.importorskip("jinja2")
+    report = replace(leaky[1], recommendation=recommend(leaky))
+    document = json.loads(report.to_json())
+    document["recommendation"]["signatures"][0] |= {"name": "A. <b> Smith", "date": "2026-11-23"}
+    page = render(check_document(document))
+    assert "name A. &lt;b&gt; Smith signature ________________ date 2026-11-23</dd>" in page
+    assert "name ________________ signature ________________ date ____________</dd>" in page
+
+
 def test_the_page_names_the_ways_of_release_that_were_not_asked_for(leaky):
     policy = replace(LAX, limits={"service": LAX.limits["service"]})
     report = replace(leaky[1], recommendation=recommend(leaky, policy=policy))
