@@ -1,4 +1,4 @@
-"""Base class of defenses that wrap a classifier."""
+"""Base classes of defenses that wrap an estimator."""
 
 from contextlib import contextmanager
 
@@ -14,10 +14,10 @@ from .._core.randomness import preserved_randomness
 from .._core.sklearn import HasMethods
 
 
-class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Base class of defenses that wrap a classifier.
+class Defended(MetaEstimatorMixin, BaseEstimator):
+    """Base class of defenses that wrap an estimator.
 
-    A subclass sets ``estimator_``, the fitted classifier, and ``classes_``.
+    A subclass sets ``estimator_``, the fitted estimator.
     """
 
     _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "predict"])]}
@@ -39,7 +39,7 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return getattr(self.estimator_, name)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Labels predicted by the classifier.
+        """Labels or targets predicted by the estimator.
 
         Parameters
         ----------
@@ -53,6 +53,24 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         with self._asking(X):
             return self.estimator_.predict(X)
+
+    @contextmanager
+    def _asking(self, X):
+        """Ask the estimator without a trace in global generators; its errors name it."""
+        with preserved_randomness(), with_advice(self.estimator_, X):  # asking a net draws
+            yield
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+
+class DefendedClassifier(ClassifierMixin, Defended):
+    """Base class of defenses that wrap a classifier.
+
+    A subclass sets ``estimator_``, the fitted classifier, and ``classes_``.
+    """
 
     def _ask_proba(self, X):
         """Probabilities of the classifier, none of them NaN."""
@@ -69,15 +87,7 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         wide[:, np.searchsorted(self.classes_, self.estimator_.classes_)] = proba
         return wide
 
-    @contextmanager
-    def _asking(self, X):
-        """Ask the classifier without a trace in global generators; its errors name it."""
-        with preserved_randomness(), with_advice(self.estimator_, X):  # asking a net draws
-            yield
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        tags.classifier_tags = inner.classifier_tags
+        tags.classifier_tags = get_tags(self.estimator).classifier_tags
         return tags

@@ -5,18 +5,17 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.utils import assert_all_finite, check_consistent_length, get_tags
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils.validation import column_or_1d
 
 from .._core.advice import with_advice
 from .._core.containers import as_rows
 from .._core.numbers import to_array
-from .._core.randomness import preserved_randomness, spawn_seeds
+from .._core.randomness import spawn_seeds
 from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.sklearn import (
     N_JOBS,
-    HasMethods,
     Interval,
     InvalidParameterError,
     at_least,
@@ -26,11 +25,12 @@ from .._core.splits import MOST_MODELS, compute_strata
 from .._core.types import Seed
 from .._training.notes import warn_once
 from ._cross_fit import draw_left_out, number_equal_rows, stack_left_out, train_left_out
+from ._meta import Defended
 from ._soft_meta import Labeled
 from ._soften import soften_values
 
 
-class SoftRegressionDefense(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+class SoftRegressionDefense(RegressorMixin, Defended):
     r"""Regressor trained on soft targets between out-of-sample predictions and the target.
 
     Sub-models are trained on parts of the rows, so that each row is left out of some of them. The
@@ -102,7 +102,7 @@ class SoftRegressionDefense(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit", "predict"])],
+        **Defended._parameter_constraints,
         "alpha": [Interval(Real, 0, np.inf, closed="both")],
         "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],
         "n_left_out": [at_least(2)],
@@ -132,22 +132,6 @@ class SoftRegressionDefense(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features seen in ``fit``."""
-        return self._of_estimator("n_features_in_")
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the features seen in ``fit``, where there were any."""
-        return self._of_estimator("feature_names_in_")
-
-    def _of_estimator(self, name):
-        # An unfitted defense has no such attribute, rather than one that fails.
-        if "estimator_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
-        return getattr(self.estimator_, name)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Make the soft targets and fit the regressor on them.
@@ -201,27 +185,6 @@ class SoftRegressionDefense(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
             )
         strata = compute_strata(data.y, is_classification=False)
         return draw_left_out(units, strata, self.n_estimators, self.n_left_out, rng)
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Targets predicted by the regressor.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        with preserved_randomness(), with_advice(self.estimator_, X):  # asking a net draws
-            return self.estimator_.predict(X)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
 
 
 def _check_rows(X, y):

@@ -13,10 +13,10 @@ import pytest
 import training
 
 torch = pytest.importorskip("torch")
-skorch = pytest.importorskip("skorch")
+pytest.importorskip("skorch")
 
+from nets import Images, make_net  # noqa: E402
 from skorch.callbacks import GradientNormClipping, LRScheduler  # noqa: E402
-from torch import nn  # noqa: E402
 
 from skmia import Records, ShadowPool  # noqa: E402
 from skmia._training.job import Data, Job  # noqa: E402
@@ -34,34 +34,6 @@ from skmia._training.where.joblib import Workers  # noqa: E402
 
 META = torch.device("meta")
 N, N_MODELS = 40, 4
-
-
-class Perceptron(nn.Sequential):
-    def __init__(self, drop=0.0):
-        super().__init__(nn.Linear(6, 5), nn.Tanh(), nn.Dropout(drop), nn.Linear(5, 3))
-
-
-class Images(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first, self.norm = nn.Conv2d(1, 4, 2), nn.BatchNorm2d(4)
-        self.drop, self.last = nn.Dropout(0.3), nn.Linear(8, 3)
-
-    def forward(self, X):
-        h = torch.relu(self.norm(self.first(X.reshape(-1, 1, 2, 3))))
-        return self.last(self.drop(h.flatten(1)))
-
-
-def make_net(module=Perceptron, **settings):
-    defaults = {
-        "criterion": nn.CrossEntropyLoss,
-        "max_epochs": 3,
-        "batch_size": 8,
-        "train_split": None,
-        "iterator_train__shuffle": True,
-        "verbose": 0,
-    }
-    return skorch.NeuralNetClassifier(module, **{**defaults, **settings})
 
 
 def make_training(net, **settings):

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-skorch = pytest.importorskip("skorch")
+pytest.importorskip("skorch")
 
+from nets import Images, make_net  # noqa: E402
 from skorch.callbacks import EarlyStopping, GradientNormClipping, LRScheduler  # noqa: E402
 from skorch.dataset import ValidSplit  # noqa: E402
 from skorch.helper import SliceDict  # noqa: E402
@@ -27,7 +28,7 @@ from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noq
 from skmia._training.ways.torch_nets.train import Training  # noqa: E402
 from skmia.victims import WeightAverage  # noqa: E402
 
-N_MODELS, N_EPOCHS = 3, 4
+N_MODELS, N_EPOCHS = 3, 4  # of nets.make_net
 ADAM = {"optimizer": torch.optim.Adam, "optimizer__weight_decay": 0.1}
 MOMENTUM = {"optimizer__momentum": 0.9, "optimizer__nesterov": True}
 
@@ -92,24 +93,6 @@ def n_replays(monkeypatch):
     return counts
 
 
-class Perceptron(nn.Sequential):
-    def __init__(self, drop=0.0):
-        super().__init__(nn.Linear(6, 5), nn.Tanh(), nn.Dropout(drop), nn.Linear(5, 3))
-
-
-class Images(nn.Module):
-    """Convolution and normalization by running means, on rows as images of 2 x 3 pixels."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.norm = nn.Conv2d(1, 4, 2), nn.BatchNorm2d(4)
-        self.drop, self.last = nn.Dropout(0.3), nn.Linear(8, 3)
-
-    def forward(self, X):
-        h = torch.relu(self.norm(self.first(X.reshape(-1, 1, 2, 3))))
-        return self.last(self.drop(h.flatten(1)))
-
-
 class Parts(nn.Module):
     """A module of two inputs by name."""
 
@@ -142,19 +125,6 @@ class Counts(nn.Module):
     def forward(self, X):
         self.n_calls += 1
         return self.layer(X) * self.n_calls
-
-
-def make_net(module=Perceptron, **settings):
-    defaults = {
-        "criterion": nn.CrossEntropyLoss,
-        "max_epochs": N_EPOCHS,
-        "batch_size": 8,
-        "lr": 0.1,
-        "train_split": None,
-        "iterator_train__shuffle": True,
-        "verbose": 0,
-    }
-    return skorch.NeuralNetClassifier(module, **{**defaults, **settings})
 
 
 def train_nets(net, generic=False, in_turn=False):
