@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.checks import check_option
@@ -14,6 +14,7 @@ from .._core.sklearn import StrOptions, validate_params_of
 from .._core.validation import check_finite, check_records
 from ..victims import WhiteBox, open_white_box
 from ._base import VictimSignal
+from ._columns import SignalColumns
 
 _LETTERS = {"parameters": "w", "inputs": "x"}
 
@@ -58,7 +59,7 @@ class GradientNorm(VictimSignal):
         return -white_box.gradient_norms(white_box.encode(records.X), records.y, self.wrt)
 
 
-class GradientStatistics(TransformerMixin, BaseEstimator):
+class GradientStatistics(SignalColumns):
     """Seven statistics of the gradient of each record's loss.
 
     The l1, l2 and maximum norm, the mean, the skewness, the excess kurtosis and the smallest
@@ -159,22 +160,6 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         inputs = white_box.encode(records.X)
         return check_finite(white_box.gradient_statistics(inputs, records.y, self.wrt))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns.
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        names : ndarray of shape (7,)
-        """
-        check_is_fitted(self)
+    def _name_columns(self):
         letter = _LETTERS[self.wrt]
-        return np.array([f"gradient_{letter}_{name}" for name in WhiteBox.statistics], dtype=object)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
+        return [f"gradient_{letter}_{name}" for name in WhiteBox.statistics]

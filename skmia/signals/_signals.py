@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.needs import Needs
@@ -14,6 +14,7 @@ from .._core.records import Records
 from .._core.sklearn import validate_params_of
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ._base import AnswerSignal, Signal
+from ._columns import SignalColumns
 from .registry import get_signal
 
 
@@ -35,7 +36,7 @@ def needs_of_signals(signals):
     )
 
 
-class Signals(TransformerMixin, BaseEstimator):
+class Signals(SignalColumns):
     """Signals of membership as a matrix.
 
     Transforms records into one column per signal. Followed by any classifier, it is an attack:
@@ -145,21 +146,5 @@ class Signals(TransformerMixin, BaseEstimator):
                 columns.append(signal.of(self.victim, records))
         return check_finite(np.column_stack(columns))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns.
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        names : ndarray of shape (n_signals,)
-        """
-        check_is_fitted(self)
-        return np.array([signal.name for signal in self.signals_], dtype=object)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
+    def _name_columns(self):
+        return [signal.name for signal in self.signals_]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.checks import check_option
@@ -16,6 +16,7 @@ from .._core.sklearn import validate_params_of
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ..victims.stages import query_stages
 from ._base import AnswerSignal, Signal
+from ._columns import SignalColumns
 from .registry import get_signal
 
 _SUMMARIES = ("gain", "mean")
@@ -89,7 +90,7 @@ class Trajectory(Signal):
         return values[-1] - values[0] if self.summary == "gain" else values.mean(axis=0)
 
 
-class Trajectories(TransformerMixin, BaseEstimator):
+class Trajectories(SignalColumns):
     """A signal of each record at several times of the training of the victim.
 
     Followed by a classifier that is fitted on records of known membership, it is an attack.
@@ -200,25 +201,9 @@ class Trajectories(TransformerMixin, BaseEstimator):
         values = _follow(self.victim, check_records(X), self.checkpoints, self.signal)
         return check_finite(values.T)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns.
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        names : ndarray of shape (n_times,)
-        """
-        check_is_fitted(self)
+    def _name_columns(self):
         name = _get_answer_signal(self.signal).name
-        return np.array([f"{name}_{k}" for k in range(self.n_times_)], dtype=object)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
+        return [f"{name}_{k}" for k in range(self.n_times_)]
 
 
 def _check_times(checkpoints):
