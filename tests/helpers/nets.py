@@ -1,6 +1,10 @@
 """Small nets of six features and three classes, for tests of nets that are trained together."""
 
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("skorch")
+
 from skorch import NeuralNetClassifier
 from torch import nn
 
