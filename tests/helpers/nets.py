@@ -5,8 +5,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")
 
-from skorch import NeuralNetClassifier
-from torch import nn
+from skorch import NeuralNetClassifier  # noqa: E402
+from torch import nn  # noqa: E402
 
 
 class Perceptron(nn.Sequential):
