@@ -4,6 +4,7 @@ from ._file import FileFindings
 from ._report import AuditReport
 from .checks._baseline import blind_baseline
 from .checks._control import ControlResult
+from .checks._drift import DriftResult, drift_test
 from .checks._duplicates import Duplicates, find_duplicates
 from .checks._negative_control import negative_control
 from .checks._permutation import PermutationResult, permutation_test
@@ -14,10 +15,12 @@ from .release import list_measurements, recommend_release
 __all__ = [
     "AuditReport",
     "ControlResult",
+    "DriftResult",
     "Duplicates",
     "FileFindings",
     "PermutationResult",
     "blind_baseline",
+    "drift_test",
     "find_duplicates",
     "list_measurements",
     "measure_conditions",

@@ -42,6 +42,10 @@ class Findings:
         return self.of("difficulty")
 
     @property
+    def drift(self):
+        return self.of("drift")
+
+    @property
     def duplicates(self):
         return self.of("duplicates")
 

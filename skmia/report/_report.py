@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..disclosure import Recommendation
     from ._file import FileFindings
     from .checks._control import ControlResult
+    from .checks._drift import DriftResult
     from .checks._duplicates import Duplicates
     from .checks._permutation import PermutationResult
     from .checks.base import Check
@@ -66,6 +67,9 @@ class AuditReport:
     difficulty : Interval or None
         AUC of the performance of shadow models on records that they were not trained on, with a 99%
         interval. It should not separate members from non-members.
+    drift : DriftResult or None
+        Comparison of models that were trained on members with models that were trained on
+        non-members. None if they cannot be trained.
     permutation : PermutationResult or None
         The numbers over all records, and of groups and classes, compared with their values under
         permuted membership. None if the test failed.
@@ -174,6 +178,10 @@ class AuditReport:
     @property
     def difficulty(self) -> Interval | None:
         return self.findings.difficulty
+
+    @property
+    def drift(self) -> "DriftResult | None":
+        return self.findings.drift
 
     @property
     def permutation(self) -> "PermutationResult | None":

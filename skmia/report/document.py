@@ -1,5 +1,7 @@
 """An audit as a JSON document."""
 
+from dataclasses import asdict
+
 from .._core.plain import as_plain
 from ._curves import compute_curves, list_exposed, rank_attacks
 from .measure import COLUMNS
@@ -37,6 +39,7 @@ def as_document(report):
             **{name: getattr(report, name) for name in names},
             "baseline": _as_limits(report.baseline),
             "difficulty": _as_limits(report.difficulty),
+            "drift": report.drift and asdict(report.drift),
             "recommendation": report.recommendation and report.recommendation.to_dict(),
             "permutation": _describe_permutation(report.permutation),
             "checks": [_describe_check(check) for check in report.checks.values()],

@@ -9,14 +9,17 @@ from .._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
 from .groups import OVERALL
 from .measure import OK
 
+# Checks without which no number means anything: while one of them warns, nothing is concluded.
+_FIRST = ()
+
 # Checks of whether members and non-members differ in nothing but the training.
-_ALIKE = ("blind baseline", "difficulty", "negative control")
+_ALIKE = ("blind baseline", "difficulty", "drift", "negative control")
 
 # Checks of whether a leak could have been found.
 _SIGHTED = ("duplicates", "positive control")
 
 # Without an answer to one of these, no finding can be relied on.
-_GUARDS = ("permuted membership", *_ALIKE)
+_GUARDS = ("permuted membership", *_FIRST, *_ALIKE)
 
 # Without an answer to one of these, the absence of a finding cannot be relied on.
 _GUARDS_OF_NOTHING = (*_SIGHTED, "shadow models", "small groups", "person level")
@@ -126,7 +129,9 @@ def choose_evidence(grounds):
     aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
     if not (aucs["status"] == OK).any():
         return UNKNOWN
-    if any(checks[name].is_warning for name in _ALIKE):
+    if _get_warning(checks, _FIRST) is not None:
+        return UNKNOWN
+    if get_difference(checks) is not None:
         return SHIFT
     if _get_error(checks, _GUARDS) is not None:
         return UNKNOWN
@@ -135,6 +140,16 @@ def choose_evidence(grounds):
     if len(list_reversals(grounds)):
         return REVERSED
     return NONE if get_blindness(checks) is None else UNKNOWN
+
+
+def get_difference(checks):
+    """Return the first check by which members and non-members differ without the model, or None."""
+    return _get_warning(checks, _ALIKE)
+
+
+def _get_warning(checks, names):
+    """The first of the named checks that warns, or None; earlier audits lack some of them."""
+    return next((name for name in names if name in checks and checks[name].is_warning), None)
 
 
 def _get_error(checks, names):
@@ -151,16 +166,12 @@ def get_blindness(checks):
     found though no record is, the numbers of records do not tell. A check that failed could have
     been any of these.
     """
-    failed = _get_error(checks, (*_GUARDS, *_GUARDS_OF_NOTHING))
-    if failed is not None:
-        return failed
-    for name in _SIGHTED:
-        if checks[name].is_warning:
-            return name
+    found = _get_warning(checks, _FIRST)
+    found = found or _get_error(checks, (*_GUARDS, *_GUARDS_OF_NOTHING))
+    found = found or _get_warning(checks, _SIGHTED)
+    if found is not None:
+        return found
     shadows = checks["shadow models"]
     if shadows.is_warning and shadows.finding == "below":
         return "shadow models"
-    for name in ("small groups", "person level"):
-        if name in checks and checks[name].is_warning:
-            return name
-    return None
+    return _get_warning(checks, ("small groups", "person level"))

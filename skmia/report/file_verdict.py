@@ -6,7 +6,7 @@ from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, choose_evidence, lis
 from .groups import OVERALL
 from .measure import OK
 from .text import format_auc, format_rate
-from .verdict import name_part
+from .verdict import describe_difference, name_part
 
 # What the verdict on a file begins with.
 RELEASE_NOT = "Do not release this file"
@@ -112,7 +112,9 @@ def write_file_verdict(grounds, facts):
         return visible(f"{headline}. {text}")
     text = {
         NONE: lambda: f"{_describe_auc(grounds)} {describe_candidates(facts)}",
-        SHIFT: lambda: "A check of the records says that they differ without the model.",
+        SHIFT: lambda: describe_difference(
+            grounds, "from what it stores", _get_overall(grounds, "auc").iloc[0]
+        ),
         REVERSED: lambda: "Was membership coded the other way round?",
         UNKNOWN: lambda: _describe_unknown(facts),
     }[evidence]()

@@ -30,7 +30,7 @@ from .release_schema import RECOMMENDATION, check_recommendation
 from .verdict import write_verdict
 
 # Fields that earlier audits lack.
-_ADDED = dict.fromkeys(("file", "growth", "recommendation", "person_level"))
+_ADDED = dict.fromkeys(("drift", "file", "growth", "recommendation", "person_level"))
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 
@@ -54,6 +54,11 @@ _RATE = number(0, 1)
 _SHARE = number(-1, 1)
 _SETTING = maybe(either(text, many(text)))
 _INTERVAL = maybe(fields(auc=_RATE, low=_RATE, high=_RATE))
+_DRIFT = fields(
+    statistic=number(),
+    **dict.fromkeys(("pvalue", "auc", "loss_auc"), _RATE),
+    **dict.fromkeys(("n_splits", "n_trained"), count(1)),
+)
 _LIMITS = {"low": _SHARE, "high": _SHARE}
 
 _RESULT = fields(
@@ -198,6 +203,7 @@ _DOCUMENT = fields(
     ),
     baseline=_INTERVAL,
     difficulty=_INTERVAL,
+    drift=maybe(_DRIFT),
     settings=fields(
         attacks=mapping(text),
         n_shadows=count(),

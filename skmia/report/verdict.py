@@ -13,6 +13,7 @@ from .evidence import (
     SHIFT,
     UNKNOWN,
     get_blindness,
+    get_difference,
     list_leaks,
     list_reversals,
 )
@@ -38,6 +39,12 @@ _SHIFTS = {
     "other",
     "negative control": "attacks separate them on a model that was trained without regard to "
     "membership",
+}
+
+# What to do about a difference that the text of its check describes in whole sentences.
+_REMEDIES = {
+    "drift": "Leakage and drift cannot be told apart. Use members and non-members of one time and "
+    "one source.",
 }
 
 _BLINDNESS = {
@@ -261,9 +268,29 @@ def _count_intervals(grounds):
 
 def _describe_shift(grounds):
     best = _get_best(grounds)
-    why = next(text for name, text in _SHIFTS.items() if grounds.checks[name].is_warning)
+    return describe_difference(grounds, f"of {best['attack']}", best)
+
+
+def describe_difference(grounds, of_what, best):
+    """Name the check by which members and non-members differ without the model.
+
+    Parameters
+    ----------
+    grounds : Grounds
+    of_what : str
+        What the AUC is of.
+    best : Series
+        The result with this AUC.
+
+    Returns
+    -------
+    text : str
+    """
+    name = get_difference(grounds.checks)
+    if name in _REMEDIES:
+        return f"{grounds.checks[name].text} {_REMEDIES[name]}"
     return (
-        f"They come from different populations: {why}. The AUC of {best['attack']}, "
+        f"They come from different populations: {_SHIFTS[name]}. The AUC {of_what}, "
         f"{format_auc(*best[_INTERVAL])}, therefore cannot be attributed to leakage, nor can its "
         "absence. Use members and non-members from one population."
     )

@@ -84,6 +84,17 @@ def test_blind_baseline(rows, membership, level, seed):
     knock("blind_baseline", report.blind_baseline, rows, membership, **settings)
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@calls(0.01)
+@given(
+    mostly(generators().map(lambda rng: ordinary_records(rng, 100)), records(100)),
+    mostly(st.just(np.arange(100) % 2), vectors("bits", 100)),
+    odd_settings({"n_splits": ("auto", 1), "n_jobs": (None,), "random_state": (0,)}, most=1),
+)
+def test_drift_test(model, rows, membership, settings):
+    knock("drift_test", report.drift_test, model, rows, membership, **settings)
+
+
 @calls(0.02)
 @given(
     records(),

@@ -12,6 +12,7 @@ from skmia.report.verdict import HEADLINES, get_best_at_lowest_rate, write_verdi
 NAMES = (
     "blind baseline",
     "difficulty",
+    "drift",
     "negative control",
     "positive control",
     "duplicates",
@@ -99,6 +100,43 @@ def test_records_that_differ_by_themselves_are_no_leakage(name):
     assert evidence == "shift"
     assert "different populations" in verdict and "cannot be attributed to leakage" in verdict
     assert judge(NOTHING, NULL, **{name: WARNING})[0] == "shift"
+
+
+def test_a_drift_is_described_by_its_check_and_never_a_leak():
+    for frame, null in ((MUCH, FOUND), (NOTHING, NULL)):
+        evidence, verdict = judge(frame, null, drift=WARNING)
+        assert evidence == "shift"
+        assert verdict == (
+            f"{HEADLINES['shift']}. text Leakage and drift cannot be told apart. Use members and "
+            "non-members of one time and one source."
+        )
+
+
+def test_a_difference_comes_before_a_leak_a_reversal_and_an_open_question():
+    frame = make_frame(["a", "overall", "all", 0.3, 0.2, 0.4])
+    turned = make_null(["a", "auc", np.nan, 1.0, 0.001])
+    assert judge(frame, turned)[0] == "reversed"
+    for name in ("blind_baseline", "difficulty", "drift", "negative_control"):
+        assert judge(frame, turned, **{name: WARNING})[0] == "shift"
+        assert judge(MUCH, FOUND, **{name: WARNING}, positive_control=WARNING)[0] == "shift"
+        assert judge(NOTHING, NULL, **{name: WARNING}, duplicates=WARNING)[0] == "shift"
+
+
+def test_an_audit_of_before_a_check_was_added_keeps_its_verdict():
+    checks = make_checks()
+    del checks["drift"]
+    for frame, null, evidence in ((MUCH, FOUND, "leak"), (NOTHING, NULL, "none")):
+        assert choose_evidence(Grounds(frame, null, 999, checks, 0.95, ["a"])) == evidence
+
+
+@pytest.mark.parametrize("name", ["blind baseline", "difficulty", "drift", "negative control"])
+def test_the_verdict_on_a_file_names_the_difference_as_that_on_the_answers_does(name):
+    checks = make_checks(**{name.replace(" ", "_"): WARNING})
+    grounds = Grounds(MUCH, FOUND, 999, checks, 0.95, ["a"])
+    verdict = write_file_verdict(grounds, FILE_FACTS)
+    answers = write_verdict(grounds, "shift")
+    assert verdict == answers.replace("The AUC of a,", "The AUC from what it stores,")
+    assert ("text" in verdict) == (name == "drift")
 
 
 def test_nothing_is_said_where_nothing_could_be_found():
@@ -196,6 +234,7 @@ def test_as_many_permutations_as_a_level_needs():
 WITHOUT = {
     "blind_baseline": ("unknown", "unknown"),
     "difficulty": ("unknown", "unknown"),
+    "drift": ("unknown", "unknown"),
     "negative_control": ("unknown", "unknown"),
     "permuted_membership": ("unknown", "unknown"),
     "positive_control": ("leak", "unknown"),

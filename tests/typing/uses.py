@@ -76,7 +76,7 @@ from skmia.metrics import (
     tpr_at_fpr_score,
 )
 from skmia.model_selection import leave_one_model_out, make_leakage_scorer
-from skmia.report import AuditReport, Duplicates, find_duplicates
+from skmia.report import AuditReport, DriftResult, Duplicates, drift_test, find_duplicates
 from skmia.shadow import NoisyRecords
 from skmia.signals import GradientNorm, Loss, ScaledLogit, Signal, Signals
 from skmia.synthetic import (
@@ -272,6 +272,10 @@ def extend() -> None:
     print(needs.known if needs is not None else None, needs.lacks if needs else ())
     scorer = make_leakage_scorer(problem.records, metric="auc")
     found: Duplicates = find_duplicates(problem.records, problem.membership, random_state=0)
+    drift: DriftResult = drift_test(
+        LogisticRegression(), problem.records, problem.membership, n_splits=2, random_state=0
+    )
+    print(drift.is_warning, drift.pvalue)
     print(callable(scorer), found.share_near.estimate, len(found.pairs))
     victim = CallableVictim(lambda X: np.full((len(X), 2), 0.5), classes=[0, 1])
     label = CallableVictim(lambda X: np.zeros(len(X)), classes=[0, 1], kind="label")

@@ -5,6 +5,7 @@
 
 from ._baseline import BaselineCheck
 from ._difficulty import DifficultyCheck
+from ._drift import DriftCheck
 from ._duplicates import DuplicatesCheck
 from ._negative_control import NegativeControlCheck
 from ._people import PeopleCheck
@@ -19,6 +20,7 @@ from ._small_groups import SmallGroupsCheck
 CHECKS = (
     BaselineCheck(),
     DifficultyCheck(),
+    DriftCheck(),
     PeopleCheck(),
     DuplicatesCheck(),
     ResolutionCheck(),

@@ -137,7 +137,7 @@ class NegativeControlCheck(BaseControlCheck):
             case.membership,
             attacks=_list_attacks(run),
             **({} if run.pool is None else {"shadows": run.pool}),
-            # A stricter level, because three checks look for the same thing and any can warn.
+            # A stricter level, because several checks look for the same thing and any can warn.
             confidence_level=min(1 - (1 - case.level) / 5, HIGHEST_LEVEL),
             n_jobs=case.request.n_jobs,
             random_state=case.seeds["checks"],

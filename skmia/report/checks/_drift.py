@@ -1,0 +1,454 @@
+"""Check whether the relation of labels to features differs between members and non-members."""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import norm, rankdata
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.utils import gen_batches
+
+from ..._core.asking import CHUNK, query_aligned, unwrap
+from ..._core.containers import take_rows
+from ..._core.groups import number_groups
+from ..._core.numbers import show
+from ..._core.pvalues import format_pvalue
+from ..._core.randomness import check_random_state
+from ..._core.records import Records
+from ..._core.sample_weights import weights_for
+from ..._core.seeding import refuse_trained_module
+from ..._core.skorch_nets import is_skorch
+from ..._core.splits import compute_strata, draw_halves, number_units
+from ..._core.types import Seed
+from ..._core.validation import check_membership, check_records
+from ..._training.frozen import make_recipe
+from ..._training.job import Data, Job, Kept, recorded_warnings
+from ..._training.plan import plan_training
+from ...exceptions import TrainingError
+from ...victims.offers import is_trainable
+from .._plan import check_pool_settings
+from .base import NOT_RUN, PASSED, WARNING, BaseCheck
+
+# One-sided level of the warning. Other checks look for differences too, and any of them can warn.
+_LEVEL = 0.005
+
+_N_SPLITS = 5
+
+# The statistics of two splits correlate by .07 to .40; more is assumed.
+_CORRELATION = 0.5
+
+# Independent units in each half of a side.
+_FEWEST = 20
+
+# Smallest probability: a model that is sure and wrong must not outweigh all other records.
+_FLOOR = 0.01
+
+# Equal records count as copies if they are on one side by so much more than by chance.
+_COPIED = 0.1
+
+
+@dataclass(frozen=True)
+class DriftResult:
+    """Comparison of models of members with models of non-members, on records that both left out.
+
+    Attributes
+    ----------
+    statistic : float
+        Mean of the standardized rank sums of the splits, divided by its largest standard error; at
+        most standard normal if nothing differs. Higher means that records are predicted better by
+        the model of their own side.
+    pvalue : float
+        Probability of such a statistic, or a higher one, if nothing differs.
+    auc : float
+        AUC of the comparison of the two models, mean over the splits.
+    loss_auc : float
+        AUC of the loss of the model of the members alone, on records that it left out: what an
+        attack by the loss finds on a model that knows none of them.
+    n_splits : int
+        Number of splits; two models are trained in each.
+    n_trained : int
+        Number of members that the model of the members is trained on, mean over the splits.
+    """
+
+    statistic: float
+    pvalue: float
+    auc: float
+    loss_auc: float
+    n_splits: int
+    n_trained: int
+
+    @property
+    def is_warning(self):
+        """Whether the p-value is at most .5%."""
+        return self.pvalue <= _LEVEL
+
+
+class UnansweredError(ValueError):
+    """The check cannot be made with this model and these records."""
+
+
+def drift_test(
+    estimator: BaseEstimator,
+    records: Records,
+    membership: ArrayLike,
+    *,
+    n_splits: Literal["auto"] | int = "auto",
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+) -> DriftResult:
+    """Test whether labels depend on features in another way for members than for non-members.
+
+    Members and non-members are each split into halves. A clone of the estimator is trained on one
+    half of the members, and another clone on one half of the non-members. Each record of the other
+    halves is then compared under both: by the difference of the log probabilities of its label, in
+    which no probability is below .01; by the difference of the squared errors for a regressor; by
+    that of correct predictions for a classifier without probabilities. If these differences rank
+    members above non-members, then a model that was trained on members predicts other members
+    better for a reason that is not its memory: another time or source, or labels that were assigned
+    in another way.
+
+    The rank sums of the splits are standardized as under permuted membership of the left-out
+    records. They depend on each other, so the variance of their mean is taken for a correlation of
+    one half.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Model like the victim, fitted or not; it is cloned.
+    records : Records of n records
+        Labeled records, members and non-members mixed. Records with one value of ``group_by`` are
+        in the same half and are one draw of the test, and equal records are in the same half. If
+        equal records are on one side more often than by chance, they are copies, and count as one
+        draw for each side. A field ``sample_weight`` is passed to the clones.
+    membership : array-like of shape (n,)
+        1 for members of the victim, 0 for others.
+    n_splits : "auto" or int, default="auto"
+        Number of splits. "auto" makes 5, and 1 for neural nets.
+    n_jobs : int, default=None
+        Number of models trained in parallel. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls the splits and the training of the clones. Pass an int for reproducible results.
+
+    Returns
+    -------
+    result : DriftResult
+
+    Raises
+    ------
+    ValueError
+        If a side has fewer than 40 records (or people, or different records), if a class is in one
+        half of a side alone for most splits, if the estimator cannot be trained on the halves, or
+        if a parameter is out of range.
+    TypeError
+        If the records have no labels, or the estimator has no ``fit`` method.
+
+    See Also
+    --------
+    blind_baseline : Looks for a difference in the records without a model like the victim.
+    negative_control : Attacks a model whose training did not depend on membership.
+
+    Notes
+    -----
+    Nothing is read of the victim but its recipe, so what it has memorized cannot cause a warning.
+    The model that is trained on half of the members knows fewer records than the victim and finds
+    less, so ``loss_auc`` must not be subtracted from the AUC of an attack on the victim.
+
+    Near copies on one side, such as augmented images, depend on each other without being equal, and
+    make warnings more frequent. Give the copies of a record one value of ``group_by``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia import Records
+    >>> from skmia.report import drift_test
+    >>> rng = np.random.default_rng(0)
+    >>> X, membership = rng.normal(size=(1000, 5)), np.arange(1000) % 2
+    >>> y = (X[:, 0] + rng.normal(size=1000) > 0).astype(int)
+    >>> drift_test(LogisticRegression(), Records(X, y), membership, random_state=0).pvalue > 0.005
+    True
+    >>> later = np.where(membership == 1, X[:, 0], X[:, 1])  # members follow another rule
+    >>> y = (later + rng.normal(size=1000) > 0).astype(int)
+    >>> drift_test(LogisticRegression(), Records(X, y), membership, random_state=0).pvalue < 0.001
+    True
+    """
+    check_records(records)
+    check_pool_settings("drift_test", n_jobs=n_jobs)
+    membership = check_membership(membership, len(records))
+    if not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"estimator must have a fit method to be trained; got {type(estimator).__name__}."
+        )
+    model = unwrap(estimator)
+    n_splits = _check_splits(n_splits, model)
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    seeds = np.random.SeedSequence(seed).spawn(n_splits)
+    units = _number_units(records, membership)
+    splits = [_draw_split(model, records, membership, units, one) for one in seeds]
+    _check_classes(model, records, membership, splits)
+    found = _compare(model, records, splits, seeds, n_jobs)
+    draws = _number_draws(records, membership, units)
+    numbers = [
+        _rank(scores, membership[split.left_out], draws[split.left_out])
+        for split, scores in zip(splits, found, strict=True)
+    ]
+    z, auc, loss_auc = np.mean(numbers, axis=0)
+    statistic = z / np.sqrt((1 + (n_splits - 1) * _CORRELATION) / n_splits)
+    n_trained = round(np.mean([split.trained[0].sum() for split in splits]))
+    pvalue = float(norm.sf(statistic))
+    return DriftResult(
+        float(statistic), pvalue, float(auc), float(loss_auc), n_splits, int(n_trained)
+    )
+
+
+def _check_splits(n_splits, model):
+    if isinstance(n_splits, str) and n_splits == "auto":
+        return 1 if _is_net(model) else _N_SPLITS
+    if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or n_splits < 1:
+        raise ValueError(f'n_splits must be "auto" or an integer from 1; got {show(n_splits)}.')
+    return int(n_splits)
+
+
+def _is_net(model):
+    """Whether a model, or a part of it, is a neural net, whose training takes long."""
+    parts = [model, *model.get_params(deep=True).values()]
+    return any(isinstance(part, MLPClassifier | MLPRegressor) or is_skorch(part) for part in parts)
+
+
+class Split(NamedTuple):
+    """One split of the members and of the non-members into halves."""
+
+    trained: np.ndarray  # of shape (2, n), the halves on which the two models are trained
+    left_out: np.ndarray  # positions of the records of the other halves
+
+
+def _number_units(records, membership):
+    """Number the sets of records that stay in one half; each side needs forty of them."""
+    units = number_units(records.fingerprint, records.fields.get("group_by"))
+    fewest = min(len(np.unique(units[side])) for side in (membership, ~membership))
+    if fewest < 2 * _FEWEST:
+        raise UnansweredError(
+            f"One side has {fewest} independent records (different ones, of different people); the "
+            f"check needs {2 * _FEWEST} members and as many non-members."
+        )
+    return units
+
+
+def _draw_split(model, records, membership, units, seeds):
+    """Split each side into halves, by class."""
+    is_class = not is_regressor(model)
+    classes = compute_strata(records.y, True) if is_class else np.zeros(len(records), dtype=int)
+    strata = np.unique(2 * classes + membership, return_inverse=True)[1]
+    rng = np.random.default_rng(seeds)
+    half = draw_halves(units, strata, len(records), rng)[0]
+    trained = np.stack([half & membership, half & ~membership])
+    return Split(trained, np.flatnonzero(~half))
+
+
+def _check_classes(model, records, membership, splits):
+    """Refuse records of which a class is in one half of a side alone for most splits."""
+    if is_regressor(model):
+        return
+    labels, codes = np.unique(records.y, return_inverse=True)
+    n_bad, example = 0, None
+    for split in splits:
+        for side, trained in zip((membership, ~membership), split.trained, strict=True):
+            halves = trained, side & ~trained
+            counts = [np.bincount(codes[half], minlength=len(labels)) > 0 for half in halves]
+            alone = counts[0] != counts[1]
+            if alone.any():
+                n_bad, example = n_bad + 1, labels[alone].tolist()[0]
+                break
+    if 2 * n_bad > len(splits):
+        raise UnansweredError(
+            f"The class {show(example)} has so few members or non-members that only one half of "
+            "them has it."
+        )
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    """Keeps how well a model predicts the records that were left out; it travels to workers."""
+
+    left_out: list
+
+    def __call__(self, trained):
+        rows, data = self.left_out[trained.number // 2], trained.data
+        classes = None if is_regressor(trained.model) else np.unique(data.y)
+        scores = np.empty(len(rows))
+        with recorded_warnings():
+            for block in gen_batches(len(rows), CHUNK):
+                X = take_rows(data.tables[0], rows[block])
+                try:
+                    outputs = query_aligned(trained.model, X, classes)
+                    scores[block] = _score(outputs, data.y[rows[block]])
+                except Exception as error:  # of whatever kind, such as a category it did not see
+                    reason = " ".join(f"{type(error).__name__}: {error}".split())
+                    raise TrainingError(
+                        f"{type(trained.model).__name__} was trained on half of one side and could "
+                        f"not predict the other half: {reason}"
+                    ) from error
+        return Kept({}, {"scores": scores})
+
+
+def _score(outputs, y):
+    """How well each label is predicted; higher is better."""
+    if outputs.kind == "value":
+        errors = (np.asarray(y, dtype=float) - np.ravel(outputs.values)) ** 2
+        return -np.minimum(errors, np.finfo(float).max)  # two infinite ones have no difference
+    if outputs.kind in ("proba", "logits"):
+        own = outputs.log_proba()[np.arange(len(y)), outputs.label_index(y)]
+        return np.clip(own, np.log(_FLOOR), 0)
+    return outputs.is_correct(y).astype(float)
+
+
+def _compare(model, records, splits, seeds, n_jobs):
+    """Train two models for each split; return how well they predict the records left out.
+
+    Returns
+    -------
+    found : list of ndarray of shape (2, n_left_out)
+        Scores of the model of the members, and of that of the non-members.
+    """
+    try:
+        refuse_trained_module(model)
+        recipe, _ = make_recipe(model, refit_frozen=True)
+    except Exception as error:  # of whatever kind: it cannot be cloned, or not without its training
+        reason = " ".join(str(error).split())
+        raise UnansweredError(f"The model cannot be trained again: {reason}") from error
+    job = Job(
+        estimator=recipe,
+        data=Data([records.X], records.y, weights_for(recipe, records)),
+        subsets=np.concatenate([split.trained for split in splits]),
+        seeds=[child for one in seeds for child in one.spawn(2)],
+        keep=_Scorer([split.left_out for split in splits]),
+        n_jobs=n_jobs,
+    )
+    try:
+        kept = dict(plan_training(job, batched=False).run(job))
+    except TrainingError as error:
+        raise UnansweredError(f"The check trains models on half of one side. {error}") from error
+    pairs = range(0, job.n_models, 2)
+    return [np.stack([kept[k + i].arrays["scores"] for i in range(2)]) for k in pairs]
+
+
+def _number_draws(records, membership, units):
+    """Number what was assigned to a side at once; -1 for copies of a record of the same side.
+
+    Returns
+    -------
+    draws : ndarray of shape (n,)
+        Number of the draw of each record: itself, its person, or, of copied records, the set that
+        stays in one half.
+    """
+    people = records.fields.get("group_by")
+    persons = np.arange(len(records)) if people is None else number_groups(people, len(records))[1]
+    _, rows = np.unique(records.fingerprint, return_inverse=True)
+    if not _are_copies(rows, persons, membership):
+        return persons
+    draws = np.full(len(records), -1)
+    first = np.unique(2 * rows + membership, return_index=True)[1]
+    draws[first] = units[first]
+    return draws
+
+
+def _are_copies(rows, persons, membership):
+    """Whether equal records of different people are on one side more often than by chance."""
+    of_people = rows * (persons.max() + 1) + persons
+    every = _count_pairs(rows) - _count_pairs(of_people)
+    same = _count_pairs(2 * rows + membership) - _count_pairs(2 * of_people + membership)
+    if every == 0:
+        return False
+    share = membership.mean()
+    chance = share**2 + (1 - share) ** 2
+    return (same / every - chance) / (1 - chance) > _COPIED
+
+
+def _count_pairs(keys):
+    """Number of pairs of equal keys."""
+    counts = np.unique(keys, return_counts=True)[1].astype(float)
+    return float((counts * (counts - 1) / 2).sum())
+
+
+def _rank(scores, membership, draws):
+    """Compare left-out members with left-out non-members.
+
+    Returns
+    -------
+    z : float
+        Rank sum of the members by the difference of the two models, standardized as under permuted
+        membership of the draws.
+    auc, loss_auc : float
+        AUC of this difference, and of the model of the members alone.
+    """
+    used = draws >= 0
+    scores, membership, draws = scores[:, used], membership[used], draws[used]
+    ranks = rankdata(scores[0] - scores[1])
+    # A draw with records on both sides is one of each.
+    sides, draws = np.unique(2 * draws + membership, return_inverse=True)
+    sums = np.bincount(draws, ranks - ranks.mean())
+    of_members = sides % 2 == 1
+    m, n = of_members.sum(), len(sums)
+    variance = m * (n - m) / n * sums.var(ddof=1)
+    z = (sums[of_members].sum() - m * sums.mean()) / np.sqrt(variance) if variance > 0 else 0.0
+    return z, _get_auc(ranks, membership), _get_auc(rankdata(scores[0]), membership)
+
+
+def _get_auc(ranks, membership):
+    m = membership.sum()
+    return (ranks[membership].sum() - m * (m + 1) / 2) / (m * (len(ranks) - m))
+
+
+class DriftCheck(BaseCheck):
+    """Whether labels depend on features in the same way for members and for non-members."""
+
+    name = "drift"
+    part = "drift"
+
+    def ask(self, case, run, findings):
+        model = case.request.model
+        if not hasattr(model, "get_params") or not is_trainable(model):
+            return self.answer(
+                NOT_RUN, "The model cannot be trained; pass estimator=, one that behaves like it."
+            )
+        try:
+            found = drift_test(
+                model,
+                case.records,
+                case.membership,
+                n_jobs=case.request.n_jobs,
+                random_state=case.seeds["checks"],
+            )
+        except UnansweredError as error:
+            return self.answer(NOT_RUN, str(error))
+        if found.is_warning:
+            return self.answer(WARNING, _describe_drift(found), found)
+        p = format_pvalue(found.pvalue, 0)
+        text = (
+            f"{_SUBJECT} do not tell the other halves apart (AUC {found.auc:.3f}, {p}; a warning "
+            f"is given at {_LEVEL:g} or below)."
+        )
+        return self.answer(PASSED, text, found)
+
+
+_SUBJECT = (
+    "Models of the victim's kind, one trained on half of the members and one on half of the "
+    "non-members,"
+)
+
+
+def _describe_drift(found):
+    """The finding in the words of the verdict, which repeats them."""
+    text = (
+        f"{_SUBJECT} tell the other halves apart (AUC {found.auc:.3f}): the relation of labels to "
+        "features differs between the two sides."
+    )
+    if found.loss_auc > 0.5:
+        text += (
+            " A model that knew none of these members would rank them above the non-members (AUC "
+            f"{found.loss_auc:.3f} by the loss, trained on {found.n_trained:,} records)."
+        )
+    return text

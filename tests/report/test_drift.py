@@ -1,0 +1,419 @@
+"""The drift of labels: what is found, what must not be, and what an audit makes of it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.stats import mannwhitneyu, norm
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records, audit
+from skmia.attacks import ThresholdAttack
+from skmia.report import blind_baseline, drift_test
+from skmia.report.checks._drift import _number_draws, _number_units, _rank
+from skmia.report.schema import check_document
+from skmia.victims import CallableVictim
+
+LINE = LogisticRegression()
+FOREST = RandomForestClassifier(30, random_state=0)
+BOOSTING = HistGradientBoostingClassifier(max_iter=30, random_state=0)
+TREE = DecisionTreeClassifier(random_state=0)
+LOSS = {"loss": ThresholdAttack()}
+
+
+def make_turned(n, d, degrees, seed=0, share=0.5):
+    """Records of two years; the labels of the members follow a rule that is turned."""
+    rng = np.random.default_rng(seed)
+    X, membership = rng.normal(size=(n, d)), (rng.permutation(n) < share * n).astype(int)
+    angle = np.deg2rad(degrees) * membership
+    margin = 2 * (np.cos(angle) * X[:, 0] + np.sin(angle) * X[:, 1])
+    return Records(X, (margin + rng.logistic(size=n) > 0).astype(int)), membership
+
+
+def make_alike(n, d=4, seed=0, share=0.5):
+    return make_turned(n, d, 0, seed, share)
+
+
+@pytest.mark.parametrize("model", [LINE, FOREST, BOOSTING], ids=lambda model: type(model).__name__)
+def test_a_rule_that_is_turned_by_40_degrees_is_found_where_the_baseline_is_blind(model):
+    records, membership = make_turned(1200, 60, 40)
+    found = drift_test(model, records, membership, random_state=0)
+    assert found.is_warning and found.statistic > 2.576
+    assert found.auc > 0.53 and found.n_splits == 5 and found.n_trained == 300
+    assert blind_baseline(records, membership, random_state=0).low < 0.5
+
+
+def test_a_rule_that_is_turned_by_20_degrees_is_found_by_both_models_not_by_the_loss_of_one():
+    records, membership = make_turned(4000, 20, 20)
+    found = drift_test(LINE, records, membership, random_state=0)
+    assert found.is_warning
+    assert found.loss_auc < 0.53 < found.auc
+
+
+@pytest.mark.parametrize(
+    "model, rise",
+    [(Ridge(), 1.2), (Ridge(), 0.4), (HistGradientBoostingRegressor(max_iter=30), 1.2)],
+    ids=str,
+)
+def test_a_target_that_has_risen_on_one_side_is_found(model, rise):
+    rng = np.random.default_rng(0)
+    X, membership = rng.normal(size=(600, 20)), np.arange(600) % 2
+    y = X[:, :5].sum(axis=1) + 2 * rng.normal(size=600)
+    alike = drift_test(model, Records(X, y), membership, random_state=0)
+    risen = Records(X, y + rise * y.std() * membership)
+    assert not alike.is_warning
+    assert drift_test(model, risen, membership, random_state=0).is_warning
+
+
+def test_wrong_labels_of_one_side_are_found():
+    records, membership = make_alike(4000)
+    wrong = (membership == 0) & (np.random.default_rng(1).random(4000) < 0.15)
+    noisy = Records(records.X, np.where(wrong, 1 - records.y, records.y))
+    assert drift_test(LINE, noisy, membership, random_state=0).is_warning
+    assert not drift_test(LINE, records, membership, random_state=0).is_warning
+
+
+@pytest.mark.parametrize(
+    "n, share", [(80, 0.5), (400, 0.5), (880, 1 / 11)], ids=["sides of 40", "1:1", "1:10"]
+)
+@pytest.mark.parametrize("model", [LINE, TREE], ids=lambda model: type(model).__name__)
+def test_sides_that_follow_one_rule_are_not_warned_of(model, n, share):
+    # Each of 40 tables warns with probability .005 at most: 3 warnings happen once in 1,000.
+    found = [
+        drift_test(model, *make_alike(n, seed=seed, share=share), random_state=seed).is_warning
+        for seed in range(40)
+    ]
+    assert sum(found) <= 2
+
+
+def test_a_side_needs_forty_independent_records():
+    records, membership = make_alike(80)
+    assert np.isfinite(drift_test(LINE, records, membership, random_state=0).statistic)
+    with pytest.raises(ValueError, match="One side has 39 independent records .* needs 40 members"):
+        drift_test(LINE, records[1:], membership[1:], random_state=0)
+    copies = np.tile(np.arange(40), 10)
+    with pytest.raises(ValueError, match="One side has .* independent records"):
+        drift_test(LINE, records[copies], np.arange(400) % 2, random_state=0)
+    people = Records(records.X, records.y, group_by=np.arange(80) // 2)
+    with pytest.raises(ValueError, match="One side has 20 independent records"):
+        drift_test(LINE, people, (np.arange(80) // 2) % 2, random_state=0)
+
+
+COPIED = {
+    "all": lambda membership, rng: np.full(len(membership), 5),
+    "members": lambda membership, rng: np.where(membership, 5, 1),
+    "a tenth": lambda membership, rng: np.where(rng.random(len(membership)) < 0.1, 4, 1),
+}
+
+
+@pytest.mark.parametrize("which", COPIED)
+@pytest.mark.parametrize("model", [LINE, TREE], ids=lambda model: type(model).__name__)
+def test_copies_on_one_side_are_no_drift_though_nobody_named_them(model, which):
+    found = []
+    for seed in range(15):
+        records, membership = make_alike(200, seed=seed)
+        times = COPIED[which](membership, np.random.default_rng(seed))
+        rows = np.random.default_rng(seed).permutation(np.repeat(np.arange(200), times))
+        copied = Records(records.X[rows], records.y[rows])
+        found.append(drift_test(model, copied, membership[rows], random_state=seed).is_warning)
+    assert sum(found) <= 1
+
+
+def test_equal_records_on_both_sides_are_no_drift_either():
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = np.round(rng.normal(size=(500, 3)))
+        y = (X[:, 0] + rng.logistic(size=500) > 0).astype(int)
+        membership = rng.permutation(500) % 2
+        result = drift_test(TREE, Records(X, y), membership, random_state=seed)
+        found.append(result.is_warning)
+    assert sum(found) <= 1
+
+
+def make_people(seed, n_people=80, n_rows=8):
+    rng = np.random.default_rng(seed)
+    people = np.repeat(np.arange(n_people), n_rows)
+    X = rng.normal(size=(len(people), 4)) + 2 * rng.normal(size=(n_people, 4))[people]
+    margin = X[:, 0] + 3 * rng.normal(size=n_people)[people]
+    y = (margin + rng.logistic(size=len(people)) > 0).astype(int)
+    return X, y, people, (rng.permutation(n_people) % 2)[people]
+
+
+def test_rows_of_people_are_no_drift_if_people_are_named():
+    named = nameless = 0
+    for seed in range(20):
+        X, y, people, membership = make_people(seed)
+        records = Records(X, y, group_by=people)
+        named += drift_test(TREE, records, membership, random_state=seed).is_warning
+        nameless += drift_test(TREE, Records(X, y), membership, random_state=seed).is_warning
+    assert named <= 1
+    assert nameless >= 3  # each model knows people of the other half
+
+
+def test_the_statistic_is_that_of_permuted_people():
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(30), rng.integers(1, 6, 30))
+    membership = (rng.permutation(30) % 2 == 1)[people]
+    scores = rng.normal(size=(2, len(people))) + rng.normal(size=(2, 30))[:, people]
+    z, auc, loss_auc = _rank(scores, membership, people)
+    ranks = np.argsort(np.argsort(scores[0] - scores[1])) + 1.0
+    sums = np.bincount(people, ranks - ranks.mean())
+    sides = np.array([membership[people == one][0] for one in range(30)])
+    null = np.array([sums[rng.permutation(sides)].sum() for _ in range(20_000)])
+    expected = (sums[sides].sum() - null.mean()) / null.std()
+    assert abs(z - expected) < 0.03
+    wins = [
+        (
+            (x[membership][:, None] > x[~membership])
+            + 0.5 * (x[membership][:, None] == x[~membership])
+        )
+        for x in (scores[0] - scores[1], scores[0])
+    ]
+    np.testing.assert_allclose([auc, loss_auc], [one.mean() for one in wins])
+
+
+def test_the_statistic_of_single_records_is_the_rank_sum_test():
+    rng = np.random.default_rng(0)
+    scores, membership = np.round(rng.normal(size=(2, 300)), 1), rng.random(300) < 0.3
+    z = _rank(scores, membership, np.arange(300))[0]
+    values = scores[0] - scores[1]
+    pvalue = mannwhitneyu(
+        values[membership], values[~membership], False, "greater", method="asymptotic"
+    ).pvalue
+    assert abs(norm.sf(z) - pvalue) < 1e-3
+    assert _rank(np.ones((2, 300)), membership, np.arange(300))[0] == 0
+
+
+def number_draws(X, membership, **fields):
+    records = Records(np.asarray(X, dtype=float)[:, None], np.zeros(len(X), dtype=int), **fields)
+    return _number_draws(
+        records, np.asarray(membership, bool), np.unique(X, return_inverse=True)[1]
+    )
+
+
+def test_copies_of_one_side_count_once_and_equal_records_of_both_sides_each():
+    X, one_side = [0, 0, 1, 1, 2, 3, 4, 4], [1, 1, 0, 0, 1, 0, 1, 1]
+    assert number_draws(X, one_side).tolist() == [0, -1, 1, -1, 2, 3, 4, -1]
+    both = [1, 0, 0, 1, 1, 0, 0, 1]
+    assert number_draws(X, both).tolist() == list(range(8))
+    # Equal records of one person say nothing about how the others were assigned.
+    people = np.array([0, 0, 1, 1, 2, 3, 4, 4])
+    assert number_draws(X, one_side, group_by=people).tolist() == people.tolist()
+
+
+def test_units_are_in_one_half_with_their_copies_on_either_side():
+    records, membership = make_alike(200)
+    twice = Records(np.vstack([records.X] * 2), np.tile(records.y, 2))
+    units = _number_units(twice, np.concatenate([membership, 1 - membership]) == 1)
+    np.testing.assert_array_equal(units[:200], units[200:])
+
+
+def test_results_depend_on_the_seed_alone():
+    records, membership = make_turned(300, 5, 40)
+    X = records.X.copy()
+    model = DecisionTreeClassifier(max_features=1, min_samples_leaf=10)  # it draws columns
+    first = drift_test(model, records, membership, random_state=3)
+    assert first == drift_test(model, records, membership, random_state=3, n_jobs=2)
+    assert first != drift_test(model, records, membership, random_state=4)
+    np.testing.assert_array_equal(records.X, X)
+
+
+class Counting(ClassifierMixin, BaseEstimator):
+    """A logistic regression that counts what it is trained with."""
+
+    seen: list = []
+
+    def fit(self, X, y, sample_weight=None):
+        Counting.seen.append((len(y), sample_weight))
+        self.model_ = LogisticRegression().fit(X, y, sample_weight)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+@pytest.fixture
+def seen():
+    Counting.seen.clear()
+    return Counting.seen
+
+
+def test_ten_models_are_trained_on_a_quarter_of_the_records_with_their_weights(seen):
+    records, membership = make_alike(400)
+    weights = np.random.default_rng(0).uniform(size=400)
+    weighted = Records(records.X, records.y, sample_weight=weights)
+    drift_test(Counting(), weighted, membership, random_state=0)
+    assert len(seen) == 10
+    assert all(abs(n - 100) <= 1 and np.isin(used, weights).all() for n, used in seen)
+    drift_test(Counting(), records, membership, n_splits=2, random_state=0)
+    assert len(seen) == 14 and seen[-1][1] is None
+
+
+KINDS = {
+    "a pipeline over a frame": make_pipeline(
+        ColumnTransformer([("text", OneHotEncoder(), ["c"])], remainder=StandardScaler()), LINE
+    ),
+    "labels alone": Counting(),
+    "decisions": LinearSVC(),
+    "sparse records": LINE,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_and_records_of_every_kind(kind):
+    records, membership = make_turned(1000, 3, 90)
+    X = records.X
+    if "frame" in kind:
+        X = pd.DataFrame(X, columns=["a", "b", "x"]).assign(c=np.tile(["u", "v"], 500))
+    if "sparse" in kind:
+        X = sparse.csr_array(X)
+    assert drift_test(KINDS[kind], Records(X, records.y), membership, random_state=0).is_warning
+
+
+@pytest.mark.parametrize("name, y", [("XGBClassifier", 0), ("XGBRegressor", 1)])
+def test_boosters(name, y):
+    xgboost = pytest.importorskip("xgboost")
+    records, membership = make_turned(600, 3, 90)
+    model = getattr(xgboost, name)(n_estimators=10)
+    targets = records.y + y * records.X[:, 2]
+    assert drift_test(model, Records(records.X, targets), membership, random_state=0).is_warning
+
+
+def test_nets_are_trained_twice():
+    records, membership = make_turned(1000, 2, 90)
+    net = MLPClassifier((8,), max_iter=300, random_state=0, learning_rate_init=0.01)
+    found = drift_test(make_pipeline(StandardScaler(), net), records, membership, random_state=0)
+    assert found.n_splits == 1 and found.is_warning
+
+
+def test_skorch_nets_are_trained_twice():
+    torch, skorch = pytest.importorskip("torch"), pytest.importorskip("skorch")
+    net = skorch.NeuralNetClassifier(
+        torch.nn.Linear,
+        module__in_features=2,
+        module__out_features=2,
+        criterion=torch.nn.CrossEntropyLoss,
+        max_epochs=20,
+        lr=0.5,
+        train_split=None,
+        verbose=0,
+    )
+    records, membership = make_turned(1000, 2, 90)
+    records = Records(records.X.astype(np.float32), records.y)
+    found = drift_test(net, records, membership, random_state=0)
+    assert found.n_splits == 1 and found.is_warning
+    assert found == drift_test(net, records, membership, random_state=0)
+
+
+def test_what_cannot_be_asked_is_one_sentence():
+    records, membership = make_alike(200)
+    with pytest.raises(TypeError, match="estimator must have a fit method"):
+        drift_test(np.mean, records, membership)
+    for wrong in (0, 2.5, "five", True):
+        with pytest.raises(ValueError, match='n_splits must be "auto" or an integer from 1; got'):
+            drift_test(LINE, records, membership, n_splits=wrong)
+    y = records.y.copy()
+    y[np.flatnonzero(membership)[0]] = 2
+    with pytest.raises(ValueError, match="The class 2 has so few members or non-members that only"):
+        drift_test(LINE, Records(records.X, y), membership, random_state=0)
+    with pytest.raises(
+        ValueError, match="trains models on half of one side.* could not be trained"
+    ):
+        drift_test(LINE, Records(records.X, membership), membership, random_state=0)
+    categories = Records(pd.DataFrame({"a": np.arange(200).astype(str)}), records.y)
+    with pytest.raises(ValueError, match="Pipeline was trained on half .* could not predict"):
+        drift_test(make_pipeline(OneHotEncoder(), LINE), categories, membership, random_state=0)
+
+
+def make_audit(degrees, **settings):
+    """An audit of a model that was trained on other records of the members' year."""
+    X, y = (getattr(make_alike(3000, 20, seed=1)[0], name) for name in "Xy")
+    records, later = make_turned(1200, 20, degrees)
+    victim = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
+    settings = {"attacks": LOSS, "fprs": (0.1,), "random_state": 0} | settings
+    return audit(settings.pop("victim", victim), records, 1 - later, **settings)
+
+
+def test_an_audit_of_a_model_that_knows_none_of_the_records_is_a_shift_not_a_leak():
+    report = make_audit(40)
+    assert report.scores["loss"].size == 1200
+    assert report.evidence == "shift" and report.checks["drift"].is_warning
+    assert report.verdict.startswith(
+        "Inconclusive: members and non-members differ. Models of the victim's kind, one trained on "
+        "half of the members and one on half of the non-members, tell the other halves apart (AUC "
+    )
+    assert (
+        f"(AUC {report.drift.loss_auc:.3f} by the loss, trained on 300 records)" in report.verdict
+    )
+    assert report.verdict.endswith("non-members of one time and one source.")
+    assert report.file.evidence == "shift"
+    assert "tell the other halves apart" in report.file.verdict
+    document = json.loads(report.to_json())
+    assert document["drift"]["auc"] == report.drift.auc
+    assert document["drift"]["n_splits"] == 5 and document["seconds"]["drift"] > 0
+    assert document["verdict"] == report.verdict
+
+
+def test_a_victim_that_has_memorized_is_no_drift():
+    records, membership = make_alike(1000)
+    members = records[membership == 1]
+    victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    report = audit(victim, records, membership, attacks=LOSS, fprs=(0.1,), random_state=0)
+    assert report.evidence == "leak"
+    assert report.checks["drift"].status == "passed" and not report.drift.is_warning
+    assert "do not tell the other halves apart (AUC 0." in report.checks["drift"].text
+
+
+def test_a_function_needs_a_model_that_behaves_like_it():
+    model = LogisticRegression().fit(
+        *(getattr(make_alike(500, 20, seed=2)[0], name) for name in "Xy")
+    )
+    service = CallableVictim(model.predict_proba, kind="proba", classes=[0, 1])
+    report = make_audit(40, victim=service)
+    check = report.checks["drift"]
+    assert check.status == "not run" and report.drift is None
+    assert check.text == "The model cannot be trained; pass estimator=, one that behaves like it."
+    assert json.loads(report.to_json())["drift"] is None
+    report = make_audit(40, victim=service, estimator=LogisticRegression())
+    assert report.checks["drift"].is_warning and report.evidence == "shift"
+
+
+def test_the_recipe_that_is_given_is_the_one_that_is_trained(seen):
+    make_audit(0, estimator=Counting())
+    assert len(seen) == 10
+
+
+def test_a_model_that_cannot_be_trained_on_few_records_leaves_the_verdict_to_other_checks():
+    records, membership = make_alike(200)
+    frame = pd.DataFrame(records.X).assign(c=np.arange(200).astype(str))
+    frame.columns = frame.columns.astype(str)
+    victim = make_pipeline(OneHotEncoder(), TREE).fit(frame, records.y)
+    report = audit(
+        victim, Records(frame, records.y), membership, attacks=LOSS, fprs=(0.1,), random_state=0
+    )
+    check = report.checks["drift"]
+    assert check.status == "not run" and "could not predict the other half" in check.text
+    assert report.evidence != "shift"
+
+
+def test_an_audit_of_earlier_versions_is_read_without_the_check():
+    document = json.loads(make_audit(0).to_json())
+    del document["drift"]
+    document["checks"] = [check for check in document["checks"] if check["name"] != "drift"]
+    assert check_document(document)["drift"] is None
