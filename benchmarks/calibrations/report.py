@@ -4,8 +4,12 @@ import warnings
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -13,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import ThresholdAttack
 from skmia.base.cross_fitting import assign_folds, cross_fit
-from skmia.report import blind_baseline, find_duplicates, permutation_test
+from skmia.report import blind_baseline, drift_test, find_duplicates, permutation_test
 from skmia.report._rounds import Rounds
 from skmia.report.checks._difficulty import measure_difficulty
 from skmia.report.checks._small_groups import _judge
@@ -153,6 +157,104 @@ def difficulties_warn(rng, n_trials, n_people, n_rows):
         _, low, high = measure_difficulty(pool, records, membership == 1)
         warned += not low <= 0.5 <= high
     return warned, n_trials
+
+
+# Models of the simulations of the drift; trials take them in turn.
+DRIFTED = (
+    Ridge(),
+    LogisticRegression(),
+    KNeighborsClassifier(),
+    DecisionTreeClassifier(min_samples_leaf=2),
+    HistGradientBoostingClassifier(max_iter=20),
+    RandomForestClassifier(20),
+)
+
+
+def draw_table(rng, n, n_people=None):
+    """Lognormal and normal features in 5 to 60 columns, three unequal classes, heavy noise."""
+    d = int(rng.choice([5, 20, 60]))
+    people = np.arange(n) if n_people is None else np.arange(n) % n_people
+    X = rng.normal(size=(n, d))
+    if n_people is not None:
+        X += 1.5 * rng.normal(size=(n_people, d))[people]
+    margin = X[:, 0] + X[:, 1] + rng.standard_t(3, size=n)
+    if n_people is not None:
+        margin += 1.5 * rng.normal(size=n_people)[people]
+    X[:, ::2] = np.exp(X[:, ::2])
+    return X, margin, people
+
+
+@promise(
+    "drift_test warns where the two sides follow one rule (six kinds of models in turn)",
+    nominal=0.005,
+    side="at most",
+    designs={
+        "400 to 1,600 records": {},
+        "1:10": {"share": 1 / 11},
+        "sides of 40": {"size": 80},
+        "people x 10 rows": {"n_rows": 10},
+        "five copies of each record, no ids": {"copies": (5, 5)},
+        "five copies of each member, no ids": {"copies": (5, 1)},
+        "coarse table": {"is_coarse": True},
+    },
+    n_trials=240,
+)
+def drifts_warn(rng, n_trials, share=0.5, size=None, n_rows=1, copies=(1, 1), is_coarse=False):
+    warned = 0
+    for trial in range(n_trials):
+        n = size or int(rng.choice([400, 800, 1600]))
+        X, margin, people = draw_table(rng, n, None if n_rows == 1 else n // n_rows)
+        model = DRIFTED[trial % len(DRIFTED)]
+        y = margin if isinstance(model, Ridge) else np.digitize(margin, [-2, 1])
+        if is_coarse:
+            X, y = np.round(X[:, :3]).clip(-2, 2), np.round(y).clip(-3, 3)
+        side = rng.permutation(people.max() + 1) < share * (people.max() + 1)
+        rows = np.repeat(np.arange(n), np.where(side[people], *copies))
+        fields = {} if n_rows == 1 else {"group_by": people[rows]}
+        records, membership = Records(X[rows], y[rows], **fields), side[people[rows]]
+        seed = int(rng.integers(2**31))
+        try:
+            warned += drift_test(model, records, membership, random_state=seed).is_warning
+        except ValueError:  # a class that too few records have: the check of an audit is not run
+            continue
+    return warned, n_trials
+
+
+@promise(
+    "drift_test finds a drift",
+    nominal=0.8,
+    designs={
+        "rule turned 40 degrees, 1,200 x 60, logistic": {"model": DRIFTED[1], "degrees": 40},
+        "rule turned 40 degrees, 1,200 x 60, forest": {
+            **{"model": RandomForestClassifier(50), "degrees": 40}
+        },
+        "rule turned 40 degrees, 1,200 x 60, boosting": {"model": DRIFTED[4], "degrees": 40},
+        "rule turned 20 degrees, 4,000 x 20, logistic": {
+            **{"model": DRIFTED[1], "degrees": 20, "n": 4000, "d": 20}
+        },
+        "target risen by 1.2 SD, 1,200 x 60, ridge": {"model": Ridge(), "rise": 1.2},
+        "target risen by .4 SD, 1,200 x 60, ridge": {"model": Ridge(), "rise": 0.4},
+        "target risen by 1.2 SD, 1,200 x 60, boosting": {
+            **{"model": HistGradientBoostingRegressor(max_iter=20), "rise": 1.2}
+        },
+        "15% of the labels of one side turned, 4,000 x 20, logistic": {
+            **{"model": DRIFTED[1], "wrong": 0.15, "n": 4000, "d": 20}
+        },
+    },
+    n_trials=30,
+)
+def drifts_are_found(rng, n_trials, model, n=1200, d=60, degrees=0, rise=0, wrong=0):
+    found = 0
+    for _ in range(n_trials):
+        X, membership = rng.normal(size=(n, d)), rng.permutation(n) % 2
+        angle = np.deg2rad(degrees) * membership
+        margin = 2 * (np.cos(angle) * X[:, 0] + np.sin(angle) * X[:, 1]) + rng.logistic(size=n)
+        y = (margin > 0) ^ ((membership == 1) & (rng.random(n) < wrong))
+        if rise:
+            y = margin + rise * margin.std() * membership
+        seed = int(rng.integers(2**31))
+        found += drift_test(model, Records(X, y), membership, random_state=seed).is_warning
+    return found, n_trials
 
 
 @promise(
