@@ -13,6 +13,7 @@ from skmia.metrics import (
     clopper_pearson,
     difference_interval,
     operating_point,
+    paired_difference,
 )
 
 from ._registry import promise
@@ -281,6 +282,44 @@ def auc_interval_of_people_covers(rng, n_trials, n1, n0, rows, correlation, auc,
         membership, people = make_rows(n1, n0, rows, straddling) if rows else uneven(n1, n0, rng)
         scores = law.draw(rng, membership, people, correlation)
         outcomes.append(covers(auc_interval(membership, scores, groups=people), auc))
+    return outcomes
+
+
+@promise(
+    "paired_difference, by people, excludes 0 for two attacks of one strength",
+    nominal=0.07,
+    side="at most",
+    designs={
+        f"{n1} + {n0} people, {rows or '1 to 40'} rows each, correlation {correlation:g}, "
+        f"AUC {auc:g}{', 1 in 5 members on both sides' if both else ''}": {
+            "n1": n1,
+            "n0": n0,
+            "rows": rows,
+            "correlation": correlation,
+            "auc": auc,
+            "straddling": both,
+        }
+        for n1, n0, rows, correlation, auc, both in [
+            (5, 5, 10, 0.5, 0.5, 0),
+            (5, 50, 10, 0.5, 0.8, 0),
+            (30, 30, 10, 0.5, 0.5, 0),
+            (30, 30, 10, 0.9, 0.5, 0),
+            (30, 30, None, 0.5, 0.8, 0),
+            (30, 30, 1, 0.0, 0.9, 0),
+            (100, 100, 10, 0.5, 0.8, 20),
+        ]
+    },
+    n_trials=2000,
+)
+def paired_difference_of_people_excludes_0(
+    rng, n_trials, n1, n0, rows, correlation, auc, straddling
+):
+    law, outcomes = of_auc(auc), []
+    for _ in range(n_trials):
+        membership, people = make_rows(n1, n0, rows, straddling) if rows else uneven(n1, n0, rng)
+        first, second = (law.draw(rng, membership, people, correlation) for _ in range(2))
+        found = paired_difference(membership, first, second, groups=people)
+        outcomes.append(not found.low <= 0 <= found.high)
     return outcomes
 
 

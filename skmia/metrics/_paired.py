@@ -10,7 +10,8 @@ from scipy import stats
 from .._core.checks import check_confidence_level, check_membership_scores
 from .._core.numbers import check_number
 from ._membership import tpr_at_fpr_score
-from .auc import placements
+from .auc import FEW, placements
+from .people import check_people, shared_covariance, split_people
 
 
 class PairedDifference(NamedTuple):
@@ -45,14 +46,20 @@ def paired_difference(
     second_score: ArrayLike | Sequence[ArrayLike],
     *,
     max_fpr: float | None = None,
+    groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> PairedDifference:
     """Difference of AUC, or of TPR at an FPR, between two attacks on the same victims.
 
     For a single victim, the two AUCs are compared by DeLong's test, which takes into account that
-    they rest on the same records [1]_. It holds for this victim only. For several victims, the
+    they rest on the same records [1]_, with Student's t distribution below 20 members or 20
+    non-members. It holds for this victim only. For several victims, the
     differences of the victims are compared with their spread by a paired t test, which also covers
     how victims differ.
+
+    Records of the same person are not independent; `groups` says to whom each record of a single
+    victim belongs. The variance is then computed from the sums over each person's records [2]_, as
+    in :func:`auc_interval`, with Student's t distribution for the number of people.
 
     Parameters
     ----------
@@ -63,6 +70,9 @@ def paired_difference(
     max_fpr : float, default=None
         If None, AUCs are compared; otherwise TPRs at this FPR, which requires several victims: the
         thresholds of one victim vary by an amount that its records do not tell.
+    groups : array-like of shape (n,), default=None
+        Person of each record of a single victim. If None, all records are independent. With several
+        victims it must be None, because their spread includes how people differ.
     confidence_level : float, default=0.95
         Confidence level of the interval.
 
@@ -71,13 +81,15 @@ def paired_difference(
     difference : PairedDifference
         ``estimate``, ``low``, ``high``, ``standard_error``, ``pvalue``, and the numbers ``first``
         and ``second`` of each victim. If all victims have the same difference, other than 0, its
-        error is unknown: the interval is [-1, 1] and the p-value 1.
+        error is unknown: the interval is [-1, 1] and the p-value 1. A single record or person on
+        one side, members or non-members, gets the largest variance that its mean allows.
 
     Raises
     ------
     ValueError
         If lengths differ, a vector holds one class only or a score is not finite, if a parameter is
-        out of range, or if `max_fpr` is set with a single victim.
+        out of range, if `groups` has a missing value or is set with several victims, or if
+        `max_fpr` is set with a single victim.
 
     See Also
     --------
@@ -94,6 +106,8 @@ def paired_difference(
     .. [1] DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the Areas
            under Two or More Correlated Receiver Operating Characteristic Curves: A Nonparametric
            Approach. Biometrics 44.
+    .. [2] Obuchowski, N. A. (1997). Nonparametric Analysis of Clustered ROC Curve Data.
+           Biometrics 53.
 
     Examples
     --------
@@ -114,10 +128,15 @@ def paired_difference(
     rows = [[_measure(truth, score, max_fpr) for score in scores] for truth, *scores in victims]
     first, second = np.array(rows).T
     gaps = first - second
+    if groups is not None and len(victims) > 1:
+        raise ValueError(
+            f"groups must be None with several victims, whose spread includes how people differ; "
+            f"got groups and {len(victims)} victims."
+        )
     if len(victims) > 1:
         error, freedom = gaps.std(ddof=1) / np.sqrt(len(gaps)), len(gaps) - 1
     elif max_fpr is None:
-        error, freedom = _delong_error(*victims[0]), np.inf
+        error, freedom = _delong_error(*victims[0], groups)
     else:
         raise ValueError(
             "the TPRs of two attacks are compared over at least two victims; got one. Set "
@@ -165,11 +184,25 @@ def _measure(membership, scores, max_fpr):
     return tpr_at_fpr_score(membership, scores, max_fpr=max_fpr, on_unresolvable="ignore")
 
 
-def _delong_error(membership, first, second):
-    """Standard error of the difference of two AUCs on the same records."""
+def _delong_error(membership, first, second, groups):
+    """Standard error of the difference of two AUCs on the same records, and its freedom."""
     pairs = zip(placements(membership, first), placements(membership, second), strict=True)
     gaps = [placed - other for placed, other in pairs]
-    return np.sqrt(sum(gap.var(ddof=1) / len(gap) for gap in gaps if len(gap) > 1))
+    if not any(gap.any() for gap in gaps):  # both attacks rank alike
+        return 0.0, np.inf
+    sides = split_people(check_people(groups, len(membership)), membership)
+    few = min(map(len, gaps)) < FEW
+    variances, freedom = [], 0.0
+    for side, gap in zip(sides, gaps, strict=True):
+        variance = side.mean_variance(gap)
+        if np.isnan(variance):  # one person has no spread; gaps lie in [-1, 1]
+            variance = 1 - gap.mean() ** 2
+        else:
+            freedom += variance**2 / (max(side.worth - 1, 1.0) if few else side.freedom)
+        variances.append(variance)
+    variance = max(sum(variances) + 2 * shared_covariance(sides, gaps), 0.0)
+    # Satterthwaite's degrees of freedom; infinite for many independent records.
+    return np.sqrt(variance), sum(variances) ** 2 / freedom if freedom else np.inf
 
 
 def _conclude(estimate, error, freedom, level, first, second):

@@ -10,7 +10,7 @@ from .people import Sizes, check_people, shared_covariance, split_people
 
 # With fewer records than this on one side, or fewer misordered ones, DeLong's variance is
 # unreliable.
-_FEW = 20
+FEW = 20
 _FEW_OUT_OF_ORDER = 5
 
 
@@ -140,7 +140,7 @@ def auc_interval(
         disagreeing = float(-np.expm1(np.log(tail) / n_pairs))
         return Interval(auc, auc * (1 - disagreeing), auc + (1 - auc) * disagreeing)
     sizes = [_size(values, side, tail) for side, values in zip(sides, ranked)]
-    few = min(sizes) < _FEW or min(sizes) * min(auc, 1 - auc) < _FEW_OUT_OF_ORDER
+    few = min(sizes) < FEW or min(sizes) * min(auc, 1 - auc) < _FEW_OUT_OF_ORDER
     low, high = _logit_limits(auc, ranked, sides, tail, few)
     if few:
         score_low, score_high = _score_limits(auc, *sizes, tail)

@@ -63,6 +63,63 @@ def test_level_of_delong():
     assert low <= np.sum(np.array(pvalues) < 0.05) <= high
 
 
+def draw_people(rng, n_people=60, rows=10):
+    """Scores of two useless attacks, which differ by person more than by row."""
+    people = rng.permutation(n_people * rows) // rows
+    return (
+        people < n_people // 2,
+        people,
+        *(rng.normal(size=n_people)[people] + rng.normal(size=len(people)) for _ in range(2)),
+    )
+
+
+def test_level_for_people_of_ten_rows():
+    rng, pvalues = np.random.default_rng(7), []
+    for _ in range(200):
+        membership, people, first, second = draw_people(rng)
+        pvalues.append(paired_difference(membership, first, second, groups=people).pvalue)
+    low, high = stats.binom.interval(0.999, 200, 0.05)
+    assert low <= np.sum(np.array(pvalues) < 0.05) <= high
+
+
+def test_people_vary_as_the_jackknife_of_their_gaps():
+    membership, people, first, second = draw_people(np.random.default_rng(8), 8, 3)
+    x, y = np.flatnonzero(membership), np.flatnonzero(~membership)
+    gaps = np.zeros((len(x), len(y)))
+    for sign, scores in ((1, first), (-1, second)):
+        gaps += sign * (scores[x][:, None] > scores[y])
+    variance = 0.0
+    for side, rows in ((gaps.mean(axis=1), x), (gaps.mean(axis=0), y)):
+        left_out = [side[people[rows] != person].mean() for person in np.unique(people[rows])]
+        variance += np.sum((np.array(left_out) - side.mean()) ** 2) * 3 / 4
+    got = paired_difference(membership, first, second, groups=people)
+    assert got.standard_error == pytest.approx(np.sqrt(variance))
+    assert got.estimate == pytest.approx(gaps.mean())
+
+
+def test_each_record_a_person_is_as_without_people():
+    membership, first, second = draw_scores(80, np.random.default_rng(9))
+    names = [f"person {i}" for i in range(80)]
+    alone = paired_difference(membership, first, second)
+    assert paired_difference(membership, first, second, groups=names)[:5] == pytest.approx(
+        alone[:5]
+    )
+
+
+def test_single_member_leaves_its_side_unknown():
+    scores = np.random.default_rng(10).normal(size=(2, 400))
+    got = paired_difference(np.arange(400) == 0, *scores)
+    assert got.standard_error >= np.sqrt(1 - got.estimate**2)
+
+
+def test_people_of_several_victims_are_refused():
+    membership, people, first, second = draw_people(np.random.default_rng(11), 8, 3)
+    with pytest.raises(ValueError, match="groups must be None with several victims"):
+        paired_difference([membership] * 2, [first] * 2, [second] * 2, groups=people)
+    with pytest.raises(ValueError, match="groups needs one value for each of 24 records"):
+        paired_difference(membership, first, second, groups=people[1:])
+
+
 def test_equal_attacks_have_no_difference():
     membership, first, _ = draw_scores(40, np.random.default_rng(3))
     got = paired_difference(membership, first, first)
@@ -108,6 +165,10 @@ def test_display_shows_every_attack_but_the_reference():
     assert display.frame()["attack"].tolist() == ["RMIA", "LiRA"]
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["RMIA", "LiRA"]
     assert display.ax_.get_xlabel() == "AUC minus that of loss"
+    by_record = PairedDifferenceDisplay.from_predictions(
+        membership, scores, "loss", groups=np.arange(100)
+    )
+    pd.testing.assert_frame_equal(by_record.frame(), display.frame())
     with pytest.raises(ValueError, match="reference"):
         PairedDifferenceDisplay.from_predictions(membership, scores, "odin")
     plt.close("all")

@@ -70,6 +70,7 @@ class PairedDifferenceDisplay:
         reference: str,
         *,
         max_fpr: float | None = None,
+        groups: ArrayLike | None = None,
         confidence_level: float = 0.95,
         ax: "Axes | None" = None,
     ) -> Self:
@@ -85,6 +86,8 @@ class PairedDifferenceDisplay:
             The attack that the others are compared with.
         max_fpr : float, default=None
             As for :func:`paired_difference`.
+        groups : array-like of shape (n,), default=None
+            Person of each record of a single victim, as for :func:`paired_difference`.
         confidence_level : float, default=0.95
             Confidence level of each interval.
         ax : matplotlib Axes, default=None
@@ -95,7 +98,7 @@ class PairedDifferenceDisplay:
         display : PairedDifferenceDisplay
         """
         check_option(reference, "reference", list(y_scores))
-        settings = {"max_fpr": max_fpr, "confidence_level": confidence_level}
+        settings = {"max_fpr": max_fpr, "groups": groups, "confidence_level": confidence_level}
         differences = {
             name: paired_difference(y_true, scores, y_scores[reference], **settings)
             for name, scores in y_scores.items()
