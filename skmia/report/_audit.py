@@ -87,7 +87,9 @@ def audit(
         so the numbers of the audit need no correction for the choice: by the TPR of the strongest
         attack at the lowest of `fprs` from 0.01 on, or by its AUC if the records do not resolve
         that rate. ``growth`` of the report says what each doubling brought, and what the next one
-        would cost and bring. The result is the same as for that number of models.
+        would cost and bring. The result is the same as for that number of models, unless
+        `checkpoint` holds linear models of a larger pool: those agree with it to the tolerance of
+        their solver.
     time_budget : float, default=None
         Seconds after the beginning of the audit by which "auto" has to have trained its shadow
         models. No doubling begins that would take longer by the time that models took so far.

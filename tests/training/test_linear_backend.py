@@ -8,7 +8,7 @@ import pytest
 import training
 from scipy import sparse
 from sklearn import __version__ as sklearn_version
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_wine, make_classification
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
@@ -344,6 +344,42 @@ def test_a_pool_that_grows_is_the_one_that_was_trained_at_once(tmp_path, begin, 
     pool.set_params(n_estimators=70).fit(Records(X, y))
     whole = ShadowPool(model, 70, batched=True, random_state=0).fit(Records(X, y))
     np.testing.assert_array_equal(pool.signals_, whole.signals_)
+
+
+def draw_wide():
+    return make_classification(300, 450, n_informative=5, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "data, model",
+    [
+        # The curvature of the first 4 models brings them to their optimum, and that of the first 8
+        # does not: the pool of 8 is then fitted by the estimator.
+        (draw_wide, LogisticRegression(C=1e4, max_iter=2000)),
+        (lambda: load_wine(return_X_y=True), LogisticRegression(max_iter=2000, **NO_PENALTY)),
+    ],
+    ids=["wide", "free"],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_pools_whose_first_models_fail_grow_into_the_same_one(data, model, dtype):
+    X, y = data()
+    records, model = Records(X.astype(dtype), y), make_pipeline(StandardScaler(), model)
+    pool = ShadowPool(model, 4, warm_start=True, random_state=0).fit(records)
+    pool.set_params(n_estimators=8).fit(records)
+    whole = ShadowPool(model, 8, random_state=0).fit(records)
+    np.testing.assert_array_equal(pool.signals_, whole.signals_)
+
+
+def test_chunks_of_fewer_models_than_pilots_grow_into_the_same_pool():
+    X, y = draw_wide()
+    job = make_job(LogisticRegression(C=1e4, max_iter=2000), X, y, n_models=8)
+    job = job._replace(most_together=2)
+    small = job._replace(subsets=job.subsets[:4], seeds=job.seeds[:4])
+    grown = dict(LinearWay().run(small, range(4), None))
+    grown.update(LinearWay().run(job, range(4, 8), None))
+    for k, result in run(job).items():
+        np.testing.assert_array_equal(grown[k].arrays["raw"], result.raw)
 
 
 def test_augmentations_are_answered_too():

@@ -17,7 +17,7 @@ from .softmax import CrossEntropies, Preconditioner
 _TOL = 3e-4
 _COARSE = 0.02
 _ROUGH = 0.5
-_N_PILOTS = 8
+N_PILOTS = 8
 _SHARE = 0.9
 _POOL_STEPS, _STEPS = 100, 300
 # Steps after which it pays to compute the curvature again, and how often: for the first models, and
@@ -134,7 +134,7 @@ class LogisticSolver:
         their training sets. The same first models are always used, so that a result does not depend
         on which models are solved with it.
         """
-        pilots = np.arange(min(_N_PILOTS, len(self._plan.membership)))
+        pilots = np.arange(min(N_PILOTS, len(self._plan.membership)))
         losses = self._losses(self._plan.membership[pilots], self._plan.spread(pilots))
         pool = self._pool(losses.penalty.mean(axis=0, keepdims=True))
         bound = Preconditioner(pool, pool.bound(0))
@@ -182,7 +182,8 @@ class LogisticSolver:
         fit = n_classes == 2 if losses.n_vectors == 1 else n_classes > 2
         start = losses.project(np.repeat(self._start[None], len(models), axis=0), rows)
         points, solved, n_iter = start, np.zeros(len(models), bool), np.zeros(len(models), int)
-        rows = rows[fit & self._has_single_optimum(losses)]
+        tried = fit & self._has_single_optimum(losses)
+        rows = rows[tried]
         if len(rows):
             steps = _SMALL_STEPS if losses.size <= _SMALL else _STEPS
             found = _minimize(losses, start[rows], rows, self._curve, _TOL, steps)
@@ -193,7 +194,7 @@ class LogisticSolver:
         vectors = points.reshape(len(models), losses.n_vectors, -1)
         coef, intercept = self._design.to_features(vectors)
         further = [{}] * len(models)
-        return Solution(coef, intercept, n_iter, solved, fit, losses.present, further)
+        return Solution(coef, intercept, n_iter, solved, fit, tried, losses.present, further)
 
     def _has_single_optimum(self, losses):
         """Return which models have at most one optimum."""

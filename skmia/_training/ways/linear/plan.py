@@ -27,6 +27,7 @@ class Solution(NamedTuple):
     n_iter: np.ndarray  # (k,)
     solved: np.ndarray  # (k,), bool
     expected: np.ndarray  # (k,), bool: False if a model has too few classes to be solved here
+    tried: np.ndarray  # (k,), bool: whether `solved` may depend on the models solved with it
     present: np.ndarray  # (k, n_classes), bool: classes of the training records
     further: list  # further fitted attributes of each model
 

@@ -205,6 +205,7 @@ def _as_solution(coef, intercept, solved, further):
         n_iter=np.zeros(len(solved), dtype=int),
         solved=solved,
         expected=ones,
+        tried=~ones,
         present=ones[:, None],
         further=further,
     )

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ...groups import describe
 from ..one_by_one import train_alone
 from ..way import Way
-from .logistic import LogisticFamily
+from .logistic import N_PILOTS, LogisticFamily
 from .models import Workshop
 from .plan import Plan, split_estimator, why_not_features, why_not_steps
 from .ridge import LeastSquaresFamily, RidgeFamily
@@ -66,6 +66,10 @@ class LinearWay(Way):
         wanted[list(models)] = True
         if not wanted.any():
             return
+        if (first := wanted.argmax()) < N_PILOTS:
+            # A pool with fewer models than pilots has grown: start and curvature are others now, so
+            # its models are trained again as well.
+            wanted[:first] = True
         plan = Plan(job)
         solver = _get_family(job.estimator).make_solver(plan)
         workshop = Workshop(job, plan)
@@ -87,7 +91,9 @@ class LinearWay(Way):
                 seconds = (perf_counter() - start) / len(chunk)
                 done = np.flatnonzero(solution.solved)
                 yield from workshop.finish(chunk, done, solution, seconds)
-                for row in np.flatnonzero(wanted[chunk] & ~solution.solved):
+                # A model that did not converge in this chunk may have converged in a smaller one.
+                alone = (wanted[chunk] | solution.tried) & ~solution.solved
+                for row in np.flatnonzero(alone):
                     yield _fit_alone(job, int(chunk[row]), solution.expected[row])
 
 
