@@ -64,6 +64,7 @@ from skmia.defenses import (
 )
 from skmia.epsilon import EpsilonAudit
 from skmia.leakage import LeaveOneOutLeakage
+from skmia.model_selection import RememberTraining
 from skmia.signals import (
     AdversarialDistance,
     BoundaryDistance,
@@ -461,6 +462,7 @@ EXAMPLES = {
     if name.endswith("Defense") and name != "StudentDefense"
 }
 EXAMPLES["StudentDefense"] = StudentDefense(LogisticRegression(), KernelDensity())
+EXAMPLES["RememberTraining"] = RememberTraining(LogisticRegression(max_iter=1000))
 EXAMPLES["OneOutput"] = OneOutput(LogisticRegression())
 EXAMPLES["JointOutputs"] = JointOutputs(LogisticRegression())
 EXAMPLES["LeaveOneOutLeakage"] = LeaveOneOutLeakage(LogisticRegression())

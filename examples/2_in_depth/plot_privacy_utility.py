@@ -20,7 +20,7 @@ from skmia import Records
 from skmia.datasets import load_digits
 from skmia.defenses import SoftLabelDefense, TopKDefense, evaluate_defense, mislabel
 from skmia.metrics import PrivacyUtilityDisplay
-from skmia.model_selection import best_below_leakage, make_leakage_scorer
+from skmia.model_selection import RememberTraining, best_below_leakage, make_leakage_scorer
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, settings and shadow models
 
@@ -40,12 +40,13 @@ limit = best_below_leakage(0.2)
 # A simpler model
 # ---------------
 # The deeper the tree, the more of its records it memorizes. The search selects the most accurate
-# tree whose leakage, the advantage of a threshold on the loss, is at most 0.2.
+# tree whose leakage, the advantage of a threshold on the loss, is at most 0.2. The scorer has to
+# know what a tree was trained on, which `RememberTraining` keeps.
 
 depths = [2, 4, 8] if FAST else [2, 3, 4, 5, 6, 8, 10, None]
 trees = GridSearchCV(
-    DecisionTreeClassifier(random_state=0),
-    {"max_depth": depths},
+    RememberTraining(DecisionTreeClassifier(random_state=0)),
+    {"estimator__max_depth": depths},
     scoring=scoring,
     cv=folds,
     refit=limit,
@@ -63,8 +64,10 @@ print("trees:", trees.best_params_)
 alphas = [0.0, 10.0] if FAST else [0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]
 logistic = make_pipeline(MinMaxScaler(), LogisticRegression(C=10.0, max_iter=5000))
 soft = GridSearchCV(
-    SoftLabelDefense(logistic, n_estimators=4 if FAST else 10, n_left_out=2, random_state=0),
-    {"alpha": alphas},
+    RememberTraining(
+        SoftLabelDefense(logistic, n_estimators=4 if FAST else 10, n_left_out=2, random_state=0)
+    ),
+    {"estimator__alpha": alphas},
     scoring=scoring,
     cv=folds,
     refit=limit,
@@ -82,7 +85,7 @@ print("soft labels:", soft.best_params_)
 
 candidates = {
     "logistic": logistic,
-    "soft labels": soft.best_estimator_,
+    "soft labels": soft.best_estimator_.estimator_,
     "top label": TopKDefense(logistic, k=1, renormalize=True),
 }
 evaluation = evaluate_defense(

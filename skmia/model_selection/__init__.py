@@ -1,11 +1,13 @@
-"""Leakage as a scorer, and the power of attacks with shadow models treated as the victim."""
+"""Leakage as a score of models, and the power of attacks on shadow models as the victim."""
 
 from ..base.power import PowerChoice, choose_by_power
 from ._leakage_scorer import best_below_leakage, make_leakage_scorer
 from ._leave_one_out import leave_one_model_out, power_curve
+from ._remember_training import RememberTraining
 
 __all__ = [
     "PowerChoice",
+    "RememberTraining",
     "best_below_leakage",
     "choose_by_power",
     "leave_one_model_out",

@@ -16,6 +16,7 @@ from ..base.cross_fitting import cross_fit, judge, learns
 from ..base.own_pools import fit_own_pools, get_own_pools
 from ..base.parts import needs_of, offer_of, set_victim, why_not
 from ..metrics import membership_advantage_score
+from ._remember_training import recall_training
 
 
 class LeakageScorer:
@@ -27,12 +28,12 @@ class LeakageScorer:
         self.metric = metric
 
     def __call__(self, estimator, X, y):
-        """Minus the leakage of a model that was fitted on the records that are not in X.
+        """Minus the leakage of a model that remembers its training rows.
 
         Parameters
         ----------
         estimator : fitted estimator
-            Estimator under attack.
+            Estimator under attack, a :class:`RememberTraining`.
         X : array-like of n rows
             The test fold.
         y : array-like of shape (n,)
@@ -43,41 +44,30 @@ class LeakageScorer:
         score : float
             Higher means less leakage.
         """
-        membership = self._get_members(Records(X, y))
+        tested = self._find_tested(Records(X, y))
+        estimator, trained = recall_training(estimator, self.records)
+        chosen = trained | _choose_nonmembers(self.records, tested, trained)
+        records = self.records if chosen.all() else self.records[np.flatnonzero(chosen)]
+        membership = trained[chosen].astype(int)
         attack = self._prepare(estimator)
         if learns(attack):
-            fit_own_pools(attack, self.records)
-            judged = cross_fit(attack, self.records, membership == 1, seed=0)
+            fit_own_pools(attack, records)
+            judged = cross_fit(attack, records, membership == 1, seed=0)
         else:
-            judged = judge(attack.fit(self.records), self.records)
+            judged = judge(attack.fit(records), records)
         if self.metric == "advantage":
             return -float(membership_advantage_score(membership, judged.guesses))
         metric = roc_auc_score if self.metric == "auc" else self.metric
         return -float(metric(membership, judged.scores))
 
-    def _get_members(self, tested):
+    def _find_tested(self, tested):
         known = np.isin(tested.fingerprint, self.records.fingerprint)
         if not known.all():
             raise ValueError(
                 f"{(~known).sum()} of the {len(known)} rows that are scored are not among the "
                 "records of make_leakage_scorer; pass it the X and y of the search."
             )
-        content, n_copies = np.unique(self.records.fingerprint, return_counts=True)
-        place = np.searchsorted(content, tested.fingerprint)
-        n_tested = np.bincount(place, minlength=len(content))
-        # A model that was trained on one of several equal records was trained on all of them.
-        trained = (n_tested < n_copies)[np.searchsorted(content, self.records.fingerprint)]
-        if not trained.any():
-            raise ValueError(
-                "All records of make_leakage_scorer are in the test fold, so members are missing."
-            )
-        if trained.all():
-            raise ValueError(
-                "Every record of the test fold equals one of the training fold; there are no "
-                "non-members."
-            )
-        _check_people(self.records, np.isin(self.records.fingerprint, tested.fingerprint), trained)
-        return trained.astype(int)
+        return np.isin(self.records.fingerprint, tested.fingerprint)
 
     def _prepare(self, estimator):
         attack = set_victim(clone(self.attack), estimator)
@@ -96,20 +86,29 @@ class LeakageScorer:
         return f"make_leakage_scorer({self.records!r}, attack={self.attack!r}, metric={metric})"
 
 
-def _check_people(records, tested, trained):
-    """Refuse people with some records only in the training fold and others in the test fold.
+def _choose_nonmembers(records, tested, trained):
+    """Return the records of the test fold that the model was not trained on.
 
-    Copies that are in both folds say nothing about the person.
+    The fold of a training score has none; all other records take their place.
     """
-    if "group_by" not in records.fields:
-        return
-    names, person = number_groups(records["group_by"], len(records))
-    divided = np.intersect1d(person[trained & ~tested], person[tested & ~trained])
-    if len(divided):
+    is_test_fold = (tested & ~trained).any()
+    others = tested & ~trained if is_test_fold else ~trained
+    if "group_by" in records.fields:
+        names, person = number_groups(records["group_by"], len(records))
+        divided = np.intersect1d(person[trained & ~tested], person[others])
+        if len(divided) and is_test_fold:
+            raise ValueError(
+                f"The folds divide the records of {len(divided)} values of group_by, first of "
+                f"{str(names[divided[0]])!r}; use folds that keep them together, such as "
+                "GroupKFold."
+            )
+        others &= ~np.isin(person, person[trained])
+    if not others.any():
         raise ValueError(
-            f"The folds divide the records of {len(divided)} values of group_by, first of "
-            f"{str(names[divided[0]])!r}; use folds that keep them together, such as GroupKFold."
+            "The model was trained on all records that could be non-members; non-members are "
+            "missing."
         )
+    return others
 
 
 def make_leakage_scorer(
@@ -120,10 +119,12 @@ def make_leakage_scorer(
 ) -> Callable[..., float]:
     """Make a scorer of the leakage of models, for a search or a cross-validation.
 
-    Records of the training fold are members, records of the test fold non-members: the scorer is
-    called with the test fold, recognizes its records, and treats all other records as members.
-    Therefore the folds must partition the records (``KFold``, ``StratifiedKFold``), and training
-    scores have no meaning.
+    Members are the records that the model was trained on, and non-members those of the test fold. A
+    scorer is called with the test fold alone, so the estimator of the search has to remember its
+    training rows: wrap it in :class:`RememberTraining`. With any other estimator the scorer raises,
+    which a search turns into a score of NaN and a warning unless it has ``error_score="raise"``.
+    The folds may be any, and may leave records out. A training score compares members with all
+    records that the model was not trained on.
 
     A record of the test fold that equals one of the training fold counts as a member, since the
     model was trained on its content. Records with a field ``group_by`` need folds that keep the
@@ -151,8 +152,15 @@ def make_leakage_scorer(
     scorer : callable
         Scorer with the signature ``scorer(estimator, X, y)``.
 
+    Raises
+    ------
+    ValueError
+        If it is called, if the estimator does not know what it was trained on, if one of its
+        training rows or of the test fold is not among the records, or if there are no non-members.
+
     See Also
     --------
+    RememberTraining : Estimator that remembers its training rows.
     best_below_leakage : Rule that chooses among the candidates of a search.
     skmia.metrics.PrivacyUtilityDisplay : Plot of the candidates.
 
@@ -162,17 +170,21 @@ def make_leakage_scorer(
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import Records
-    >>> from skmia.model_selection import best_below_leakage, make_leakage_scorer
+    >>> from skmia.model_selection import (
+    ...     RememberTraining,
+    ...     best_below_leakage,
+    ...     make_leakage_scorer,
+    ... )
     >>> X, y = load_digits(return_X_y=True)
     >>> scoring = {"accuracy": "accuracy", "leakage": make_leakage_scorer(Records(X, y))}
     >>> search = GridSearchCV(
-    ...     DecisionTreeClassifier(random_state=0),
-    ...     {"max_depth": [4, 8, None]},
+    ...     RememberTraining(DecisionTreeClassifier(random_state=0)),
+    ...     {"estimator__max_depth": [4, 8, None]},
     ...     scoring=scoring,
     ...     refit=best_below_leakage(0.2),
     ... ).fit(X, y)
     >>> search.best_params_
-    {'max_depth': 8}
+    {'estimator__max_depth': 8}
     """
     check_records(records)
     if attack is not None and needs_of(attack) is None:

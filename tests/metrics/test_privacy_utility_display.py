@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia.metrics import PrivacyUtilityDisplay
-from skmia.model_selection import make_leakage_scorer
+from skmia.model_selection import RememberTraining, make_leakage_scorer
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -41,8 +41,8 @@ def search():
     X, y = load_iris(return_X_y=True)
     scoring = {"accuracy": "accuracy", "leakage": make_leakage_scorer(Records(X, y))}
     return GridSearchCV(
-        DecisionTreeClassifier(random_state=0),
-        {"max_depth": [1, 2, 8]},
+        RememberTraining(DecisionTreeClassifier(random_state=0)),
+        {"estimator__max_depth": [1, 2, 8]},
         scoring=scoring,
         refit="accuracy",
     ).fit(X, y)

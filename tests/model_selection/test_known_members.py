@@ -24,7 +24,7 @@ from skmia.attacks import (
 from skmia.defenses import evaluate_defense
 from skmia.disparity import DisparityTest
 from skmia.games import leave_two_unlabeled, membership_game
-from skmia.model_selection import make_leakage_scorer
+from skmia.model_selection import RememberTraining, make_leakage_scorer
 from skmia.signals import Signals
 
 TREE = DecisionTreeClassifier(random_state=0)
@@ -125,7 +125,9 @@ def test_leakage_is_scored_with_attacks_that_learn():
         scorer = make_leakage_scorer(Records(X, y), attack=attack, metric=metric)
         folds = KFold(2, shuffle=True, random_state=0)
         scores = [
-            cross_validate(model, X, y, cv=folds, scoring=scorer, error_score="raise")["test_score"]
+            cross_validate(
+                RememberTraining(model), X, y, cv=folds, scoring=scorer, error_score="raise"
+            )["test_score"]
             for model in (TREE, DecisionTreeClassifier(max_depth=2))
         ]
         assert (scores[0] < scores[1]).all()
@@ -134,7 +136,7 @@ def test_leakage_is_scored_with_attacks_that_learn():
 def test_leakage_scorer_refuses_what_cannot_run():
     with pytest.raises(TypeError, match="attack on membership; got DecisionTreeClassifier"):
         make_leakage_scorer(RECORDS, attack=TREE)
-    victim = TREE.fit(RECORDS.X[:150], RECORDS.y[:150])
+    victim = RememberTraining(TREE).fit(RECORDS.X[:150], RECORDS.y[:150])
     for attack in (LiRA(), GradientAttack()):
         scorer = make_leakage_scorer(RECORDS, attack=attack)
         with pytest.raises(ValueError, match="cannot measure this model: it needs"):

@@ -16,12 +16,13 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool
 from skmia.attacks import DiversityAttack, LiRA, ThresholdAttack
 from skmia.metrics import tpr_at_fpr_score
-from skmia.model_selection import best_below_leakage, make_leakage_scorer
+from skmia.model_selection import RememberTraining, best_below_leakage, make_leakage_scorer
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:600], Y[:600]
 RECORDS = Records(X, Y)
 TREE = DecisionTreeClassifier(random_state=0)
+REMEMBERING = RememberTraining(TREE)
 FOLDS = KFold(4, shuffle=True, random_state=0)
 
 
@@ -36,7 +37,7 @@ def fold_by_hand(score):
 
 def cross_score(**settings):
     scorer = make_leakage_scorer(RECORDS, **settings)
-    return cross_validate(TREE, X, Y, cv=FOLDS, scoring=scorer)["test_score"]
+    return cross_validate(REMEMBERING, X, Y, cv=FOLDS, scoring=scorer)["test_score"]
 
 
 def test_it_is_minus_the_advantage_of_the_training_fold():
@@ -70,15 +71,19 @@ def test_attacks_that_learn_from_known_members_do():
 def test_a_search_weighs_leakage_against_accuracy():
     scoring = {"accuracy": "accuracy", "leakage": make_leakage_scorer(RECORDS)}
     search = GridSearchCV(
-        TREE, {"max_depth": [2, 4, 12]}, scoring=scoring, cv=FOLDS, refit="leakage"
+        REMEMBERING,
+        {"estimator__max_depth": [2, 4, 12]},
+        scoring=scoring,
+        cv=FOLDS,
+        refit="leakage",
     )
     search.fit(X, Y)
     leakage = -search.cv_results_["mean_test_leakage"]
     assert (np.diff(leakage) > 0).all()  # a deeper tree keeps more of its records
-    assert search.best_params_ == {"max_depth": 2}  # and less is better
+    assert search.best_params_ == {"estimator__max_depth": 2}  # and less is better
     for limit, depth in ((1.0, 12), ((leakage[1] + leakage[2]) / 2, 4), (leakage[0], 2)):
         search.set_params(refit=best_below_leakage(limit)).fit(X, Y)
-        assert search.best_params_ == {"max_depth": depth}
+        assert search.best_params_ == {"estimator__max_depth": depth}
     with pytest.raises(ValueError, match=r"No candidate leaks at most -1; the smallest leakage is"):
         search.set_params(refit=best_below_leakage(-1)).fit(X, Y)
 
@@ -103,17 +108,19 @@ def test_a_candidate_that_failed_is_not_chosen():
 
 def test_it_can_be_sent_to_workers():
     scorer = pickle.loads(pickle.dumps(make_leakage_scorer(RECORDS)))
-    alone = cross_validate(TREE, X, Y, cv=FOLDS, scoring=scorer)["test_score"]
-    two = cross_validate(TREE, X, Y, cv=FOLDS, scoring=scorer, n_jobs=2)["test_score"]
+    alone = cross_validate(REMEMBERING, X, Y, cv=FOLDS, scoring=scorer)["test_score"]
+    two = cross_validate(REMEMBERING, X, Y, cv=FOLDS, scoring=scorer, n_jobs=2)["test_score"]
     np.testing.assert_array_equal(alone, two)
 
 
 def test_other_rows_are_refused():
-    victim = LogisticRegression(max_iter=5000).fit(X / 16, Y)
+    victim = RememberTraining(LogisticRegression(max_iter=5000)).fit(X / 16, Y)
     with pytest.raises(ValueError, match="600 of the 600 rows that are scored are not among"):
         make_leakage_scorer(RECORDS)(victim, X / 16, Y)
-    with pytest.raises(ValueError, match="members are missing"):
+    with pytest.raises(ValueError, match="rows that the model was trained on are not among the re"):
         make_leakage_scorer(RECORDS)(victim, X, Y)
+    with pytest.raises(ValueError, match="non-members are missing"):
+        make_leakage_scorer(RECORDS)(clone(REMEMBERING).fit(X, Y), X, Y)
 
 
 def test_record_with_a_copy_in_the_training_fold_is_a_member():
@@ -121,28 +128,28 @@ def test_record_with_a_copy_in_the_training_fold_is_a_member():
     records = Records(np.repeat(X[first], 2, axis=0), np.repeat(Y[first], 2))
     test = np.r_[0:200, 200:300:2]  # of 100 records both copies, of 50 records one
     train = np.setdiff1d(np.arange(600), test)
-    victim = clone(TREE).fit(records.X[train], records.y[train])
+    victim = clone(REMEMBERING).fit(records.X[train], records.y[train])
     leakage = -make_leakage_scorer(records)(victim, records.X[test], records.y[test])
     membership = (np.arange(600) >= 200).astype(int)
-    attack = ThresholdAttack(FrozenEstimator(victim)).fit(records)
+    attack = ThresholdAttack(FrozenEstimator(victim.estimator_)).fit(records)
     assert leakage == pytest.approx(attack.score(records, membership))
 
 
 def test_fold_of_nothing_but_copies_is_refused():
     twice = Records(np.repeat(X, 2, axis=0), np.repeat(Y, 2))
-    victim = clone(TREE).fit(X, Y)
-    with pytest.raises(ValueError, match="Every record of the test fold equals one of the train"):
+    victim = clone(REMEMBERING).fit(X, Y)
+    with pytest.raises(ValueError, match="non-members are missing"):
         make_leakage_scorer(twice)(victim, X, Y)
 
 
 def test_people_in_both_folds_are_refused():
     person = np.arange(600) // 3
     scorer = make_leakage_scorer(RECORDS.with_fields(group_by=person))
-    victim = clone(TREE).fit(X[301:], Y[301:])
+    victim = clone(REMEMBERING).fit(X[301:], Y[301:])
     with pytest.raises(ValueError, match="divide the records of 1 values of group_by, first of"):
         scorer(victim, X[:301], Y[:301])
     folds = GroupKFold(4).split(X, Y, person)
-    together = cross_validate(TREE, X, Y, cv=folds, scoring=scorer, error_score="raise")
+    together = cross_validate(REMEMBERING, X, Y, cv=folds, scoring=scorer, error_score="raise")
     assert (together["test_score"] < 0).all()
 
 

@@ -75,7 +75,7 @@ from skmia.metrics import (
     score_people,
     tpr_at_fpr_score,
 )
-from skmia.model_selection import leave_one_model_out, make_leakage_scorer
+from skmia.model_selection import RememberTraining, leave_one_model_out, make_leakage_scorer
 from skmia.report import AuditReport, DriftResult, Duplicates, drift_test, find_duplicates
 from skmia.shadow import NoisyRecords
 from skmia.signals import GradientNorm, Loss, ScaledLogit, Signal, Signals
@@ -276,6 +276,8 @@ def extend() -> None:
         LogisticRegression(), problem.records, problem.membership, n_splits=2, random_state=0
     )
     print(drift.is_warning, drift.pvalue)
+    remembering = RememberTraining(LogisticRegression()).fit(np.eye(4), [0, 1, 0, 1])
+    print(len(remembering.training_rows_))
     print(callable(scorer), found.share_near.estimate, len(found.pairs))
     victim = CallableVictim(lambda X: np.full((len(X), 2), 0.5), classes=[0, 1])
     label = CallableVictim(lambda X: np.zeros(len(X)), classes=[0, 1], kind="label")

@@ -119,8 +119,11 @@ class PrivacyUtilityDisplay:
         for name in (utility, leakage):
             if f"mean_test_{name}" not in results:
                 raise ValueError(f"The search has no score {name!r} in its scoring.")
+        names = {name for params in results["params"] for name in params}
+        # Those of RememberTraining, which each candidate is wrapped in, say nothing about it.
+        wrapper = "estimator__" if all(name.startswith("estimator__") for name in names) else ""
         labels = [
-            ", ".join(f"{name}={value}" for name, value in params.items())
+            ", ".join(f"{name.removeprefix(wrapper)}={value}" for name, value in params.items())
             for params in results["params"]
         ]
         display = cls(

@@ -1,0 +1,225 @@
+"""Estimators that keep the fingerprints of the rows that they were trained on."""
+
+from copy import deepcopy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.containers import as_rows
+from .._core.hashing import hash_records
+from .._core.record_input import as_labels
+from .._core.sklearn import HasMethods, validate_params_of
+from .._core.types import Rows
+
+# They fit the estimator, and not on rows that would be remembered.
+_NOT_DELEGATED = frozenset({"estimator", "estimator_", "fit_predict", "fit_transform"})
+
+
+class RememberTraining(MetaEstimatorMixin, BaseEstimator):
+    """Estimator that remembers which rows it was trained on, by their fingerprints.
+
+    A search or a cross-validation hands a scorer the rows of the test fold and no others. A
+    :func:`make_leakage_scorer` therefore asks the estimator which records it was trained on, which
+    may be fewer than all others: learning curves, successive halving, ``ShuffleSplit`` and
+    ``TimeSeriesSplit`` train on a part of them.
+
+    Everything but training is delegated: after ``fit``, all methods and attributes are those of
+    ``estimator_``. Wrap a whole :class:`~sklearn.pipeline.Pipeline`, or its last step if the other
+    steps transform each row of the training set as they transform it later.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier or regressor to train. A search names its parameters ``estimator__<name>``.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted estimator.
+    training_rows_ : ndarray of shape (n_different_rows,), dtype uint64
+        Sorted fingerprints of the training rows with their labels, equal to those of
+        :class:`~skmia.Records`. Rows with a sample weight of 0 are left out. If rows have several
+        labels each, which records cannot have, the fingerprints are those of X alone.
+
+    See Also
+    --------
+    make_leakage_scorer : Scorer that reads the fingerprints.
+
+    Notes
+    -----
+    Whoever has a record and its fingerprint knows whether it was in the training set. Release
+    ``estimator_``, and not the estimator around it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import learning_curve
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import Records
+    >>> from skmia.model_selection import RememberTraining, make_leakage_scorer
+    >>> X, y = load_digits(return_X_y=True)
+    >>> tree = RememberTraining(DecisionTreeClassifier(max_depth=8, random_state=0))
+    >>> len(tree.fit(X[:100], y[:100]).training_rows_)
+    100
+    >>> scorer = make_leakage_scorer(Records(X, y))
+    >>> sizes, _, scores = learning_curve(tree, X, y, scoring=scorer, train_sizes=[0.1, 1.0])
+    >>> bool((scores.mean(axis=1) < -0.1).all())
+    True
+    """
+
+    _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "predict"])]}
+
+    def __init__(self, estimator: BaseEstimator) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Rows, y: ArrayLike | None = None, **fit_params: Any) -> Self:
+        """Fit the estimator and remember its training rows.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame, sparse matrix or torch tensor of n_samples rows
+            Training rows.
+        y : array-like of shape (n_samples,), default=None
+            Labels or targets.
+        **fit_params : dict
+            Passed to ``fit`` of the estimator.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        model = clone(self.estimator)
+        rows = _list_rows(model.fit, X, y, fit_params)
+        self.estimator_ = model.fit(X, y, **fit_params)
+        self.training_rows_ = rows
+        return self
+
+    @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
+    def partial_fit(self, X: Rows, y: ArrayLike | None = None, **fit_params: Any) -> Self:
+        """Train the estimator further and remember these rows, too.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame, sparse matrix or torch tensor of n_samples rows
+            Training rows.
+        y : array-like of shape (n_samples,), default=None
+            Labels or targets.
+        **fit_params : dict
+            Passed to ``partial_fit`` of the estimator, such as ``classes``.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        known = "estimator_" in vars(self)
+        model = self.estimator_ if known else clone(self.estimator)
+        rows = _list_rows(model.partial_fit, X, y, fit_params)
+        self.estimator_ = model.partial_fit(X, y, **fit_params)
+        self.training_rows_ = np.union1d(self.training_rows_, rows) if known else rows
+        return self
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name in _NOT_DELEGATED:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+        return getattr(vars(self).get("estimator_", self.estimator), name)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of metadata: all of it goes to the estimator.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        mapping = MethodMapping()
+        for method in ("fit", "partial_fit", "predict", "score"):
+            mapping.add(caller=method, callee=method)
+        router = MetadataRouter(owner=self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def __sklearn_tags__(self):
+        return deepcopy(get_tags(self.estimator))
+
+
+def _list_rows(fit, X, y, fit_params):
+    """Return the fingerprints of the rows that a call of `fit` trains on, sorted."""
+    try:
+        rows = as_rows(X)
+        labels = None if y is None or _has_columns(y) else as_labels(y, rows.shape[0])
+        fingerprint = hash_records(rows, labels)
+    except (TypeError, ValueError):
+        fit(X, y, **fit_params)  # what the estimator refuses as well, it names in its own words
+        raise
+    weights = fit_params.get("sample_weight")
+    if weights is not None and np.shape(weights) == fingerprint.shape:
+        fingerprint = fingerprint[np.asarray(weights) != 0]
+    return np.unique(fingerprint)
+
+
+def _has_columns(y):
+    """Return whether rows have several labels each."""
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    return len(shape) == 2 and shape[1] > 1
+
+
+def recall_training(estimator, records):
+    """Find what an estimator of a search was trained on.
+
+    Returns
+    -------
+    model : fitted estimator
+        The estimator without its memory.
+    trained : ndarray of shape (n_records,), dtype bool
+        Whether the model was trained on each record, or on an equal one.
+
+    Raises
+    ------
+    ValueError
+        If the estimator does not know, or was trained on other rows than the records.
+    """
+    model, memory, seen = _find_memory(estimator, records)
+    if memory is None:
+        raise ValueError(
+            "make_leakage_scorer cannot know which records the model was trained on. Search over "
+            f"RememberTraining({type(estimator).__name__}(...)), whose parameters are named "
+            "estimator__<name>."
+        )
+    check_is_fitted(memory)
+    rows = memory.training_rows_
+    others = ~np.isin(rows, seen)
+    if others.any():
+        around = "" if memory is estimator else ", and wrap the whole Pipeline in RememberTraining"
+        raise ValueError(
+            f"{others.sum()} of the {len(rows)} different rows that the model was trained on are "
+            "not among the records of make_leakage_scorer; pass it the X and y of the "
+            f"search{around}."
+        )
+    return model, np.isin(seen, rows)
+
+
+def _find_memory(estimator, records):
+    """Return the bare model, the estimator that remembers, and the records as that one saw them."""
+    if isinstance(estimator, FrozenEstimator):
+        return _find_memory(estimator.estimator, records)
+    if hasattr(estimator, "best_estimator_"):
+        return _find_memory(estimator.best_estimator_, records)
+    if isinstance(estimator, RememberTraining):
+        return getattr(estimator, "estimator_", None), estimator, records.fingerprint
+    if isinstance(estimator, Pipeline) and isinstance(estimator.steps[-1][1], RememberTraining):
+        name, last = estimator.steps[-1]
+        check_is_fitted(last)
+        model = deepcopy(estimator).set_params(**{name: last.estimator_})
+        rows = as_rows(estimator[:-1].transform(records.X)) if len(estimator) > 1 else records.X
+        return model, last, hash_records(rows, records.y)
+    return estimator, None, None
