@@ -621,3 +621,34 @@ def test_attacks_can_be_displayed():
     }
     display = MembershipRocDisplay.from_estimator(attacks, X, membership)
     assert set(display.lines_) == set(attacks)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+def test_scores_are_the_documented_ratio_and_the_documented_constant(ratio):
+    rng = np.random.default_rng(5)
+    X, z, released = rng.normal(size=(60, 20)), rng.normal(size=20), rng.normal(size=(7, 20))
+    n, kept = 40, ratio * 40
+    attack = MeanLikelihoodRatioAttack(
+        z, n_samples=n, sampling_ratio=ratio, covariance="diagonal"
+    ).fit(X)
+
+    def direct(rows):
+        return (z - rows.mean(axis=0)) / rows.var(axis=0, ddof=1)
+
+    def log_ratio(mean, a):
+        return (released - mean) @ a - (z - mean) @ a / (2 * kept)
+
+    known = MeanLikelihoodRatioAttack.from_moments(
+        z, X.mean(axis=0), X.var(axis=0, ddof=1), n_samples=n, sampling_ratio=ratio
+    )
+    expected = log_ratio(X.mean(axis=0), direct(X))
+    np.testing.assert_allclose(known.score_samples(released), expected)
+    held = np.arange(60) % 10
+    pulls = [
+        (X[held == fold] - X[held != fold].mean(axis=0)) @ direct(X[held != fold])
+        for fold in range(10)
+    ]
+    pull = 0.9 * np.mean(np.concatenate(pulls))
+    constant = (1 - 1 / (2 * kept)) * pull
+    np.testing.assert_allclose(attack.score_samples(released), expected - constant)
+    assert abs(constant) > 0.1
