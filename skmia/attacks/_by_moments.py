@@ -60,7 +60,7 @@ class MomentAttack(PoolAttack):
             return
         judged = self._are_enough(known.into.count[columns], known.out.count[columns])
         if not judged.any():
-            raise ValueError(self._say_too_few(len(records)))
+            raise ValueError(self._say_none_judged(records))
         whole = np.array_equal(columns, np.arange(len(known.into.count))) and judged.all()
         for part in cut(len(columns), _N_RECORDS):
             rows = part if whole else part.start + np.flatnonzero(judged[part])

@@ -194,7 +194,7 @@ class PoolAttack(BaseAttack):
                 rows = np.arange(len(records))[rows][judged]
                 yield rows, shadows[:, :, judged], inside[:, judged], n_in[judged]
         if not some:
-            raise ValueError(self._say_too_few(len(records)))
+            raise ValueError(self._say_none_judged(records))
 
     def _score_samples(self, records):
         target = self._victim_values(records)
@@ -228,6 +228,18 @@ class PoolAttack(BaseAttack):
         return (
             f"{type(self).__name__} requires at least {least} shadow models per record{place}; "
             f"none of the {n_records} records has them. Fit the pool with more models{alternative}."
+        )
+
+    def _say_none_judged(self, records):
+        """Say why no record has the models that the attack needs."""
+        least_in, _ = self._count_needed()
+        if not least_in or (self.pool_.locate(records) >= 0).any():
+            return self._say_too_few(len(records))
+        setting = self._suggest_alternative()
+        alternative = "" if setting is None else f" Or set {setting}."
+        return (
+            f"{type(self).__name__} needs IN shadow models, and {len(records)} of {len(records)} "
+            f"records are not in the shadow pool; {self.pool_.how_to_know(records)}{alternative}"
         )
 
     def _suggest_alternative(self):

@@ -157,17 +157,30 @@ class PoolLookup:
         if len(unknown):
             raise ValueError(
                 f"{len(unknown)} of {len(records)} records are not in the shadow pool, first at "
-                f"position {unknown[0]}; {self._how_to_know(records)}"
+                f"position {unknown[0]}; {self.how_to_know(records)}"
             )
         return columns
 
-    def _how_to_know(self, records):
+    def how_to_know(self, records: Records) -> str:
+        """Say how a pool that does not hold some records could.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Records, some of which are not in the pool.
+
+        Returns
+        -------
+        advice : str
+            What to do, in one sentence, and what else is possible.
+        """
         types = describe_types(records.X, records.y)
         if types != self._types:
             return f"they hold {types}, but the pool holds {self._types}, and types must agree."
         return (
-            "fit it on all of them once and freeze it with FrozenEstimator, or fit it with "
-            'store="models".'
+            "fit it on all of them once and freeze it with FrozenEstimator, and search over its "
+            "size with shadows=[FrozenEstimator(pool.first(n)) for n in sizes]. An attack that "
+            'needs no IN models can also query a pool fitted with store="models" about them.'
         )
 
     def locate_usable(self, records: Records) -> np.ndarray:

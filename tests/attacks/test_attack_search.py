@@ -53,3 +53,24 @@ def test_unfrozen_pool_is_said_to_be_the_cause():
     search = GridSearchCV(LiRA(victim, pool), {"prior": [0.5]}, cv=2, error_score="raise")
     with pytest.raises(ValueError, match="freeze it with FrozenEstimator"):
         search.fit(records, membership)
+
+
+@pytest.mark.parametrize("store", ["signals", "models"])
+def test_search_over_the_size_of_a_pool_is_told_what_works(store):
+    records, membership = make_membership_problem(100, random_state=0)
+    members = records[membership == 1]
+    tree = DecisionTreeClassifier(max_depth=5, random_state=0)
+    victim = FrozenEstimator(tree.fit(members.X, members.y))
+    pool = ShadowPool(tree, 4, store=store, random_state=0)
+    settings = {"cv": 2, "scoring": "roc_auc", "error_score": "raise"}
+    sizes = {"shadows__n_estimators": [4, 8]}
+    search = GridSearchCV(LiRA(victim, pool), sizes, **settings)
+    with pytest.raises(ValueError) as caught:
+        search.fit(records, membership)
+    first = str(caught.value).split(". ")[0]
+    assert "shadows=[FrozenEstimator(pool.first(n)) for n in sizes]" in first
+    whole = pool.set_params(n_estimators=16).fit(records)  # as it says
+    pools = {"shadows": [FrozenEstimator(whole.first(n)) for n in (8, 16)]}
+    GridSearchCV(LiRA(victim), pools, **settings).fit(records, membership)
+    if store == "models":  # as the rest says
+        search.set_params(estimator__online=False).fit(records, membership)
