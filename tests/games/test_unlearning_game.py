@@ -2,6 +2,7 @@
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import expit
@@ -12,6 +13,7 @@ from sklearn.linear_model import LinearRegression, SGDClassifier
 from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs, Records, ShadowPool
+from skmia._training.job import Kept
 from skmia.attacks import LiRA
 from skmia.games import (
     UnlearningResult,
@@ -19,7 +21,14 @@ from skmia.games import (
 )
 from skmia.games._unlearning.attacks import Separation, score_ulira
 from skmia.games._unlearning.draws import FORGOTTEN, NEVER, RETAINED, draw_sides
-from skmia.games._unlearning.verdict import _leave_targets_out, estimate_mean, estimate_tpr
+from skmia.games._unlearning.play import join
+from skmia.games._unlearning.verdict import (
+    _leave_targets_out,
+    check_controls,
+    estimate_mean,
+    estimate_tpr,
+    tabulate,
+)
 from skmia.metrics import tpr_at_fpr_score
 
 SMALL = {"forget": 0.3, "n_estimators": 16, "n_targets": 8, "random_state": 0}
@@ -184,7 +193,82 @@ def test_the_model_before_is_of_use_to_an_attacker():
     assert game.evidence == "none"
 
 
+class Hoarding(Memory):
+    """Trained on a part of earlier records, it remembers all of them: retraining hides nothing."""
+
+    seen = ()
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        rows = set(self.remembered_)
+        before = [known for known in Hoarding.seen if known > rows]
+        Hoarding.seen += (rows,)
+        if before:
+            self.remembered_ = np.array(sorted(min(before, key=len)))
+        return self
+
+
+def test_nothing_can_be_said_if_even_retraining_is_found(monkeypatch):
+    monkeypatch.setattr(Hoarding, "seen", ())
+    game = unlearning_game(Hoarding(), "noop", make_memory_records(), **SMALL)
+    assert game.controls.loc["retraining", "found"].any()
+    assert game.attacks.loc["ulira", "evidence"] == "leak"
+    assert game.evidence == "unknown"
+
+
+@pytest.mark.parametrize(
+    "pvalue, level, is_found",
+    [(0.02, 0.95, False), (0.004, 0.95, True), (0.004, 0.999, False), (0.0004, 0.999, True)],
+)
+def test_controls_are_checked_at_99_percent_or_the_level_of_the_intervals(pvalue, level, is_found):
+    names = pd.Index(["population", "ulira"], name="attack")
+    table = pd.DataFrame({"auc": 0.6, "pvalue": [pvalue, 0.5]}, index=names)
+    table = table.assign(pvalue_adjusted=np.nan, evidence="none")
+    controls = check_controls(table, table, level)
+    assert controls["found"].tolist() == [is_found, False] * 2
+
+
+def test_attacks_are_tested_together_by_holms_correction():
+    rng = np.random.default_rng(0)
+    sides = np.where(rng.random((20, 60)) < 0.5, FORGOTTEN, NEVER).astype(np.int8)
+    # Alone, the first would be found; by Bonferroni's correction the second would be at 0.12.
+    wanted, separations = {"population": 0.03, "ulira": 0.06, "both": 0.04}, {}
+    for name, pvalue in wanted.items():
+        found = Separation(rng.normal(size=(20, 60)), sides, FORGOTTEN, np.ones(60, bool))
+        spread = rng.normal(scale=0.01, size=20)
+        error = spread.std(ddof=1) / 20**0.5
+        found.aucs = 0.5 + spread - spread.mean() + error * stats.t(19).isf(pvalue / 2)
+        separations[name] = found
+    table = tabulate(separations, 0.95, 0.1)
+    np.testing.assert_allclose(table["pvalue"], list(wanted.values()))
+    np.testing.assert_allclose(table["pvalue_adjusted"], [0.06, 0.06, 0.04])
+    assert table["evidence"].tolist() == ["none", "none", "leak"]
+
+
 # How it is measured
+
+
+def join_votes(n_votes, of_target):
+    """Join the log odds of four shadow models of a forest of so many trees and of a target."""
+    shares = np.random.default_rng(0).integers(n_votes + 1, size=(4, 50)) / n_votes
+    shares = np.vstack([shares, of_target])
+    with np.errstate(divide="ignore"):
+        odds = np.log(shares) - np.log1p(-shares)
+    facts = {"kind": "proba", "dtype": "<f8"}
+    played = [Kept(facts, {"before": row, "before_score": np.array(1.0)}) for row in odds]
+    return join(played, 4)["before"].values
+
+
+def test_infinite_values_are_made_finite_by_the_shadow_models_alone():
+    whole = np.repeat([0.0, 1.0], 25)
+    fine = np.where(np.arange(50) % 7, whole, 0.4321)  # a target with outputs of another step
+    coarse, other = (join_votes(10, target) for target in (whole, fine))
+    assert np.isfinite(coarse).all()
+    np.testing.assert_array_equal(coarse[:4], other[:4])
+    same = whole == fine
+    np.testing.assert_array_equal(coarse[4, same], other[4, same])
+    # The step of the shadow models counts: outputs near 1 are farther away if they are finer.
+    assert join_votes(100, whole)[4].max() > coarse[4].max() + 1
 
 
 def test_ulira_is_lira_between_the_models_that_forgot_and_those_without():
