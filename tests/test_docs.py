@@ -5,6 +5,7 @@ import doctest
 import importlib.util
 import inspect
 import re
+import sys
 import textwrap
 from pathlib import Path
 
@@ -337,3 +338,84 @@ def is_made_by_users(thing):
 def test_example_in_the_docstring(name, pytestconfig):
     assert ">>> " in sections(PUBLIC[name]).get("Examples", "")
     assert pytestconfig.option.doctestmodules  # which runs it, as that of every other docstring
+
+
+# Defaults
+
+
+def documented_defaults(thing):
+    """Defaults in the heads of parameters of a docstring: the text for each name.
+
+    Several parameters in one head have one default, or one each: ``default=0.4, 0.4 and 0.2``.
+    """
+    heads = re.findall(
+        r"^(\w[\w, ]*) : .*\bdefault=(.+)$",
+        sections(thing).get("Parameters", ""),
+        flags=re.MULTILINE,
+    )
+    found = {}
+    for names, text in heads:
+        names, texts = names.split(", "), re.split(r",? and |, (?![^(]*\))", text)
+        texts = texts if len(texts) == len(names) else [text] * len(names)
+        found.update(zip(names, texts, strict=True))
+    return found
+
+
+def says_default(text, actual, module):
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError):  # the name of a constant
+        value = getattr(sys.modules[module], text, None)
+    return type(value) is type(actual) and value == actual
+
+
+def compare_defaults(name, function):
+    """Defaults that differ from the docstring, and how many were compared."""
+    taken = inspect.signature(function).parameters
+    documented = documented_defaults(function).items()
+    documented = {parameter: text for parameter, text in documented if parameter in taken}
+    found = [
+        f"{name}: {parameter} is {taken[parameter].default!r} by default, documented is {text}"
+        for parameter, text in documented.items()
+        if not says_default(text, taken[parameter].default, function.__module__)
+    ]
+    return found, len(documented)
+
+
+def test_documented_defaults_are_those_of_the_signatures():
+    found, n_compared = [], 0
+    for name, thing in {**FUNCTIONS, **CLASSES}.items():
+        if inspect.isclass(thing) and issubclass(thing, BaseException):
+            continue
+        methods = public_methods(thing) if inspect.isclass(thing) else ()
+        for where, function in [(name, thing), *((f"{name}.{m}", one) for m, one in methods)]:
+            differ, n = compare_defaults(where, function)
+            found += differ
+            n_compared += n
+    assert found == []
+    assert n_compared > 1100  # a docstring that is not understood would not be compared
+
+
+def test_default_that_differs_is_found():
+    def do(n=1, words=("a", "b"), rate=0.1, other=None, low=0, high=2):
+        """Do something.
+
+        Parameters
+        ----------
+        n : int, default=1
+            One.
+        words : sequence of str, default=("a", "b")
+            Two.
+        rate, other : float, default=0.1
+            Three, and one that has another default.
+        low, high : int, default=0 and 1
+            Two that differ.
+        """
+
+    assert compare_defaults("do", do) == (
+        [
+            "do: other is None by default, documented is 0.1",
+            "do: high is 2 by default, documented is 1",
+        ],
+        6,
+    )
