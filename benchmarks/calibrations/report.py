@@ -197,7 +197,7 @@ def draw_table(rng, n, n_people=None):
         "five copies of each member, no ids": {"copies": (5, 1)},
         "coarse table": {"is_coarse": True},
     },
-    n_trials=240,
+    n_trials=160,
 )
 def drifts_warn(rng, n_trials, share=0.5, size=None, n_rows=1, copies=(1, 1), is_coarse=False):
     warned = 0

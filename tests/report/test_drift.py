@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.report import blind_baseline, drift_test
+from skmia.report.checks import _drift as drift
 from skmia.report.checks._drift import _number_draws, _number_units, _rank
 from skmia.report.schema import check_document
 from skmia.victims import CallableVictim
@@ -263,6 +264,15 @@ def test_ten_models_are_trained_on_a_quarter_of_the_records_with_their_weights(s
     assert all(abs(n - 100) <= 1 and np.isin(used, weights).all() for n, used in seen)
     drift_test(Counting(), records, membership, n_splits=2, random_state=0)
     assert len(seen) == 14 and seen[-1][1] is None
+
+
+def test_of_very_many_records_a_sample_is_used(seen, monkeypatch):
+    monkeypatch.setattr(drift, "_MOST_RECORDS", 300)
+    records, membership = make_turned(2000, 3, 90)
+    result = drift_test(Counting(), records, membership, random_state=0)
+    assert result.is_warning
+    assert sum(n for n, _ in seen) == 5 * 150
+    assert result == drift_test(Counting(), records, membership, random_state=0)
 
 
 KINDS = {

@@ -14,6 +14,7 @@ import skmia
 from skmia._core.circumstances import Clock
 from skmia.attacks import RMIA, LiRA, ShadowAttack
 from skmia.report import _growth, _run
+from skmia.report.checks import DriftCheck
 from skmia.report.growth import describe_growth, expect_gain
 from skmia.report.schema import check_document
 
@@ -157,7 +158,7 @@ def test_models_that_cannot_be_identified_are_trained_again(problem):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that only the training of a tree moves, by one second."""
+    """A clock that only the training of a tree moves, by one second, and not the check of drift."""
     now, fit = [0.0], DecisionTreeClassifier.fit
 
     def fit_slowly(self, *arguments, **settings):
@@ -165,6 +166,7 @@ def clock(monkeypatch):
         return fit(self, *arguments, **settings)
 
     monkeypatch.setattr(DecisionTreeClassifier, "fit", fit_slowly)
+    monkeypatch.setattr(DriftCheck, "ask", lambda check, case, run, findings: None)
     monkeypatch.setattr(_growth, "perf_counter", lambda: now[0])
     monkeypatch.setattr(Clock, "elapsed", lambda clock: now[0])
     return now

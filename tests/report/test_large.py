@@ -16,6 +16,7 @@ from skmia._core.lazy import LazyRows
 from skmia.attacks import LiRA
 from skmia.report import _rounds as rounds
 from skmia.report import find_duplicates, permutation_test
+from skmia.report.checks import _drift as drift
 from skmia.report.checks import _duplicates as duplicates
 from skmia.report.checks import _labelings as labelings
 from skmia.report.checks import _positive_control as control
@@ -70,6 +71,7 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(asking, "CHUNK", 500)
     monkeypatch.setattr(blind, "MOST_RECORDS", 500)
     monkeypatch.setattr(control, "_MOST_RECORDS", 500)
+    monkeypatch.setattr(drift, "_MOST_RECORDS", 500)
 
 
 def test_checks_read_x_in_blocks_and_samples(made, pool, few_rows):
@@ -83,7 +85,7 @@ def test_checks_read_x_in_blocks_and_samples(made, pool, few_rows):
     report = audit(victim, records, membership, shadows=FrozenEstimator(pool))
     assert report.checks["duplicates"].finding.n_queried == 200
     assert "of 200 non-members that were drawn at random" in report.checks["duplicates"].text
-    assert report.baseline is not None
+    assert report.baseline is not None and report.drift is not None
     assert 0 < watched.most <= 500
 
 
