@@ -96,7 +96,8 @@ def audit(
         Growth then begins with 4 models, which are trained in any case. The checks that follow
         have no limit.
     estimator : estimator, default=None
-        Estimator that is cloned for each shadow model. If None, the victim is cloned.
+        Estimator that is cloned for each shadow model and for the check of drift. If None, the
+        victim is cloned.
     group : str or list of str, default=None
         Fields of the records; the numbers are also reported for each of their values. For a
         classifier of up to twenty classes, they are always reported by ``class``.
@@ -144,8 +145,9 @@ def audit(
     See Also
     --------
     skmia.ShadowPool : Trains the shadow models.
-    blind_baseline, permutation_test, find_duplicates, positive_control, negative_control :
-        Run the checks one by one.
+    blind_baseline, drift_test, permutation_test, find_duplicates :
+        Run these checks without an audit.
+    positive_control, negative_control : Run the controls without an audit.
 
     Examples
     --------

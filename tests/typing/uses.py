@@ -153,6 +153,8 @@ def audit_a_model() -> None:
         fprs=[0.1],
         random_state=0,
     )
+    drift: DriftResult = drift_test(DecisionTreeClassifier(), records, membership, n_splits=2)
+    print(drift.is_warning, report.drift is not None and report.drift.pvalue < drift.auc)
     if report.evidence == "leak" and report.baseline is not None:
         print(report.baseline.low, report.to_frame().shape, report.notes[:1])
     names: list[str] = [name.upper() for name in report.checks]
@@ -272,10 +274,6 @@ def extend() -> None:
     print(needs.known if needs is not None else None, needs.lacks if needs else ())
     scorer = make_leakage_scorer(problem.records, metric="auc")
     found: Duplicates = find_duplicates(problem.records, problem.membership, random_state=0)
-    drift: DriftResult = drift_test(
-        LogisticRegression(), problem.records, problem.membership, n_splits=2, random_state=0
-    )
-    print(drift.is_warning, drift.pvalue)
     remembering = RememberTraining(LogisticRegression()).fit(np.eye(4), [0, 1, 0, 1])
     print(len(remembering.training_rows_))
     print(callable(scorer), found.share_near.estimate, len(found.pairs))

@@ -85,7 +85,7 @@ class DriftResult:
     n_trained: int
 
     @property
-    def is_warning(self):
+    def is_warning(self) -> bool:
         """Whether the p-value is at most .5%."""
         return self.pvalue <= _LEVEL
 
