@@ -67,7 +67,7 @@ def _sort(values):
         return sorted(distinct, key=str)
 
 
-def _split_columns(X):
+def split_columns(X):
     """Columns of a container whose columns differ in kind; None where all hold numbers."""
     if is_frame(X):
         return [X.iloc[:, j] for j in range(X.shape[1])]
@@ -91,7 +91,7 @@ class FeatureEncoder:
 
     def __init__(self, records):
         self._bag = BagOfTokens(records.X) if hold_tokens(records) else None
-        columns = _split_columns(in_memory(records.X))
+        columns = split_columns(in_memory(records.X))
         self._columns = None if columns is None else [_Column(column) for column in columns]
         self._label = _Column(records.y)
 
@@ -122,7 +122,7 @@ class FeatureEncoder:
         return matrix
 
     def _encode_features(self, X):
-        split = _split_columns(X)
+        split = split_columns(X)
         known = None if self._columns is None else len(self._columns)
         if known != (None if split is None else len(split)):
             raise ValueError(

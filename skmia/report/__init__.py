@@ -6,6 +6,7 @@ from .checks._baseline import blind_baseline
 from .checks._control import ControlResult
 from .checks._drift import DriftResult, drift_test
 from .checks._duplicates import Duplicates, find_duplicates
+from .checks._formats import FormatComparison, compare_formats
 from .checks._negative_control import negative_control
 from .checks._permutation import PermutationResult, permutation_test
 from .checks._positive_control import positive_control
@@ -18,8 +19,10 @@ __all__ = [
     "DriftResult",
     "Duplicates",
     "FileFindings",
+    "FormatComparison",
     "PermutationResult",
     "blind_baseline",
+    "compare_formats",
     "drift_test",
     "find_duplicates",
     "list_measurements",

@@ -10,7 +10,6 @@ from ..metrics import difference_interval
 from .groups import OVERALL
 from .measure import COLUMNS, OK
 from .text import column_name, format_auc, format_rate
-from .verdict import HEADLINES
 
 # Scope of the numbers about people, who count once for all their records.
 PEOPLE = "people with all their records"
@@ -136,7 +135,7 @@ def _describe(name, document):
         "victim": document["victim_name"],
         "created": document["created"],
         "evidence": document["evidence"],
-        "headline": HEADLINES[document["evidence"]],
+        "headline": document["verdict"].partition(". ")[0],
         "file": file and file["verdict"].partition(". ")[0],
         "decision": document["recommendation"],
         "facts": {

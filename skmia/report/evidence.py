@@ -10,10 +10,10 @@ from .groups import OVERALL
 from .measure import OK
 
 # Checks without which no number means anything: while one of them warns, nothing is concluded.
-_FIRST = ()
+_FIRST = ("labels",)
 
 # Checks of whether members and non-members differ in nothing but the training.
-_ALIKE = ("blind baseline", "difficulty", "drift", "negative control")
+_ALIKE = ("blind baseline", "difficulty", "drift", "formats", "negative control")
 
 # Checks of whether a leak could have been found.
 _SIGHTED = ("duplicates", "positive control")

@@ -6,7 +6,13 @@ from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, choose_evidence, lis
 from .groups import OVERALL
 from .measure import OK
 from .text import format_auc, format_rate
-from .verdict import describe_difference, name_part
+from .verdict import (
+    LABELS_DIFFER,
+    describe_blindness,
+    describe_difference,
+    differ_in_labels,
+    name_part,
+)
 
 # What the verdict on a file begins with.
 RELEASE_NOT = "Do not release this file"
@@ -105,7 +111,7 @@ def write_file_verdict(grounds, facts):
         Starts with a headline.
     """
     evidence = choose_file_evidence(grounds, facts)
-    headline = FILE_HEADLINES[evidence]
+    headline = LABELS_DIFFER if differ_in_labels(grounds) else FILE_HEADLINES[evidence]
     if evidence == LEAK:
         headline = headline if list_severe(grounds).empty else RELEASE_NOT
         text = f"{_describe_leak(grounds)} {_describe_reason(facts)} {describe_candidates(facts)}"
@@ -116,7 +122,7 @@ def write_file_verdict(grounds, facts):
             grounds, "from what it stores", _get_overall(grounds, "auc").iloc[0]
         ),
         REVERSED: lambda: "Was membership coded the other way round?",
-        UNKNOWN: lambda: _describe_unknown(facts),
+        UNKNOWN: lambda: _describe_unknown(grounds, facts),
     }[evidence]()
     return visible(f"{headline}. {text}")
 
@@ -190,9 +196,11 @@ def describe_candidates(facts):
     return f"{text}; the model was trained on {facts['n_rows']:,} rows, {share} among them."
 
 
-def _describe_unknown(facts):
+def _describe_unknown(grounds, facts):
     if facts["reason"] is not None:
         return facts["reason"]
+    if choose_evidence(grounds) == UNKNOWN:
+        return describe_blindness(grounds)
     return (
         "The file stores no training row or value as it was, and no attack that reads its other "
         "numbers exists for this model."

@@ -23,7 +23,7 @@ from .text import (
     format_cell,
     name_way,
 )
-from .verdict import HEADLINES, get_best_at_lowest_rate
+from .verdict import get_best_at_lowest_rate
 
 
 def render(document, title="Membership-inference audit", values=None):
@@ -71,10 +71,10 @@ def _describe(document):
     frame = frame.astype(dict.fromkeys(COLUMNS[4:11], float))  # also if all of them are None
     overall = frame[frame["scope"] == OVERALL]
     curves, power = document["curves"], document["power"]
-    headline = HEADLINES[document["evidence"]]
+    headline, _, verdict = document["verdict"].partition(". ")
     return {
         "headline": headline,
-        "verdict": document["verdict"].removeprefix(f"{headline}. "),
+        "verdict": verdict,
         "overall": _make_table(overall, "attack"),
         "file": document["file"] and _describe_file(document["file"]),
         "groups": _describe_groups(document, frame),

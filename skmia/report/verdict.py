@@ -6,6 +6,7 @@ import pandas as pd
 from .._core.evidence import write_conclusion
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
+from .checks.base import PASSED
 from .evidence import (
     LEAK,
     NONE,
@@ -30,6 +31,9 @@ HEADLINES = {
     UNKNOWN: "Inconclusive: leakage can be neither shown nor ruled out",
 }
 
+# In place of the headline, if labels and model do not agree.
+LABELS_DIFFER = "Inconclusive: labels and model do not agree"
+
 _INTERVAL = ["estimate", "low", "high"]
 _MOST_NAMES = 3
 
@@ -45,6 +49,8 @@ _SHIFTS = {
 _REMEDIES = {
     "drift": "Leakage and drift cannot be told apart. Use members and non-members of one time and "
     "one source.",
+    "formats": "Attacks that compare exact values find this difference. Export both sides in one "
+    "way and run the audit again.",
 }
 
 _BLINDNESS = {
@@ -61,9 +67,15 @@ def write_verdict(grounds, evidence):
         NONE: _describe_nothing,
         SHIFT: _describe_shift,
         REVERSED: _describe_reversal,
-        UNKNOWN: _describe_blindness,
+        UNKNOWN: describe_blindness,
     }
-    return write_conclusion(grounds, evidence, HEADLINES, describe)
+    headlines = HEADLINES | {UNKNOWN: LABELS_DIFFER} if differ_in_labels(grounds) else HEADLINES
+    return write_conclusion(grounds, evidence, headlines, describe)
+
+
+def differ_in_labels(grounds):
+    """Whether nothing is concluded because labels and model do not agree."""
+    return not _get_aucs(grounds).empty and get_blindness(grounds.checks) == "labels"
 
 
 def name_part(scope, group):
@@ -305,12 +317,19 @@ def _describe_reversal(grounds):
     return (
         f"{where}{row['attack']} ranks members significantly below non-members: its AUC is "
         f"{format_auc(*row[_INTERVAL])} ({_format_corrected(grounds, null['pvalue_below'])}), and "
-        "no result is significantly above chance. Were members and non-members swapped? Check the "
-        "coding of membership."
+        "no result is significantly above chance. Were members and non-members swapped?"
+        f"{_tell_fit(grounds.checks)} Check the coding of membership."
     )
 
 
-def _describe_blindness(grounds):
+def _tell_fit(checks):
+    """How well the model fits both sides; members are fitted worse if the sides are swapped."""
+    labels = checks.get("labels")
+    return f" {labels.text}" if labels is not None and labels.status == PASSED else ""
+
+
+def describe_blindness(grounds):
+    """Say what prevents a conclusion."""
     if _get_aucs(grounds).empty:
         return "There are too few members or non-members to measure anything."
     name = get_blindness(grounds.checks)

@@ -43,13 +43,20 @@ _ADVICE = {
     ],
 }
 
+_REWRITE = (
+    "Export members and non-members in one way, with the same decimals, spelling and missing "
+    "values, and audit again."
+)
+
 _FAILED_CHECK = (
     "The message of the failed check says what went wrong. Remove the cause and audit again: the "
     "verdict depends on this check."
 )
 
-# By the check that kept the attacks from finding anything.
+# By the check that kept the attacks from finding anything, the first one first.
 _BLINDNESS = {
+    "labels": "Check the coding of the labels: the labels of the records have to mean what those "
+    "of the training set meant.",
     "duplicates": "Remove duplicates across members and non-members, or give them a common "
     "group_by, and audit again.",
     "positive control": "Use more records: at least several hundred members and non-members, and "
@@ -79,6 +86,8 @@ def advise(document):
     if any(check["status"] == ERROR for check in document["checks"]):
         causes.insert(0, _FAILED_CHECK)
     advice = list(_ADVICE.get(document["evidence"], causes or [_BLINDNESS["positive control"]]))
+    if document["evidence"] == SHIFT and "formats" in warned:
+        advice.insert(0, _REWRITE)
     performance = document["performance"]
     gap = performance["gap"]
     if document["evidence"] == LEAK and performance["metric"] == "accuracy" and (gap or 0) < 0.02:

@@ -7,6 +7,8 @@ from ._baseline import BaselineCheck
 from ._difficulty import DifficultyCheck
 from ._drift import DriftCheck
 from ._duplicates import DuplicatesCheck
+from ._formats import FormatsCheck
+from ._labels import LabelsCheck
 from ._negative_control import NegativeControlCheck
 from ._people import PeopleCheck
 from ._permutation import PermutationCheck
@@ -18,9 +20,11 @@ from ._sign import SignCheck
 from ._small_groups import SmallGroupsCheck
 
 CHECKS = (
+    LabelsCheck(),
     BaselineCheck(),
     DifficultyCheck(),
     DriftCheck(),
+    FormatsCheck(),
     PeopleCheck(),
     DuplicatesCheck(),
     ResolutionCheck(),

@@ -6,6 +6,9 @@ import numpy as np
 
 from ..._core.groups import number_groups
 
+# Equal records count as copies if they are on one side by so much more than by chance.
+_COPIED = 0.1
+
 
 class Units(NamedTuple):
     """Records, or groups of them, that have one membership and change it together.
@@ -137,3 +140,43 @@ def order_units(units, keys):
     places = np.empty(len(order), dtype=np.intp)
     places[order] = np.arange(len(order))
     return Units(places[units.places], units.is_member[order], units.blocks[order], units.n_mixed)
+
+
+def pick_draws(fingerprint, membership, people=None):
+    """Pick the records that were assigned to a side by themselves, without copies of others.
+
+    On a coarse table, equal records lie on both sides as by chance, and each was assigned by
+    itself. If equal records are on one side more often, they were copied after they had been
+    assigned, and the first one of each side stands for all.
+
+    Parameters
+    ----------
+    fingerprint : ndarray of shape (n,)
+        Content hashes.
+    membership : ndarray of shape (n,), dtype bool
+    people : array-like of shape (n,), default=None
+        Person of each record. Equal records of one person are not copies.
+
+    Returns
+    -------
+    picked : ndarray of shape (k,)
+        Positions of the records.
+    """
+    n_records = len(membership)
+    rows = np.unique(fingerprint, return_inverse=True)[1]
+    persons = np.arange(n_records) if people is None else number_groups(people, n_records)[1]
+    of_people = rows * (persons.max() + 1) + persons
+    every = _count_pairs(rows) - _count_pairs(of_people)
+    if every == 0:
+        return np.arange(n_records)
+    same = _count_pairs(2 * rows + membership) - _count_pairs(2 * of_people + membership)
+    chance = membership.mean() ** 2 + (1 - membership.mean()) ** 2
+    if (same / every - chance) / (1 - chance) <= _COPIED:
+        return np.arange(n_records)
+    return np.sort(np.unique(2 * rows + membership, return_index=True)[1])
+
+
+def _count_pairs(keys):
+    """Number of pairs of equal keys."""
+    counts = np.unique(keys, return_counts=True)[1].astype(float)
+    return float((counts * (counts - 1) / 2).sum())

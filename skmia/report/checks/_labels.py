@@ -1,0 +1,168 @@
+"""Check whether the labels of the records mean the same as the labels of the victim."""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import spearmanr
+
+from ..._core.splits import number_units
+from ..._core.visible import visible
+from ..text import join_names
+from .base import NOT_RUN, PASSED, WARNING, BaseCheck
+
+# Members of a class in each half; classes with fewer are not judged.
+_FEWEST = 10
+
+# The other assignment of answers must be better by this share, beyond this many standard errors.
+_GAIN, _N_ERRORS = 0.1, 3.09
+
+# Variance of Fisher's transformation of a rank correlation, times the number of records.
+_OF_RANKS = 1.06
+
+# Classes that are named in the warning.
+_MOST_NAMED = 5
+
+
+class LabelsCheck(BaseCheck):
+    """Whether the victim answers members with their own labels, or with others throughout.
+
+    A model may be worse than the best constant on purpose, with weights of classes for example. So
+    the check asks whether another assignment of its answers to the labels is better. It reads
+    members alone, because on non-members a model may be below chance.
+    """
+
+    name = "labels"
+
+    def ask(self, case, run, findings):
+        outputs, y, members = case.request.outputs, case.records.y, case.membership
+        if outputs.kind == "value":
+            return self._ask_regressor(case, outputs.values, y, members)
+        if outputs.classes is None:
+            return self.answer(NOT_RUN, "Log odds of the labels do not tell the predicted labels.")
+        labels = outputs.label_index(y)
+        answers = outputs.label_index(outputs.as_labels().values)
+        sides = [100 * np.mean((labels == answers)[side]) for side in (members, ~members)]
+        text = (
+            f"The model predicts the label of {sides[0]:.1f}% of the members and {sides[1]:.1f}% "
+            "of the non-members."
+        )
+        found = _find_assignment(
+            labels[members],
+            answers[members],
+            len(outputs.classes),
+            _number_units(case.records)[members],
+            np.random.default_rng(case.seeds["checks"]),
+        )
+        if found is None:
+            return self.answer(NOT_RUN, f"{text} Too few members of two classes.")
+        if found:
+            text = _describe(found, labels[members], answers[members], outputs.classes)
+            return self.answer(WARNING, text)
+        return self.answer(PASSED, text)
+
+    def _ask_regressor(self, case, answers, y, members):
+        sides = [_correlate(answers[side], y[side]) for side in (members, ~members)]
+        text = (
+            f"The rank correlation of predictions and targets is {sides[0]:.3f} on members and "
+            f"{sides[1]:.3f} on non-members."
+        )
+        n_units = len(np.unique(_number_units(case.records)[members]))
+        if n_units < 2 * _FEWEST:
+            return self.answer(NOT_RUN, f"{text} Too few members.")
+        with np.errstate(divide="ignore"):
+            upper = np.arctanh(sides[0]) + _N_ERRORS * np.sqrt(_OF_RANKS / (n_units - 3))
+        if not upper < 0:
+            return self.answer(PASSED, text)
+        text += (
+            " Members with higher targets have lower predictions. Check the coding of the targets "
+            "before that of membership."
+        )
+        return self.answer(WARNING, text)
+
+
+def _number_units(records):
+    return number_units(records.fingerprint, records.fields.get("group_by"))
+
+
+def _correlate(first, second):
+    """Spearman's correlation; 0 where one of them is constant."""
+    first, second = (np.asarray(one, dtype=float).ravel() for one in (first, second))
+    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return 0.0
+    return float(spearmanr(first, second).statistic)
+
+
+def _find_assignment(labels, answers, n_classes, units, rng):
+    """Find an assignment of answers to labels that fits the members better than their own labels.
+
+    It is found on one half of the members and tested on the other.
+
+    Parameters
+    ----------
+    labels, answers : ndarray of shape (n,)
+        Numbers of the classes.
+    n_classes : int
+    units : ndarray of shape (n,)
+        Records with one number are in the same half, and vary together.
+    rng : numpy Generator
+
+    Returns
+    -------
+    moved : dict of int to int or None
+        The answer that takes the place of each label that another one fits better; empty if there
+        is none. None if fewer than two classes have enough members.
+    """
+    units = np.unique(units, return_inverse=True)[1]
+    first = (rng.permutation(units.max() + 1) % 2 == 0)[units]
+    counts = np.stack([np.bincount(labels[half], minlength=n_classes) for half in (first, ~first)])
+    known = np.flatnonzero((counts >= _FEWEST).all(axis=0))
+    if len(known) < 2:
+        return None
+    # Numbers of the known classes; the last one is for answers of another class.
+    codes = np.full(n_classes, len(known))
+    codes[known] = np.arange(len(known))
+    halves = [side & np.isin(labels, known) for side in (first, ~first)]
+    labels, answers = codes[labels], codes[answers]
+    recalls = _measure_recalls(labels[halves[0]], answers[halves[0]], len(known))
+    best = linear_sum_assignment(-recalls[:, :-1])[1]
+    own = np.flatnonzero(best != np.arange(len(known)))
+    if recalls[own, best[own]].sum() <= recalls[own, own].sum():
+        return {}
+    gain, error = _test(*(one[halves[1]] for one in (labels, answers, units)), own, best)
+    if gain - _N_ERRORS * error <= _GAIN:
+        return {}
+    return dict(zip(known[own].tolist(), known[best[own]].tolist(), strict=True))
+
+
+def _measure_recalls(labels, answers, n_classes):
+    """Share of the members with each label that have each answer, moved away from 0 and 1."""
+    pairs = np.bincount(labels * (n_classes + 1) + answers, minlength=n_classes * (n_classes + 1))
+    pairs = pairs.reshape(n_classes, n_classes + 1)
+    return (pairs + 0.5) / (pairs.sum(axis=1, keepdims=True) + 0.5 * n_classes)
+
+
+def _test(labels, answers, units, own, best):
+    """Mean gain in recall over the moved classes, with the standard error of units."""
+    totals = np.bincount(labels)
+    recalls = _measure_recalls(labels, answers, len(best))
+    better, worse = recalls[own, best[own]], recalls[own, own]
+    # Of records: never 0, because recalls are moved away from 0 and 1.
+    variance = ((better + worse - (better - worse) ** 2) / totals[own]).sum()
+    turns = (answers == best[labels]).astype(float) - (answers == labels)
+    means = np.bincount(labels, turns) / totals
+    parts = np.where(np.isin(labels, own), turns - means[labels], 0) / totals[labels]
+    variance = max(variance, (np.bincount(units, parts) ** 2).sum())
+    return float((better - worse).mean()), float(np.sqrt(variance) / len(own))
+
+
+def _describe(moved, labels, answers, classes):
+    """Name the answer that takes the place of each label, with its share among all members."""
+    parts = []
+    for label, answer in moved.items():
+        share = 100 * np.mean(answers[labels == label] == answer)
+        name, other = (visible(str(classes[one])) for one in (label, answer))
+        first = "Of the members" if not parts else "of those"
+        parts.append(f"{first} with label {name}, {share:.0f}% are predicted as {other}")
+    return (
+        f"{join_names(parts, _MOST_NAMED)}. Check the coding of the labels before that of "
+        "membership."
+    )
