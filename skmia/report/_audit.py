@@ -1,6 +1,7 @@
 """The audit: four values in a row, from a case to its report."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -194,6 +195,7 @@ def audit(
     file = attack_file(case, clock)  # first, so that a time budget includes it
     run = run_attacks(case, plan, clock)
     run = repeat_attack(case, run, clock)
+    run = replace(run, file_scores=None if file is None else file.scores)
     findings = examine(case, run, clock)
     return AuditReport(
         findings=findings,

@@ -37,6 +37,8 @@ class Run:
         How the audit chose the number of shadow models, see :func:`grow_pool`.
     repetitions : Repetitions or None
         The best attack on shadow models, once :func:`repeat_attack` has run it.
+    file_scores : ndarray of shape (n,) or None
+        Scores of the attack on the file, which share the checks of the records.
     """
 
     attacks: dict
@@ -49,6 +51,7 @@ class Run:
     notes: list
     growth: dict | None = None
     repetitions: Repetitions | None = None
+    file_scores: np.ndarray | None = None
 
 
 def run_attacks(case, plan, clock):

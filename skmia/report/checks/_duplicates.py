@@ -7,13 +7,17 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..._core.numbers import SMALLEST, check_number, to_array
+from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
-from ...metrics import Interval
+from ...metrics import Interval, resolvable_fpr
 from ...metrics.shares import share_interval
+from ..evidence import count_permutations
+from ..groups import get_people
 from ..text import format_rate
+from ._permutation import permutation_test
 from ._points import Points
 from .base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
 
@@ -37,6 +41,10 @@ _RESOLVED = 1e-2
 # Share of copies above which the reader is warned. The AUC moves by at most half of this share,
 # tables of few distinct values have copies by nature, and 7% are near by chance in one dimension.
 _MANY = 0.1
+
+# Share of each side without a copy, from which on the attacks can be judged on these records alone:
+# the standard error of an AUC is then at most twice that of all records.
+_ENOUGH = 0.25
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,8 @@ class Duplicates:
         At most 100 pairs, the closest first: positions ``nonmember`` and ``member`` in the records,
         their ``distance``, and ``relative``, the distance divided by the typical distance (NaN if
         the typical distance is 0).
+    n_equal : int
+        Number of the `n_near` non-members that have the features of a member, with another label.
     """
 
     n_exact: int
@@ -72,6 +82,7 @@ class Duplicates:
     typical_distance: float
     tolerance: float
     pairs: pd.DataFrame
+    n_equal: int = 0
 
 
 def find_duplicates(
@@ -195,6 +206,7 @@ def find_duplicates(
         typical_distance=typical,
         tolerance=float(tolerance),
         pairs=_list_pairs(queried, nearest, distances, typical),
+        n_equal=int((near & (distances == 0)).sum()),
     )
 
 
@@ -289,7 +301,15 @@ def _measure(points, queried, nearest):
 
 
 class DuplicatesCheck(BaseCheck):
-    """Whether only few records have copies on the other side of the split."""
+    """Whether copies on the other side of the split can hide a leak.
+
+    An attack scores equal records alike, so copies on both sides move its AUC towards one half. A
+    coarse table has such copies by chance. They hide nothing if the attacks find no leak among the
+    records without a copy either, and enough records have none. These are the records whose
+    features no other record has, on whatever side: which records they are does not depend on
+    membership, so that a permutation test of them is valid. Near copies that are not equal cannot
+    be left out in this way.
+    """
 
     name = "duplicates"
     part = "duplicates"
@@ -318,7 +338,43 @@ class DuplicatesCheck(BaseCheck):
                 f"({format_rate(*found.share_near)}) are near duplicates of a member, at least "
                 "ten times closer than typical."
             )
-        parts.append(f"A warning is given above {100 * _MANY:g}%.")
-        many_near = bool(found.n_queried) and found.share_near.low > _MANY
-        status = WARNING if many_near or found.n_exact > _MANY * n_records else PASSED
+        near = found.share_near.low if found.n_queried else 0.0
+        status = PASSED
+        if near > _MANY or found.n_exact > _MANY * n_records:
+            hides, text = _judge_rest(case, run)
+            apart = near * (1 - found.n_equal / max(found.n_near, 1))
+            parts.append(text)
+            status = WARNING if hides or apart > _MANY else PASSED
+        else:
+            parts.append(f"A warning is given above {100 * _MANY:g}%.")
         return self.answer(status, " ".join(parts), found)
+
+
+def _judge_rest(case, run):
+    """Whether the copies may hide a leak, given the records without a copy, and why."""
+    places, counts = np.unique(
+        Records(case.records.X).fingerprint, return_inverse=True, return_counts=True
+    )[1:]
+    rest = counts[places] == 1
+    members = case.membership[rest]
+    text = f"The features of {len(members):,} records are those of no other record"
+    sides = (members.sum(), case.membership), ((~members).sum(), ~case.membership)
+    if any(n_left < _ENOUGH * side.sum() for n_left, side in sides):
+        return True, f"{text}, which is too few to judge the attacks on them alone."
+    scores, tested = dict(run.scores), dict(run.tested)
+    if run.file_scores is not None:
+        scores["file"], tested["file"] = run.file_scores, np.ones(len(rest), dtype=bool)
+    people = get_people(case.records, case.membership)
+    result = permutation_test(
+        members,
+        {name: values[rest] for name, values in scores.items()},
+        max_fprs=[rate for rate in case.fprs if resolvable_fpr(int((~members).sum())) <= rate],
+        judged={name: mask[rest] for name, mask in tested.items()},
+        n_permutations=count_permutations(case.level),
+        group_by=None if people is None else to_array(people, "group_by")[rest],
+        random_state=case.seeds["checks"],
+    )
+    p = format_pvalue(2 * result.pvalue, 2 / (1 + result.n_permutations))
+    if result.pvalue <= (1 - case.level) / 2:
+        return True, f"{text}, and the attacks find members among them ({p})."
+    return False, f"{text}, and the attacks find no leakage among them ({p})."
