@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -17,9 +18,16 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import ThresholdAttack
 from skmia.base.cross_fitting import assign_folds, cross_fit
-from skmia.report import blind_baseline, drift_test, find_duplicates, permutation_test
+from skmia.report import (
+    blind_baseline,
+    compare_formats,
+    drift_test,
+    find_duplicates,
+    permutation_test,
+)
 from skmia.report._rounds import Rounds
 from skmia.report.checks._difficulty import measure_difficulty
+from skmia.report.checks._labels import _find_assignment
 from skmia.report.checks._small_groups import _judge
 from skmia.signals import Signals
 
@@ -139,6 +147,138 @@ def baselines_warn(rng, n_trials, n_people, n_rows):
     for _ in range(n_trials):
         problem = make_records(rng, n_people, n_rows)
         warned += blind_baseline(*problem, random_state=int(rng.integers(2**31))).low > 0.5
+    return warned, n_trials
+
+
+def write_texts(rng, n_records, n_topics=20, n_words=400, length=40):
+    """Texts of one topic each, whose words are mostly those of the topic."""
+    words = np.array([f"word{k}" for k in range(n_words)])
+    weights = np.exp(2 * rng.normal(size=(n_topics, n_words)))
+    weights /= weights.sum(axis=1, keepdims=True)
+    topics = rng.integers(n_topics, size=n_records)
+    texts = [" ".join(rng.choice(words, length, p=weights[topic])) for topic in topics]
+    return np.array(texts, dtype=object)[:, None]
+
+
+@promise(
+    "blind_baseline warns where the texts of two sides were drawn alike",
+    nominal=0.025,
+    side="at most",
+    designs={
+        "200 texts": {"n_records": 200},
+        "600 texts, sides 1:10": {"n_records": 600, "share": 1 / 11},
+        "60 people x 10 texts": {"n_records": 600, "n_people": 60},
+    },
+    n_trials=400,
+)
+def baselines_of_texts_warn(rng, n_trials, n_records, share=0.5, n_people=None):
+    warned = 0
+    for _ in range(n_trials):
+        X, fields = write_texts(rng, n_records), {}
+        membership = rng.permutation(np.arange(n_records) < round(share * n_records))
+        if n_people is not None:
+            people = np.repeat(np.arange(n_people), n_records // n_people)
+            membership = (rng.permutation(n_people) % 2 == 1)[people]
+            X, fields = X + " by" + people.astype(str).astype(object)[:, None], {"group_by": people}
+        records = Records(X, rng.integers(2, size=n_records), **fields)
+        seed = int(rng.integers(2**31))
+        warned += blind_baseline(records, membership, random_state=seed).low > 0.5
+    return warned, n_trials
+
+
+def write_table(rng, kind, n_records):
+    """A table whose values are written alike on all rows."""
+    if kind == "coarse":
+        return rng.integers(4, size=(n_records, 3)).astype(float)
+    if kind == "cauchy":
+        return rng.standard_cauchy(size=(n_records, 6)).round(2)
+    table = pd.DataFrame(rng.lognormal(size=(n_records, 3)).round(2), columns=list("abc"))
+    table["b"] = table["b"].where(rng.random(n_records) < 0.95)
+    table["city"] = rng.choice(["Rome", "bonn", "New York", "n/a"], n_records)
+    table["id"] = [f"P-{k:05d}" for k in rng.permutation(n_records)]
+    table["age"] = rng.integers(18, 90, n_records)
+    table["day"] = pd.Timestamp("2020") + pd.to_timedelta(rng.integers(10_000, size=n_records), "h")
+    return table
+
+
+@promise(
+    "compare_formats warns where two sides were written alike",
+    nominal=0.005,
+    side="at most",
+    designs={
+        "mixed table, 300 records": {"kind": "mixed", "n_records": 300},
+        "mixed table, 1,100 records, sides 1:10": {
+            "kind": "mixed",
+            "n_records": 1100,
+            "share": 1 / 11,
+        },
+        "coarse table, 300 records": {"kind": "coarse", "n_records": 300},
+        "rounded Cauchy, 80 records": {"kind": "cauchy", "n_records": 80},
+        "mixed table, 60 people x 10 rows": {"kind": "mixed", "n_records": 600, "n_people": 60},
+        "mixed table, members copied five times": {"kind": "mixed", "n_records": 200, "copies": 5},
+    },
+    n_trials=2000,
+)
+def formats_warn(rng, n_trials, kind, n_records, share=0.5, n_people=None, copies=1):
+    warned = 0
+    for _ in range(n_trials):
+        table, fields = write_table(rng, kind, n_records), {}
+        membership = rng.permutation(np.arange(n_records) < round(share * n_records))
+        if n_people is not None:
+            people = np.repeat(np.arange(n_people), n_records // n_people)
+            table = table.iloc[rng.permutation(n_people)[people]].reset_index(drop=True)
+            table["a"] = rng.lognormal(size=n_records).round(3)
+            membership = (rng.permutation(n_people) % 2 == 1)[people]
+            fields = {"group_by": people}
+        if copies > 1:
+            rows = np.repeat(np.arange(n_records), np.where(membership, copies, 1))
+            table, membership = table.iloc[rows].reset_index(drop=True), membership[rows]
+        seed = int(rng.integers(2**31))
+        warned += compare_formats(
+            Records(table, **fields), membership, random_state=seed
+        ).is_warning
+    return warned, n_trials
+
+
+@promise(
+    "the check of labels warns of a model that was trained on these labels",
+    nominal=0.001,
+    side="at most",
+    designs={
+        "balanced logistic regression, 2% positives": {
+            "victim": LogisticRegression(class_weight="balanced"),
+            "share": 0.02,
+        },
+        "weight of 100 on a class of 10%": {
+            "victim": LogisticRegression(class_weight={0: 1, 1: 100}),
+            "share": 0.1,
+        },
+        "balanced stump, 2% positives": {
+            "victim": DecisionTreeClassifier(max_depth=1, class_weight="balanced"),
+            "share": 0.02,
+        },
+        "balanced logistic regression, labels at random": {
+            "victim": LogisticRegression(class_weight="balanced"),
+            "signal": 0.0,
+        },
+        "stump, 5 classes": {"victim": DecisionTreeClassifier(max_depth=1), "n_classes": 5},
+        "neighbors, 3 classes at random": {
+            "victim": KNeighborsClassifier(15),
+            "n_classes": 3,
+            "signal": 0.0,
+        },
+    },
+)
+def labels_warn(rng, n_trials, victim, share=None, n_classes=2, signal=0.5, n_records=1000):
+    warned = 0
+    for _ in range(n_trials):
+        X = rng.normal(size=(n_records, 5))
+        score = signal * X[:, 0] + rng.normal(size=n_records)
+        edges = np.linspace(0, 1, n_classes + 1)[1:-1] if share is None else [1 - share]
+        y = np.searchsorted(np.quantile(score, edges), score)
+        answers = clone(victim).fit(X, y).predict(X)
+        found = _find_assignment(y, answers, n_classes, np.arange(n_records), rng)
+        warned += bool(found)
     return warned, n_trials
 
 

@@ -1,10 +1,17 @@
 """Scores of a model that sees records alone, to tell members from non-members."""
 
+from typing import NamedTuple
+
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.linear_model import LogisticRegression
 
-from .features import as_matrix
+from .features import as_matrix, split_columns
+from .lazy import in_memory
+from .records import Records
 from .splits import draw_halves, number_units
 
 # With so many records the AUC is known to about .01, enough to show a shift that matters.
@@ -12,6 +19,12 @@ MOST_RECORDS = 20_000
 
 # Leaves of several records average out noise, and without a shift the features are only noise.
 _MODEL = ExtraTreesClassifier(100, min_samples_leaf=5)
+
+# A column whose cells have so many words on average holds texts, and not categories or names.
+_FEWEST_WORDS = 3
+_MOST_CHARACTERS = 10_000
+_N_SPLITS = 5
+_WORDS = HashingVectorizer(n_features=1 << 12)
 
 
 def score_blindly(records, membership, seed, n_jobs=None):
@@ -31,17 +44,90 @@ def score_blindly(records, membership, seed, n_jobs=None):
         The positions of the records that were scored, and their scores; None if one of the halves
         has no members or no non-members.
     """
-    rng, rows = np.random.default_rng(seed), np.arange(len(records))
+    sample = _draw_sample(records, membership, np.random.default_rng(seed))
+    train = _draw_half(*sample)
+    if train is None:
+        return None
+    rows, records, membership = sample.rows, sample.records, sample.membership
+    X = as_matrix(records)
+    model = clone(_MODEL).set_params(n_jobs=n_jobs, random_state=seed)
+    model.fit(X[train], membership[train])
+    return rows[~train], model.predict_proba(X[~train])[:, 1]
+
+
+def score_words(records, membership, seed):
+    """Learn membership from the words of texts, on several random halves of the records.
+
+    Parameters
+    ----------
+    records : Records of n records
+        As for :func:`score_blindly`. Columns with three words or more on average hold texts.
+    membership : ndarray of shape (n,), dtype bool
+    seed : int
+
+    Returns
+    -------
+    found : list of tuple
+        The positions of the records that were scored, and their scores, for each of five splits;
+        empty if there are no texts, or if a half has no members or no non-members.
+    """
+    rng = np.random.default_rng(seed)
+    sample = _draw_sample(records, membership, rng)
+    texts = _join_texts(sample.records)
+    if texts is None:
+        return []
+    words, found = _WORDS.transform(texts), []
+    for _ in range(_N_SPLITS):
+        train = _draw_half(*sample[:-1], rng)
+        if train is None:
+            return []
+        model = LogisticRegression(max_iter=1000).fit(words[train], sample.membership[train])
+        found.append((sample.rows[~train], model.decision_function(words[~train])))
+    return found
+
+
+class _Sample(NamedTuple):
+    """At most 20,000 records, and the generator that has drawn them."""
+
+    rows: np.ndarray
+    records: Records
+    membership: np.ndarray
+    rng: np.random.Generator
+
+
+def _draw_sample(records, membership, rng):
+    rows = np.arange(len(records))
     if len(records) > MOST_RECORDS:
         rows = np.sort(rng.choice(len(records), MOST_RECORDS, replace=False))
         records, membership = records[rows], membership[rows]
+    return _Sample(rows, records, membership, rng)
+
+
+def _draw_half(rows, records, membership, rng):
+    """A random half of the records; None if a half would lack members or non-members."""
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     if units.max() == 0:
         return None
     train = draw_halves(units, membership.astype(int), len(units), rng)[0]
     if any(len(np.unique(membership[half])) < 2 for half in (train, ~train)):
         return None
-    X = as_matrix(records)
-    model = clone(_MODEL).set_params(n_jobs=n_jobs, random_state=seed)
-    model.fit(X[train], membership[train])
-    return rows[~train], model.predict_proba(X[~train])[:, 1]
+    return train
+
+
+def _join_texts(records):
+    """The texts of each record in one; None if no column holds texts."""
+    X = in_memory(records.X)
+    columns = [] if X.shape[-1] == 0 else split_columns(X) or []
+    texts = [texts for texts in map(_read_texts, columns) if texts is not None]
+    return [" ".join(parts) for parts in zip(*texts, strict=True)] or None
+
+
+def _read_texts(column):
+    """The cells of a column as texts, "" where there is none; None if it does not hold texts."""
+    column = pd.Series(column)
+    if pd.api.types.is_numeric_dtype(column.dtype) or column.dtype.kind in "mM":
+        return None
+    cells = column.astype(object).tolist()
+    texts = [cell[:_MOST_CHARACTERS] if isinstance(cell, str) else "" for cell in cells]
+    n_words = [len(text.split()) for text in texts if text]
+    return texts if n_words and np.mean(n_words) >= _FEWEST_WORDS else None
