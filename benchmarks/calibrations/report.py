@@ -169,7 +169,7 @@ def write_texts(rng, n_records, n_topics=20, n_words=400, length=40):
         "600 texts, sides 1:10": {"n_records": 600, "share": 1 / 11},
         "60 people x 10 texts": {"n_records": 600, "n_people": 60},
     },
-    n_trials=400,
+    n_trials=200,
 )
 def baselines_of_texts_warn(rng, n_trials, n_records, share=0.5, n_people=None):
     warned = 0
@@ -189,7 +189,7 @@ def baselines_of_texts_warn(rng, n_trials, n_records, share=0.5, n_people=None):
 def write_table(rng, kind, n_records):
     """A table whose values are written alike on all rows."""
     if kind == "coarse":
-        return rng.integers(4, size=(n_records, 3)).astype(float)
+        return np.minimum(rng.geometric(0.45, size=(n_records, 5)), 5).astype(float)
     if kind == "cauchy":
         return rng.standard_cauchy(size=(n_records, 6)).round(2)
     table = pd.DataFrame(rng.lognormal(size=(n_records, 3)).round(2), columns=list("abc"))
@@ -213,11 +213,16 @@ def write_table(rng, kind, n_records):
             "share": 1 / 11,
         },
         "coarse table, 300 records": {"kind": "coarse", "n_records": 300},
+        "coarse table, 1,100 records, sides 1:10": {
+            "kind": "coarse",
+            "n_records": 1100,
+            "share": 1 / 11,
+        },
         "rounded Cauchy, 80 records": {"kind": "cauchy", "n_records": 80},
         "mixed table, 60 people x 10 rows": {"kind": "mixed", "n_records": 600, "n_people": 60},
         "mixed table, members copied five times": {"kind": "mixed", "n_records": 200, "copies": 5},
     },
-    n_trials=2000,
+    n_trials=1000,
 )
 def formats_warn(rng, n_trials, kind, n_records, share=0.5, n_people=None, copies=1):
     warned = 0
@@ -268,6 +273,7 @@ def formats_warn(rng, n_trials, kind, n_records, share=0.5, n_people=None, copie
             "signal": 0.0,
         },
     },
+    n_trials=500,
 )
 def labels_warn(rng, n_trials, victim, share=None, n_classes=2, signal=0.5, n_records=1000):
     warned = 0

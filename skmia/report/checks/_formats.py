@@ -69,6 +69,7 @@ _SHARES = {
     **{f"at most {k} decimals": f"has at most {k} decimals" for k in range(2, 9)},
     "single precision": "is a number of single precision",
     "half precision": "is a number of half precision",
+    "rounding error": "has an error of rounding in its last digits",
     "last digit 5": "ends in the digit 5",
     "multiple of 5": "is a multiple of 5",
     "multiple of 10": "is a multiple of 10",
@@ -146,8 +147,9 @@ def compare_formats(
     values have four decimals. Each column is described by features that are about the form of its
     values:
 
-    - numbers: missing; infinite; number of decimals; whether single or half precision holds them;
-      whether they end in 5, or are multiples of 5 or 10; 0, negative zero, and numbers that often
+    - numbers: missing; infinite; number of decimals; whether they differ from a decimal number by an
+      error of rounding, as after a conversion; whether single or half precision holds them; whether
+      they end in 5, or are multiples of 5 or 10; 0, negative zero, and numbers that often
       stand for a missing value, such as -1 and 999;
     - texts: missing, or a word for it; length; capitals, digits and marks; spaces at the ends and
       double spaces; characters that are not ASCII; the order of the numbers in them;
@@ -473,8 +475,11 @@ def _describe_decimals(numbers, known):
         for name, kind in (("single", np.float32), ("half", np.float16)):
             yield f"{name} precision", known & (numbers.astype(kind) == numbers)
     precision = max(np.finfo(numbers.dtype).eps, np.finfo(np.float64).eps)
-    decimals, last = _count_decimals(sizes.ravel(), _NEAR * precision)
-    decimals, last = decimals.reshape(sizes.shape), last.reshape(sizes.shape)
+    decimals, last, nearest = (
+        one.reshape(sizes.shape) for one in _count_decimals(sizes.ravel(), _NEAR * precision)
+    )
+    is_exact = nearest.astype(numbers.dtype) == np.abs(numbers)
+    yield "rounding error", known & (decimals <= _MOST_DECIMALS) & ~is_exact
     yield "decimals", np.where(known, decimals, 0).astype(np.float32)
     for k in range(9):
         yield f"at most {k} decimals", known & (decimals <= k)
@@ -482,18 +487,23 @@ def _describe_decimals(numbers, known):
 
 
 def _count_decimals(sizes, tolerance):
-    """Number of decimals, and the last of the written digits; 12 and -1 beyond 11 decimals."""
+    """Number of decimals, last of the written digits, and the number that was written.
+
+    Beyond 11 decimals the first two are 12 and -1.
+    """
     decimals = np.full(len(sizes), _MOST_DECIMALS + 1, dtype=np.int8)
     last = np.full(len(sizes), -1, dtype=np.int8)
-    waiting, left = np.arange(len(sizes)), sizes
+    nearest, waiting, left = sizes.copy(), np.arange(len(sizes)), sizes
     for k in range(_MOST_DECIMALS + 1):
         with np.errstate(over="ignore", invalid="ignore"):
             written = np.rint(left * 10.0**k)
-            found = np.abs(written / 10.0**k - left) <= tolerance * left
+            number = written / 10.0**k
+            found = np.abs(number - left) <= tolerance * left
         decimals[waiting[found]] = k
         last[waiting[found]] = np.fmod(written[found], 10)
+        nearest[waiting[found]] = number[found]
         waiting, left = waiting[~found], left[~found]
-    return decimals, last
+    return decimals, last, nearest
 
 
 def _count(column, units):

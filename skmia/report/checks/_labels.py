@@ -6,7 +6,6 @@ from scipy.stats import spearmanr
 
 from ..._core.splits import number_units
 from ..._core.visible import visible
-from ..text import join_names
 from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
 # Members of a class in each half; classes with fewer are not judged.
@@ -19,7 +18,7 @@ _GAIN, _N_ERRORS = 0.1, 3.09
 _OF_RANKS = 1.06
 
 # Classes that are named in the warning.
-_MOST_NAMED = 5
+_MOST_NAMED = 3
 
 
 class LabelsCheck(BaseCheck):
@@ -160,9 +159,9 @@ def _describe(moved, labels, answers, classes):
     for label, answer in moved.items():
         share = 100 * np.mean(answers[labels == label] == answer)
         name, other = (visible(str(classes[one])) for one in (label, answer))
-        first = "Of the members" if not parts else "of those"
-        parts.append(f"{first} with label {name}, {share:.0f}% are predicted as {other}")
+        parts.append(f"with label {name}, {share:.0f}% are predicted as {other}")
+    shown = ", and of those ".join(parts[:_MOST_NAMED])
+    more = f"; {len(parts) - _MOST_NAMED} more labels" if len(parts) > _MOST_NAMED else ""
     return (
-        f"{join_names(parts, _MOST_NAMED)}. Check the coding of the labels before that of "
-        "membership."
+        f"Of the members {shown}{more}. Check the coding of the labels before that of membership."
     )

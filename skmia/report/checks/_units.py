@@ -5,9 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.groups import number_groups
+from ._labelings import draw_labelings
 
 # Equal records count as copies if they are on one side by so much more than by chance.
 _COPIED = 0.1
+_N_PERMUTATIONS = 199
 
 
 class Units(NamedTuple):
@@ -142,12 +144,13 @@ def order_units(units, keys):
     return Units(places[units.places], units.is_member[order], units.blocks[order], units.n_mixed)
 
 
-def pick_draws(fingerprint, membership, people=None):
+def pick_draws(fingerprint, membership, people=None, seed=0):
     """Pick the records that were assigned to a side by themselves, without copies of others.
 
     On a coarse table, equal records lie on both sides as by chance, and each was assigned by
     itself. If equal records are on one side more often, they were copied after they had been
-    assigned, and the first one of each side stands for all.
+    assigned, and the first one of each side stands for all. To drop equal records of a coarse table
+    would leave more of the frequent ones on the smaller side.
 
     Parameters
     ----------
@@ -156,6 +159,8 @@ def pick_draws(fingerprint, membership, people=None):
     membership : ndarray of shape (n,), dtype bool
     people : array-like of shape (n,), default=None
         Person of each record. Equal records of one person are not copies.
+    seed : int, default=0
+        Random seed of the permutations that show what is by chance.
 
     Returns
     -------
@@ -165,18 +170,56 @@ def pick_draws(fingerprint, membership, people=None):
     n_records = len(membership)
     rows = np.unique(fingerprint, return_inverse=True)[1]
     persons = np.arange(n_records) if people is None else number_groups(people, n_records)[1]
-    of_people = rows * (persons.max() + 1) + persons
-    every = _count_pairs(rows) - _count_pairs(of_people)
-    if every == 0:
+    pairs = _Pairs(rows, persons)
+    if not pairs.every:
         return np.arange(n_records)
-    same = _count_pairs(2 * rows + membership) - _count_pairs(2 * of_people + membership)
-    chance = membership.mean() ** 2 + (1 - membership.mean()) ** 2
-    if (same / every - chance) / (1 - chance) <= _COPIED:
+    excess = pairs.measure(membership)
+    if not (excess > _COPIED).any():
+        return np.arange(n_records)
+    most = _find_most(pairs, make_units(membership, people), seed)
+    if not ((excess > _COPIED) & (excess > most)).any():
         return np.arange(n_records)
     return np.sort(np.unique(2 * rows + membership, return_index=True)[1])
 
 
-def _count_pairs(keys):
-    """Number of pairs of equal keys."""
-    counts = np.unique(keys, return_counts=True)[1].astype(float)
-    return float((counts * (counts - 1) / 2).sum())
+class _Pairs:
+    """Pairs of equal records of different people."""
+
+    def __init__(self, rows, persons):
+        self._keys = [rows, np.unique(rows * (persons.max() + 1) + persons, return_inverse=True)[1]]
+        self.every = self._sum(np.ones(len(rows)))
+
+    def measure(self, membership):
+        """Excess of pairs on one side, and correlation of membership in a pair; 1 at most.
+
+        The first one sees copies on the larger side, the second one copies on the smaller side.
+        """
+        share = membership.mean()
+        chance = share**2 + (1 - share) ** 2
+        same = self._sum(membership) + self._sum(~membership)
+        together = self._sum(membership - share)
+        return np.array(
+            [
+                (same / self.every - chance) / (1 - chance),
+                together / self.every / (share * (1 - share)),
+            ]
+        )
+
+    def _sum(self, values):
+        """Sum of the products of the values over all pairs."""
+        equal, of_people = (np.bincount(key, values) for key in self._keys)
+        return ((equal**2).sum() - (of_people**2).sum()) / 2
+
+
+def _find_most(pairs, units, seed):
+    """The largest numbers of :meth:`_Pairs.measure` under permutations of membership."""
+    labelings = draw_labelings(units, _N_PERMUTATIONS, np.random.default_rng(seed))
+    next(labelings.blocks)
+    most = np.full(2, -np.inf)
+    for labels in labelings.blocks:
+        for label in labels:
+            membership = label[labelings.columns] > 0
+            if labelings.turned is not None:
+                membership = membership != labelings.turned
+            most = np.maximum(most, pairs.measure(membership))
+    return most

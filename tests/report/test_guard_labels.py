@@ -1,0 +1,188 @@
+"""Labels that are coded otherwise than the victim's, and models that are weak on purpose."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Outputs, Records, audit
+from skmia.cli._gate import judge, list_findings
+from skmia.report.checks._labels import LabelsCheck
+from skmia.report.schema import check_document
+
+CHECK = LabelsCheck()
+
+
+def make_problem(n_classes=2, n=1200, seed=0, signal=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    score = signal * X[:, 0] + rng.normal(size=n)
+    y = np.searchsorted(np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1]), score)
+    return X, y, rng.permutation(n) % 2 == 1
+
+
+def ask(outputs, y, membership, **fields):
+    """The answer of the check for outputs of any kind."""
+    records = Records(np.arange(len(y)), y, **fields)
+    case = SimpleNamespace(
+        request=SimpleNamespace(outputs=outputs),
+        records=records,
+        membership=np.asarray(membership, dtype=bool) & (np.arange(len(y)) > 0),
+        seeds={"checks": 0},
+    )
+    return CHECK.ask(case, None, None)
+
+
+def as_outputs(model, X, kind):
+    if kind == "label":
+        return Outputs(model.predict(X), model.classes_, "label")
+    return Outputs(model.predict_proba(X), model.classes_)
+
+
+@pytest.mark.parametrize("kind", ["proba", "label"])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("model", [LogisticRegression(), RandomForestClassifier(20)])
+def test_codes_that_were_turned_are_found(model, n_classes, kind):
+    X, y, membership = make_problem(n_classes)
+    model = clone(model).fit(X[membership], y[membership])
+    outputs = as_outputs(model, X, kind)
+    assert ask(outputs, y, membership).status == "passed"
+    turned = (y + 1) % n_classes
+    found = ask(outputs, turned, membership)
+    assert found.status == "warning"
+    assert found.text.endswith("Check the coding of the labels before that of membership.")
+    share = np.mean(model.predict(X)[membership & (turned == 1)] == 0)
+    assert f"with label 1, {100 * share:.0f}% are predicted as 0" in found.text
+
+
+@pytest.mark.parametrize("names", [["no", "yes"], [False, True], [-1, 7]])
+def test_classes_of_any_type_are_named(names):
+    X, y, membership = make_problem()
+    y = np.array(names)[y]
+    model = DecisionTreeClassifier(random_state=0).fit(X[membership], y[membership])
+    turned = np.where(y == np.array(names)[0], *np.array(names)[::-1])
+    found = ask(as_outputs(model, X, "proba"), turned, membership)
+    first, second = (str(model.classes_[k]) for k in (0, 1))
+    assert found.text.startswith(
+        f"Of the members with label {first}, 100% are predicted as {second}, and of those with "
+        f"label {second}, 100% are predicted as {first}."
+    )
+
+
+WEAK = {
+    "balanced weights, 2% positives": (LogisticRegression(class_weight="balanced"), 0.02),
+    "a weight of 100": (LogisticRegression(class_weight={0: 1, 1: 100}), 0.1),
+    "a balanced stump": (DecisionTreeClassifier(max_depth=1, class_weight="balanced"), 0.02),
+    "a stump": (DecisionTreeClassifier(max_depth=1), 0.5),
+}
+
+
+@pytest.mark.parametrize("signal", [0.0, 0.5])
+@pytest.mark.parametrize("name", WEAK)
+def test_models_that_are_weak_or_weighted_are_left_alone(name, signal):
+    model, share = WEAK[name]
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1500, 5))
+        score = signal * X[:, 0] + rng.normal(size=1500)
+        y = (score > np.quantile(score, 1 - share)).astype(int)
+        membership = rng.permutation(1500) % 2 == 1
+        fitted = clone(model).fit(X[membership], y[membership])
+        assert ask(as_outputs(fitted, X, "proba"), y, membership).status != "warning"
+        # A model that was trained on other records knows neither side.
+        assert ask(as_outputs(fitted, X, "proba"), y, ~membership).status != "warning"
+
+
+def test_answers_of_one_person_count_once():
+    # The model is wrong about 8 of the 60 people with label 0, who have most of the rows.
+    rng = np.random.default_rng(0)
+    people = np.r_[np.repeat(np.arange(8), 40), np.arange(8, 120)]
+    y = (people >= 60).astype(int)
+    answers = np.where(people < 8, 1, y)
+    answers[people >= 60] = rng.integers(2, size=60)
+    outputs, everyone = Outputs(answers, [0, 1], "label"), np.ones(len(y))
+    assert ask(outputs, y, everyone, group_by=people).status == "passed"
+
+
+def test_classes_with_few_members_are_not_judged():
+    X, y, membership = make_problem(n=60)
+    outputs = Outputs(1 - y, [0, 1], "label")
+    assert ask(outputs, y, membership).status == "not run"
+    # Of many classes, two have enough members; the others may be anything.
+    y = np.r_[np.arange(40), np.repeat([40, 41], 60)]
+    answers = np.where(y < 40, 39 - y, 81 - y)
+    found = ask(Outputs(answers, np.arange(42), "label"), y, np.ones(160))
+    assert found.status == "warning" and "label 40, 100% are predicted as 41" in found.text
+    assert "label 0," not in found.text
+    right = np.where(y < 40, 39 - y, y)
+    assert ask(Outputs(right, np.arange(42), "label"), y, np.ones(160)).status == "passed"
+
+
+def test_many_turned_classes_are_counted():
+    y = np.repeat(np.arange(5), 100)
+    found = ask(Outputs((y + 1) % 5, np.arange(5), "label"), y, np.ones(500))
+    assert found.text.startswith("Of the members with label 0, 100% are predicted as 1, and of ")
+    assert "predicted as 3; 2 more labels. Check" in found.text
+
+
+def test_log_odds_do_not_tell_the_labels():
+    y = np.arange(100) % 2
+    assert ask(Outputs(-np.ones(100), kind="log_odds"), y, np.ones(100)).status == "not run"
+
+
+def test_targets_of_the_other_sign_are_found():
+    X, _, membership = make_problem()
+    y = X[:, 0] + np.random.default_rng(1).normal(size=len(X))
+    outputs = Outputs(Ridge().fit(X, y).predict(X), kind="value")
+    assert ask(outputs, y, membership).status == "passed"
+    found = ask(outputs, -y, membership)
+    assert found.status == "warning" and "coding of the targets" in found.text
+    assert ask(Outputs(np.ones(len(y)), kind="value"), y, membership).status == "passed"
+    noise = Outputs(np.random.default_rng(2).normal(size=len(y)), kind="value")
+    assert ask(noise, y, membership).status == "passed"
+    few = Outputs(-y[:15], kind="value")
+    assert ask(few, y[:15], np.arange(15) > 1).status == "not run"
+
+
+@pytest.mark.parametrize("form", ["model", "stored"])
+def test_the_verdict_stays_open_and_the_gate_shut(form):
+    X, y, membership = make_problem(n=600)
+    victim = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+    fitted = clone(victim).fit(X[membership], y[membership])
+    records = Records(X, 1 - y)
+    if form == "stored":
+        records = Records(X, 1 - y, outputs=as_outputs(fitted, X, "label"))
+    given = victim if form == "stored" else fitted
+    report = audit(given, records, membership, shadows=4, fprs=(0.1,), random_state=0)
+    assert report.evidence == "unknown"
+    assert report.verdict.startswith(
+        "Inconclusive: labels and model do not agree. Of the members with label 0, "
+    )
+    code, _ = judge(list_findings(report, []))
+    assert code == 4
+    assert next(iter(report.checks)) == "labels"
+    document = check_document(json.loads(report.to_json()))
+    assert (document["evidence"], document["verdict"]) == (report.evidence, report.verdict)
+    if form == "model":
+        assert report.file.evidence == "unknown"
+        assert report.file.verdict.startswith("Inconclusive: labels and model do not agree. Of ")
+        page = report.to_html()
+        assert "<strong>As a service: Inconclusive: labels and model do not agree</strong>" in page
+
+
+def test_swapped_membership_stays_reversed_and_names_the_fit():
+    X, y, membership = make_problem(n=600)
+    fitted = DecisionTreeClassifier(random_state=0).fit(X[membership], y[membership])
+    report = audit(fitted, Records(X, y), ~membership, shadows=4, fprs=(0.1,), random_state=0)
+    assert report.evidence == "reversed"
+    accuracy = 100 * fitted.score(X[~membership], y[~membership])
+    assert (
+        "Were members and non-members swapped? The model predicts the label of "
+        f"{accuracy:.1f}% of the members and 100.0% of the non-members. Check the coding of "
+        "membership."
+    ) in report.verdict
