@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import norm
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
@@ -170,6 +171,53 @@ def few_outliers(rng):
     return outliers(rng, n_outliers=8)
 
 
+def draw_coarse(rng, n):
+    """A table of five columns with few values, of which most records have equal ones."""
+    X = np.minimum(rng.geometric(0.45, size=(n, 5)), 5).astype(float)
+    return X, (X[:, 0] + 1.5 * rng.normal(size=n) > 2).astype(int)
+
+
+def make_coarse(rng, n, n_members):
+    X, y = draw_coarse(rng, n)
+    others = draw_coarse(rng, n // 2)
+    membership = (rng.permutation(n) < n_members).astype(int)
+    victim = DecisionTreeClassifier(max_depth=3, random_state=0).fit(*others)
+    return (victim, Records(X, y), membership), {}
+
+
+def coarse(rng):
+    return make_coarse(rng, 600, 300)
+
+
+def coarse_few(rng):
+    return make_coarse(rng, 1100, 100)
+
+
+def copied(rng):
+    """Nine of ten non-members are copies of members, which the victim has memorized."""
+    victim, records, membership = make_leak(rng)
+    inside, outside = np.flatnonzero(membership == 1), np.flatnonzero(membership == 0)
+    n_copied = 9 * min(len(inside), len(outside)) // 10
+    rows = np.arange(len(records))
+    rows[outside[:n_copied]] = inside[:n_copied]
+    return (victim, Records(records.X[rows], records.y[rows]), membership), {}
+
+
+def exported(rng):
+    """A forest of neither side; the non-members were exported with fewer decimals."""
+    X, y = draw(rng, 1500)
+    X = X.round(4)
+    victim = RandomForestClassifier(20, random_state=0).fit(X[1000:], y[1000:])
+    X, y, membership = X[:1000].copy(), y[:1000], rng.permutation(1000) % 2
+    X[membership == 0] = X[membership == 0].round(2)
+    return (victim, Records(X, y), membership), {}
+
+
+def turned_labels(rng):
+    victim, records, membership = make_leak(rng)
+    return (victim, Records(records.X, 1 - records.y), membership), {}
+
+
 # What is right, and how each condition is made.
 CONDITIONS = {
     "independent rows": ("none", independent),
@@ -187,6 +235,11 @@ CONDITIONS = {
     "20 planted outliers": ("leak", outliers),
     "8 planted outliers": ("leak, unknown", few_outliers),
     "a clean leak": ("leak", leak),
+    "a coarse table": ("none", coarse),
+    "a coarse table, 1:10": ("none", coarse_few),
+    "copies of nine in ten": ("unknown, leak", copied),
+    "fewer decimals of one side": ("shift", exported),
+    "codes of labels turned": ("unknown", turned_labels),
 }
 
 

@@ -10,6 +10,8 @@ from skmia.report.file_verdict import write_file_verdict
 from skmia.report.verdict import HEADLINES, get_best_at_lowest_rate, write_verdict
 
 NAMES = (
+    "labels",
+    "formats",
     "blind baseline",
     "difficulty",
     "drift",
@@ -139,6 +141,32 @@ def test_the_verdict_on_a_file_names_the_difference_as_that_on_the_answers_does(
     assert ("text" in verdict) == (name == "drift")
 
 
+def test_labels_that_do_not_agree_come_before_all_else():
+    headline = "Inconclusive: labels and model do not agree. text"
+    for case in ((MUCH, FOUND), (NOTHING, NULL)):
+        for others in ({}, {"formats": WARNING}, {"drift": WARNING}, {"duplicates": ERROR}):
+            grounds = Grounds(*case, 999, make_checks(labels=WARNING, **others), 0.95, ["a"])
+            assert choose_evidence(grounds) == "unknown"
+            assert write_verdict(grounds, "unknown") == headline
+            assert write_file_verdict(grounds, FILE_FACTS) == headline
+
+
+def test_another_way_of_writing_is_a_shift():
+    for case in ((MUCH, FOUND), (NOTHING, NULL)):
+        evidence, verdict = judge(*case, formats=WARNING)
+        assert evidence == "shift" and "text Attacks that compare exact values" in verdict
+    grounds = Grounds(MUCH, FOUND, 999, make_checks(formats=WARNING), 0.95, ["a"])
+    assert "text Attacks that compare exact values" in write_file_verdict(grounds, FILE_FACTS)
+
+
+def test_a_file_that_cannot_be_judged_for_its_records_says_so():
+    grounds = Grounds(NOTHING, NULL, 999, make_checks(duplicates=WARNING), 0.95, ["a"])
+    assert write_file_verdict(grounds, FILE_FACTS) == (
+        "Inconclusive: the file could not be judged. Many records have an exact or near copy with "
+        "the other membership."
+    )
+
+
 def test_nothing_is_said_where_nothing_could_be_found():
     evidence, verdict = judge(NOTHING, NULL, positive_control=WARNING)
     assert evidence == "unknown"
@@ -242,6 +270,8 @@ WITHOUT = {
     "shadow_models": ("leak", "unknown"),
     "small_groups": ("leak", "unknown"),
     "people": ("leak", "none"),
+    "labels": ("unknown", "unknown"),
+    "formats": ("unknown", "unknown"),
 }
 
 

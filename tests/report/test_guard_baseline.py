@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from skmia import Records
+from skmia._core.blind import score_words
 from skmia.report import blind_baseline
 
 
@@ -163,3 +164,53 @@ def test_rows_of_people_count_as_people():
         Records(records.X[rows], records.y[rows]), membership[rows], random_state=0
     )
     assert copies == pytest.approx(many)
+
+
+def write_texts(rng, n, shift=0.0, n_topics=20):
+    """Texts of one topic each; the topics of the members have other frequencies."""
+    membership = rng.permutation(n) % 2
+    words = np.array([f"word{k}" for k in range(400)])
+    weights = np.exp(2 * rng.normal(size=(n_topics, 400)))
+    weights /= weights.sum(axis=1, keepdims=True)
+    shares = np.exp([np.zeros(n_topics), shift * rng.normal(size=n_topics)])
+    shares /= shares.sum(axis=1, keepdims=True)
+    topics = [rng.choice(n_topics, p=shares[side]) for side in membership]
+    texts = [" ".join(rng.choice(words, 30, p=weights[topic])) for topic in topics]
+    return np.array(texts, dtype=object), membership
+
+
+CONTAINERS_OF_TEXTS = {
+    "one text per record": lambda texts: texts,
+    "texts of numpy": lambda texts: texts.astype(str),
+    "a column": lambda texts: pd.DataFrame({"text": texts}),
+    "a column beside others": lambda texts: pd.DataFrame(
+        {"a": np.arange(len(texts)) % 7, "text": pd.array(texts, "string"), "b": "x"}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS_OF_TEXTS)
+def test_members_with_other_topics_are_told_apart_by_their_words(name):
+    texts, membership = write_texts(np.random.default_rng(1), 600, shift=1.0)
+    y = np.random.default_rng(2).integers(2, size=600)
+    records = Records(CONTAINERS_OF_TEXTS[name](texts), y)
+    assert blind_baseline(records, membership, random_state=0).low > 0.55
+
+
+def test_words_of_texts_that_were_drawn_alike_tell_nothing():
+    # Each interval lies above one half with probability .025: of 20 at most 3, but for 2 in 1,000.
+    warned = 0
+    for seed in range(20):
+        texts, membership = write_texts(np.random.default_rng(seed), 200)
+        records = Records(texts, np.random.default_rng(seed).integers(2, size=200))
+        warned += blind_baseline(records, membership, random_state=seed).low > 0.5
+    assert warned <= 3
+
+
+def test_names_and_categories_are_not_read_as_texts():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"name": [f"person {k}" for k in range(200)], "city": "New York"})
+    records, membership = Records(frame, rng.integers(2, size=200)), rng.permutation(200) % 2
+    assert score_words(records, membership == 1, 0) == []
+    texts = Records(frame.assign(text="to be or not"), records.y)
+    assert len(score_words(texts, membership == 1, 0)) == 5

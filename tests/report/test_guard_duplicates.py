@@ -6,7 +6,10 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from skmia import Records
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records, audit
 from skmia.metrics import clopper_pearson
 from skmia.report import find_duplicates
 
@@ -314,3 +317,56 @@ def test_rows_of_people_count_as_people():
     assert low - 0.01 < by_person.share_near.low <= low  # a little wider, by Student's t
     assert high <= by_person.share_near.high < high + 0.01
     np.testing.assert_allclose(rows.share_near[1:], clopper_pearson(40, 200))
+
+
+# The verdict
+
+
+def draw_coarse(rng, n):
+    X = np.minimum(rng.geometric(0.45, size=(n, 5)), 5).astype(float)
+    return X, (X[:, 0] + 1.5 * rng.normal(size=n) > 2).astype(int)
+
+
+@pytest.mark.parametrize("n, n_members", [(600, 300), (1100, 100)])
+def test_copies_of_a_coarse_table_hide_nothing(n, n_members):
+    passed = 0
+    for seed in range(5):
+        rng = np.random.default_rng([seed, n])
+        X, y = draw_coarse(rng, n)
+        membership = rng.permutation(n) < n_members
+        victim = DecisionTreeClassifier(max_depth=3).fit(*draw_coarse(rng, 300))
+        report = audit(
+            victim, Records(X, y), membership, attacks=["threshold"], fprs=(0.1,), random_state=seed
+        )
+        assert report.duplicates.n_exact > 0.1 * n
+        passed += report.checks["duplicates"].status == "passed"
+    # The attacks find something among the other records with a probability of .025.
+    assert passed >= 4
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
+def test_copies_of_members_hide_a_leak(share):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5)).round(3)
+    y = (X[:, 0] + rng.normal(size=600) > 0).astype(int)
+    membership = np.arange(600) < 300
+    victim = RandomForestClassifier(20, random_state=0).fit(X[membership], y[membership])
+    n_copied = int(share * 300)
+    X[300 : 300 + n_copied], y[300 : 300 + n_copied] = X[:n_copied], y[:n_copied]
+    report = audit(
+        victim, Records(X, y), membership, attacks=["threshold"], fprs=(0.1,), random_state=0
+    )
+    assert report.checks["duplicates"].is_warning
+    assert report.evidence == {0.5: "leak", 0.9: report.evidence, 1.0: "unknown"}[share]
+    assert report.evidence in ("leak", "unknown")
+    why = "find members among them" if share == 0.5 else "too few to judge the attacks"
+    assert why in report.checks["duplicates"].text
+
+
+def test_near_copies_that_are_equal_but_for_the_label_are_counted():
+    X = plant(gaussian(), noise=0)
+    X[N_MEMBERS + N_PLANTED : N_MEMBERS + 2 * N_PLANTED] = X[N_PLANTED : 2 * N_PLANTED] + 1e-3
+    y = np.zeros(len(X))
+    y[N_MEMBERS:] = 1
+    found = find_duplicates(Records(X, y), MEMBERSHIP)
+    assert (found.n_exact, found.n_near, found.n_equal) == (0, 2 * N_PLANTED, N_PLANTED)
