@@ -75,7 +75,8 @@ def write_verdict(grounds, evidence):
 
 def differ_in_labels(grounds):
     """Whether nothing is concluded because labels and model do not agree."""
-    return not _get_aucs(grounds).empty and get_blindness(grounds.checks) == "labels"
+    name = None if _get_aucs(grounds).empty else get_blindness(grounds.checks)
+    return name == "labels" and grounds.checks[name].is_warning
 
 
 def name_part(scope, group):

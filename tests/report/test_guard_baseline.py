@@ -80,7 +80,7 @@ def test_an_integer_is_the_seed_itself(monkeypatch):
     seeds, default_rng = [], np.random.default_rng
     monkeypatch.setattr(np.random, "default_rng", lambda seed: seeds.append(seed) or default_rng(0))
     blind_baseline(*make_records(), random_state=np.int64(5))
-    assert seeds == [5]
+    assert set(seeds) == {5}
 
 
 def test_global_randomness_is_left_alone():

@@ -110,7 +110,7 @@ def test_answers_of_one_person_count_once():
 
 
 def test_classes_with_few_members_are_not_judged():
-    X, y, membership = make_problem(n=60)
+    _, y, membership = make_problem(n=60)
     outputs = Outputs(1 - y, [0, 1], "label")
     assert ask(outputs, y, membership).status == "not run"
     # Of many classes, two have enough members; the others may be anything.

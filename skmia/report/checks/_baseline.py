@@ -30,12 +30,12 @@ def blind_baseline(
     The model learns membership from (x, y) on a random half of the records and is measured on the
     other half. Cross-validation would use all records, but its scores depend on each other, and the
     interval would be too narrow. If columns hold texts, a second model, a logistic regression,
-    learns membership from their words. An interval above one half means that members and non-members come
-    from different populations, and that attacks may have found this difference. An AUC of one half
-    does not prove that they come from one population: the model, extremely randomized trees, may
-    have missed the difference. An AUC below one half is not a problem: if the two sides were made
-    similar on purpose, as by a split within classes, one half of the records has by design what the
-    other lacks, and the model ranks them the wrong way round.
+    learns membership from their words. An interval above one half means that members and non-
+    members come from different populations, and that attacks may have found this difference. An AUC
+    of one half does not prove that they come from one population: the model, extremely randomized
+    trees, may have missed the difference. An AUC below one half is not a problem: if the two sides
+    were made similar on purpose, as by a split within classes, one half of the records has by
+    design what the other lacks, and the model ranks them the wrong way round.
 
     Parameters
     ----------
@@ -137,7 +137,9 @@ def _pool(splits):
     estimate, low, high = np.mean(splits, axis=0).tolist()
     width = np.sqrt((1 + (len(splits) - 1) * _CORRELATION) / len(splits))
     return Interval(
-        estimate, float(estimate - width * (estimate - low)), float(estimate + width * (high - estimate))
+        estimate,
+        float(estimate - width * (estimate - low)),
+        float(estimate + width * (high - estimate)),
     )
 
 

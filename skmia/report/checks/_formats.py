@@ -90,10 +90,10 @@ _MEANS = {
     "capitals": "has on average {:.0%} capitals in the members and {:.0%} in the non-members",
     "digits": "has on average {:.0%} digits in the members and {:.0%} in the non-members",
     "marks": "has on average {:.0%} punctuation in the members and {:.0%} in the non-members",
-    "order": "holds numbers with mean rank {:.3g} in the members and {:.3g} in the non-members (of ranks "
-    "from 0 to 1)",
-    "frequency": "has values that occur {:.3g} times in the members and {:.3g} times in the non-members "
-    "(geometric means)",
+    "order": "holds numbers with mean rank {:.3g} in the members and {:.3g} in the non-members (of "
+    "ranks from 0 to 1)",
+    "frequency": "has values that occur {:.3g} times in the members and {:.3g} times in the "
+    "non-members (geometric means)",
 }
 # Logarithms, whose means are shown as geometric means.
 _LOGARITHMS = {"length": 1, "frequency": 0}
@@ -147,9 +147,9 @@ def compare_formats(
     values have four decimals. Each column is described by features that are about the form of its
     values:
 
-    - numbers: missing; infinite; number of decimals; whether they differ from a decimal number by an
-      error of rounding, as after a conversion; whether single or half precision holds them; whether
-      they end in 5, or are multiples of 5 or 10; 0, negative zero, and numbers that often
+    - numbers: missing; infinite; number of decimals; whether they differ from a decimal number by
+      an error of rounding, as after a conversion; whether single or half precision holds them;
+      whether they end in 5, or are multiples of 5 or 10; 0, negative zero, and numbers that often
       stand for a missing value, such as -1 and 999;
     - texts: missing, or a word for it; length; capitals, digits and marks; spaces at the ends and
       double spaces; characters that are not ASCII; the order of the numbers in them;
