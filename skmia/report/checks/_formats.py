@@ -212,7 +212,7 @@ def compare_formats(
     False
     >>> X[membership == 1, 2] = X[membership == 1, 2].round(2)  # another export
     >>> compare_formats(Records(X), membership, random_state=0).text
-    'column 2 has at most 2 decimals in 100% of the members and 0.5% of the non-members'
+    'column 2 has at most 2 decimals in 100% of the members and 1% of the non-members'
     """
     check_records(records, labels=False)
     membership = check_membership(membership, len(records))
