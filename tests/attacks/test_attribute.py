@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 
 from skmia import Records
 from skmia.attacks import AttributeInferenceAttack
@@ -171,6 +172,8 @@ def test_it_is_an_ordinary_estimator():
     attack = AttributeInferenceAttack(VICTIM, 3, random_state=0)
     with pytest.raises(NotFittedError):
         attack.predict(RECORDS)
+    tags = get_tags(attack)
+    assert not tags.input_tags.two_d_array and not tags.target_tags.required
     fitted = clone(attack).fit(RECORDS)
     again = pickle.loads(pickle.dumps(fitted))
     pd.testing.assert_frame_equal(again.compare(RECORDS), fitted.compare(RECORDS))

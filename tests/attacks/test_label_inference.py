@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 
 from skmia import Records, ShadowPool
 from skmia.attacks import LabelInferenceAttack
@@ -139,6 +140,8 @@ def test_the_advantage_of_records_outside_is_rarely_above_zero():
 
 def test_it_is_an_ordinary_estimator():
     attack = LabelInferenceAttack(VICTIM, POOL)
+    tags = get_tags(attack)
+    assert not tags.input_tags.two_d_array and not tags.target_tags.required
     with pytest.raises(NotFittedError):
         attack.predict(RECORDS)
     fitted = clone(attack).fit(RECORDS)

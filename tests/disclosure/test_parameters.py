@@ -14,7 +14,7 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.exceptions import NotFittedError
-from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -77,6 +77,13 @@ def test_two_classes_have_one_vector_of_weights():
     assert count_parameters(LINE.fit(X, Y > 0)).n_parameters == D + 1
     svm = SVC().fit(X, Y > 0)
     assert count_parameters(svm).n_parameters == len(svm.support_) * (D + 1)
+
+
+@pytest.mark.parametrize("n_classes, n_models", [(2, 1), (3, 3)])
+def test_a_gaussian_process_of_classes_stores_its_rows_once_a_model(n_classes, n_models):
+    some = np.flatnonzero(n_classes > Y)[::5]
+    model = GaussianProcessClassifier(optimizer=None).fit(X[some], Y[some])
+    assert count_parameters(model).n_parameters == n_models * (len(some) * D + len(some))
 
 
 def test_what_steps_before_a_model_learned_is_apart():

@@ -46,6 +46,8 @@ def test_answers_by_hand():
     assert report.to_records()["k_structure"].tolist() == [5] * 5 + [4] * 4 + [3] * 3
     assert report.to_records()["smallest_cell_answers"].tolist() == [5] * 5 + [1] * 4 + [3] * 3
     assert report.get("smallest_leaf", "file").value == 3
+    rows = report.get("keeps_rows", "file")
+    assert (rows.status, rows.value, rows.n_records) == ("passed", 0, 0)
     assert report.get("residual_dof", "file").value == 12 - 7
     assert report.get("residual_dof", "file").status == "flagged"
     assert report.effective_dof == 3

@@ -191,6 +191,19 @@ def test_selected_gradients_against_the_definition(aggregate):
     np.testing.assert_array_equal(found.gradients, gradients[:, expected])
 
 
+def test_selected_gradients_have_no_noise_and_single_rows_by_default():
+    # Candidate 0 stands out in a column of little variance, which noise hides.
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=(3, 400, 2)) * [1, 1e-3]
+    gradients = np.broadcast_to([[0, 0.01], [6, 0]], (3, 2, 2))
+    settings = {"kind": "selected", "gradients": gradients, "reference": reference}
+    select = partial(make_gradient_canaries, 1, max_grad_norm=0.0015, **settings)
+    assert select().rows == select(noise_multiplier=0.0).rows == [0]
+    # Scores of 36 against 100 / (1 + 1.5**2 / batch_size).
+    noisy = [select(noise_multiplier=1.0, **size).rows for size in ({}, {"batch_size": 2})]
+    assert noisy == [[1], [0]]
+
+
 @pytest.mark.parametrize(
     "settings, message",
     [

@@ -269,6 +269,23 @@ def test_bets_need_no_number_of_guesses():
     assert bets.epsilon < one_run_epsilon_lower_bound(coins, scores, n_guesses=400).epsilon
 
 
+@pytest.mark.parametrize(
+    "m, n_right, n_made", [(50, 50, 50), (51, 51, 51), (51, 30, 30), (90, 31, 31)]
+)
+def test_bets_list_the_guesses_they_made(m, n_right, n_made):
+    # Guesses take turns, "in" first, and the last ones are wrong.
+    coins = np.ones(m, dtype=bool)
+    coins[m - n_right // 2 :] = False
+    coins[(n_right + 1) // 2 : (m + 1) // 2] = False
+    coins[(m + 1) // 2 : m - n_right // 2] = True
+    bound = one_run_epsilon_lower_bound(coins, -np.arange(m), n_guesses="any")
+    assert (bound.counts["n_guesses"], bound.counts["n_correct"]) == (n_made, n_right)
+    n_in = (n_made + 1) // 2
+    assert bound.guesses["guess"].value_counts().to_dict() == {"in": n_in, "out": n_made - n_in}
+    assert sorted(bound.guesses["canary"]) == [*range(n_in), *range(m - n_made + n_in, m)]
+    assert bound.guesses["correct"].all()
+
+
 @pytest.mark.parametrize("mechanism", ["respond", "shift"])
 def test_bets_spend_their_error(mechanism):
     make, truth = {"respond": (respond, 1.0), "shift": (shift, 0.0)}[mechanism]
@@ -377,6 +394,7 @@ def test_a_common_sureness_breaks_the_bound_of_independent_canaries_alone():
         (one_run_order_bound, {"family": "normal"}, "family must be one of gaussian, laplace"),
         (one_run_order_bound, {"family": "laplace", "sample_rate": 0.5}, "needs family='gaussian'"),
         (one_run_order_bound, {"sample_rate": 0.0}, "above 0 and at most 1"),
+        (one_run_order_bound, {"sample_rate": 1.01}, "above 0 and at most 1"),
         (one_run_order_bound, {"n_guesses": "any"}, "needs bound='any'"),
         (one_run_epsilon_lower_bound, {"n_guesses": "any", "n_in": 1}, "n_in=None"),
         (one_run_epsilon_lower_bound, {"n_guesses": "any", "delta": 0.1}, "needs a delta below"),

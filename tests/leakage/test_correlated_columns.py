@@ -116,6 +116,28 @@ def test_moments_of_low_rank_are_those_of_the_matrix(monkeypatch):
     np.testing.assert_allclose(_moments.inner_products(left + mean, right + mean, low), whole)
 
 
+def test_wide_tables_with_repeated_rows_have_the_share_of_the_whole_matrix():
+    shares = [0.01, 0.02, 0.05, *np.linspace(0.1, 0.9, 9), 0.95, 1.0]
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = np.repeat(rng.integers(0, 2, size=(5, 40)), 3, axis=0)[rng.permutation(15)]
+        likelihood, squares = np.zeros((2, len(shares)))
+        for fold in range(5):
+            inside = np.arange(15) % 5 != fold
+            kept = np.ptp(X[inside], axis=0) > 0
+            own, new = X[inside][:, kept], X[~inside][:, kept]
+            new = (new - own.mean(axis=0)) / own.std(axis=0, ddof=1)
+            correlations = np.corrcoef(own, rowvar=False)
+            for i, share in enumerate(shares):
+                mixed = (1 - share) * correlations + share * np.eye(len(correlations))
+                square = (new * np.linalg.solve(mixed, new.T).T).sum()
+                likelihood[i] -= (square + len(new) * np.linalg.slogdet(mixed)[1]) / 2
+                squares[i] += square
+        best = len(shares) - 1 - likelihood[::-1].argmax()
+        expected = Shrinkage(shares[best], squares[best] / squares[-1])
+        assert choose_shrinkage(X) == pytest.approx(expected)
+
+
 def test_the_mixture_is_one_of_the_covariance_and_its_diagonal():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(9, 4)) @ rng.normal(size=(4, 4))

@@ -107,6 +107,19 @@ def test_summary_holds_the_numbers():
         WorstCaseVulnerability().summary()
 
 
+def test_summary_has_a_line_for_each_number():
+    X, membership = np.arange(60)[:, None] % 2, np.arange(60) % 3 == 0
+    worst = WorstCaseVulnerability(random_state=0).fit(X, membership)
+    names = ["vulnerability", "without leakage", "lower bound", "best threshold", "signed gap"]
+    lines = worst.summary().splitlines()[1:]
+    assert [line[2:19].strip() for line in lines] == names
+    estimate, low, high = worst.threshold_advantage_
+    assert lines[3].endswith(f"  {estimate:.3f}, 95% interval [{low:.3f}, {high:.3f}]")
+    quiet = WorstCaseVulnerability("kde", **QUICK).fit(X + 0.1 * np.arange(60)[:, None], membership)
+    lines = quiet.summary().splitlines()[1:]
+    assert [line[2:19].strip() for line in lines] == ["vulnerability", "lower bound", names[3]]
+
+
 def test_missing_groups_are_named():
     frame = pd.DataFrame({"x": np.arange(20.0), "race": ["a", None] * 10})
     with pytest.raises(ValueError, match="lacks 10 of 20 values, first at position 1"):

@@ -1,6 +1,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -102,6 +103,30 @@ def test_roc_frame_has_the_intervals_of_single_rates(evaluation):
         width = point.tpr_high - point.tpr_low
         assert row.tpr_low == pytest.approx(point.tpr_low, abs=0.03 * width)
         assert row.tpr_high == pytest.approx(point.tpr_high, abs=0.03 * width)
+
+
+def test_the_band_has_the_limits_of_single_rates(evaluation):
+    membership, strong, _ = evaluation
+    display = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
+    edges = pd.DataFrame(display.bands_["strong"].get_paths()[0].vertices, columns=["fpr", "tpr"])
+    band = edges.groupby("fpr")["tpr"].agg(["min", "max"])
+    assert (band.index[0], band.index[-1]) == (pytest.approx(0.5 / 1200), 1)
+    for fpr, (low, high) in band.iloc[[20, 60, 120, -20]].iterrows():
+        point = operating_point(membership, strong, fpr, on_unresolvable="ignore")
+        width = point.tpr_high - point.tpr_low
+        expected = max(point.tpr_low, 0.5 / 400), point.tpr_high  # the floor of the drawing
+        assert (low, high) == pytest.approx(expected, abs=0.03 * width)
+
+
+def test_a_short_frame_has_the_intervals_of_all_its_rates():
+    membership, scores = [1, 1, 1, 0, 0, 0, 0], [3, 1, 5, 2, 4, 0, 3]
+    frame = MembershipRocDisplay.from_predictions(membership, scores).frame()
+    assert frame["fpr"].tolist() == [0, 0.25, 0.5, 0.75, 1]
+    for row in frame.itertuples():
+        point = operating_point(membership, scores, row.fpr, on_unresolvable="ignore")
+        assert (row.tpr_low, row.tpr_high) == pytest.approx(
+            (point.tpr_low, point.tpr_high), abs=0.01
+        )
 
 
 def test_band_of_people_is_wider_than_that_of_rows(evaluation):

@@ -16,6 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
+from skmia.report._html._group_figure import draw_groups
+from skmia.report._html._power_figure import draw_power
 from skmia.report.page import render
 
 pytest.importorskip("jinja2")
@@ -192,6 +194,29 @@ def test_a_page_of_few_records_and_equal_numbers_is_made(leaky):
         test["statistic"] = None  # infinite
     text, _ = read(render(document))
     assert "nan on non-members" in text
+
+
+def test_drawings_put_numbers_where_the_ticks_say():
+    rows = [
+        {"group": "a", "estimate": 0.62, "low": 0.55, "high": 0.7},
+        {"group": "b", "estimate": 0.75, "low": 0.6, "high": 0.97},
+    ]
+    drawing = draw_groups(rows)
+    numbers, places = np.array([[float(label), x] for label, x in drawing["ticks"]]).T
+    assert numbers.tolist() == [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+    assert (places[0], places[-1]) == (drawing["left"], drawing["right"])
+    for row, dot in zip(rows, drawing["dots"], strict=True):
+        asked = [row[name] for name in ("estimate", "low", "high")]
+        found = [dot[name] for name in ("x", "low", "high")]
+        np.testing.assert_allclose(found, np.interp(asked, numbers, places))
+    power = [{"n_shadows": n, "auc": 0.8 + n / 200, "sd": 0.02} for n in (4, 8, 16)]
+    drawing = draw_power(power, 0.9)
+    numbers, places = np.array([[float(label), y] for label, y in drawing["y_ticks"]]).T
+    assert (places[0], places[-1]) == (drawing["bottom"], drawing["top"])
+    ys = [float(point.split(",")[1]) for point in drawing["line"].split()]
+    expected = np.interp([row["auc"] for row in power], numbers, places)
+    np.testing.assert_allclose(ys, expected, atol=0.051)  # written with one decimal
+    assert drawing["victim"] == pytest.approx(np.interp(0.9, numbers, places))
 
 
 def test_shadow_models_of_the_same_recipe_are_like_the_model():

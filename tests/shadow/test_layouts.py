@@ -73,6 +73,13 @@ def test_privacy_meter(tmp_path):
     np.testing.assert_allclose(pool.transform(RECORDS), LOG_ODDS[:, 0].T, rtol=1e-5, atol=1e-6)
 
 
+def test_several_files_of_signals_are_refused(tmp_path):
+    folder = write_privacy_meter(tmp_path)
+    np.save(folder / "signals" / "other_signals.npy", np.ones((N, K)))
+    with pytest.raises(ValueError, match="several .* [(]other_signals.npy, rmia_signals.npy[)]"):
+        load_shadows(folder, "privacy_meter")
+
+
 def test_leakpro(tmp_path):
     folder = write_leakpro(tmp_path)
     with pytest.raises(ValueError, match="pickles.*pass membership=.*sm_8_logits.npy, sm_9"):

@@ -101,6 +101,13 @@ def test_without_noise_values_are_read_off_the_table():
 
 
 @pytest.mark.parametrize("column", ["job", "city"])
+def test_columns_of_numbers_have_no_texts(column):
+    gan = DPWassersteinGAN(columns="number", privacy=None, **QUICK)
+    with pytest.raises(ValueError, match="X must hold numbers; it has strings"):
+        gan.fit(TABLE[[column]])
+
+
+@pytest.mark.parametrize("column", ["job", "city"])
 def test_with_noise_values_have_to_be_named(column):
     with pytest.raises(ValueError, match="Name all that it can have in columns, from public"):
         DPWassersteinGAN(noise_multiplier=1.0, **QUICK).fit(TABLE[[column]])

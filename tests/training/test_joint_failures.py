@@ -4,13 +4,16 @@ import warnings
 
 import numpy as np
 import pytest
+import training
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia._training.groups import is_out_of_memory
+from skmia._training.ways.linear import LinearWay
 from skmia._training.ways.linear.logistic import LogisticFamily
 from skmia._training.ways.perceptron import way as perceptron
+from skmia._training.where.joblib import JoblibWorkers
 from skmia.exceptions import JointTrainingWarning, TrainingError
 
 RNG = np.random.default_rng(0)
@@ -134,6 +137,10 @@ def test_linear_models_that_do_not_fit_memory_are_trained_one_by_one(monkeypatch
     with pytest.warns(JointTrainingWarning):
         pool = fit_pool(LogisticRegression())
     assert (pool.backend_, pool.backend_reason_) == ("joblib", REASON)
+    inside = np.arange(4 * len(X)).reshape(4, -1) % 2 == 0
+    job = training.make_job(LogisticRegression(), [X], Y, inside)
+    made = [k for k, _ in LinearWay().run(job, [1, 2], JoblibWorkers())]
+    assert made == [1, 2]  # as where the others are kept in a folder
 
 
 def make_failing_criterion():

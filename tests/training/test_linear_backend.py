@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmia import Records, ShadowPool
 from skmia._core.asking import query_victim
+from skmia._core.factor import Factor
 from skmia._training.ways.linear import LinearWay
 
 TIGHT = {"tol": 1e-11, "max_iter": 2000, "solver": "newton-cg"}
@@ -227,6 +228,30 @@ def test_least_squares_without_a_single_solution_is_left_to_the_estimator():
     results, expected = run(job), training.run_alone(job)
     for k, result in results.items():
         assert "fitted it alone" in result.warnings[-1][1]
+        assert np.array_equal(result.raw, expected[k].raw)
+
+
+def make_nearly_dependent(n_columns, gap):
+    """Columns of which the first is the sum of the others but for a gap."""
+    X = np.random.default_rng(0).normal(size=(60, n_columns))
+    X[:, 0] = X[:, 1:].sum(axis=1) + gap * X[:, 0]
+    return X
+
+
+@pytest.mark.parametrize("n_columns", [2, 3, 6, 12])
+@pytest.mark.parametrize("gap", [1, 1e-2, 1e-4])
+def test_the_condition_number_is_that_of_the_matrix_with_a_diagonal_of_ones(n_columns, gap):
+    X = make_nearly_dependent(n_columns, gap) * np.geomspace(1e-3, 1e3, n_columns)
+    scaled = X / np.linalg.norm(X, axis=0)
+    expected = 1 / np.linalg.cond(scaled.T @ scaled, 1)
+    assert Factor(X.T @ X).rcond == pytest.approx(expected, rel=1e-3)
+
+
+def test_nearly_dependent_columns_are_left_to_the_estimator():
+    X = make_nearly_dependent(6, 1e-4)
+    job = make_job(Ridge(1e-12), X, X[:, 2] + np.random.default_rng(1).normal(size=60))
+    results, expected = run(job), training.run_alone(job)
+    for k, result in results.items():
         assert np.array_equal(result.raw, expected[k].raw)
 
 
