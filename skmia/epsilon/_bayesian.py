@@ -84,10 +84,11 @@ def _quantile(probability, delta, n_copies, laws):
 
     if excess(0.0) >= 0:
         return 0.0
-    high = 1.0
+    high = 1 / n_copies
     while excess(high) < 0:
         high *= 2
-    return float(brentq(excess, 0.0, high, xtol=1e-10 if len(laws) == 1 else 1e-4))
+    xtol = (1e-10 if len(laws) == 1 else 1e-4) / n_copies
+    return float(brentq(excess, 0.0, high, xtol=xtol))
 
 
 def bayesian_epsilon_interval(

@@ -12,6 +12,7 @@ from scipy.special import expit
 from scipy.stats import t as student
 
 from .._core.rate_sequences import limit_rates
+from ._clopper_pearson import group_delta
 
 # A lost bet leaves at least this share of the wealth.
 _LEAST = 1e-3
@@ -74,9 +75,9 @@ def log_wealth(epsilon, delta, coins, log_odds):
 
 def group_privacy(epsilon, delta, n_copies):
     """What (epsilon, delta) for one record means for several."""
-    if n_copies == 1:
-        return epsilon, delta
-    return n_copies * epsilon, min(1.0, delta * np.expm1(n_copies * epsilon) / np.expm1(epsilon))
+    with np.errstate(over="ignore"):
+        whole = float(group_delta(np.asarray(epsilon), delta, n_copies))
+    return n_copies * epsilon, min(1.0, whole)
 
 
 def bound_path(coins, log_odds, delta, alpha, n_copies=1):

@@ -128,6 +128,7 @@ def test_several_given_thresholds_share_the_error():
     ]
     assert together.epsilon == pytest.approx(max(alone))
     assert together.threshold == given[np.argmax(alone)]
+    assert epsilon_lower_bound(bits, scores, threshold=[*given[::-1], *given]) == together
 
 
 def test_a_split_is_judged_on_half_of_the_runs():
@@ -279,6 +280,13 @@ def test_credible_intervals_against_draws_from_the_posterior(counts, delta, n_co
         inside = np.all([up <= factor * down + whole for up, down in pairs], axis=0).mean()
         error = 4 * np.sqrt(0.05 * 0.95 / len(fnr))
         assert abs(inside - expected) < error or (end == 0 and inside > expected)
+
+
+def test_many_copies_of_a_canary_divide_the_interval():
+    guesses = make_guesses(40, 5, 50)
+    one, many = (bayesian_epsilon_interval(*guesses, threshold=0.5, n_copies=k) for k in (1, 2000))
+    expected = one.epsilon / 2000, one.epsilon_high / 2000
+    assert (many.epsilon, many.epsilon_high) == pytest.approx(expected, rel=1e-6)
 
 
 def test_credible_intervals_are_right_for_mechanisms_from_the_prior():

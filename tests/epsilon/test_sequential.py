@@ -96,8 +96,21 @@ def test_the_wealth_by_hand():
     wealth = np.exp(log_wealth(1.0, 0.0, coins, log_odds))
     assert wealth[:4].tolist() == [1, 1, 1, 1]
     np.testing.assert_allclose(wealth[4:], (1 + np.exp(-1)) ** np.arange(1, 4), rtol=2e-3)
-    assert group_privacy(1.0, 0.1, 1) == (1.0, 0.1)
-    assert group_privacy(1.0, 0.1, 2) == pytest.approx((2.0, 0.1 * (1 + np.e)))
+
+
+@pytest.mark.parametrize(
+    "epsilon, delta, n_copies, expected",
+    [
+        (1.0, 0.1, 1, (1.0, 0.1)),
+        (1.0, 0.1, 2, (2.0, 0.1 * (1 + np.e))),
+        (1.0, 0.1, 9, (9.0, 1.0)),
+        (0.0, 0.1, 3, (0.0, 0.3)),
+        (20.0, 0.0, 50, (1000.0, 0.0)),
+        (20.0, 1e-5, 50, (1000.0, 1.0)),
+    ],
+)
+def test_the_privacy_of_a_group_by_hand(epsilon, delta, n_copies, expected):
+    assert group_privacy(epsilon, delta, n_copies) == pytest.approx(expected)
 
 
 def test_predictions_use_earlier_trainings_alone():
@@ -169,6 +182,27 @@ def test_an_audit_stops_when_the_claim_is_refuted():
     assert silent.stopped_ == "budget" and not len(silent.wealth_)
 
 
+def test_the_claim_of_no_leakage_is_refuted_with_several_copies_too():
+    settings = {"claimed_epsilon": 0.0, "n_copies": 5, "n_trials": 30}
+    assert make_audit(**settings).fit(X, y).stopped_ == "refuted"
+
+
+class Claiming(DecisionTreeClassifier):
+    """A tree that claims an epsilon without keeping it."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.epsilon_, self.delta_ = 2.0, 1e-5
+        return self
+
+
+def test_without_a_claim_that_of_the_models_is_bet_against(tmp_path):
+    given = make_audit(claimed_epsilon=2.0).fit(X, y)
+    assert given.stopped_ == "refuted"
+    for folder in (None, tmp_path / "audit", tmp_path / "audit"):
+        assert_same(make_audit(folder, Claiming(), claimed_epsilon=None).fit(X, y), given)
+
+
 def test_settings_of_fixed_audits_are_refused():
     with pytest.raises(ValueError, match="sequential=True needs method='clopper_pearson'"):
         EpsilonAudit(TREE, sequential=True, method="gaussian").fit(X, y)
@@ -233,9 +267,12 @@ def test_a_finished_audit_is_read_back_and_may_go_on(tmp_path, monkeypatch):
     longer = make_audit(tmp_path / "audit", **settings).fit(X, y)
     assert len(fits) <= 8 + 2 and len(longer.scores_) == 24  # choosing the way may train two
     assert_same(longer, make_audit(**settings).fit(X, y))
+    half = tmp_path / "audit" / "shadow-00099.npz.elsewhere-17-abc.tmp"  # of another machine
+    half.write_bytes(b"")
     (tmp_path / "audit" / "shadow-00003.npz").write_bytes(b"damaged")
     with pytest.warns(UserWarning, match="damaged"):
         assert_same(make_audit(tmp_path / "audit", **settings).fit(X, y), longer)
+    assert not half.exists()
 
 
 def test_a_folder_keeps_the_seed_of_an_audit_without_one(tmp_path):

@@ -21,6 +21,14 @@ def test_every_method_is_named_with_its_rank():
     labels = " ".join(text.get_text() for text in display.ax_.texts)
     for name, rank in test.average_ranks_.items():
         assert name in labels and f"{rank:.2f}" in labels
+    # The better half is named on the left, each at the end of a line from its rank.
+    places = {text.get_text().strip("0123456789. "): text.xy for text in display.ax_.texts}
+    order = display.frame()["method"].tolist()
+    assert [places[name][0] for name in order] == [0.6, 0.6, 4.4, 4.4]
+    assert places[order[0]][1] == places[order[3]][1] < places[order[1]][1] == places[order[2]][1]
+    elbows = [line.get_xydata() for line in display.ax_.lines if len(line.get_xdata()) == 3]
+    for name, elbow in zip(order, elbows, strict=True):
+        assert tuple(elbow[0]) == (test.average_ranks_[name], 0) and tuple(elbow[2]) == places[name]
     bars = [line for line in display.ax_.lines if line.get_linewidth() == 4]
     ends = [bar.get_xdata().tolist() for bar in bars]
     ranks = test.average_ranks_

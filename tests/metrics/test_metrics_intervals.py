@@ -143,9 +143,21 @@ def test_auc_interval_known_by_hand():
     assert newcombe_excess(0.75, high, 4, 4, norm.isf(0.025)) > 0
 
 
-def test_auc_interval_of_reversed_scores_is_reflected():
+def test_auc_interval_of_two_members_has_one_degree_of_freedom_from_them():
+    # Members outrank 3 and 2 of 4 non-members; non-members are outranked by 0, 1, 2, 2 of 2.
+    members, others = 1 / 64, 11 / 192
+    freedom = (members + others) ** 2 / (members**2 + others**2 / 3)
+    reach = t.isf(0.025, freedom) * np.sqrt(members + others) / (5 / 8 * 3 / 8)
+    estimate, low, high = auc_interval([1, 1, 0, 0, 0, 0], [7, 5, 8, 6, 2, 1])
+    assert estimate == 5 / 8
+    np.testing.assert_allclose(logit([low, high]), logit(5 / 8) + reach * np.array([-1, 1]))
+
+
+@pytest.mark.parametrize("shift", [0.0, 3.0])  # the latter with few records out of order
+def test_auc_interval_of_reversed_scores_is_reflected(shift):
     rng = np.random.default_rng(1)
     membership, scores = rng.integers(2, size=80), rng.normal(size=80)
+    scores += shift * membership
     estimate, low, high = auc_interval(membership, scores)
     np.testing.assert_allclose(auc_interval(membership, -scores), (1 - estimate, 1 - high, 1 - low))
     np.testing.assert_allclose(

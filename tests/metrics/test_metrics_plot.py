@@ -76,6 +76,12 @@ def test_a_very_long_curve_keeps_points_that_are_close_together(evaluation, monk
     assert all(text[:15] == other[:15] for text, other in pairs)  # the AUC with two decimals
     rates = [point[0] for point in kept]
     assert max(np.diff(rates)) < 0.02
+    # On logarithmic axes, too: a hundred steps from the first rate to 1 skip no more than a step.
+    places = np.array([points.index(point) for point in kept])
+    for rates in np.transpose(points)[:2]:
+        step = (1 / rates[rates > 0][0]) ** (1 / 99)
+        first, last = rates[places[:-1] + 1], rates[places[1:]]
+        assert (last[first > 0] <= step * first[first > 0] * (1 + 1e-9)).all()
 
 
 def test_roc_frame_is_the_best_tpr_of_every_fpr(evaluation):
