@@ -45,6 +45,7 @@ KNOWN = [
     (HistGradientBoostingRegressor(**FEW), 2 * 4 + 1),
     (LinearRegression(), D + 1),
     (LinearRegression(fit_intercept=False), D),
+    (LinearRegression(positive=True), D + 1),  # stores no rank
     (Ridge(), D + 1),
     (LINE, 2 * (D + 1)),
     (LinearSVC(max_iter=10_000), 3 * (D + 1)),
@@ -107,6 +108,8 @@ def test_xgboost_has_one_number_per_leaf_and_tree_of_a_class():
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBClassifier(n_estimators=1, max_depth=1).fit(X, Y)
     assert count_parameters(model).n_parameters == 2 * 3 + 6 + 1
+    dart = xgboost.XGBClassifier(n_estimators=2, max_depth=1, booster="dart").fit(X, Y)
+    assert count_parameters(dart).n_parameters == 2 * (2 * 3 + 6) + 1
     linear = xgboost.XGBClassifier(n_estimators=1, booster="gblinear").fit(X, Y)
     assert count_parameters(linear).n_parameters is None
 

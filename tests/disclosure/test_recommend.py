@@ -161,6 +161,8 @@ def test_an_undecided_number():
     found = decide(Interval(0.58, 0.54, 0.62))
     assert found.result == "cannot be said"
     assert found.reasons[0].endswith("About 1,600 records would decide.")  # half the width
+    above = decide(Interval(0.62, 0.58, 0.66))
+    assert above.reasons[0].endswith("About 1,600 records would decide.")
     found = decide(Interval(0.63, 0.6, 0.66), policy=RESEARCH)
     assert found.result == "release with conditions"
     assert "access under agreement" in found.conditions[0]

@@ -30,6 +30,7 @@ from skmia.disclosure import THRESHOLDS, structural_checks
 from skmia.victims import CallableVictim
 
 GROUPS = "k", "class_disclosure", "small_cells"
+HALF = np.arange(12) % 2
 TWELVE = Records([[0]] * 5 + [[1]] * 4 + [[2]] * 3, [0] * 5 + [0, 0, 0, 1] + [1] * 3)
 
 
@@ -45,6 +46,9 @@ def test_answers_by_hand():
         assert report.get("small_cells", release).n_records == 12
     assert report.to_records()["k_structure"].tolist() == [5] * 5 + [4] * 4 + [3] * 3
     assert report.to_records()["smallest_cell_answers"].tolist() == [5] * 5 + [1] * 4 + [3] * 3
+    for group in ("answers", "structure"):
+        assert report.to_records()[f"n_classes_{group}"].tolist() == [1] * 5 + [2] * 4 + [1] * 3
+    assert "is_stored" not in report.to_records()
     assert report.get("smallest_leaf", "file").value == 3
     rows = report.get("keeps_rows", "file")
     assert (rows.status, rows.value, rows.n_records) == ("passed", 0, 0)
@@ -261,6 +265,8 @@ def test_regressors_have_groups_and_no_classes():
     assert report.get("small_cells", "file").status == "not applicable"
     assert report.n_certain is None
     assert report.published == {}
+    judged = structural_checks(model, records, np.arange(12) % 2)
+    assert judged.membership.gap is None and "Generalization gap" not in judged.summary()
     linear = LinearRegression().fit(records.X, records.y)
     report = structural_checks(linear, records)
     assert report.get("residual_dof", "file").value == 10
@@ -273,6 +279,21 @@ def test_labels_alone_make_groups_of_classes():
     report = structural_checks(fit_tree(), Records(TWELVE.X, TWELVE.y, outputs=answers))
     assert report.get("k", "service").value == 4
     assert report.n_certain is None
+    known = structural_checks(None, Records(TWELVE.X, TWELVE.y, outputs=answers), HALF)
+    assert (known.to_records()["confidence"] == 1).all()  # all labels are right
+    wrong = Records(TWELVE.X, 1 - TWELVE.y, outputs=answers)
+    assert (structural_checks(None, wrong, HALF).to_records()["confidence"] == 0).all()
+
+
+def test_log_odds_make_groups_of_numbers():
+    answers = Outputs(np.repeat([2.0, 1.0, -1.0], [5, 4, 3]), kind="log_odds")
+    report = structural_checks(None, Records(TWELVE.X, TWELVE.y, outputs=answers), 1 - HALF)
+    table = report.to_records()
+    assert table["k_answers"].tolist() == [3, 3, 3, 2, 2, 1]
+    assert table["n_classes_answers"].tolist() == [1, 1, 1, 2, 2, 1]
+    assert table["confidence"].tolist() == [2, 2, 2, 1, 1, -1]
+    names = Records(TWELVE.X, TWELVE.y.astype(str), outputs=answers)
+    pd.testing.assert_frame_equal(structural_checks(None, names, 1 - HALF).to_records(), table)
 
 
 def test_whether_answers_are_rounded():
@@ -331,6 +352,9 @@ def test_thresholds_can_be_changed_and_say_so():
     assert strict.get("k", "file").source == "given by the caller"
     assert strict.get("small_cells", "file").source == THRESHOLDS["small_cells"].source
     assert strict.get("residual_dof", "file").threshold == 6
+    least = [structural_checks(fit_tree(), TWELVE, thresholds={"residual_dof": n}) for n in (5, 6)]
+    found = [report.get("residual_dof", "file").status for report in least]
+    assert found == ["passed", "flagged"]  # 12 members less 7 parameters
     assert all(check.source for check in strict.checks)
 
 

@@ -172,3 +172,16 @@ def test_display_shows_every_attack_but_the_reference():
     with pytest.raises(ValueError, match="reference"):
         PairedDifferenceDisplay.from_predictions(membership, scores, "odin")
     plt.close("all")
+
+
+def test_display_draws_the_first_attack_at_the_top():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    membership, first, second = draw_scores(100, np.random.default_rng(4))
+    scores = {"loss": first, "RMIA": second, "LiRA": first + second}
+    display = PairedDifferenceDisplay.from_predictions(membership, scores, "loss")
+    frame = display.frame()
+    (bars,) = display.ax_.containers
+    np.testing.assert_allclose(bars.lines[0].get_xydata().T, [frame["estimate"], [1, 0]])
+    ends = [segment[:, 0] for segment in bars.lines[2][0].get_segments()]
+    np.testing.assert_allclose(ends, frame[["low", "high"]])
+    plt.close("all")
