@@ -214,6 +214,11 @@ def test_the_order_of_canaries_does_not_matter(bound):
     assert bound(coins, scores).epsilon > 0
 
 
+def test_of_equal_bounds_the_one_with_the_most_guesses_is_given():
+    bound = one_run_epsilon_lower_bound([1, 0] * 20, np.zeros(40), n_guesses=[4, 40, 10])
+    assert (bound.epsilon, bound.counts["n_guesses"], len(bound.guesses)) == (0, 40, 40)
+
+
 def test_among_equal_scores_wrong_guesses_come_first():
     coins, scores = [1, 1, 1, 0, 0, 0], [2, 1, 1, 1, 1, 0]
     found = [
