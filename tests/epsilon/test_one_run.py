@@ -393,6 +393,7 @@ def test_a_common_sureness_breaks_the_bound_of_independent_canaries_alone():
         (one_run_epsilon_lower_bound, {"n_guesses": 5}, "number of canaries, 4; got 5"),
         (one_run_epsilon_lower_bound, {"n_guesses": []}, "at least one number"),
         (one_run_epsilon_lower_bound, {"n_guesses": [2, 2.5]}, "got 2.5"),
+        (one_run_epsilon_lower_bound, {"n_guesses": [2, True]}, "got True"),
         (one_run_epsilon_lower_bound, {"delta": 0.2}, r"at most 1 / \(2 \* n_canaries\) = 0.125"),
         (one_run_gaussian_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
         (one_run_order_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
