@@ -26,9 +26,9 @@ class NodeEquationsAttack(EquationsAttack):
     ----------
     victim : fitted estimator
         Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`: a decision
-        tree, random forest, extra trees, bagged decision trees, gradient boosting, histogram
-        gradient boosting, XGBoost, LightGBM or CatBoost model, a Pipeline that ends in such a
-        model, or a search that has chosen one.
+        tree, random forest, extra trees, bagged decision trees, AdaBoostClassifier of decision
+        trees, IsolationForest, gradient boosting, histogram gradient boosting, XGBoost, LightGBM or
+        CatBoost model, a Pipeline that ends in such a model, or a search that has chosen one.
     outsiders : float or "auto", default="auto"
         Share of the training rows that are not among the candidates, in [0, 1). Set it if you know
         that training rows are missing: they make equations contradict each other, and even a rough
@@ -119,6 +119,11 @@ class NodeEquationsAttack(EquationsAttack):
     and bagged trees are grown on samples, so their counts are equations with noise. The strength of
     the attack depends on the number of equations per candidate: a model with many small leaves
     exposes nearly all members, and a model with few large leaves exposes few of them.
+
+    AdaBoost weights each row by the errors of the trees before it, which are known, up to a sum
+    that is not, so counts and class fractions of its nodes are exact. An IsolationForest counts the
+    rows of samples, and does not store how many rows they were drawn from: ``prior`` and
+    ``outsiders`` take its place.
 
     Histogram boosting also stores the edges of its bins. In a column with more values than bins
     they are quantiles of the training rows, so the number of training rows between two edges is

@@ -130,6 +130,8 @@ class StoredValuesAttack(BaseAttack):
         ledger = Ledger(views, columns, self._n_candidates)
         for v, (view, stats) in enumerate(zip(views, self._stats, strict=True)):
             for place in self._places:
+                if not place.path.startswith(view.place):
+                    continue
                 ledger.enter(v, place, search(place, view, columns[v], stats))
         return ledger
 

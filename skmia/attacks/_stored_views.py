@@ -1,18 +1,15 @@
 """Views of candidates: their raw columns, and their columns after the steps before a part."""
 
-from collections import UserList
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import is_regressor
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import Pipeline
 
-from .._core.asking import unwrap
 from .._core.containers import is_frame, is_tensor, to_numpy
 from .._core.numbers import show
+from ..victims.inner_models import SCORES, TRANSFORMED_TARGET, iter_inner_models
 
 # Largest number of cells of a sparse matrix that is converted to a dense array.
 _LARGEST = 50_000_000
@@ -33,13 +30,16 @@ class View(NamedTuple):
     n_source : int
         Number of raw columns from which the view was computed.
     target : ndarray of shape (n,) or None
-        Targets of a regressor, with the raw columns.
+        Targets of a regressor, as they reach it.
+    place : str
+        Path of the part in which alone its values can be stored; empty for any.
     """
 
     name: str
     columns: dict
     n_source: int
     target: np.ndarray | None = None
+    place: str = ""
 
     @property
     def matrix(self):
@@ -66,58 +66,18 @@ def make_views(model, records):
     # Class labels are not evidence, because every model of the same task stores all of them.
     y = _as_column(pd.Series(np.asarray(records.y))) if is_regressor(model) else None
     views = [View("raw", raw, len(raw), y if y is not None and y.dtype.kind == "f" else None)]
-    views += _follow(model, records.X, "raw", len(raw))
+    for inner in iter_inner_models(model, records.X, y):
+        if inner.view is not None and inner.X is not None:
+            views.append(_view(inner))
     return views
 
 
-def _follow(model, X, name, n_source):
-    """Yield the views inside a model whose input is X."""
-    model = unwrap(model)
-    if hasattr(model, "best_estimator_"):
-        yield from _follow(model.best_estimator_, X, name, n_source)
-    elif isinstance(model, Pipeline):
-        for k, (step, part) in enumerate(model.steps):
-            yield from _follow(part, X, name, n_source)
-            if k + 1 < len(model.steps) and hasattr(part, "transform"):
-                X, name = part.transform(X), step if name == "raw" else f"{name}, {step}"
-                yield View(f"after {name}", make_columns(X), n_source)
-    elif isinstance(model, ColumnTransformer):
-        for step, part, chosen in model.transformers_:
-            some = _choose(X, chosen)
-            if some is not None and some.shape[1] and not isinstance(part, str):
-                label = step if name == "raw" else f"{name}, {step}"
-                yield View(f"columns of {label}", make_columns(some), some.shape[1])
-                yield from _follow(part, some, label, some.shape[1])
-    else:
-        for part in _list_members(model):
-            yield from _follow(part, X, name, n_source)
-
-
-def _list_members(model):
-    """Return the members of a model that get the same X and have steps themselves."""
-    members = [
-        getattr(member, "estimator", member)
-        for name in ("estimators_", "calibrated_classifiers_")
-        for member in np.ravel(np.array(getattr(model, name, []), dtype=object))
-    ]
-    kinds = Pipeline, ColumnTransformer
-    # Other members, such as trees, have no steps and therefore no further views.
-    return [
-        member
-        for member in members
-        if isinstance(member, kinds) or hasattr(member, "best_estimator_")
-    ]
-
-
-def _choose(X, chosen):
-    if isinstance(chosen, str | slice) or callable(chosen):
-        chosen = [chosen] if isinstance(chosen, str) else chosen
-    if isinstance(chosen, UserList):  # scikit-learn before 1.7 warns when its items are read
-        chosen = chosen.data
-    if is_frame(X):
-        by_name = len(chosen) and isinstance(np.ravel(chosen)[0], str)
-        return X[list(chosen)] if by_name else X.iloc[:, chosen]
-    return X[:, chosen] if isinstance(X, np.ndarray) else None
+def _view(inner):
+    # Targets as they are belong to the raw columns.
+    y = inner.y if inner.view.endswith(TRANSFORMED_TARGET) else None
+    y = None if y is None else _as_column(pd.Series(np.asarray(y)))
+    place = inner.path if inner.view.startswith(SCORES) else ""
+    return View(inner.view, make_columns(inner.X), inner.n_source, y, place)
 
 
 def make_columns(X):

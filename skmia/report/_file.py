@@ -58,8 +58,9 @@ class FileFindings:
         read the answers of the model alone, as those on a service do; ``n_rows``, the number of
         training rows by the file, or None; ``outsiders``, the share of them that is not among the
         members of the audit, or None; ``reason``, why the file was not attacked, or None;
-        ``sources``, for each part of the attack ``name``, ``auc``, ``expected_auc``,
-        ``n_equations`` and ``misfit``, or None where a part has none; ``stores`` and ``changes``,
+        ``sources``, for each part of the attack ``name``, ``path`` (of the model inside the victim
+        that it reads, empty for the victim itself), ``auc``, ``expected_auc``, ``n_equations`` and
+        ``misfit``, or None where a part has none; ``stores`` and ``changes``,
         what the file stores of training rows and what would change it, as sentences.
     notes : list of str
         Warnings of the attack, and why parts of it could not read the file.
@@ -166,11 +167,21 @@ def _run(case):
         return FileRun(None, None, None, facts | {"reason": describe_error(error)}, [])
     facts |= known | {"sources": _list_sources(case, attack)}
     notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
-    notes += [f"The {name} were not read: {why}" for name, why in attack.left_out_.items()]
+    notes += _list_left_out(attack.left_out_)
     return FileRun(attack, scores, found, facts, notes)
 
 
 _NAME = ReleasedModelAttack.__name__
+
+
+def _list_left_out(left_out):
+    """Why parts were not read, those with the same reason together."""
+    groups = {}
+    for name, why in left_out.items():
+        groups.setdefault((name.partition(" in ")[0], why), []).append(name)
+    for (_, why), names in groups.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield f"The {names[0]}{more} were not read: {why}"
 
 
 def _describe_state(victim):
@@ -197,9 +208,7 @@ def _attack(case):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fitted = clone(attack).fit(case.queried)
-    equations = fitted.parts_.get("node equations")
-    n_rows = inspect_model(victim).n_rows if equations is None else equations.n_rows_
-    n_rows = None if n_rows is None else round(n_rows)
+    n_rows = inspect_model(victim).n_rows if fitted.n_rows_ is None else fitted.n_rows_
     outsiders = None if not n_rows else max(0.0, 1 - n_members / n_rows)
     if n_rows and outsiders > _FEWEST_OUTSIDERS:
         fitted, caught = attack.set_params(outsiders=outsiders).fit(case.queried), []
@@ -225,7 +234,8 @@ def _list_sources(case, attack):
         scores = part.score_samples(case.queried)
         facts = {key: getattr(part, f"{key}_", None) for key in _FACTS}
         auc = float(roc_auc_score(case.membership, scores))
-        sources.append({"name": name, "auc": auc, **facts})
+        name, _, path = name.partition(" in ")
+        sources.append({"name": name, "path": path, "auc": auc, **facts})
     return sources
 
 

@@ -182,6 +182,8 @@ def _describe_reason(facts):
     reason = _REASONS[strongest["name"]].format(
         n_equations=strongest["n_equations"] or 0, n_records=facts["n_records"]
     )
+    if strongest.get("path"):
+        reason = f"Most is found in {strongest['path']}. {reason}"
     return f"{reason} {needed}"
 
 

@@ -165,6 +165,7 @@ _PERMUTATION = maybe(
 
 _SOURCE = fields(
     name=text,
+    path=text,
     auc=_RATE,
     expected_auc=maybe(_RATE),
     n_equations=maybe(count()),

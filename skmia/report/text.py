@@ -287,14 +287,21 @@ def name_way(facts):
     return "As a service" if facts["answers_only"] else "By the attacks that were asked for"
 
 
+# More parts of an attack are only counted.
+_MOST_SOURCES = 8
+
+
 def describe_sources(facts):
-    """Describe what each part of the attack on a file found, in a line each."""
-    lines = []
-    for source in facts["sources"]:
+    """Describe what each part of the attack on a file found, in a line each, the strongest."""
+    lines, sources = [], facts["sources"]
+    shown = sorted(sources, key=lambda source: -source["auc"])[:_MOST_SOURCES]
+    for source in (one for one in sources if one in shown):
         name, found = source["name"].capitalize(), f"AUC {source['auc']:.3f}"
+        name += f" in {source['path']}" if source.get("path") else ""
         if source["n_equations"] is not None:
             name += f" ({source['n_equations']:,} for {facts['n_records']:,} unknown memberships)"
         if source["expected_auc"] is not None:
             found += f"; {source['expected_auc']:.3f} was to be expected"
         lines.append(f"{name}: {found}.")
-    return lines
+    more = len(sources) - len(shown)
+    return lines + ([f"{more} more parts found less."] if more else [])

@@ -13,7 +13,7 @@ from .node_equations import has_node_equations
 from .split_thresholds import has_split_thresholds
 from .stationarity import has_stationarity
 
-_PARTS_OF_FILES = {
+PARTS_OF_FILES = {
     "nodes": has_node_equations,
     "thresholds": has_split_thresholds,
     "optimum": has_stationarity,
@@ -89,7 +89,7 @@ def get_access(model):
         found.add("tokens")
     else:
         reasons["tokens"] = f"which {type(last_step(model)).__name__} does not give"
-    for word, is_known in _PARTS_OF_FILES.items():
+    for word, is_known in PARTS_OF_FILES.items():
         if is_known(model):
             found.add(word)
         else:

@@ -1,6 +1,8 @@
 """Models of trees that are read in the same way."""
 
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
     ExtraTreesClassifier,
@@ -9,6 +11,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -22,3 +25,8 @@ FORESTS = (
 BAGS = (BaggingClassifier, BaggingRegressor)
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
+# Trees that are grown one after the other, on weighted rows or on samples drawn by weights.
+REWEIGHTED = (AdaBoostClassifier,)
+REDRAWN = (AdaBoostRegressor,)
+# Trees that are grown on targets drawn at random, and know nothing of labels.
+UNLABELED = (IsolationForest,)

@@ -2,25 +2,38 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
+    IsolationForest,
     RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
 )
+from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records
 from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack
 from skmia.datasets import make_membership_problem
-from skmia.victims import CallableVictim
+from skmia.victims import CallableVictim, OneOutput
 
 pytestmark = pytest.mark.contract
 
@@ -140,3 +153,182 @@ def test_evidence_of_edges_does_not_mislead_equations_with_missing_rows():
     scores = attack.parts_["node equations"].score_samples(records[kept])
     assert attack.is_combined_
     assert together > roc_auc_score(membership[kept], scores)
+
+
+# 300 candidates of three classes, half of them members.
+GIVEN, MEMBERSHIP = make_membership_problem(300, n_classes=3, random_state=0)
+PAIR = Records(GIVEN.X, (GIVEN.y == 0).astype(int))
+INSIDE = MEMBERSHIP == 1
+FOREST = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
+TREES = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=15, random_state=0)
+TREE = DecisionTreeRegressor(min_samples_leaf=3, random_state=0)
+LINEAR = LogisticRegression(tol=1e-8, max_iter=2000)
+
+
+def open_by_hand(model, records, prior=0.5):
+    """Scores of the attack on one inner model, with the records that it was given."""
+    attack = ReleasedModelAttack(FrozenEstimator(model), prior=prior, random_state=0)
+    return attack.fit(records).score_samples(records)
+
+
+def from_share(ratios, kept):
+    return np.logaddexp(ratios + np.log(kept), np.log(1 - kept))
+
+
+def open_calibration(model, records):
+    prior = 0.5 * (1 - 1 / len(model.calibrated_classifiers_))
+    ratios = [open_by_hand(one.estimator, records, prior) for one in model.calibrated_classifiers_]
+    return sum(from_share(one, 2 * prior) for one in ratios)
+
+
+def open_members(model, records):
+    return sum(open_by_hand(one, records) for one in model.estimators_)
+
+
+def open_rests(model, records):
+    targets = model.label_binarizer_.transform(records.y).toarray().T
+    pairs = zip(model.estimators_, targets, strict=True)
+    return sum(open_by_hand(one, Records(records.X, y)) for one, y in pairs)
+
+
+def open_targets(model, records):
+    y = model.transformer_.transform(records.y[:, None])[:, 0]
+    return open_by_hand(model.regressor_, Records(records.X, y))
+
+
+COMPOSITES = {
+    "calibration": (CalibratedClassifierCV(FOREST, cv=3), open_calibration),
+    "calibration of boosting": (CalibratedClassifierCV(TREES, cv=3), open_calibration),
+    "calibration of machines": (CalibratedClassifierCV(SVC(), cv=3), open_calibration),
+    "one calibration": (
+        CalibratedClassifierCV(FOREST, cv=3, ensemble=False),
+        lambda model, records: open_by_hand(model.calibrated_classifiers_[0].estimator, records),
+    ),
+    "vote": (VotingClassifier([("a", LINEAR), ("b", FOREST)]), open_members),
+    "stack": (StackingClassifier([("a", FOREST), ("b", TREES)], LINEAR, cv=2), open_members),
+    "rests": (OneVsRestClassifier(FOREST), open_rests),
+    "search": (
+        GridSearchCV(VotingClassifier([("a", FOREST)]), {"voting": ["soft"]}, cv=2),
+        lambda model, records: open_members(model.best_estimator_, records),
+    ),
+    "targets": (TransformedTargetRegressor(TREE, func=np.exp, inverse_func=np.log), open_targets),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_models_inside_a_model_are_read_as_if_opened_by_hand(name):
+    model, open_it = COMPOSITES[name]
+    records = GIVEN if name == "rests" else PAIR
+    if name == "targets":
+        noise = np.random.default_rng(0).normal(size=len(GIVEN))
+        records = Records(GIVEN.X, GIVEN.X[:, 0] + noise)
+    model = clone(model).fit(records.X[INSIDE], records.y[INSIDE])
+    found = attack(FrozenEstimator(model), records)
+    auc = roc_auc_score(INSIDE, found.score_samples(records))
+    assert auc > roc_auc_score(INSIDE, open_it(model, records)) - 0.01
+    assert auc > 0.7
+    # Trained on the other half, the same scores say the opposite: nothing else is read.
+    other = clone(model).fit(records.X[~INSIDE], records.y[~INSIDE])
+    scores = attack(FrozenEstimator(other), records).score_samples(records)
+    assert roc_auc_score(INSIDE, scores) < 0.3
+
+
+@pytest.mark.parametrize("name", ["calibration", "vote", "rests"])
+def test_composites_of_other_rows_tell_nothing(name):
+    """Neither members nor non-members were among the training rows."""
+    fresh, _ = make_membership_problem(300, n_classes=3, random_state=1)
+    y = fresh.y if name == "rests" else (fresh.y == 0).astype(int)
+    model = clone(COMPOSITES[name][0]).fit(fresh.X[:150], y[:150])
+    records = GIVEN if name == "rests" else PAIR
+    with pytest.warns(UserWarning, match="not among the candidates"):
+        found = attack(FrozenEstimator(model), records)
+    error = np.sqrt(301 / (12 * 150 * 150))
+    auc = roc_auc_score(INSIDE, found.score_samples(records))
+    assert abs(auc - 0.5) < 3 * error
+    assert found.parts_["stored values"].found_.empty
+
+
+def test_a_fold_knows_who_it_was_not_fitted_on():
+    """A row was left out by exactly one fold, which says more than three independent samples."""
+    model = CalibratedClassifierCV(TREES, cv=3).fit(PAIR.X[INSIDE], PAIR.y[INSIDE])
+    found = attack(FrozenEstimator(model), PAIR)
+    path = "calibrated_classifiers_[0].estimator"
+    assert found.n_rows_ == INSIDE.sum()
+    part = found.parts_[f"node equations in {path}"]
+    assert part.path == path
+    assert part.n_rows_ == 100
+    apart = [
+        roc_auc_score(INSIDE, one.score_samples(PAIR))
+        for name, one in found.parts_.items()
+        if name != "stored values"
+    ]
+    assert roc_auc_score(INSIDE, found.score_samples(PAIR)) > max(apart) > 0.6
+
+
+def test_rows_that_are_missing_among_the_candidates_are_missing_in_each_part():
+    model = CalibratedClassifierCV(TREES, cv=3).fit(PAIR.X[INSIDE], PAIR.y[INSIDE])
+    known = np.flatnonzero(~INSIDE | (np.arange(len(INSIDE)) % 5 > 0))
+    told = attack(FrozenEstimator(model), PAIR[known], outsiders=0.2)
+    assert told.outsiders_ == pytest.approx(0.2)
+    scores = told.score_samples(PAIR[known])
+    assert roc_auc_score(INSIDE[known], scores) > 0.6
+    # Records that were not candidates are judged beside them.
+    missing = np.setdiff1d(np.arange(len(INSIDE)), known)
+    assert told.score_samples(PAIR[missing]).mean() > scores[~INSIDE[known]].mean()
+
+
+def test_what_cannot_be_computed_of_a_model_inside_is_named():
+    stack = StackingClassifier([("a", FOREST)], LINEAR, cv=2)
+    found = attack(FrozenEstimator(stack.fit(PAIR.X[INSIDE], PAIR.y[INSIDE])), PAIR)
+    why = found.left_out_["conditions at the optimum in final_estimator_"]
+    assert "predictions of a cross-validation" in why
+    single = CalibratedClassifierCV(FOREST, cv=3, ensemble=False, method="isotonic")
+    found = attack(FrozenEstimator(single.fit(PAIR.X[INSIDE], PAIR.y[INSIDE])), PAIR)
+    assert list(found.left_out_) == ["stored values in calibrated_classifiers_[0].calibrators[0]"]
+    bag = BaggingClassifier(LINEAR, n_estimators=2, random_state=0)
+    found = attack(FrozenEstimator(bag.fit(PAIR.X[INSIDE], PAIR.y[INSIDE])), PAIR)
+    assert "drawn at random" in found.left_out_["conditions at the optimum in estimators_[1]"]
+
+
+def test_a_stack_of_models_that_were_given_computes_what_its_last_one_saw():
+    inner = LogisticRegression().fit(PAIR.X[~INSIDE], PAIR.y[~INSIDE])
+    stack = StackingClassifier([("a", inner)], LINEAR, cv="prefit", passthrough=True)
+    found = attack(FrozenEstimator(stack.fit(PAIR.X[INSIDE], PAIR.y[INSIDE])), PAIR)
+    part = found.parts_["conditions at the optimum in final_estimator_"]
+    expected = open_by_hand(stack.final_estimator_, Records(stack.transform(PAIR.X), PAIR.y))
+    auc = roc_auc_score(INSIDE, part.score_samples(PAIR))
+    assert abs(auc - roc_auc_score(INSIDE, expected)) < 0.01
+
+
+MORE = {
+    "pairs": OneVsOneClassifier(TREES),
+    "codes": OutputCodeClassifier(TREES, random_state=0),
+    "bag": BaggingClassifier(TREES, n_estimators=5, bootstrap=False, max_features=0.5),
+    "boosted": AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), random_state=0),
+    "neighbors": VotingClassifier(
+        [("a", make_pipeline(StandardScaler(), KNeighborsClassifier())), ("b", LINEAR)]
+    ),
+    "columns": make_pipeline(
+        ColumnTransformer([("a", SelectFromModel(FOREST), slice(0, 5))]), LINEAR
+    ),
+    "isolation": IsolationForest(random_state=0),
+    "selection": RFE(FOREST, n_features_to_select=5, step=5),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_further_composites_are_read(name):
+    model = clone(MORE[name]).fit(GIVEN.X[INSIDE], GIVEN.y[INSIDE])
+    scores = attack(FrozenEstimator(model), GIVEN).score_samples(GIVEN)
+    assert roc_auc_score(INSIDE, scores) > 0.8
+
+
+def test_one_of_several_outputs_reads_the_model_of_this_output():
+    Y = np.column_stack([GIVEN.y == 0, GIVEN.y == 1]).astype(int)
+    model = MultiOutputClassifier(TREES).fit(GIVEN.X[INSIDE], Y[INSIDE])
+    records = Records(GIVEN.X, Y[:, 1])
+    found = attack(FrozenEstimator(OneOutput(model, 1)), records)
+    assert "node equations in estimator.estimators_[1]" in found.parts_
+    assert "several columns" in found.left_out_["node equations in estimator.estimators_[0]"]
+    assert "split thresholds in estimator.estimators_[0]" in found.parts_
+    assert roc_auc_score(INSIDE, found.score_samples(records)) > 0.7

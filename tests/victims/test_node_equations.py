@@ -14,12 +14,14 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -78,6 +80,8 @@ EXACT = [
     (GradientBoostingClassifier(n_estimators=20, random_state=0), CANCER, 1e-10),
     (GradientBoostingClassifier(n_estimators=10, random_state=0), WINE, 1e-10),
     (GradientBoostingRegressor(n_estimators=20, random_state=0), DIABETES, 1e-10),
+    (AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), random_state=0), CANCER, 1e-9),
+    (AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), random_state=0), WINE, 1e-9),
     (bag(DecisionTreeClassifier(), bootstrap=False, max_features=0.5), WINE, 1e-12),
     (bag(DecisionTreeRegressor(), bootstrap=False, max_features=0.5), DIABETES, 1e-12),
 ]
@@ -98,6 +102,29 @@ def test_equations_hold_for_the_true_members(model, data, tolerance):
     assert np.abs(errors[~exact] / deviations[~exact]).max(initial=0) < 4
     wrong, _ = find_errors(equations, ~member)
     assert np.abs(wrong).max() > 0.1
+
+
+def test_counts_of_samples_without_labels_have_the_variance_of_their_draw():
+    model, records, member = fit(
+        IsolationForest(n_estimators=30, max_samples=100, random_state=0), CANCER
+    )
+    equations = read_node_equations(model, records, (member.sum(), len(member) / 4))
+    assert equations.is_assumed
+    equations = equations._replace(targets=equations.targets[:-1], rows=equations.rows[:-1])
+    errors, norms = find_errors(equations, member)
+    deviations = np.sqrt(equations.variances[:-1]) / norms
+    assert 0.5 < np.sqrt(np.mean((errors / deviations) ** 2)) < 1.2
+
+
+def test_unequal_weights_of_the_first_round_leave_the_counts():
+    X, y = WINE
+    model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=5)
+    even = read_node_equations(model.fit(X, y), Records(X, y))
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, size=len(y))
+    uneven = read_node_equations(model.fit(X, y, sample_weight=weights), Records(X, y))
+    assert len(uneven.targets) < len(even.targets)
+    errors, _ = find_errors(uneven, np.ones(len(y)))
+    assert np.abs(errors).max() < 1e-12
 
 
 @pytest.mark.parametrize("data, kind", [(CANCER, 0), (WINE, 0), (DIABETES, 1)])
@@ -342,7 +369,7 @@ def test_weights_of_xgboost_are_told_from_counts(data, kind):
 def test_other_models_and_labels_are_named():
     X, y = WINE
     records = Records(X, y)
-    for model in (LogisticRegression(max_iter=3000), AdaBoostClassifier(n_estimators=2)):
+    for model in (LogisticRegression(max_iter=3000), GaussianNB()):
         model.fit(X / X.max(axis=0), y)
         assert not has_node_equations(model)
         with pytest.raises(TypeError, match=f"XGBoost, .*; got {type(model).__name__}"):

@@ -8,7 +8,6 @@ import pytest
 from scipy.special import logit
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.ensemble import (
-    AdaBoostClassifier,
     BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -20,6 +19,7 @@ from sklearn.ensemble import (
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -279,7 +279,7 @@ def test_settings_of_xgboost_that_are_refused(settings, message):
 
 def test_other_models_and_shapes_are_named():
     X, y = WINE
-    for model in (SVC(), AdaBoostClassifier(n_estimators=2)):
+    for model in (SVC(), GaussianNB()):
         assert not has_split_thresholds(model)
         with pytest.raises(TypeError, match=f"XGBoost, .*; got {type(model).__name__}"):
             read_split_thresholds(model.fit(X, y), X, 0.5)

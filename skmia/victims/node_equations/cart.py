@@ -9,6 +9,9 @@ from .shares import estimate_totals, may_hold_rests
 # A class fraction above this is exactly 1, up to the rounding of a division.
 _PURE = 1 - 1e-9
 
+# Relative error of weights that are products of those of all rounds before.
+_OF_WEIGHTS = 1e-13
+
 
 class Sample:
     """The sample of training rows on which a tree was grown.
@@ -176,3 +179,53 @@ def _read_trees(trees, leaves, y, collector, share, replaces):
     for tree, places in zip(trees, leaves, strict=True):
         add_tree(collector, tree, places, y, sample, find)
     return n_rows if trees[0].weighted_n_node_samples[0] else 0
+
+
+def read_reweighted(model, X, y, collector):
+    """Read the equations of AdaBoost, whose trees are all grown on all rows.
+
+    Each tree weights a row by the errors of the trees before it, which are known, over a sum of
+    weights that is not known. The shares of the classes at a leaf do not depend on this sum.
+    """
+    X, n_rows = X.astype(np.float32), model.estimators_[0].tree_.n_node_samples[0]
+    logs, is_even = np.zeros(len(X)), _is_even(model.estimators_[0].tree_)
+    for estimator, strength in zip(model.estimators_, model.estimator_weights_, strict=False):
+        tree = estimator.tree_
+        leaves = tree.apply(X)
+        shares = tree.value[:, 0, :] / tree.value[:, 0, :].sum(axis=1, keepdims=True)
+        if n_rows:
+            collector.add(leaves, np.ones(len(X)), tree.n_node_samples.astype(np.float64))
+        if is_even:
+            _add_weighted_shares(collector, shares, leaves, y, np.exp(logs - logs.max()))
+        logs += strength * (shares.argmax(axis=1)[leaves] != y)
+    return n_rows
+
+
+def _is_even(tree):
+    """Whether the rows of the first tree had the same weight."""
+    weights, counts = tree.weighted_n_node_samples, tree.n_node_samples
+    return bool(counts[0]) and np.allclose(weights / weights[0], counts / counts[0])
+
+
+def _add_weighted_shares(collector, shares, leaves, y, weights):
+    """Add equations that the weights of a class are its share of all weights at a leaf."""
+    n_classes = shares.shape[1]
+    for label in range(1 if n_classes == 2 else n_classes):
+        away = weights * ((y == label) - shares[leaves, label])
+        # A share of 0 or 1 also says that nobody of another class is there.
+        collector.add(leaves, away, np.zeros(len(shares)), terms=weights, precision=_OF_WEIGHTS)
+
+
+def read_unlabeled(model, X, y, collector):
+    """Read the equations of an IsolationForest, whose trees are grown on samples of a few rows."""
+    trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
+    n_drawn = int(trees[0].n_node_samples[0])
+    # How many rows the samples were drawn from is not stored.
+    n_rows = max(round(collector.share * len(X)), n_drawn)
+    sample = Sample(n_drawn if n_drawn < n_rows else 0, n_rows, replaces=False)
+    for tree, features in zip(trees, model.estimators_features_, strict=True):
+        counts, leaves = tree.n_node_samples.astype(np.float64), tree.apply(X[:, features])
+        most = np.maximum(counts / sample.kept, count_candidates(leaves, tree.node_count) / 2)
+        variance = sample.variance_of_distinct(most)
+        collector.add(leaves, np.ones(len(X)), counts / sample.kept, variance)
+    return 0

@@ -8,14 +8,21 @@ from sklearn.tree import BaseDecisionTree
 from ..boosters import is_catboost, is_lightgbm, is_xgboost
 from ..inputs import check_labels, find_model, read_features
 from ..readers import Reader, choose_reader, open_model
-from ..tree_families import BAGS, BOOSTED, FORESTS, HISTOGRAMS
+from ..tree_families import BAGS, BOOSTED, FORESTS, HISTOGRAMS, REWEIGHTED, UNLABELED
 from .boosting import read_gradient_boosting, read_histogram_boosting
-from .cart import read_bag, read_forest, read_tree
+from .cart import read_bag, read_forest, read_reweighted, read_tree, read_unlabeled
 from .catboost import read_catboost, why_not_catboost
 from .equations import Collector, Further
 from .gradient_boosters import read_xgboost, why_not_xgboost
 from .lightgbm import read_lightgbm, why_not_lightgbm
-from .refusals import why_not_bagged, why_not_boosted, why_not_grown, why_not_histogram
+from .refusals import (
+    why_not_bagged,
+    why_not_boosted,
+    why_not_grown,
+    why_not_histogram,
+    why_not_reweighted,
+    why_not_unlabeled,
+)
 
 # ``read(model, X, y, collector)`` takes numbers of the classes or targets. It adds all equations to
 # a Collector or Further and returns the number of training rows.
@@ -25,6 +32,8 @@ _READERS = {
     BAGS: Reader(read_bag, why_not_bagged),
     HISTOGRAMS: Reader(read_histogram_boosting, why_not_histogram),
     BOOSTED: Reader(read_gradient_boosting, why_not_boosted),
+    REWEIGHTED: Reader(read_reweighted, why_not_reweighted),
+    UNLABELED: Reader(read_unlabeled, why_not_unlabeled),
     is_xgboost: Reader(read_xgboost, why_not_xgboost, absent=np.nan),
     is_lightgbm: Reader(read_lightgbm, why_not_lightgbm),
     is_catboost: Reader(read_catboost, why_not_catboost),
@@ -94,11 +103,12 @@ def _read(model, records, collector, assumed):
         model,
         _choose_reader,
         "Node equations are read from decision trees, random forests, extra trees, bagged trees, "
-        "gradient boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost",
+        "AdaBoost, isolation forests, gradient boosting, histogram gradient boosting, XGBoost, "
+        "LightGBM and CatBoost",
         "The nodes of this {} cannot be read",
     )
     X = read_features(found, steps, records.X, absent=reader.absent)
-    y = check_labels(found, records.y)
+    y = None if isinstance(found, UNLABELED) else check_labels(found, records.y)
     n_rows = reader.read(found, X, y, collector)
     if n_rows or assumed is None:
         return n_rows, False

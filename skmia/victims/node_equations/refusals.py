@@ -3,7 +3,7 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.tree import BaseDecisionTree
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 
 _SQUARED = {"squared_error", "friedman_mse"}
 WEIGHTED = (
@@ -13,6 +13,7 @@ UNBALANCED = (
     "each of its trees was grown on draws of each class, and it does not store how many rows the "
     "classes have"
 )
+_UNCOUNTED = "rows whose weights came to 0 are not counted in some of its trees"
 _SIZED = "max_samples={} does not say how many training rows there were"
 # Standard errors beyond which a number of rows is not due to chance.
 _FAR = 5
@@ -85,6 +86,23 @@ def _why_not_counted(trees, bootstrap):
         return WEIGHTED
     is_whole = all(np.array_equal(weight, np.rint(weight)) for weight in weights)
     return None if is_whole else WEIGHTED
+
+
+def why_not_reweighted(model):
+    """Return the reason why the nodes of AdaBoost cannot be read, or None."""
+    for one in model.estimators_:
+        if not isinstance(one, DecisionTreeClassifier):
+            return f"it holds a {type(one).__name__}, and only decision trees are known"
+    counts = [tree.tree_.n_node_samples[0] for tree in model.estimators_]
+    return _UNCOUNTED if len(set(counts)) > 1 else None
+
+
+def why_not_unlabeled(model):
+    """Return the reason why the nodes of trees without labels cannot be read, or None."""
+    if getattr(model, "bootstrap", False):
+        return "bootstrap=True does not say of how many rows its samples are"
+    counts = [tree.tree_.n_node_samples[0] for tree in model.estimators_]
+    return "its nodes do not count rows" if not all(counts) else None
 
 
 def why_not_histogram(model):

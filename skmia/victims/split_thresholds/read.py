@@ -19,12 +19,13 @@ from ..boosters import (
 from ..inputs import find_model, read_features
 from ..node_equations.gradient_boosters import load_booster, mark_missing
 from ..readers import Reader, choose_reader, open_model
-from ..tree_families import BAGS, BOOSTED, FORESTS, HISTOGRAMS
+from ..tree_families import BAGS, BOOSTED, FORESTS, HISTOGRAMS, REDRAWN, REWEIGHTED
 from .edges import list_edges
 from .events import INNER_EDGE, MIDPOINT, QUANTILE, SINGLE_MIDPOINT, VALUE, explain
 from .nodes import Columns, drop_repeated, join, read_edges, read_nodes
 from .refusals import (
     why_not_bagged,
+    why_not_boosted_in_turn,
     why_not_catboost,
     why_not_grown,
     why_not_histogram,
@@ -70,7 +71,7 @@ def read_split_thresholds(model, X, prior, further=None):
     found, steps, reader = open_model(
         model,
         _choose_reader,
-        "Thresholds are read from decision trees, random forests, bagged trees, gradient "
+        "Thresholds are read from decision trees, random forests, bagged trees, AdaBoost, gradient "
         "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost",
         "The thresholds of this {} are not read",
         repeats=True,
@@ -124,6 +125,19 @@ def _read_boosted(model, X, n, prior):
     if model.subsample == 1:
         return [_explain_together([one for stage in stages for one in stage], 1.0, columns, prior)]
     return [_explain_together(stage, model.subsample, columns, prior) for stage in stages]
+
+
+def _read_reweighted(model, X, n, prior):
+    columns = Columns(X.astype(np.float32), n)
+    nodes = [read_nodes(one.tree_, columns) for one in model.estimators_]
+    return [_explain_together(nodes, 1.0, columns, prior)]
+
+
+def _read_redrawn(model, X, n, prior):
+    columns = Columns(X.astype(np.float32), n)
+    nodes = [read_nodes(one.tree_, columns) for one in model.estimators_]
+    # As many draws as rows, nearly as likely for one row as for another.
+    return [explain(one, MIDPOINT, -np.expm1(-1.0), columns, prior) for one in nodes]
 
 
 def _read_histogram(model, X, n, prior):
@@ -189,6 +203,8 @@ _READERS = {
     BAGS: Reader(_read_bag, why_not_bagged),
     BOOSTED: Reader(_read_boosted, lambda model: None),
     HISTOGRAMS: Reader(_read_histogram, why_not_histogram),
+    REWEIGHTED: Reader(_read_reweighted, why_not_boosted_in_turn),
+    REDRAWN: Reader(_read_redrawn, why_not_boosted_in_turn),
     is_xgboost: Reader(_read_xgboost, why_not_xgboost, absent=np.nan),
     is_lightgbm: Reader(_read_lightgbm, why_not_lightgbm),
     is_catboost: Reader(_read_catboost, why_not_catboost),

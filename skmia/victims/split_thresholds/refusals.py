@@ -32,12 +32,17 @@ def _why_not_sampled(model):
 
 def why_not_bagged(model):
     """Why the thresholds of fitted bagged trees are not read, or None."""
+    return why_not_boosted_in_turn(model) or _why_not_sampled(model)
+
+
+def why_not_boosted_in_turn(model):
+    """Why the thresholds of a fitted AdaBoost are not read, or None."""
     for one in model.estimators_:
         if not isinstance(one, BaseDecisionTree):
             return f"it holds a {type(one).__name__}, and only decision trees are known"
         if why_not_grown(one) is not None:
             return _DRAWN
-    return _why_not_sampled(model)
+    return None
 
 
 def why_not_histogram(model):
