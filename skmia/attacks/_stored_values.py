@@ -1,6 +1,7 @@
 """Attack that searches the file of a model for records."""
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._core.asking import check_fitted, unwrap
@@ -9,6 +10,7 @@ from ..base import BaseAttack
 from ..victims import read_state
 from ..victims.offers import has_file
 from ._stored_ledger import Ledger
+from ._stored_lists import StoredLists
 from ._stored_search import Column, ViewStats, list_columns, make_places, search
 from ._stored_views import make_views
 
@@ -120,7 +122,14 @@ class StoredValuesAttack(BaseAttack):
         self._stats = [ViewStats(view) for view in views]
         self._n_candidates = len(records)
         ledger = self._search(views)
-        self.found_, self.places_ = ledger.list_records(), ledger.list_places()
+        self._lists = StoredLists(self.victim, records)
+        found = self._lists.found
+        listed = ledger.list_records()
+        found = found[~found.index.duplicated() & ~found.index.isin(listed.index)]
+        self.found_ = _join(listed, found).sort_index()
+        self.places_ = _join(ledger.list_places(), self._lists.places, ignore_index=True)
+        n_absent = self._lists.scores(records)[1]
+        self.absent_ = pd.Series(n_absent, name="n_absent")[n_absent > 0]
 
     def _search(self, views):
         columns = [
@@ -130,7 +139,7 @@ class StoredValuesAttack(BaseAttack):
         ledger = Ledger(views, columns, self._n_candidates)
         for v, (view, stats) in enumerate(zip(views, self._stats, strict=True)):
             for place in self._places:
-                if not place.path.startswith(view.place):
+                if not view.can_be_in(place.path):
                     continue
                 ledger.enter(v, place, search(place, view, columns[v], stats))
         return ledger
@@ -143,10 +152,14 @@ class StoredValuesAttack(BaseAttack):
                     f"The candidates given to fit had {len(stats.columns)} columns ({view.name}); "
                     f"these records have {len(list_columns(view))}."
                 )
-        return self._search(views).scores().max(axis=0)
+        return self._search(views).scores().max(axis=0) + self._lists.scores(records)[0]
 
     def _natural_offset(self, records):
         return np.log(self._n_candidates + 1) / 2
+
+
+def _join(table, more, **options):
+    return pd.concat([table, more], **options) if len(more) else table
 
 
 def _read_victim(victim):

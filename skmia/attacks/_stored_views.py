@@ -33,6 +33,9 @@ class View(NamedTuple):
         Targets of a regressor, as they reach it.
     place : str
         Path of the part in which alone its values can be stored; empty for any.
+    passed : tuple of str
+        Paths of the steps that computed it, which cannot store it: their own numbers would be found
+        in it.
     """
 
     name: str
@@ -40,6 +43,11 @@ class View(NamedTuple):
     n_source: int
     target: np.ndarray | None = None
     place: str = ""
+    passed: tuple[str, ...] = ()
+
+    def can_be_in(self, path):
+        """Whether a stored array can hold columns of this view."""
+        return path.startswith(self.place) and not path.startswith(self.passed)
 
     @property
     def matrix(self):
@@ -77,7 +85,7 @@ def _view(inner):
     y = inner.y if inner.view.endswith(TRANSFORMED_TARGET) else None
     y = None if y is None else _as_column(pd.Series(np.asarray(y)))
     place = inner.path if inner.view.startswith(SCORES) else ""
-    return View(inner.view, make_columns(inner.X), inner.n_source, y, place)
+    return View(inner.view, make_columns(inner.X), inner.n_source, y, place, inner.passed)
 
 
 def make_columns(X):

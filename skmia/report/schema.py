@@ -163,14 +163,19 @@ _PERMUTATION = maybe(
     fields(n_permutations=count(1), n_units=count(1), n_mixed=count(), numbers=many(_NULL, low=1))
 )
 
-_SOURCE = fields(
+_SOURCE_FIELDS = fields(
     name=text,
-    path=text,
     auc=_RATE,
     expected_auc=maybe(_RATE),
     n_equations=maybe(count()),
     misfit=maybe(number(0)),
 )
+
+
+def _SOURCE(value, where):
+    _SOURCE_FIELDS(value, where)
+    text(value.get("path", ""), f"{where}.path")  # documents of earlier versions have none
+
 
 _FILE = fields(
     n_records=count(2),

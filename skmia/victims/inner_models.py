@@ -1,6 +1,7 @@
 """Fitted models inside a model, each with the rows, columns and labels that it was fitted on."""
 
 from collections import UserList
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -93,6 +94,8 @@ class InnerModel(NamedTuple):
         Number of columns of the records from which X was computed.
     output : int or None
         Which of several outputs the labels of the records are.
+    passed : tuple of str
+        Paths of the steps that X went through, each with the separator after it.
     """
 
     path: str
@@ -108,6 +111,7 @@ class InnerModel(NamedTuple):
     trail: str = "raw"
     n_source: int = 0
     output: int | None = None
+    passed: tuple[str, ...] = ()
 
     @property
     def share(self):
@@ -177,6 +181,7 @@ def _list_chosen(inner):
 
 def _list_steps(inner):
     steps, inner = inner.model.steps, inner._replace(view=None)
+    before = f"{inner.path}." if inner.path else ""
     for k, (name, step) in enumerate(steps):
         if step is None or isinstance(step, str):
             continue
@@ -186,7 +191,8 @@ def _list_steps(inner):
         yield inner.child(f"steps[{k}]", step)._replace(view=inner.view)
         if k + 1 < len(steps) and hasattr(step, "transform"):
             inner = inner.transformed(step.transform(inner.X), name)
-            inner = inner._replace(view=f"after {inner.trail}")
+            passed = (*inner.passed, f"{before}steps[{k}].")
+            inner = inner._replace(view=f"after {inner.trail}", passed=passed)
 
 
 def _limit(inner, sampler):
@@ -203,8 +209,11 @@ def _list_column_transformers(inner):
     for k, (name, transformer, chosen) in enumerate(inner.model.transformers_):
         some = choose_columns(inner.X, chosen)
         if some is not None and some.shape[1] and not isinstance(transformer, str):
+            n_source = some.shape[1]
+            if np.ndim(chosen) == 0 and not isinstance(chosen, slice):  # texts
+                some = some.iloc[:, 0] if is_frame(some) else np.ravel(some)
             part = inner.child(f"transformers_[{k}]", transformer).transformed(some, name)
-            yield part._replace(view=f"columns of {part.trail}", n_source=some.shape[1])
+            yield part._replace(view=f"columns of {part.trail}", n_source=n_source)
 
 
 def _list_union(inner):
@@ -429,8 +438,8 @@ _RULES = (
 
 def choose_columns(X, chosen):
     """Columns of a table, by name, position, mask or slice; None of what has no columns."""
-    if isinstance(chosen, str | slice) or callable(chosen):
-        chosen = [chosen] if isinstance(chosen, str) else chosen
+    if isinstance(chosen, str | Integral):
+        chosen = [chosen]
     if isinstance(chosen, UserList):  # scikit-learn before 1.7 warns when its items are read
         chosen = chosen.data
     if is_frame(X):
