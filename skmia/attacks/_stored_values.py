@@ -43,7 +43,10 @@ class StoredValuesAttack(BaseAttack):
         number of candidates whose whole row is stored; ``n_values``, the number of their values
         that are stored; ``expected_rows`` and ``expected_values``, the numbers expected for records
         that were not used. A number near the expected one is not evidence, and a larger one is not
-        proof.
+        proof. Words of texts in a vocabulary are values of the view ``"words"``.
+    absent_ : Series
+        Number of words or categories of each candidate that a vocabulary or encoder does not list,
+        of candidates with one. Such a candidate was not among its training rows.
     state_ : ModelState
         State of the model.
     offset_ : float
@@ -85,11 +88,20 @@ class StoredValuesAttack(BaseAttack):
     expected by accident and one more, their evidence is :math:`-\log(1 - w + w p)` for the
     probability p above.
 
+    A ``CountVectorizer`` lists the words of all training texts, and an encoder all categories of
+    its columns, unless a list was given to them. Each word or category of a candidate that is not
+    listed lowers its score by :math:`\log(n + 1)`. For a word that c candidates have, the score
+    takes the log likelihood ratio of being listed, or not, if half of the other c - 1 candidates
+    are members; ``min_df`` and ``max_df`` are taken into account, and a list that ``max_features``
+    has cut is not read.
+
     Numbers are compared in float64, or after rounding to float32 if the stored numbers have that
-    precision. The attack searches for raw rows and values, and for those after each step of a
-    Pipeline, also if a search has chosen the Pipeline or a ColumnTransformer, stack, vote or
-    calibration contains it. Thresholds of trees are not values of records and are left out, and so
-    are counts and numbers of rows.
+    precision. The attack searches for raw rows and values, and for all that a model computes of a
+    record on its way: columns after each step of a Pipeline and in each part of a ColumnTransformer
+    or FeatureUnion, also inside a search, vote, stack or calibration; scores before an isotonic
+    calibration, which keeps some of them in its knots; and transformed targets. A step is not
+    searched for the columns that it has computed. Thresholds of trees are not values of records and
+    are left out, and so are counts and numbers of rows.
 
     Examples
     --------

@@ -60,8 +60,10 @@ class FileFindings:
         members of the audit, or None; ``reason``, why the file was not attacked, or None;
         ``sources``, for each part of the attack ``name``, ``path`` (of the model inside the victim
         that it reads, empty for the victim itself), ``auc``, ``expected_auc``, ``n_equations`` and
-        ``misfit``, or None where a part has none; ``stores`` and ``changes``,
-        what the file stores of training rows and what would change it, as sentences.
+        ``misfit``, or None where a part has none, and for stored values ``hits``, the shares of
+        ``members`` and ``nonmembers`` with a stored value that is unlikely by chance; ``stores``
+        and ``changes``, what the file stores of training rows and what would change it, as
+        sentences.
     notes : list of str
         Warnings of the attack, and why parts of it could not read the file.
     grounds : Grounds
@@ -236,7 +238,17 @@ def _list_sources(case, attack):
         auc = float(roc_auc_score(case.membership, scores))
         name, _, path = name.partition(" in ")
         sources.append({"name": name, "path": path, "auc": auc, **facts})
+        if name == "stored values" and not path:
+            sources[-1]["hits"] = _count_hits(part, case.membership)
     return sources
+
+
+def _count_hits(part, membership):
+    """Shares of members and of non-members with a stored value that is unlikely by chance."""
+    hit = np.zeros(len(membership), dtype=bool)
+    hit[part.found_.index] = True
+    member = membership == 1
+    return {"members": float(hit[member].mean()), "nonmembers": float(hit[~member].mean())}
 
 
 _FACTS = ("n_equations", "expected_auc", "misfit")

@@ -203,6 +203,13 @@ def _describe_unknown(grounds, facts):
         return facts["reason"]
     if choose_evidence(grounds) == UNKNOWN:
         return describe_blindness(grounds)
+    hits = next((one["hits"] for one in facts["sources"] if one.get("hits")), None)
+    if hits is not None and hits["members"] > hits["nonmembers"]:
+        return (
+            f"Values of {hits['members']:.1%} of the members and {hits['nonmembers']:.1%} of the "
+            "non-members are in the file, too few to tell members from non-members; no attack that "
+            "reads its other numbers exists for this model."
+        )
     return (
         "The file stores no training row or value as it was, and no attack that reads its other "
         "numbers exists for this model."

@@ -31,7 +31,7 @@ from sklearn.tree import BaseDecisionTree
 from .._core.asking import unwrap
 from .._core.containers import is_frame, take_rows
 from ._one_output import OneOutput
-from .resampling import MAKES, REPEATS, is_sampler, judge_sampler
+from .resampling import BY_FOLDS, MAKES, REPEATS, encodes_by_folds, is_sampler, judge_sampler
 from .tree_families import BAGS
 
 # What can be read of a model whose training rows were weighted or repeated: thresholds do not
@@ -193,6 +193,8 @@ def _list_steps(inner):
             inner = inner.transformed(step.transform(inner.X), name)
             passed = (*inner.passed, f"{before}steps[{k}].")
             inner = inner._replace(view=f"after {inner.trail}", passed=passed)
+            if encodes_by_folds(step):
+                inner = inner._replace(reads=frozenset(), why=BY_FOLDS)
 
 
 def _limit(inner, sampler):

@@ -1,11 +1,25 @@
-"""Steps of imbalanced-learn that change which rows a model was trained on."""
+"""Steps by which the rows that a model was trained on are not records as it takes them."""
 
 import numpy as np
+from sklearn.preprocessing import TargetEncoder
 
 from .._core.asking import unwrap
 
 # What a step makes of the training rows: it selects some, repeats some, or makes new ones.
 SELECTS, REPEATS, MAKES = "selects", "repeats", "makes"
+
+
+# A TargetEncoder encodes each training row by the targets of the other folds alone.
+BY_FOLDS = "its features were encoded by TargetEncoder, which encodes training rows by folds"
+
+
+def encodes_by_folds(step):
+    """Whether a step, or one inside it, gives training rows other features than it gives later."""
+    step = unwrap(step)
+    if isinstance(step, TargetEncoder):
+        return True
+    inside = (getattr(step, name, ()) for name in ("steps", "transformers_", "transformer_list"))
+    return any(encodes_by_folds(part[1]) for parts in inside for part in parts)
 
 
 def is_sampler(step):
@@ -40,6 +54,8 @@ def why_not_resampled(model, *, repeats=False):
     if hasattr(model, "best_estimator_"):
         return why_not_resampled(model.best_estimator_, repeats=repeats)
     for _, step in getattr(model, "steps", ()):
+        if encodes_by_folds(step):
+            return BY_FOLDS
         kind = judge_sampler(step) if is_sampler(step) else SELECTS
         if kind == MAKES:
             return f"the step {type(step).__name__} adds training rows that are not records"

@@ -10,15 +10,17 @@ import pytest
 from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -27,13 +29,14 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     QuantileTransformer,
     StandardScaler,
+    TargetEncoder,
 )
 from sklearn.svm import SVC
 from sklearn.utils import all_estimators
 from sklearn.utils.validation import check_is_fitted
 
 from skmia import Records
-from skmia.attacks import StoredValuesAttack
+from skmia.attacks import ReleasedModelAttack, StoredValuesAttack
 from skmia.inspection import inspect_model
 from skmia.victims import CallableVictim, read_state
 from tests.helpers.generic import make_generically
@@ -248,7 +251,10 @@ def test_categories_are_compared_with_their_own_column():
     records = Records(table, LABELS)
     attack = attack_model(OneHotEncoder(), records)
     assert attack.score(records, MEMBERSHIP) == 1
-    assert attack.score_samples(records)[MEMBERSHIP == 0].max() == 0
+    # Both of their values are unknown to their own columns.
+    scores = attack.score_samples(records)[MEMBERSHIP == 0]
+    np.testing.assert_allclose(scores, -2 * np.log(N + 1))
+    assert attack.absent_.index.tolist() == np.flatnonzero(MEMBERSHIP == 0).tolist()
 
 
 def test_evidence_is_that_of_the_formula():
@@ -257,7 +263,7 @@ def test_evidence_is_that_of_the_formula():
     model = OrdinalEncoder().fit(column[[0, 2]])
     scores = StoredValuesAttack(FrozenEstimator(model)).fit(records).score_samples(records)
     # Two candidates share the first value; the third alone has its own.
-    np.testing.assert_allclose(scores, [np.log(2), np.log(2), np.log(6), 0, 0], rtol=1e-9)
+    np.testing.assert_allclose(scores, [np.log(2), np.log(2), np.log(6), *[-np.log(6)] * 2])
 
 
 def test_columns_of_integers_are_weak_evidence():
@@ -329,3 +335,101 @@ def test_sizes_and_numbers_of_versions_are_not_evidence_of_values():
     attack = StoredValuesAttack(FrozenEstimator(model)).fit(records)
     assert attack.places_["n_values"].sum() > 0  # the number of classes is 1
     assert attack.score_samples(records).max() < np.log(2)
+
+
+def make_texts(seed=0, n=300):
+    """Texts with common and rare words, of two classes, and who is a member."""
+    rng = np.random.default_rng(seed)
+    chances = 1 / np.arange(1, 5001)
+    words = rng.choice(5000, size=(n, 30), p=chances / chances.sum())
+    texts = np.array([" ".join(f"w{word}" for word in row) for row in words], dtype=object)
+    return texts, words[:, 0] % 2, rng.permutation(n) < n // 2
+
+
+@pytest.mark.parametrize("least, auc", [(1, 0.99), (2, 0.9)])
+def test_words_that_are_not_in_a_vocabulary_were_in_no_training_text(least, auc):
+    texts, y, member = make_texts()
+    model = make_pipeline(CountVectorizer(min_df=least), MultinomialNB())
+    model.fit(texts[member], y[member])
+    attack = StoredValuesAttack(FrozenEstimator(model)).fit(Records(texts, y))
+    scores = attack.score_samples(Records(texts, y))
+    found = roc_auc_score(member, scores)
+    # By hand: the number of words of a text that are missing.
+    analyze, known = model[0].build_analyzer(), set(model[0].vocabulary_)
+    absent = np.array([len(set(analyze(text)) - known) for text in texts])
+    assert found > max(auc, roc_auc_score(member, -absent) - 0.01)
+    np.testing.assert_array_equal(attack.absent_.to_numpy(), absent[absent > 0])
+    assert attack.places_["place"].tolist() == ["steps[0].vocabulary_"]
+    assert attack.found_["view"].eq("words").all()
+    if least == 1:
+        assert set(attack.found_.index) >= set(np.flatnonzero(member))
+        assert attack.places_["n_values"].item() > attack.places_["expected_values"].item()
+
+
+def test_a_vocabulary_of_other_texts_tells_nothing():
+    texts, y, member = make_texts()
+    others, labels, _ = make_texts(1)
+    model = make_pipeline(CountVectorizer(), MultinomialNB()).fit(others, labels)
+    scores = StoredValuesAttack(FrozenEstimator(model)).fit(Records(texts, y))
+    scores = scores.score_samples(Records(texts, y))
+    assert abs(roc_auc_score(member, scores) - 0.5) < 3 * np.sqrt(301 / (12 * 150 * 150))
+
+
+@pytest.mark.parametrize("settings", [{"max_features": 50}, {"vocabulary": ["w1", "w2"]}])
+def test_a_list_that_leaves_words_out_is_no_evidence(settings):
+    texts, y, member = make_texts()
+    model = make_pipeline(CountVectorizer(**settings), MultinomialNB())
+    model.fit(texts[member], y[member])
+    attack = StoredValuesAttack(FrozenEstimator(model)).fit(Records(texts, y))
+    assert np.ptp(attack.score_samples(Records(texts, y))) == 0
+
+
+def test_an_encoder_of_targets_lists_the_categories_of_the_training_rows():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"city": rng.integers(200, size=N).astype(str), "x": X[:, 0]})
+    member = MEMBERSHIP == 1
+    model = make_pipeline(
+        ColumnTransformer([("a", TargetEncoder(cv=2), ["city"])]), LogisticRegression()
+    )
+    model.fit(frame[member], LABELS[member])
+    records = Records(frame, LABELS)
+    attack = StoredValuesAttack(FrozenEstimator(model)).fit(records)
+    unknown = ~frame["city"].isin(frame["city"][member])
+    often = frame["city"].map(frame["city"].value_counts())
+    by_hand = roc_auc_score(member, np.where(unknown, -1, 1 / often))
+    assert roc_auc_score(member, attack.score_samples(records)) > max(by_hand - 0.01, 0.8)
+    # The encodings of all records are numbers of the encoder: they are not searched for in it.
+    assert not attack.places_["place"].str.contains("encodings_").any()
+    # Training rows were encoded by folds, so their columns are not known.
+    whole = ReleasedModelAttack(FrozenEstimator(model)).fit(records)
+    assert "encodes training rows by folds" in whole.left_out_["conditions at the optimum"]
+
+
+def test_scores_before_a_calibration_are_found_in_its_knots():
+    X, y = np.random.default_rng(0).normal(size=(400, 5)), np.arange(400) % 2
+    y = np.where(X[:, 0] > 0, y, 0)
+    member = np.random.default_rng(1).permutation(400) < 200
+    model = CalibratedClassifierCV(LogisticRegression(), method="isotonic", cv=3)
+    model.fit(X[member], y[member])
+    attack = StoredValuesAttack(FrozenEstimator(model)).fit(Records(X, y))
+    found = attack.found_[attack.found_["view"].str.startswith("scores of ")]
+    assert member[found.index].all()
+    assert 10 < len(found) < 100
+    knots = sum(len(one.calibrators[0].X_thresholds_) for one in model.calibrated_classifiers_)
+    assert len(found) <= knots
+    assert found["place"].str.contains("X_thresholds_").any()
+    fresh = np.random.default_rng(2).normal(size=(400, 5))
+    other = StoredValuesAttack(FrozenEstimator(model)).fit(Records(fresh, y))
+    assert other.found_.empty
+
+
+def test_targets_are_found_as_they_were_transformed():
+    y = np.exp(np.random.default_rng(0).normal(size=N))
+    member = MEMBERSHIP == 1
+    model = TransformedTargetRegressor(
+        KNeighborsRegressor(weights="distance"), func=np.log, inverse_func=np.exp
+    )
+    model.fit(np.zeros((N, 2))[member], y[member])
+    attack = StoredValuesAttack(FrozenEstimator(model)).fit(Records(np.zeros((N, 2)), y))
+    assert attack.found_["view"].eq("raw, transformed target").all()
+    assert set(attack.found_.index) == set(np.flatnonzero(member))

@@ -8,6 +8,7 @@ from sklearn.svm import SVC, SVR
 
 from ..._core.asking import check_victim
 from ..inputs import check_labels, find_model, read_features
+from ..resampling import why_not_resampled
 
 
 def is_machine(model):
@@ -35,7 +36,7 @@ def decide_by_margins(model, records):
     """
     found, steps = find_model(model)
     check_victim(model)
-    why = _why_not(found)
+    why = _why_not(found) or why_not_resampled(model)
     if why is not None:
         raise ValueError(f"The optimum of this {type(found).__name__} is not read: {why}.")
     X = read_features(found, steps, records.X, role="The model has")
