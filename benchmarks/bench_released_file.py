@@ -33,15 +33,21 @@ import pandas as pd
 from _released_tables import describe, keep, write_tables
 from scipy.stats import false_discovery_control
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -125,12 +131,33 @@ def list_models():
         "RidgeClassifier": make_pipeline(StandardScaler(), RidgeClassifier()),
         "SVC": make_pipeline(StandardScaler(), SVC()),
     }
+    models |= _list_composites()
     for package, add in OTHERS.items():
         if find_spec(package) is None:
             print(f"left out: {package} is not installed", file=sys.stderr)
         else:
             models |= add(import_module(package))
     return models
+
+
+def _list_composites():
+    """Models that hold other models, which the attack opens."""
+    forest = RandomForestClassifier(random_state=0)
+    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    neighbors = make_pipeline(StandardScaler(), KNeighborsClassifier())
+    boosting = HistGradientBoostingClassifier(random_state=0)
+    stump = DecisionTreeClassifier(max_depth=3, random_state=0)
+    return {
+        "Calibrated forest": CalibratedClassifierCV(forest, cv=3),
+        "Calibrated forest, one": CalibratedClassifierCV(forest, cv=3, ensemble=False),
+        "Calibrated SVC": CalibratedClassifierCV(make_pipeline(StandardScaler(), SVC()), cv=3),
+        "Isotonic logistic": CalibratedClassifierCV(logistic, cv=3, method="isotonic"),
+        "Stack": StackingClassifier([("a", forest), ("b", boosting)]),
+        "Vote": VotingClassifier([("a", logistic), ("b", forest)], voting="soft"),
+        "Vote with neighbors": VotingClassifier([("a", neighbors), ("b", logistic)], voting="soft"),
+        "OneVsRest": OneVsRestClassifier(forest),
+        "AdaBoost d3": AdaBoostClassifier(stump, random_state=0),
+    }
 
 
 def _list_xgboost(xgboost):
