@@ -210,7 +210,7 @@ def _describe_unknown(grounds, facts):
             "non-members are in the file, too few to tell members from non-members; no attack that "
             "reads its other numbers exists for this model."
         )
-    return (
-        "The file stores no training row or value as it was, and no attack that reads its other "
-        "numbers exists for this model."
-    )
+    begin = "The file stores no training row or value as it was"
+    if facts.get("stores"):  # an inspection names values that candidates share
+        begin = "No row or value that the file stores tells members from non-members"
+    return f"{begin}, and no attack that reads its other numbers exists for this model."

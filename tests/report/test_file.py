@@ -5,10 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
@@ -213,3 +216,28 @@ def test_attacks_that_read_more_than_answers_are_not_those_on_a_service():
     report = audit(victim, RECORDS, MEMBERSHIP, attacks=attacks, random_state=0)
     assert "As a service" not in report.summary()
     assert "By the attacks that were asked for: Leakage found." in report.summary()
+
+
+def test_a_vocabulary_is_a_leak_of_the_file():
+    rng = np.random.default_rng(0)
+    chances = 1 / np.arange(1, 5001)
+    words = rng.choice(5000, size=(400, 30), p=chances / chances.sum())
+    texts = np.array([" ".join(f"w{word}" for word in row) for row in words], dtype=object)
+    labels, membership = words[:, 0] % 2, (np.arange(400) < 200).astype(int)
+    model = make_pipeline(CountVectorizer(), MultinomialNB()).fit(texts[:200], labels[:200])
+    report = audit(model, Records(texts, labels), membership, attacks=LOSS, random_state=0)
+    assert report.file.evidence == "leak"
+    assert "It stores values or rows of the training data as they were." in report.file.verdict
+    (source,) = report.file.facts["sources"]
+    assert source["auc"] > 0.95
+    assert source["hits"]["members"] > source["hits"]["nonmembers"]
+
+
+def test_the_model_inside_that_tells_most_is_named():
+    calibrated = CalibratedClassifierCV(DecisionTreeClassifier(random_state=0), cv=2)
+    report = attack(calibrated, fprs=[0.1])
+    assert report.file.evidence == "leak"
+    assert report.file.facts["n_rows"] == MEMBERSHIP.sum()
+    assert "Most is found in calibrated_classifiers_[" in report.file.verdict
+    summary = " ".join(report.summary().split())
+    assert "Node equations in calibrated_classifiers_[1].estimator (" in summary
