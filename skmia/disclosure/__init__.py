@@ -1,7 +1,7 @@
 """Checks of a model before its release, as research environments make them."""
 
 from ._judge import LOWER_ENDS as LOWER_ENDS
-from ._judge import JudgedCheck, JudgedLimit
+from ._judge import JudgedCheck, JudgedLimit, JudgedRequirement
 from ._measurements import Condition, Measurement
 from ._membership import MembershipMeasure
 from ._parameters import ParameterCount, count_parameters
@@ -19,6 +19,7 @@ __all__ = [
     "JudgedCheck",
     "JudgedCondition",
     "JudgedLimit",
+    "JudgedRequirement",
     "Measurement",
     "MembershipMeasure",
     "ParameterCount",

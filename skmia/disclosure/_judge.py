@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .._core.numbers import show
 from ..metrics import Interval
+from ._policy import REFERENCE, STORED, list_required_attacks
 
 PASS, FAIL, OPEN, MISSING, UNJUDGED = "pass", "fail", "undecided", "missing", "not judged"
 # Numbers that are bounds from below: only their lower end is compared.
@@ -56,6 +57,52 @@ class JudgedCheck:
     level: str
     status: str
     text: str
+
+
+@dataclass(frozen=True)
+class JudgedRequirement:
+    """What a policy asks to have been able to find something, and whether it was.
+
+    Attributes
+    ----------
+    name : {"reference models", "stored numbers"}
+    is_met : bool
+    text : str
+        Why not, and what would change it; empty if it is met.
+    """
+
+    name: str
+    is_met: bool
+    text: str = ""
+
+
+_ASKED_FOR = {
+    REFERENCE: "an attack that compares with reference models",
+    STORED: "an attack on every stored number",
+}
+_UNTOLD = "Nothing was told of whether there was one (spoken)."
+
+
+def judge_requirements(policy, release, spoken):
+    """Compare what was able to find something with what a policy asks for.
+
+    Parameters
+    ----------
+    policy : Policy
+    release : {"file", "service", "table"}
+    spoken : mapping of str to (str or None)
+        By requirement why it could not find anything, or None if it could.
+
+    Returns
+    -------
+    judged : list of JudgedRequirement
+    """
+    judged = []
+    for name in list_required_attacks(policy, release):
+        why = spoken.get(name, _UNTOLD)
+        text = "" if why is None else f"The policy asks for {_ASKED_FOR[name]}. {why}"
+        judged.append(JudgedRequirement(name, why is None, text))
+    return judged
 
 
 def judge_limits(policy, release, measurements, n_tried=1):

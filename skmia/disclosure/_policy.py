@@ -13,8 +13,12 @@ SHIPPED_POLICIES = ("cautious", "research")
 RELEASES = ("file", "service", "table")
 LEVELS = ("block", "review", "note")
 UNDECIDED = ("cannot be said", "conditions")
+REFERENCE, STORED = "reference models", "stored numbers"
+# What has to be able to find something, by way of release; of a table, every risk is measured.
+_ATTACKS = {"file": (REFERENCE, STORED), "service": (REFERENCE,), "table": ()}
 _KEYS = {"name", "version", "alpha", "defaults", "limits", "structure", "table"}
 _NUMBERS_OF_CHECKS = "k", "small_cells", "smallest_leaf", "residual_dof"
+_LISTS = {"required", "requires_attacks"}
 _CHECKS = (*_NUMBERS_OF_CHECKS, "class_disclosure", "keeps_rows", "rules", "rounded_answers")
 
 
@@ -65,6 +69,12 @@ class Policy:
         The policy as it was written; empty if it was changed afterwards.
     sha256 : str
         Hash of the text; empty as well.
+    requires_attacks : dict of str to tuple of str
+        What must have been able to find something before a release, by way of release:
+        ``"reference models"``, an attack that compares the model with others, and ``"stored
+        numbers"`` of a file. An empty tuple waives the rule; a way that is not named needs all.
+    stand_in : bool
+        Whether reference models may be of a stand-in, where nobody states the recipe.
     """
 
     name: str
@@ -77,6 +87,8 @@ class Policy:
     structure: dict[str, dict[str, StructuralLimit]]
     text: str = field(repr=False, default="")
     sha256: str = ""
+    requires_attacks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    stand_in: bool = False
 
     def __post_init__(self):
         written = _read_policy(self.text) if self.text else {}
@@ -117,6 +129,11 @@ class Policy:
         """
         limit = self.structure.get(release, {}).get("rules")
         return "skmia" if limit is None or limit.rules is None else limit.rules
+
+
+def list_required_attacks(policy, release):
+    """What a policy asks to have been able to find something, before a release in this way."""
+    return tuple(policy.requires_attacks.get(release, _ATTACKS[release]))
 
 
 def load_policy(policy: PathLike = "cautious") -> Policy:
@@ -167,7 +184,7 @@ def _read_policy(text):
     defaults, limits, structure = (
         _get_table(stored, key) for key in ("defaults", "limits", "structure")
     )
-    _check_keys(defaults, {"groups", "min_group", "undecided"}, "defaults")
+    _check_keys(defaults, {"groups", "min_group", "undecided", "stand_in"}, "defaults")
     undecided = _check_word(defaults.get("undecided", UNDECIDED[0]), "undecided", UNDECIDED)
     groups = _check_words(defaults.get("groups", ["all"]), "groups", ("all", "each"))
     for name, tables in (("limits", limits), ("structure", structure)):
@@ -181,12 +198,14 @@ def _read_policy(text):
         "undecided": undecided,
         "limits": {key: _read_limits(_get_table(limits, key), key) for key in limits},
         "required": {key: _read_required(_get_table(limits, key), key) for key in limits},
+        "requires_attacks": {key: _read_attacks(_get_table(limits, key), key) for key in limits},
+        "stand_in": _check_flag(defaults.get("stand_in", False), "stand_in"),
         "structure": {key: _read_structure(_get_table(structure, key)) for key in structure},
     }
 
 
 def _read_limits(table, release):
-    numbers = {name: value for name, value in table.items() if name != "required"}
+    numbers = {name: value for name, value in table.items() if name not in _LISTS}
     if not numbers:
         raise ValueError(f"The limits of a {release} must be one or more; there are none.")
     return {
@@ -196,11 +215,21 @@ def _read_limits(table, release):
 
 
 def _read_required(table, release):
-    known = tuple(name for name in table if name != "required")
+    known = tuple(name for name in table if name not in _LISTS)
     required = _check_words(table.get("required", list(known)), f"required of a {release}", known)
     if not required:
         raise ValueError(f"required of a {release} must name one or more of its limits.")
     return required
+
+
+def _read_attacks(table, release):
+    """What has to be able to find something; all of it unless the policy says otherwise."""
+    known = _ATTACKS[release]
+    if "requires_attacks" not in table:
+        return known
+    if not known:
+        raise ValueError(f"A {release} knows no requires_attacks; it is for a service or a file.")
+    return _check_words(table["requires_attacks"], f"requires_attacks of a {release}", known)
 
 
 def _read_structure(table):
@@ -239,6 +268,12 @@ def _check_keys(table, known, name):
 def _check_word(value, name, allowed):
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {show(value)}.")
+    return value
+
+
+def _check_flag(value, name):
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false; got {show(value)}.")
     return value
 
 

@@ -13,13 +13,22 @@ from ._judge import (
     PASS,
     JudgedCheck,
     JudgedLimit,
+    JudgedRequirement,
     judge_checks,
     judge_limits,
+    judge_requirements,
 )
 from ._measurements import Condition, Measurement
-from ._policy import RELEASES, Policy
+from ._policy import REFERENCE, RELEASES, STORED, Policy
 from ._result import StructuralCheck
-from ._tried import JudgedCondition, judge_conditions, list_failures, list_missing, write
+from ._tried import (
+    JudgedCondition,
+    judge_conditions,
+    list_failures,
+    list_missing,
+    list_unmet,
+    write,
+)
 from .given import check_provenance
 
 RELEASE, CONDITIONS = "release", "release with conditions"
@@ -54,6 +63,12 @@ class Recommendation:
     provenance : dict of str to str
         What a second person needs to repeat the measurement, as it was given: command, versions,
         seeds, hashes of model and table; and what a request for the release names.
+    requirements : tuple of JudgedRequirement
+        What the policy asks to have been able to find something; empty if it asks for nothing.
+    not_run : tuple of str
+        Attacks that did not run and why, in sentences.
+    remarks : tuple of str
+        What connects the result with what was found otherwise, in sentences.
     """
 
     result: str
@@ -67,12 +82,17 @@ class Recommendation:
     tried: tuple[JudgedCondition, ...] = ()
     to_review: tuple[str, ...] = ()
     provenance: dict[str, str] = field(default_factory=dict)
+    requirements: tuple[JudgedRequirement, ...] = ()
+    not_run: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(
             [
                 f"As a {self.release}, by the policy {visible(self.policy.name)}: {self.result}",
                 *(f"  {visible(reason)}" for reason in self.reasons),
+                *(f"  {visible(remark)}" for remark in self.remarks),
+                *(f"  Not run: {visible(text)}" for text in self.not_run),
                 *(f"  Condition: {visible(condition)}" for condition in self.conditions),
                 *(f"  Measured under conditions: {visible(text)}" for text in self.list_tried()),
                 *(f"  Needs a reason: {name}" for name in self.to_review),
@@ -115,6 +135,9 @@ class Recommendation:
                 for condition in self.tried
             ],
             "checks": [vars(check).copy() for check in self.checks],
+            "requirements": [vars(one).copy() for one in self.requirements],
+            "not_run": list(self.not_run),
+            "remarks": list(self.remarks),
             "reviews": [{"check": name, "reason": ""} for name in self.to_review],
             "policy": {
                 "name": self.policy.name,
@@ -150,12 +173,15 @@ def recommend(
     *,
     conditions: Sequence[Condition] = (),
     provenance: Mapping[str, str] | None = None,
+    spoken: Mapping[str, str | None] | None = None,
 ) -> Recommendation:
     """Recommend a release, or not, by a policy.
 
     A number passes if the upper end of its interval is at most its limit, and fails if its lower
     end, corrected over all numbers and groups by Holm's procedure, is above it. All have to pass
-    for a release, and a single failure is enough against it.
+    for a release, and a single failure is enough against it. A release also needs what the policy
+    names in ``requires_attacks``: low numbers of attacks that could not have found anything say
+    nothing.
 
     Parameters
     ----------
@@ -179,6 +205,11 @@ def recommend(
         - ``"purpose"``;
         - ``"subsets of the data used elsewhere"``;
         - ``"public columns"``.
+    spoken : mapping of str to (str or None), default=None
+        What was able to find something, by the names of ``requires_attacks``: None for
+        ``"reference models"`` if an attack compared the model with at least 8 models that were
+        trained like it, and for ``"stored numbers"`` if every stored number that depends on the
+        data was read; otherwise why not, in a sentence. What is not named was not able to.
 
     Returns
     -------
@@ -194,15 +225,18 @@ def recommend(
     --------
     load_policy : Loads a policy.
     structural_checks : Makes the structural checks.
+    skmia.report.recommend_release : Finds out after an audit what was able to find something.
 
     Notes
     -----
     In this order: a required number, or a check that blocks, that is missing gives "cannot be
     said"; a failure, or a check that blocks, gives "release with conditions" if the numbers pass
     under some conditions, the cheapest of which are named, and "do not release" otherwise; an
-    undecided number gives what the policy says; the rest is a release. Structural checks can
-    forbid a release and never lead to one. Under m conditions, each has to pass with intervals of
-    the level ``1 - alpha / m``.
+    undecided number gives what the policy says; the rest is a release. Where something that the
+    policy requires was not able to find anything, a release, also one with conditions, becomes
+    "cannot be said", and "do not release" stays. Structural checks can forbid a release and never
+    lead to one. Under m conditions, each has to pass with intervals of the level
+    ``1 - alpha / m``.
 
     With intervals that hold, a model with some number above its limit is released with a
     probability of at most ``alpha / 2``, and one with no number above its limit is refused
@@ -221,18 +255,25 @@ def recommend(
     >>> policy = replace(policy, structure={})
     >>> recommend(policy, "file", [auc, tpr]).reasons
     ('auc (all): 0.71 [0.66, 0.76], and the limit is 0.6.',)
+    >>> lower = Measurement("auc", Interval(0.52, 0.49, 0.55))
+    >>> recommend(policy, "service", [lower, tpr]).result
+    'cannot be said'
+    >>> recommend(policy, "service", [lower, tpr], spoken={"reference models": None}).result
+    'release'
     """
     check_option(release, "release", tuple(policy.limits))
     policy = replace(policy)  # its limits may have been changed in place
     provenance = check_provenance(provenance)
+    spoken = _check_spoken(spoken)
     _check_unique(measurements)
     _check_conditions(conditions, tuple(policy.limits))
     limits = judge_limits(policy, release, measurements)
     judged = judge_checks(policy, release, checks)
-    result, reasons = _decide(policy, limits, judged)
+    required = judge_requirements(policy, release, spoken)
+    result, reasons = _decide(policy, limits, judged, list_unmet(required))
     tried = []
     if result == REFUSE:
-        tried = judge_conditions(policy, release, conditions, limits, checks)
+        tried = judge_conditions(policy, release, conditions, limits, checks, spoken)
     chosen = next((condition for condition in tried if condition.helps), None)
     return Recommendation(
         result if chosen is None else CONDITIONS,
@@ -246,11 +287,26 @@ def recommend(
         tuple(tried),
         tuple(check.name for check in judged if check.level == "review" and check.status != PASS),
         provenance,
+        tuple(required),
+        remarks=_list_waivers(release, required),
     )
 
 
-def _decide(policy, limits, checks):
-    """The result without conditions, and why."""
+def _list_waivers(release, required):
+    waives = release != "table" and not required
+    return ("The policy waives the rule on attacks (requires_attacks is empty).",) if waives else ()
+
+
+def _decide(policy, limits, checks, unmet):
+    """The result without conditions, and why: no release where an attack was not able to speak."""
+    result, reasons = _compare(policy, limits, checks)
+    if result == REFUSE or not unmet:
+        return result, reasons
+    return UNKNOWN, unmet if result == RELEASE else [*reasons, *unmet]
+
+
+def _compare(policy, limits, checks):
+    """The result by the numbers and the checks alone, and why."""
     missing = list_missing(limits, checks)
     if missing:
         return UNKNOWN, [f"To be measured: {text}" for text in missing]
@@ -263,6 +319,17 @@ def _decide(policy, limits, checks):
     if not any(limit.status == PASS for limit in limits):
         return UNKNOWN, ["No number was measured, and structural checks alone do not suffice."]
     return RELEASE, ["All numbers are below their limits."]
+
+
+def _check_spoken(spoken):
+    if spoken is not None and not isinstance(spoken, Mapping):
+        raise TypeError(f"spoken must be a mapping of texts or None; got {show(spoken)}.")
+    spoken = dict(spoken or {})
+    for name, why in spoken.items():
+        check_option(name, "each name in spoken", (REFERENCE, STORED))
+        if why is not None and not (isinstance(why, str) and why):
+            raise TypeError(f"spoken[{name!r}] must be None or a sentence; got {show(why)}.")
+    return spoken
 
 
 def _check_unique(measurements):

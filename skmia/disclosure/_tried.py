@@ -2,7 +2,16 @@
 
 from dataclasses import dataclass, field
 
-from ._judge import FAIL, MISSING, OPEN, PASS, JudgedLimit, judge_checks, judge_limits
+from ._judge import (
+    FAIL,
+    MISSING,
+    OPEN,
+    PASS,
+    JudgedLimit,
+    judge_checks,
+    judge_limits,
+    judge_requirements,
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class JudgedCondition:
     limits: tuple[JudgedLimit, ...] = field(default=(), repr=False)
 
 
-def judge_conditions(policy, release, conditions, limits, checks):
+def judge_conditions(policy, release, conditions, limits, checks, spoken):
     """Compare the numbers under each condition with a policy.
 
     Parameters
@@ -47,16 +56,19 @@ def judge_conditions(policy, release, conditions, limits, checks):
     limits : list of JudgedLimit
         The numbers without a condition.
     checks : sequence of StructuralCheck
+    spoken : mapping of str to (str or None)
+        See :func:`judge_requirements`.
 
     Returns
     -------
     judged : list of JudgedCondition, the cheapest first
     """
     counted = sorted((part for part in conditions if part.counts), key=lambda part: part.cost)
-    return [_judge(policy, release, part, limits, checks, len(counted)) for part in counted]
+    given = limits, checks, spoken, len(counted)
+    return [_judge(policy, release, part, *given) for part in counted]
 
 
-def _judge(policy, release, condition, limits, checks, n_tried):
+def _judge(policy, release, condition, limits, checks, spoken, n_tried):
     way = condition.release or release
     under = judge_limits(policy, way, condition.measurements, n_tried)
     given = checks if condition.checks is None else condition.checks
@@ -68,6 +80,7 @@ def _judge(policy, release, condition, limits, checks, n_tried):
         *list_failures(under, judged),
         *_list_open(policy, under),
         *_list_lost(under, limits),
+        *list_unmet(judge_requirements(policy, way, spoken)),
     ]
     helps = not reasons and any(limit.status == PASS for limit in under)
     return JudgedCondition(
@@ -87,6 +100,11 @@ def list_failures(limits, checks):
     numbers = [write(limit) for limit in limits if limit.status == FAIL]
     blocks = [check for check in checks if check.level == "block" and check.status == FAIL]
     return numbers + [f"{check.name}: {check.text}" for check in blocks]
+
+
+def list_unmet(requirements):
+    """What was not able to find anything though the policy asks for it, in sentences."""
+    return [one.text for one in requirements if not one.is_met]
 
 
 def write(judged):

@@ -20,6 +20,7 @@ from .._core.token_outputs import TokenOutputs
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
 from ..base.parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
+from ..signals import Correctness
 from ..signals.auto import auto_of, kinds_of
 from ..victims.linear_model import is_linear_model
 from ..victims.offers import get_kind, is_trainable
@@ -33,6 +34,9 @@ _FEWEST_FOR_STACK = 4
 
 # If the outputs of all shadow models take more bytes than this, they are not kept.
 LARGEST_OUTPUTS = 1_000_000_000
+
+# Kinds of answers from whose signal in a pool it does not follow which of them are correct.
+_WITH_CORRECTNESS = ("proba", "logits", "decision")
 
 _NAMES = {
     "scaled_logit": "class probabilities",
@@ -54,6 +58,7 @@ class Request(NamedTuple):
     shadow_seed: int
     attack_seed: int
     checkpoint: object = None
+    stand_in: object = None  # what takes the place of an unknown recipe, if it was looked for
 
     @property
     def chooses_size(self):
@@ -77,6 +82,12 @@ class Request(NamedTuple):
     def most_models(self):
         """Maximum number of models of a pool that is trained here."""
         return SIZES[-1] if self.chooses_size else self.shadows
+
+    @property
+    def is_compared(self):
+        """Whether the accuracy of a pool that is trained here is compared with the victim's."""
+        may_differ = self.estimator is not None or is_recipe(self.victim)
+        return self.trains_pool and may_differ and self.outputs.kind in _WITH_CORRECTNESS
 
     @property
     def model(self):
@@ -161,6 +172,7 @@ def make_plan(attacks, request, records):
     keeps = frozenset().union(*(_list_keeps(attack, records) for attack in possible.values()))
     if keeps:
         _check_pool(request, records)
+        keeps |= {Correctness()} if request.is_compared else set()
     return Plan(possible, keeps, notes)
 
 

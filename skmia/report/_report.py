@@ -87,6 +87,15 @@ class AuditReport:
         ``steps``, one for each number of models; ``seconds_per_model``; ``time_budget``.
     recommendation : Recommendation or None
         What a policy recommends, see :func:`skmia.report.recommend_release`, if one was asked.
+    reference : dict or None
+        What the victim was compared with, for a policy that asks for it: ``recipe`` of the shadow
+        models ("own", clones of the victim; "given"; or "chosen", a stand-in); their
+        ``estimator``; ``distances`` of the kinds among which a stand-in was chosen, and the
+        ``obstacle`` if none could be; ``attacks``, those that compare with models, each with the
+        ``share`` of the records that it judged and the number ``n_models`` of models, None in
+        closed form; ``left_out``, attacks that did not run and why; and the ``gap`` between
+        training records and others, of the ``victim`` with its ``standard_error`` and of the
+        ``n_models`` models with ``mean`` and ``sd``, and the difference ``z`` in standard errors.
     disparity : dict or None
         Whether groups are exposed unequally, measured on the same models: ``attack``, and
         ``scopes``, which holds for each field and for the classes ``scope``, ``n_rounds``,
@@ -166,6 +175,7 @@ class AuditReport:
     file: "FileFindings | None" = None
     growth: dict | None = None
     recommendation: "Recommendation | None" = None
+    reference: dict | None = None
 
     @property
     def results(self) -> pd.DataFrame:

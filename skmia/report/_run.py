@@ -33,6 +33,8 @@ class Run:
     pool : ShadowPool or None
     notes : list of str
         Sentences on what was left out and why.
+    left_out : list of str
+        A sentence on each attack that did not run.
     growth : dict or None
         How the audit chose the number of shadow models, see :func:`grow_pool`.
     repetitions : Repetitions or None
@@ -50,6 +52,7 @@ class Run:
     pool: Any
     notes: list
     growth: dict | None = None
+    left_out: list = ()
     repetitions: Repetitions | None = None
     file_scores: np.ndarray | None = None
 
@@ -89,6 +92,7 @@ def run_attacks(case, plan, clock):
         tested={name: _choose_tested(case, *found[name]) for name in names},
         pool=pool,
         growth=growth,
+        left_out=notes,
         notes=notes + [note for name in names for note in _count_unjudged(name, found[name][1])],
     )
 

@@ -233,7 +233,7 @@ def _measure_changes(case, recipe, release, settings):
     changes = _list_changes(outputs, recipe, case.decimals)
     n_models = case.report.settings["n_shadows"]
     too_large = 4 * n_models * outputs.values.size > LARGEST_OUTPUTS
-    can_train = n_models > 0 and is_trainable(recipe) and not too_large
+    can_train = n_models > 0 and recipe is not None and is_trainable(recipe) and not too_large
     if not changes or not can_train or "service" not in case.policy.limits:
         return []
     if is_regressor(recipe):

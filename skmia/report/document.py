@@ -29,7 +29,7 @@ def as_document(report):
     """
     names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
     rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "growth")
-    rest += ("disparity", "person_level")
+    rest += ("disparity", "person_level", "reference")
     ranked = rank_attacks(report.scores, report.membership, report.judged)
     level = report.settings["confidence_level"]
     return as_plain(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from scipy.special import ndtri
 
 from .._core.checks import check_option
-from .._core.evidence import CONCLUSIVE
+from .._core.evidence import CONCLUSIVE, LEAK
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import PathLike
@@ -27,11 +27,21 @@ from ..synthetic import TableReport
 from ._report import AuditReport
 from .groups import OVERALL
 from .measure import OK
+from .stand_in import describe_stand_in, why_no_reference
 from .table_release import describe_origin, measure_table, recommend_table
 
 WAYS = ("service", "file")
 # Confidence level of the gap of the structural checks.
 _GAP_LEVEL = 0.95
+_NO_FILE = "The model has no file at hand, or its file was not attacked."
+_UNREAD = (
+    "The numbers that the file stores were not examined. Run the audit again, with the file of the "
+    "model at hand."
+)
+_LIES = {
+    "release": "it lies below every limit of this policy",
+    "release with conditions": "under the conditions it lies below every limit of this policy",
+}
 
 
 def recommend_release(
@@ -72,12 +82,16 @@ def recommend_release(
         Conditions of a release, with what was measured under each.
     provenance : mapping of str to str, default=None
         What else a second person needs to repeat it, beside versions and seeds of the audit, and
-        what the page to sign names, see :func:`skmia.disclosure.recommend`.
+        what the page to sign names, see :func:`skmia.disclosure.recommend`. A text under the name
+        ``"recipe of the model"`` states that ``estimator`` of the audit, or the unfitted victim
+        with stored predictions, is the recipe of the model; it stands on the page to sign.
 
     Returns
     -------
     recommendation : Recommendation
-        "cannot be said" if the audit is inconclusive.
+        "cannot be said" if the audit is inconclusive, and in place of a release if something that
+        the policy names in ``requires_attacks`` could not have been found. ``not_run`` lists the
+        attacks that did not run and why.
 
     Raises
     ------
@@ -111,18 +125,58 @@ def recommend_release(
     release = "service" if release is None else release
     policy = check_request(report, model, records, policy, release, decimals)
     structure = check_structure(report, model, records, policy, release, decimals)
-    recommendation = recommend(
+    found = recommend(
         policy,
         release,
         [*list_measurements(report, release), *measure_gap(structure)],
         structure.checks,
         conditions=conditions,
         provenance=describe_origin(report, "random_state") | provenance,
+        spoken=tell_spoken(report, policy.stand_in, provenance),
     )
     doubts = _list_doubts(report, release)
-    if not doubts:
-        return recommendation
-    return replace(recommendation, result="cannot be said", reasons=doubts)
+    if doubts:
+        found = replace(found, result="cannot be said", reasons=doubts)
+    remarks = [*describe_stand_in(report.reference, provenance), *_connect(report, found)]
+    left_out = () if report.reference is None else tuple(report.reference["left_out"])
+    return replace(found, remarks=(*found.remarks, *remarks), not_run=left_out)
+
+
+def tell_spoken(report, stand_in, provenance):
+    """By requirement of a policy, why nothing could be found, or None if something could.
+
+    Parameters
+    ----------
+    report : AuditReport
+    stand_in : bool
+        Whether models of a stand-in may suffice.
+    provenance : mapping of str to str
+
+    Returns
+    -------
+    spoken : dict of str to (str or None)
+    """
+    unread = None if report.file is None else report.file.facts.get("obstacle", _UNREAD)
+    return {
+        "reference models": why_no_reference(
+            report.reference, report.checks, stand_in, provenance
+        ),
+        "stored numbers": _NO_FILE if report.file is None else unread,
+    }
+
+
+def _connect(report, found):
+    """A sentence on leakage that was found and is no reason against the release."""
+    ways = {"the audit": report}
+    if found.release == "file" and report.file is not None:
+        ways["the attack on the file"] = report.file
+    where = " and ".join(name for name, way in ways.items() if way.evidence == LEAK)
+    if not where or found.result not in _LIES:
+        return []
+    lies = _LIES[found.result]
+    if found.result == "release with conditions" and not found.under_conditions:
+        lies = "it is not shown to lie above a limit of this policy"
+    return [f"{where[0].upper()}{where[1:]} found leakage; {lies}."]
 
 
 def check_structure(report, model, records, policy, release, decimals):
@@ -300,5 +354,5 @@ def _list_doubts(report, release):
     ways = [report] if release == "service" else [report, report.file]
     doubts = [way.verdict for way in ways if way is not None and way.evidence not in CONCLUSIVE]
     if None in ways:
-        doubts.append("The model has no file at hand, or its file was not attacked.")
+        doubts.append(_NO_FILE)
     return tuple(doubts)

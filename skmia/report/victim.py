@@ -1,9 +1,10 @@
 """The model under attack: given, or trained for the audit."""
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
@@ -18,6 +19,41 @@ _STORED = (
     "The predictions stored with the records (field 'outputs') were attacked. The estimator, which "
     "is not fitted, was only used to train shadow models."
 )
+_STORED_ALONE = "The predictions stored with the records (field 'outputs') were attacked."
+
+
+class StoredAnswers(BaseEstimator):
+    """What is known of a victim whose stored answers are all there is; nothing like it is trained.
+
+    Parameters
+    ----------
+    kind : str, default="proba"
+        Kind of the answers, see :class:`~skmia.Outputs`.
+    """
+
+    is_trainable = False
+
+    def __init__(self, kind="proba"):
+        self.kind = kind
+
+    def __sklearn_is_fitted__(self):
+        return False
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if self.kind == "value":
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        else:
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags
+
+    def fit(self, X, y=None):
+        """Refuse to be trained."""
+        raise TypeError("Stored answers cannot be trained; give the recipe of the model.")
+
+    def predict(self, X):
+        """Refuse to answer."""
+        raise TypeError("Stored answers cannot answer for other records.")
 
 
 def is_fitted(victim):
@@ -85,8 +121,9 @@ def prepare_victim(victim, records, membership, seed):
 
     Parameters
     ----------
-    victim : estimator
-        Fitted victim, or an estimator to train on the members.
+    victim : estimator or None
+        Fitted victim, or an estimator to train on the members; None if stored predictions are all
+        there is.
     records : Records of n records
     membership : array-like of shape (n,) or None
         Membership. If None, a victim that is not fitted is trained on a random half.
@@ -106,6 +143,8 @@ def prepare_victim(victim, records, membership, seed):
     ValueError
         If the victim is fitted, or its predictions are stored, and its members are not given.
     """
+    if victim is None and "outputs" in records.fields:
+        victim = StoredAnswers(query(None, records).kind)
     if not is_recipe(victim):
         if membership is None:
             raise ValueError(
@@ -120,7 +159,8 @@ def prepare_victim(victim, records, membership, seed):
                 "fitted. Give the membership of the records in the training set of the model that "
                 "made the predictions, or records without this field to train a victim here."
             )
-        return victim, check_membership(membership, len(records)), [_STORED]
+        stored = _STORED_ALONE if isinstance(victim, StoredAnswers) else _STORED
+        return victim, check_membership(membership, len(records)), [stored]
     if membership is None:
         strata = compute_strata(records.y, not is_regressor(victim))
         membership = draw_members(records, strata, np.random.default_rng(seed))

@@ -1,0 +1,592 @@
+"""Reference models of an audit: a stand-in for a victim that cannot be trained, and what they say.
+
+The numbers of attacks that compare a victim with models of another kind say little, so a stand-in
+is the nearest of several kinds, and it is measured whether the victim behaves like its models.
+"""
+
+import warnings
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import clone, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from .._core.asking import query_aligned, query_victim, unwrap
+from .._core.containers import is_frame
+from .._core.lazy import in_memory
+from .._core.outputs import Outputs
+from .._core.splits import compute_strata, draw_halves, number_units
+from .._core.tokens import hold_tokens
+from ..attacks import AnalyticLiRA
+from ..base.parts import is_open, needs_of, parts_of
+from ..signals import Correctness, LogResidual
+from ..victims.offers import is_trainable
+from .checks.base import PASSED
+from .text import join_names
+from .victim import is_recipe, train_victim
+
+# Where the reference models come from: clones of the victim, a recipe that was given, or the kind
+# whose answers are nearest to the victim's.
+OWN, GIVEN, CHOSEN = "own", "given", "chosen"
+# Name in the provenance under which somebody answers for it that a given recipe is the victim's.
+RECIPE = "recipe of the model"
+
+# Below these, an attack could not have found much, or not about all records.
+FEWEST_MODELS, LEAST_SHARE = 8, 0.95
+# Upper 1% point of the normal law: a larger gap than that of the stand-ins.
+_LARGEST_GAP = 2.33
+
+_MOST_ROWS = 20_000  # of one fit for the choice, beyond which the order of the kinds is settled
+_MOST_CLASSES = 20  # boosting fits a model for each class and round
+_MOST_CATEGORIES = 20
+_UNABLE = "No stand-in could be trained: {}."
+_REMEDY = "Pass estimator=, the recipe of the model, and state it in provenance, as {!r}."
+
+
+class StandIn(NamedTuple):
+    """An estimator in place of a recipe that is not known.
+
+    Attributes
+    ----------
+    estimator : estimator or None
+        The kind whose answers are nearest; None if none can be trained.
+    distances : list of dict
+        ``estimator`` and ``distance`` of each kind, the nearest first.
+    obstacle : str or None
+        Why there is none, in a sentence.
+    """
+
+    estimator: Any
+    distances: list
+    obstacle: str | None = None
+
+
+def with_stand_in(case, clock):
+    """Give a case a stand-in, if its attacks need models like a victim that cannot be trained.
+
+    Parameters
+    ----------
+    case : Case
+    clock : Clock
+
+    Returns
+    -------
+    case : Case
+        The same case if it needs none.
+    """
+    request = case.request
+    needs_pool = any(
+        is_open(part, "shadows") and part.needs().keeps
+        for attack in case.attacks.values()
+        for part in parts_of(attack)
+    )
+    if not (needs_pool and request.trains_pool) or is_trainable(request.model):
+        return case
+    if request.estimator is not None:
+        return case
+    with clock("stand-in"):
+        found = choose_stand_in(case)
+    notes = list(case.notes)
+    if found.estimator is None:
+        notes.append(found.obstacle)
+    else:
+        notes.append(
+            f"The model cannot be trained, so the shadow models are of a stand-in, "
+            f"{name_model(found.estimator)}, whose answers were the nearest of "
+            f"{len(found.distances)} kinds. A model of another kind may leak more."
+        )
+    request = request._replace(estimator=found.estimator, stand_in=found)
+    return replace(case, request=request, notes=notes)
+
+
+def choose_stand_in(case):
+    """The kind of model whose answers are nearest to the victim's.
+
+    Each kind is fitted twice, on as many records as there are members, and answers for one half of
+    the non-members, which it has not seen. Members are among the training records of both fits: on
+    them, the answers of the victim tell what it remembers, and are not compared.
+
+    Parameters
+    ----------
+    case : Case
+
+    Returns
+    -------
+    found : StandIn
+    """
+    outputs = case.request.outputs
+    obstacle = _why_none(case, outputs)
+    if obstacle is not None:
+        return StandIn(None, [], _UNABLE.format(obstacle))
+    try:
+        kinds = list_kinds(case.records, outputs)
+        fits = list(_draw_fits(case))
+    except ValueError as error:
+        return StandIn(None, [], _UNABLE.format(str(error).rstrip(".")))
+    found = []
+    for kind in kinds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a kind that warns of its fit is one of several
+            try:
+                distance = float(np.mean([_measure_distance(kind, case, *fit) for fit in fits]))
+            except Exception:  # of whatever kind: the others remain
+                continue
+        if np.isfinite(distance):
+            found.append((distance, kind))
+    if not found:
+        return StandIn(None, [], _UNABLE.format("no kind of model could be fitted to the records"))
+    found.sort(key=lambda pair: pair[0])
+    listed = [{"estimator": name_model(kind), "distance": distance} for distance, kind in found]
+    return StandIn(found[0][1], listed)
+
+
+def _why_none(case, outputs):
+    """Why none of the kinds can stand in for the victim, or None."""
+    X = in_memory(case.records.X)
+    is_table = is_frame(X) or sparse.issparse(X) or isinstance(X, np.ndarray)
+    if not is_table or len(X.shape) != 2 or hold_tokens(case.records):
+        return "the records are images, tokens or texts, and no table"
+    if not isinstance(outputs, Outputs) or outputs.kind == "decision":
+        return "the victim returns neither probabilities nor labels of classes nor numbers"
+    return None
+
+
+def list_kinds(records, outputs):
+    """Unfitted models of each kind, with what they need to take the records.
+
+    Parameters
+    ----------
+    records : Records of n records
+        With a table: a matrix or a data frame.
+    outputs : Outputs
+        Of the victim, numbers or answers about classes.
+
+    Returns
+    -------
+    kinds : list of estimators
+    """
+    X = in_memory(records.X)
+    is_sparse = sparse.issparse(X)
+    encoder = _make_encoder(X)
+    scaler = MaxAbsScaler() if is_sparse else StandardScaler()
+    if outputs.kind == "value":
+        scaled = [Ridge(), KNeighborsRegressor()]
+        others = [
+            DecisionTreeRegressor(max_depth=3),
+            RandomForestRegressor(),
+            RandomForestRegressor(min_samples_leaf=5),
+        ]
+        boosting = HistGradientBoostingRegressor(early_stopping=False)
+    else:
+        scaled = [LogisticRegression(max_iter=1000), KNeighborsClassifier()]
+        others = [
+            BernoulliNB() if is_sparse else GaussianNB(),
+            DecisionTreeClassifier(max_depth=3),
+            RandomForestClassifier(),
+            RandomForestClassifier(min_samples_leaf=5),
+        ]
+        boosting = HistGradientBoostingClassifier(early_stopping=False)
+    if not is_sparse and len(np.unique(records.y)) <= _MOST_CLASSES or outputs.kind == "value":
+        others += [] if is_sparse else [boosting]
+    kinds = [[scaler, model] for model in scaled] + [[model] for model in others]
+    steps = [[*([] if encoder is None else [clone(encoder)]), *kind] for kind in kinds]
+    return [make_pipeline(*kind) if len(kind) > 1 else kind[0] for kind in steps]
+
+
+def _make_encoder(X):
+    """What makes numbers of the columns of a table; None where they are complete numbers."""
+    if sparse.issparse(X):
+        return None
+    if not is_frame(X) and X.dtype.kind in "biuf":
+        return None if np.isfinite(X).all() else make_pipeline(_NUMBERS, _FILL)
+    columns = [_take_column(X, j) for j in range(X.shape[1])]
+    numbers = [j for j, column in enumerate(columns) if _is_number(column)]
+    others = [j for j in range(len(columns)) if j not in numbers]
+    categories = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False
+    )
+    return ColumnTransformer(
+        [
+            ("numbers", make_pipeline(_NUMBERS, _FILL), numbers),
+            ("categories", make_pipeline(_TEXTS, categories), others),
+        ],
+        sparse_threshold=0.0,
+    )
+
+
+def _take_column(X, j):
+    return X.iloc[:, j] if is_frame(X) else pd.Series(X[:, j]).infer_objects()
+
+
+def _is_number(column):
+    is_number = pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind != "c"
+    return is_number or column.dtype.kind in "mM"
+
+
+def _as_numbers(X):
+    """Numbers of columns, times as seconds, and infinite values as missing ones."""
+    frame = pd.DataFrame(X)
+    columns = np.empty(frame.shape)
+    for j in range(frame.shape[1]):
+        column = frame.iloc[:, j]
+        if column.dtype.kind in "mM":
+            unit = pd.Timedelta(seconds=1)
+            start = pd.Timestamp(0, tz=getattr(column.dtype, "tz", None))
+            column = (column - start if column.dtype.kind == "M" else column) / unit
+        columns[:, j] = pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
+    columns[np.isinf(columns)] = np.nan
+    return columns
+
+
+def _as_texts(X):
+    return pd.DataFrame(X).astype(object).map(str).to_numpy(dtype=object)
+
+
+_NUMBERS, _TEXTS = FunctionTransformer(_as_numbers), FunctionTransformer(_as_texts)
+_FILL = SimpleImputer(strategy="median", keep_empty_features=True)
+
+
+def _draw_fits(case):
+    """Yield the training records and the left-out non-members of two fits."""
+    membership, rng = case.membership, np.random.default_rng(case.seeds["victim"])
+    others = np.flatnonzero(~membership)
+    units = number_units(case.records.fingerprint, case.people)
+    of_others = np.unique(units[others], return_inverse=True)[1]
+    strata = compute_strata(case.records.y[others], case.request.outputs.kind != "value")
+    if of_others.max() == 0:
+        raise ValueError("all non-members belong together")
+    halves = draw_halves(of_others, strata, len(others), rng)
+    for half in halves[:2]:
+        held = others[half]
+        free = np.flatnonzero(~np.isin(units, units[held]))
+        if len(held) == 0 or len(free) < 2:
+            raise ValueError("there are too few records")
+        n_rows = min(int(membership.sum()), len(free), _MOST_ROWS)
+        train = np.zeros(len(membership), dtype=bool)
+        train[rng.choice(free, n_rows, replace=False)] = True
+        yield train, held[: _MOST_ROWS], int(rng.integers(np.iinfo(np.int32).max))
+
+
+def _measure_distance(kind, case, train, held, seed):
+    """Mean distance of the answers for records that neither model was trained on.
+
+    Of classes it is the total variation; where the victim tells the probability of the label alone
+    or a label, the part of it that shows. Of numbers it is the mean difference, in standard
+    deviations of the targets.
+    """
+    model = train_victim(kind, case.records, train, seed)
+    X, y = case.records[held].X, case.records.y[held]
+    theirs = case.request.outputs[held]
+    if theirs.kind == "value":
+        scale = np.std(case.records.y) or 1.0
+        return np.abs(query_victim(model, X).values - theirs.values).mean() / scale
+    ours = query_aligned(model, X, y)
+    if theirs.kind == "label":
+        return np.mean(ours.as_labels().values != theirs.values)
+    if theirs.classes is None:  # log odds of the label
+        of_label = np.exp(ours.log_proba()[np.arange(len(y)), ours.label_index(y)])
+        return np.abs(of_label - 1 / (1 + np.exp(-theirs.values))).mean()
+    proba = {}
+    for name, outputs in (("ours", ours), ("theirs", theirs)):
+        values = np.exp(outputs.log_proba()) if outputs.kind == "logits" else outputs.values
+        proba[name] = pd.DataFrame(np.asarray(values), columns=outputs.classes)
+    columns = proba["ours"].columns.union(proba["theirs"].columns)
+    ours, theirs = (frame.reindex(columns=columns, fill_value=0.0) for frame in proba.values())
+    return np.abs(ours.to_numpy() - theirs.to_numpy()).sum(axis=1).mean() / 2
+
+
+def name_model(model):
+    """The last step of a Pipeline, or a model, in one line."""
+    model = unwrap(model)
+    if isinstance(model, Pipeline):
+        return name_model(model[-1])
+    return " ".join(repr(model).split())
+
+
+def describe_reference(case, run):
+    """Say what the victim was compared with, for a policy that asks for it.
+
+    Parameters
+    ----------
+    case : Case
+    run : Run
+
+    Returns
+    -------
+    reference : dict
+        See :class:`AuditReport`.
+    """
+    request, stand_in = case.request, case.request.stand_in
+    recipe = _find_recipe(case, run.pool)
+    attacks = [
+        {
+            "attack": name,
+            "share": float(run.judged[name].mean()),
+            "n_models": _count_models(attack, run.pool),
+        }
+        for name, attack in run.attacks.items()
+        if needs_of(attack).keeps or isinstance(attack, AnalyticLiRA)
+    ]
+    model = None if recipe == OWN else getattr(run.pool, "estimator", None) or request.estimator
+    return {
+        "recipe": recipe,
+        "estimator": None if model is None else name_model(model),
+        "distances": [] if stand_in is None else stand_in.distances,
+        "obstacle": None if stand_in is None else stand_in.obstacle,
+        "attacks": attacks,
+        "left_out": list(run.left_out),
+        "gap": None if recipe == OWN or run.pool is None else measure_gaps(case, run.pool),
+    }
+
+
+def _find_recipe(case, pool):
+    """Whether the reference models are clones of the victim, of a given recipe, or of a stand-in."""
+    request = case.request
+    if request.stand_in is not None:
+        return CHOSEN
+    if is_recipe(request.victim) or not is_trainable(unwrap(request.victim)):
+        return GIVEN
+    if request.estimator is None and (request.trains_pool or pool is None):
+        return OWN
+    models = [unwrap(request.estimator) if pool is None else pool.estimator]
+    own = _list_settings(unwrap(request.victim))
+    return OWN if all(_list_settings(unwrap(model)) == own for model in models) else GIVEN
+
+
+# Parameters that do not change what a model is like.
+_WITHOUT_EFFECT = {"random_state", "n_jobs", "verbose"}
+
+
+def _list_settings(model):
+    """The class of a model and its settings, without those that change nothing or hold parts."""
+    if not hasattr(model, "get_params"):
+        return type(model), None
+    settings = {}
+    for name, value in model.get_params().items():
+        if name.split("__")[-1] in _WITHOUT_EFFECT:
+            continue
+        is_part = hasattr(value, "get_params") or name in ("steps", "transformers", "estimators")
+        settings[name] = type(value).__name__ if is_part else repr(value)
+    return type(model), settings
+
+
+def _count_models(attack, pool):
+    """The smallest number of models among the pools of an attack; None in closed form."""
+    counts = []
+    for part in parts_of(attack):
+        if not part.needs().keeps:
+            continue
+        own = part.get_params(deep=False).get("shadows")
+        own = pool if own is None else unwrap(own)
+        given = own if isinstance(own, Integral) else getattr(own, "n_estimators", 0)
+        counts.append(int(len(getattr(own, "membership_", ())) or given))
+    return min(counts, default=None)
+
+
+def measure_gaps(case, pool):
+    """By how much the victim fits its members better than its models fit theirs.
+
+    The gap is the accuracy on the training records minus that on others; of a regression it is the
+    mean squared error on others minus that on the training records, in variances of the targets.
+
+    Parameters
+    ----------
+    case : Case
+    pool : ShadowPool
+
+    Returns
+    -------
+    gap : dict or None
+        ``victim`` and ``standard_error``; ``mean`` and ``sd`` of the ``n_models`` models; ``z``.
+        None if the pool does not keep what it takes.
+    """
+    fits = _measure_fits(case, pool)
+    if fits is None:
+        return None
+    own, models = fits
+    sides = own[case.membership], own[~case.membership]
+    victim = sides[0].mean() - sides[1].mean()
+    error = np.sqrt(sum(side.var() / len(side) for side in sides))
+    scale = float(np.hypot(error, models.std(ddof=1)))
+    z = (victim - models.mean()) / scale if scale > 0 else np.sign(victim - models.mean()) * 1e3
+    return {
+        "victim": float(victim),
+        "standard_error": float(error),
+        "mean": float(models.mean()),
+        "sd": float(models.std(ddof=1)),
+        "n_models": len(models),
+        "z": float(z),
+    }
+
+
+def _measure_fits(case, pool):
+    """How well the victim fits each record, and the gap of each model; None if it is not kept."""
+    outputs, y, records = case.request.outputs, case.records.y, case.records
+    if not isinstance(outputs, Outputs):
+        return None
+    if outputs.kind == "value":
+        scale = np.var(y) or 1.0
+        own, signal = -((y - outputs.values) ** 2) / scale, LogResidual()
+
+        def fit(values):
+            return -np.exp(-2 * values) / scale
+
+    elif outputs.classes is None:
+        own, signal, fit = 1 / (1 + np.exp(-np.asarray(outputs.values))), "auto", _from_log_odds
+    else:
+        own, signal, fit = outputs.is_correct(y).astype(float), Correctness(), np.asarray
+        if not _is_kept(pool, signal) and (len(outputs.classes) == 2 or outputs.kind == "decision"):
+            signal, fit = "auto", _is_positive  # the log odds or the margin of the label
+    if not _is_kept(pool, signal):
+        return None
+    n_models = len(pool.membership_)
+    sums, counts = np.zeros((2, n_models)), np.zeros((2, n_models))
+    for _, values, inside, _ in pool.blocks(records, 1 << 16, signal):
+        fits = fit(np.asarray(values[0], dtype=np.float64))
+        for side, mask in enumerate((inside, ~inside)):
+            sums[side] += np.where(mask, fits, 0.0).sum(axis=1)
+            counts[side] += mask.sum(axis=1)
+    if n_models < 2 or not counts.all():
+        return None
+    inside, outside = sums / counts
+    return own, inside - outside
+
+
+def _is_kept(pool, signal):
+    try:
+        pool.locate_signal(signal)
+    except (ValueError, TypeError, KeyError):
+        return False
+    return True
+
+
+def _is_positive(values):
+    return (values > 0).astype(float)
+
+
+def _from_log_odds(values):
+    return 1 / (1 + np.exp(-values))
+
+
+def why_no_reference(reference, checks, stand_in, provenance):
+    """Why no attack that compares with reference models was able to find something.
+
+    Parameters
+    ----------
+    reference : dict or None
+        As :func:`describe_reference` returns it; None of an earlier report.
+    checks : dict of str to Check
+    stand_in : bool
+        Whether the policy takes reference models of a stand-in.
+    provenance : mapping of str to str
+
+    Returns
+    -------
+    why : str or None
+        Sentences that end in what would change it; None if one was able to.
+    """
+    if reference is None:
+        return "The report does not say what the model was compared with. Run the audit again."
+    is_known = reference["recipe"] == OWN or _is_stated(reference, provenance)
+    able, why = _list_able(reference, is_known)
+    if not able:
+        return why
+    return None if is_known else _why_not_alike(reference, checks, stand_in)
+
+
+def _is_stated(reference, provenance):
+    """Whether a recipe that was given, and not chosen here, is stated to be the victim's."""
+    return reference["recipe"] == GIVEN and bool(provenance.get(RECIPE, "").strip())
+
+
+def _list_able(reference, is_known):
+    """Attacks with models enough for records enough, and if there is none, why not."""
+    ran = [row for row in reference["attacks"] if row["n_models"] is not None or is_known]
+    if not ran:
+        return [], _describe_none(reference)
+    full = [row for row in ran if row["share"] >= LEAST_SHARE]
+    if not full:
+        row = max(ran, key=lambda row: row["share"])
+        return [], (
+            f"{row['attack']} judged {row['share']:.0%} of the records, and {LEAST_SHARE:.0%} are "
+            "needed. Train more shadow models."
+        )
+    able = [row for row in full if row["n_models"] is None or row["n_models"] >= FEWEST_MODELS]
+    most = max((row["n_models"] or 0 for row in full), default=0)
+    return able, (
+        f"{join_names(row['attack'] for row in full)} compared it with {most} models, and "
+        f"{FEWEST_MODELS} are needed. Run the audit with shadows={FEWEST_MODELS} or more."
+    )
+
+
+def _describe_none(reference):
+    if not reference["left_out"]:
+        return (
+            "None of the attacks of the audit compares the model with others. Run the audit with "
+            "LiRA or RMIA among its attacks."
+        )
+    names = [text.partition(" was left out: ")[0] for text in reference["left_out"]]
+    why = reference["obstacle"] or reference["left_out"][0]
+    return (
+        f"{join_names(names)} could not run. {why} Pass estimator=, the recipe of the model or one "
+        "that behaves like it."
+    )
+
+
+def _why_not_alike(reference, checks, stand_in):
+    """Why models of a stand-in do not suffice, or None."""
+    name, remedy = reference["estimator"], _REMEDY.format(RECIPE)
+    if reference["recipe"] == GIVEN:
+        remedy = f"If {name} is the recipe of the model, state it in provenance, as {RECIPE!r}."
+    if not stand_in:
+        return (
+            f"The reference models are of a stand-in, {name}, and this policy takes none "
+            f"(stand_in = false). {remedy}"
+        )
+    check = checks.get("shadow models")
+    if check is None or check.status != PASSED:
+        more = {"above": "more", "below": "less"}.get(getattr(check, "finding", None))
+        if more is None:
+            found = "Models of the stand-in could not be treated as the victim, so it is not known "
+            return f"{found}whether {name} behaves like the model. {remedy}"
+        return (
+            f"The model leaks {more} than models of the stand-in {name} do; it is no model of its "
+            f"kind. {remedy}"
+        )
+    gap = reference["gap"]
+    if gap is None:
+        return f"The gap of the models of the stand-in {name} could not be measured. {remedy}"
+    if gap["z"] > _LARGEST_GAP:
+        return (
+            f"The model fits its members better than other records by {gap['victim']:.3f}, and "
+            f"models of the stand-in {name} fit theirs by {gap['mean']:.3f} (z {gap['z']:.1f}); it "
+            f"is no model of their kind. {remedy}"
+        )
+    return None
+
+
+def describe_stand_in(reference, provenance):
+    """A remark on models of a stand-in, in a list that is empty if there is none."""
+    if reference is None or reference["recipe"] == OWN or reference["estimator"] is None:
+        return []
+    name = reference["estimator"]
+    if _is_stated(reference, provenance):
+        return [f"The reference models are of {name}, which is stated to be the recipe of the model."]
+    return [f"The reference models are of a stand-in, {name}. A model of another kind may leak more."]
