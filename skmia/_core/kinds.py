@@ -140,6 +140,18 @@ def fields(**fields):
     return check
 
 
+def with_later(kind, **later):
+    """An object of a kind that may also have these fields, which earlier documents lack."""
+
+    def check(value, where):
+        kind(value, where)
+        for name, check_it in later.items():
+            if name in value:
+                check_it(value[name], f"{where}.{name}")
+
+    return check
+
+
 def flag(value, where):
     if not isinstance(value, bool):
         refuse(where, "true or false", value)

@@ -80,7 +80,7 @@ _ASKED_FOR = {
     REFERENCE: "an attack that compares with reference models",
     STORED: "an attack on every stored number",
 }
-_UNTOLD = "Nothing was told of whether there was one (spoken)."
+_UNTOLD = "Whether there was one is not said; recommend takes it as spoken."
 
 
 def judge_requirements(policy, release, spoken):

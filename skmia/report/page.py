@@ -15,6 +15,7 @@ from .groups import OVERALL
 from .growth import describe_growth
 from .measure import COLUMNS, NOT_RESOLVABLE, OK
 from .person_level import describe_people
+from .stand_in import CHOSEN
 from .text import (
     column_name,
     describe_disparity,
@@ -80,6 +81,7 @@ def _describe(document):
         "groups": _describe_groups(document, frame),
         "advice": advise(document),
         "same_recipe": document["settings"]["shadow_estimator"] == document["victim"],
+        "stand_in": _has_stand_in(document),
         "performance": describe_performance(document["performance"]),
         "roc": draw_roc(curves, resolvable_fpr(document["data"]["n_nonmembers"])),
         "power": power and draw_power(power["numbers"], _get_auc(overall, power["attack"])),
@@ -90,6 +92,11 @@ def _describe(document):
         "fewest_false": MIN_FALSE_POSITIVES,
         "level": f"{100 * document['settings']['confidence_level']:g}%",
     }
+
+
+def _has_stand_in(document):
+    reference = document["reference"]
+    return reference is not None and reference["recipe"] == CHOSEN
 
 
 # Share of members for which the page computes the precision.

@@ -138,8 +138,9 @@ def recommend_release(
     if doubts:
         found = replace(found, result="cannot be said", reasons=doubts)
     remarks = [*describe_stand_in(report.reference, provenance), *_connect(report, found)]
-    left_out = () if report.reference is None else tuple(report.reference["left_out"])
-    return replace(found, remarks=(*found.remarks, *remarks), not_run=left_out)
+    return replace(
+        found, remarks=(*found.remarks, *remarks), not_run=_list_left_out(report, release)
+    )
 
 
 def tell_spoken(report, stand_in, provenance):
@@ -158,11 +159,19 @@ def tell_spoken(report, stand_in, provenance):
     """
     unread = None if report.file is None else report.file.facts.get("obstacle", _UNREAD)
     return {
-        "reference models": why_no_reference(
-            report.reference, report.checks, stand_in, provenance
-        ),
+        "reference models": why_no_reference(report.reference, report.checks, stand_in, provenance),
         "stored numbers": _NO_FILE if report.file is None else unread,
     }
+
+
+def _list_left_out(report, release):
+    """Attacks that did not run and why, of the file as well where it would be released."""
+    left_out = [] if report.reference is None else list(report.reference["left_out"])
+    if release == "file" and report.file is not None:
+        reason = report.file.facts["reason"]
+        left_out += [] if reason is None else [f"The file was not attacked: {reason}"]
+        left_out += [note for note in report.file.notes if " were not read: " in note]
+    return tuple(left_out)
 
 
 def _connect(report, found):

@@ -26,11 +26,13 @@ from .groups import OVERALL
 from .growth import ENOUGH, MOST, SIZES, TIME, UNMEASURED, check_growth
 from .measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
 from .person_schema import PEOPLE, check_people
-from .release_schema import RECOMMENDATION, check_recommendation
+from .release_schema import RECOMMENDATION, REFERENCE_MODELS, check_recommendation
 from .verdict import write_verdict
 
 # Fields that earlier audits lack.
-_ADDED = dict.fromkeys(("drift", "file", "growth", "recommendation", "person_level"))
+_ADDED = dict.fromkeys(
+    ("drift", "file", "growth", "recommendation", "person_level", "reference")
+)
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 
@@ -228,6 +230,7 @@ _DOCUMENT = fields(
     power=maybe(_POWER),
     growth=maybe(_GROWTH),
     recommendation=maybe(RECOMMENDATION),
+    reference=maybe(REFERENCE_MODELS),
     disparity=maybe(fields(attack=text, scopes=many(_SCOPE))),
     person_level=maybe(PEOPLE),
     results=many(_RESULT, low=1),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -203,8 +203,8 @@ def list_kinds(records, outputs):
             RandomForestClassifier(min_samples_leaf=5),
         ]
         boosting = HistGradientBoostingClassifier(early_stopping=False)
-    if not is_sparse and len(np.unique(records.y)) <= _MOST_CLASSES or outputs.kind == "value":
-        others += [] if is_sparse else [boosting]
+    is_short = outputs.kind == "value" or len(np.unique(records.y)) <= _MOST_CLASSES
+    others += [boosting] if is_short and not is_sparse else []
     kinds = [[scaler, model] for model in scaled] + [[model] for model in others]
     steps = [[*([] if encoder is None else [clone(encoder)]), *kind] for kind in kinds]
     return [make_pipeline(*kind) if len(kind) > 1 else kind[0] for kind in steps]
@@ -281,7 +281,7 @@ def _draw_fits(case):
         n_rows = min(int(membership.sum()), len(free), _MOST_ROWS)
         train = np.zeros(len(membership), dtype=bool)
         train[rng.choice(free, n_rows, replace=False)] = True
-        yield train, held[: _MOST_ROWS], int(rng.integers(np.iinfo(np.int32).max))
+        yield train, held[:_MOST_ROWS], int(rng.integers(np.iinfo(np.int32).max))
 
 
 def _measure_distance(kind, case, train, held, seed):
@@ -357,7 +357,7 @@ def describe_reference(case, run):
 
 
 def _find_recipe(case, pool):
-    """Whether the reference models are clones of the victim, of a given recipe, or of a stand-in."""
+    """Whether the shadow models are clones of the victim, of a given recipe, or of a stand-in."""
     request = case.request
     if request.stand_in is not None:
         return CHOSEN
@@ -588,5 +588,9 @@ def describe_stand_in(reference, provenance):
         return []
     name = reference["estimator"]
     if _is_stated(reference, provenance):
-        return [f"The reference models are of {name}, which is stated to be the recipe of the model."]
-    return [f"The reference models are of a stand-in, {name}. A model of another kind may leak more."]
+        return [
+            f"The reference models are of {name}, which is stated to be the recipe of the model."
+        ]
+    return [
+        f"The reference models are of a stand-in, {name}. A model of another kind may leak more."
+    ]

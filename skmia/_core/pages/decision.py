@@ -36,7 +36,9 @@ def format_decision(found):
     lines : list of str
     """
     policy = found["policy"]
-    lines = [*found["reasons"], *(f"Condition: {name}" for name in found["conditions"])]
+    lines = [*found["reasons"], *found["remarks"]]
+    lines += [f"Not run: {text}" for text in found["not_run"]]
+    lines += [f"Condition: {name}" for name in found["conditions"]]
     lines += [f"Measured under conditions: {row['name']}: {row['text']}" for row in found["tried"]]
     lines += [f"Needs a reason: {row['check']}" for row in found["reviews"]]
     head = f"As a {found['release']}, by the policy {policy['name']}: {found['result']}"
@@ -47,6 +49,7 @@ def format_decision(found):
         "",
         *_tabulate_limits(found["limits"]),
         *_tabulate_checks(found["checks"]),
+        *_list_requirements(found),
         *_list_origin(found["provenance"]),
         f"* policy: {escape(policy['name'])}; {_describe_hash(policy['sha256'])}",
         "",
@@ -76,6 +79,20 @@ def _tabulate_checks(checks):
 
 def _tabulate(caption, head, rows):
     return [caption, "", *make_table(head, rows), ""] if rows else []
+
+
+def tell_requirements(found):
+    """What a release needs by the policy, in a line; empty for tables and in earlier documents."""
+    if found["release"] == "table" or "requirements" not in found:
+        return ""
+    able = {True: "able to find something", False: "not able to find anything"}
+    listed = [f"{one['name']}: {able[one['is_met']]}" for one in found["requirements"]]
+    return "; ".join(listed) or "nothing: the policy waives the rule"
+
+
+def _list_requirements(found):
+    told = tell_requirements(found)
+    return [f"* needed for a release: {escape(told)}"] if told else []
 
 
 def _list_origin(provenance):

@@ -4,7 +4,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from ..optional import import_optional
-from .decision import REQUEST, note_numbers
+from .decision import REQUEST, note_numbers, tell_requirements
 from .foreign import make_filters, make_finalizer, make_policy
 
 
@@ -49,7 +49,8 @@ def _load_template(jinja2, name, package):
         finalize=make_finalizer(markup),
     )
     environment.globals["request_fields"] = REQUEST
-    environment.filters |= make_filters(markup) | {"note_numbers": note_numbers}
+    told = {"note_numbers": note_numbers, "tell_requirements": tell_requirements}
+    environment.filters |= make_filters(markup) | told
     style, script = (markup(_read_part(part, __package__)) for part in ("page.css", "page.js"))
     return style, script, environment.get_template(name)
 
