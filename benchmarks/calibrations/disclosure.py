@@ -9,7 +9,11 @@ from ._registry import promise
 
 NUMBER = "tpr_at_fpr_01"
 POLICY = replace(
-    load_policy("cautious"), structure={}, required={"service": (NUMBER,)}, undecided="conditions"
+    load_policy("cautious"),
+    structure={},
+    required={"service": (NUMBER,)},
+    requires_attacks={"service": ()},
+    undecided="conditions",
 )
 LIMIT = POLICY.limits["service"][NUMBER]
 DESIGNS = {

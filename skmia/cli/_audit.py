@@ -128,6 +128,9 @@ def _check_combination(arguments):
         raise CommandError("--decimals goes with --policy")
     if arguments.measure_conditions and arguments.policy is None:
         raise CommandError("--measure-conditions goes with --policy")
+    given = arguments.answers or arguments.model
+    if arguments.recipe is not None and None in (arguments.policy, arguments.estimator, given):
+        raise CommandError("--recipe goes with --policy, --estimator, and --answers or --model")
     if arguments.time_limit is not None and arguments.shadows != AUTO:
         raise CommandError("--time-limit limits the shadow models of --shadows auto")
     _check_tables(arguments)

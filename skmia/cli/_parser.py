@@ -235,7 +235,8 @@ def _add_victim(group):
         metavar="FILE",
         help="answers of a model that is not at hand, one row per row of the table: a column of "
         "probabilities for each class, named after it, or one of labels or predictions; requires "
-        "--members, and --estimator is the model that shadow models are made like",
+        "--members. Shadow models are made like --estimator, or without it like the kind of model "
+        "whose answers are nearest",
     )
     group.add_argument(
         "--label-map",
@@ -329,6 +330,12 @@ def _add_output(group):
         type=decimal_count,
         metavar="N",
         help="number of decimals of the answers of a service, for --policy",
+    )
+    group.add_argument(
+        "--recipe",
+        metavar="TEXT",
+        help="state that --estimator is the recipe of the model of --answers, or of a --model that "
+        "cannot be trained, and who answers for it; for --policy, and for the page to sign",
     )
     group.add_argument(
         "--measure-conditions",

@@ -9,6 +9,7 @@ from pathlib import Path
 from .._core.visible import visible
 from ..disclosure import load_policy
 from ..report import measure_conditions, recommend_release
+from ..report.stand_in import RECIPE
 from ..report.victim import is_recipe
 from ._errors import CommandError, tell
 from ._gate import EXCEEDED, INCONCLUSIVE, Finding
@@ -72,7 +73,10 @@ def follow_policy(result, policy, problem, arguments):
     settings["policy"] = policy
     faults = []
     try:
-        asked = {"provenance": describe_origin(arguments), **settings}
+        origin = describe_origin(arguments)
+        if arguments.recipe is not None:
+            origin[RECIPE] = arguments.recipe
+        asked = {"provenance": origin, **settings}
         found = recommend_release(result, model, problem.records, **asked)
         if found.result == "do not release":
             conditions, notes, faults = _measure_conditions(

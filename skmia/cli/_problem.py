@@ -13,7 +13,7 @@ from .._core.splits import compute_strata
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_digits
-from ..report.victim import draw_members, is_fitted
+from ..report.victim import StoredAnswers, draw_members, is_fitted
 from ._answers import read_answers
 from ._errors import CommandError
 from ._labels import map_labels
@@ -31,7 +31,7 @@ _RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "output
 
 
 class Problem(NamedTuple):
-    """A fitted victim, or the recipe of the model that gave stored answers, and the records.
+    """A fitted victim, or the recipe of the model that gave stored answers if it is named.
 
     ``recipe`` is the estimator of shadow models, if they are not trained like the victim.
     """
@@ -234,7 +234,7 @@ def _read_labels(arguments, frame, task, victim):
 
 
 def _take_answers(arguments, frame, features, fields, membership):
-    """The recipe of shadow models, and the records with the answers that a model gave for them."""
+    """The records with the answers that a model gave for them, and a recipe if one is named."""
     if arguments.label_map:
         pairs = dict(arguments.label_map)
         column = frame[arguments.target].map(lambda label: pairs.get(str(label), label))
@@ -242,4 +242,5 @@ def _take_answers(arguments, frame, features, fields, membership):
     recipe = _make_recipe(arguments, frame, features)
     outputs = read_answers(arguments.answers, len(frame), recipe.labels)
     records = Records(recipe.X, recipe.y, outputs=outputs, **fields)
-    return Problem(recipe.estimator, records, membership, [_describe_task(recipe, arguments)])
+    victim = StoredAnswers(outputs.kind) if arguments.estimator is None else recipe.estimator
+    return Problem(victim, records, membership, [_describe_task(recipe, arguments)])

@@ -57,7 +57,10 @@ _MOST_ROWS = 20_000  # of one fit for the choice, beyond which the order of the 
 _MOST_CLASSES = 20  # boosting fits a model for each class and round
 _MOST_CATEGORIES = 20
 _UNABLE = "No stand-in could be trained: {}."
-_REMEDY = "Pass estimator=, the recipe of the model, and state it in provenance, as {!r}."
+_REMEDY = (
+    "Pass estimator=, the recipe of the model, and state it in provenance, as {!r} (--estimator "
+    "and --recipe)."
+)
 
 
 class StandIn(NamedTuple):
@@ -344,10 +347,10 @@ def describe_reference(case, run):
         for name, attack in run.attacks.items()
         if needs_of(attack).keeps or isinstance(attack, AnalyticLiRA)
     ]
-    model = None if recipe == OWN else getattr(run.pool, "estimator", None) or request.estimator
+    model = request.estimator if run.pool is None else run.pool.estimator
     return {
         "recipe": recipe,
-        "estimator": None if model is None else name_model(model),
+        "estimator": None if recipe == OWN or model is None else name_model(model),
         "distances": [] if stand_in is None else stand_in.distances,
         "obstacle": None if stand_in is None else stand_in.obstacle,
         "attacks": attacks,
@@ -554,7 +557,10 @@ def _why_not_alike(reference, checks, stand_in):
     """Why models of a stand-in do not suffice, or None."""
     name, remedy = reference["estimator"], _REMEDY.format(RECIPE)
     if reference["recipe"] == GIVEN:
-        remedy = f"If {name} is the recipe of the model, state it in provenance, as {RECIPE!r}."
+        remedy = (
+            f"If {name} is the recipe of the model, state it in provenance, as {RECIPE!r} "
+            "(--recipe)."
+        )
     if not stand_in:
         return (
             f"The reference models are of a stand-in, {name}, and this policy takes none "
