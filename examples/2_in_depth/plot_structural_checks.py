@@ -96,6 +96,7 @@ plt.show()
 # ------------------
 # A service rounds the answers to three digits. Here the numbers are those of the simplest attack on
 # these answers. For a decision, take the strongest ones; a file gives away more than the answers.
+# Nothing was compared with reference models here, so the policy recommends no release.
 
 policy = load_policy("cautious")
 

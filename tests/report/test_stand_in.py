@@ -156,7 +156,7 @@ def test_a_weak_stand_in_of_a_deep_boosting_is_no_release():
     policy = replace(load_policy("cautious"), stand_in=True)
     found = decide((report, service, records), policy)
     assert report.reference["gap"]["z"] > 2.33
-    assert all(limit.status == "pass" for limit in found.limits)
+    assert {limit.status for limit in found.limits} <= {"pass", "not judged"}
     assert found.result == "cannot be said" and "GaussianNB()" in found.reasons[0]
     # The condition that each of the two checks puts on its own.
     checks = report.checks | {"shadow models": Check("shadow models", "passed", "")}
