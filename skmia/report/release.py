@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from scipy.special import ndtri
@@ -27,7 +28,7 @@ from ..synthetic import TableReport
 from ._report import AuditReport
 from .groups import OVERALL
 from .measure import OK
-from .stand_in import describe_stand_in, why_no_reference
+from .stand_in import describe_stand_in, why_no_reference, why_not_undecided
 from .table_release import describe_origin, measure_table, recommend_table
 
 WAYS = ("service", "file")
@@ -125,15 +126,19 @@ def recommend_release(
     release = "service" if release is None else release
     policy = check_request(report, model, records, policy, release, decimals)
     structure = check_structure(report, model, records, policy, release, decimals)
-    found = recommend(
+    ask = partial(
+        recommend,
         policy,
         release,
         [*list_measurements(report, release), *measure_gap(structure)],
         structure.checks,
         conditions=conditions,
         provenance=describe_origin(report, "random_state") | provenance,
-        spoken=tell_spoken(report, policy.stand_in, provenance),
     )
+    spoken = tell_spoken(report, policy.stand_in, provenance)
+    found, why = ask(spoken=spoken), why_not_undecided(report.reference, provenance)
+    if why is not None and _is_undecided(found):
+        found = ask(spoken=spoken | {"reference models": why})
     doubts = _list_doubts(report, release)
     if doubts:
         found = replace(found, result="cannot be said", reasons=doubts)
@@ -141,6 +146,13 @@ def recommend_release(
     return replace(
         found, remarks=(*found.remarks, *remarks), not_run=_list_left_out(report, release)
     )
+
+
+def _is_undecided(found):
+    """Whether a release with conditions has numbers that are not shown to be below a limit."""
+    limits = found.under_conditions or found.limits
+    is_open = any(limit.status == "undecided" for limit in limits)
+    return found.result == "release with conditions" and is_open
 
 
 def tell_spoken(report, stand_in, provenance):

@@ -588,6 +588,19 @@ def _why_not_alike(reference, checks, stand_in):
     return None
 
 
+def why_not_undecided(reference, provenance):
+    """Why models of a stand-in do not suffice for a number around its limit; None if they are none.
+
+    The strongest attack with the recipe of the model may find somewhat more than with a stand-in.
+    """
+    if reference is None or reference["recipe"] == OWN or _is_stated(reference, provenance):
+        return None
+    return (
+        f"The reference models are of a stand-in, {reference['estimator']}, with which every number "
+        "has to be below its limit. " + _REMEDY.format(RECIPE)
+    )
+
+
 def describe_stand_in(reference, provenance):
     """A remark on models of a stand-in, in a list that is empty if there is none."""
     if reference is None or reference["recipe"] == OWN or reference["estimator"] is None:

@@ -222,3 +222,31 @@ def test_a_booster_with_the_estimator_of_its_shadow_models(run, asked, table, tm
     run(*given, "--model", tmp_path / "m.json", *QUICK)
     assert type(asked["victim"]).__name__ == "XGBClassifier"
     assert asked["estimator"][-1].__class__ is LogisticRegression
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_answers_without_a_recipe_have_a_stand_in(run, table, tmp_path):
+    X, members = table[["age", "noise"]].fillna(0), table["trained"] == 1
+    model = LogisticRegression().fit(X[members], table.loc[members, "income"])
+    frame = pd.DataFrame(model.predict_proba(X), columns=model.classes_)
+    frame.to_csv(tmp_path / "answers.csv", index=False)
+    X.assign(income=table["income"], trained=table["trained"]).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    strict = 'name = "own"\nversion = 1\n[limits.service]\nauc = 1.0\n'
+    (tmp_path / "own.toml").write_text(strict)
+    given = ["--data", tmp_path / "t.csv", "--target", "income", "--members", "trained"]
+    given += ["--answers", tmp_path / "answers.csv", "--policy", tmp_path / "own.toml"]
+    given += ["--shadows", "8", "--format", "json", "--seed", "0"]
+    code, text, err = run(*given)
+    document = json.loads(text)
+    assert (code, err) == (4, "skmia audit: own: cannot be said\n")
+    assert document["reference"]["recipe"] == "chosen"
+    assert len(document["reference"]["distances"]) == 7
+    assert "stand_in = false" in document["recommendation"]["reasons"][0]
+    # A recipe that is named and stated is none.
+    code, text, err = run(*given, "--estimator", "logistic", "--recipe", "J. Doe")
+    document = json.loads(text)
+    assert (code, document["reference"]["recipe"]) == (0, "given")
+    assert document["recommendation"]["result"] == "release"
+    assert document["recommendation"]["provenance"]["recipe of the model"] == "J. Doe"

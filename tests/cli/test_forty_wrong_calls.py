@@ -77,6 +77,7 @@ CALLS = [
     (f"{MODEL} m.joblib --label-map rich=high", "column 'income' has no label 'rich'"),
     (f"{DATA} --members trained --answers t.csv", "the columns of t.csv must be the classes"),
     (f"{DATA} --answers t.csv", "--answers needs --members"),
+    (f"{DATA} --recipe mine --estimator logistic", "--recipe goes with --policy, --estimator"),
     # Numbers and choices.
     (f"{DATA} --shadows 3", "--shadows: must be even and at least 4; got 3"),
     (f"{DATA} --shadows 1e3", "--shadows: must be auto or a whole number; got '1e3'"),

@@ -32,6 +32,12 @@ def test_numbers_of_the_shipped_policies(name):
     assert {policy.limits["table"][key] for key in ("singling_out", "linkability")} == {risk}
     assert policy.limits["table"]["privacy_loss"] == loss
     assert policy.undecided == undecided
+    assert policy.requires_attacks == {
+        "service": ("reference models",),
+        "file": ("reference models", "stored numbers"),
+        "table": (),
+    }
+    assert policy.stand_in is (name == "research")
     assert (policy.name, policy.alpha, policy.min_group) == (name, 0.05, 100)
     assert load_rules(policy.rules("file")).name == "sacro_ml"
     assert policy.sha256 == hashlib.sha256(policy.text.encode()).hexdigest()
@@ -67,6 +73,12 @@ def test_a_policy_of_a_file_has_defaults(tmp_path):
     assert policy.thresholds("service") == {"k": 3}
     assert policy.rules("service") == "skmia"
     assert "file" not in policy.limits
+    # A rule that is not named holds; only an empty list waives it.
+    assert policy.requires_attacks == {"service": ("reference models",)} and not policy.stand_in
+    path.write_text(OWN.replace("gap = 0.1", "requires_attacks = []"))
+    waived = load_policy(path)
+    assert waived.requires_attacks == {"service": ()} and waived.limits == {"service": {"auc": 0.7}}
+    assert replace(waived, requires_attacks={}).name == "ours (changed)"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +90,18 @@ def test_a_policy_of_a_file_has_defaults(tmp_path):
         ("auc = 0.7", "auc = '0.7'", "auc of a service must be a number"),
         ("auc = 0.7", "required = ['aucs']", "required of a service must be one of gap"),
         ("auc = 0.7", "required = []", "must name one or more of its limits"),
+        ("auc = 0.7", "requires_attacks = 1", "requires_attacks of a service must be a list"),
+        (
+            "auc = 0.7",
+            "requires_attacks = ['stored numbers']",
+            "requires_attacks of a service must be one of reference models; got 'stored numbers'",
+        ),
+        (
+            "[limits.service]",
+            "[table]\nlinkability = 0.1\nrequires_attacks = []\n[limits.service]",
+            "A table knows no requires_attacks",
+        ),
+        ("version = 1", "version = 1\ndefaults = {stand_in = 1}", "stand_in must be true or false"),
         ("[limits.service]", "[limits.services]", "limits knows file, service"),
         ('level = "block"', 'level = "stop"', "the level of k must be one of block, review, note"),
         ("min = 3", "max = 3", "structure: k knows level, min"),
@@ -85,7 +109,7 @@ def test_a_policy_of_a_file_has_defaults(tmp_path):
         ("version = 1", "version = 1\n[defaults]\nundecided = 'release'", "undecided must be one"),
         ("[limits.service]", "[limits", "is not valid TOML"),
     ],
-    ids=range(12),
+    ids=range(16),
 )
 def test_mistakes_in_a_policy_are_one_sentence(old, new, sentence, tmp_path):
     path = tmp_path / "ours.toml"

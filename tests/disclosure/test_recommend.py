@@ -319,3 +319,69 @@ def test_limits_changed_in_place_do_not_pass_for_those_that_were_read():
     found = decide(LOW, policy=policy)
     assert "by the policy cautious (changed): release" in str(found)
     assert found.to_dict()["policy"]["sha256"] == ""
+
+
+LACKS = {"reference models": "LiRA could not run.", "stored numbers": None}
+
+
+@pytest.mark.parametrize("policy", [CAUTIOUS, RESEARCH], ids=lambda policy: policy.name)
+def test_what_was_not_able_to_speak_is_no_release(policy):
+    needs = "The policy asks for an attack that compares with reference models. LiRA could not run."
+    found = decide(LOW, policy=policy, release="service", spoken=LACKS)
+    assert (found.result, found.reasons) == ("cannot be said", (needs,))
+    assert [(one.name, one.is_met, one.text) for one in found.requirements] == [
+        ("reference models", False, needs)
+    ]
+    assert found.to_dict()["requirements"][0]["text"] == needs
+    # One number above its limit is enough, whatever else could not run.
+    assert decide(HIGH, policy=policy, release="service", spoken=LACKS).result == "do not release"
+    undecided = decide(OPEN, policy=policy, release="service", spoken=LACKS)
+    assert undecided.result == "cannot be said" and undecided.reasons[-1] == needs
+    assert undecided.conditions == ()
+
+
+def test_a_file_needs_both_and_what_is_not_said_was_not_able():
+    for spoken, n_unmet in ((ABLE, 0), (LACKS, 1), ({}, 2), (None, 2)):
+        found = decide(LOW, spoken=spoken)
+        assert sum(not one.is_met for one in found.requirements) == n_unmet
+        assert (found.result == "release") == (n_unmet == 0)
+    stored = decide(LOW, spoken=ABLE | {"stored numbers": "Not read: coef_ (5 numbers)."})
+    assert stored.reasons == (
+        "The policy asks for an attack on every stored number. Not read: coef_ (5 numbers).",
+    )
+
+
+def test_a_condition_needs_what_its_way_of_release_needs():
+    unread = ABLE | {"stored numbers": "Not read: coef_ (5 numbers)."}
+    for way, spoken, result in (
+        (None, ABLE, "release with conditions"),
+        (None, unread, "do not release"),
+        ("service", unread, "release with conditions"),
+        ("service", ABLE | LACKS, "do not release"),
+    ):
+        found = decide(HIGH, conditions=[under(LOW, 1, release=way)], spoken=spoken)
+        assert found.result == result
+        assert found.tried[0].helps == (result == "release with conditions")
+
+
+def test_a_waived_rule_is_said():
+    waived = replace(CAUTIOUS, requires_attacks={"service": ()})
+    found = decide(LOW, policy=waived, release="service", spoken=None)
+    assert found.result == "release" and found.requirements == ()
+    assert found.remarks == ("The policy waives the rule on attacks (requires_attacks is empty).",)
+    assert found.remarks[0] in str(found)
+    assert decide(LOW, policy=waived, spoken=None).result == "cannot be said"  # as a file
+
+
+@pytest.mark.parametrize(
+    ("spoken", "error", "message"),
+    [
+        (["reference models"], TypeError, "spoken must be a mapping of texts or None"),
+        ({"models": None}, ValueError, "each name in spoken must be one of"),
+        ({"stored numbers": False}, TypeError, "must be None or a sentence; got False"),
+        ({"stored numbers": ""}, TypeError, "must be None or a sentence"),
+    ],
+)
+def test_what_spoken_must_be(spoken, error, message):
+    with pytest.raises(error, match=message):
+        decide(LOW, spoken=spoken)

@@ -296,12 +296,14 @@ def test_service_of_labels_is_compared_with_labels_of_an_estimator(problem):
     assert result.scores["LiRA"].std() > 0
 
 
-def test_function_without_an_estimator_has_no_shadow_models(problem):
+def test_function_without_an_estimator_has_a_stand_in(problem):
     victim, records, membership = problem
     asked = CallableVictim(victim.predict_proba, classes=[0, 1])
-    result = audit(asked, records, membership, shadows=4)
-    assert list(result.scores) == ["threshold (loss)"]
-    assert "cannot be trained" in result.notes[0]
+    result = audit(asked, records, membership, shadows=4, random_state=0)
+    assert list(result.scores) == ["threshold (loss)", "LiRA", "RMIA", "StackedAttack"]
+    assert "cannot be trained" in result.notes[0] and "stand-in" in result.notes[0]
+    alone = audit(asked, records, membership, attacks={"loss": ThresholdAttack()}, random_state=0)
+    assert alone.settings["n_shadows"] == 0 and alone.reference["distances"] == []
 
 
 def test_wide_answers_are_not_kept(problem, monkeypatch):

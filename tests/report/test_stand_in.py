@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Outputs, Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.disclosure import load_policy
-from skmia.report import measure_conditions, recommend_release
+from skmia.report import list_measurements, measure_conditions, recommend_release
 from skmia.report.checks.base import Check
 from skmia.report.page import render
 from skmia.report.schema import check_document
@@ -127,6 +127,22 @@ def test_a_recipe_that_is_stated_is_no_stand_in():
     assert decide(form, "cautious", provenance={RECIPE: " "}).result == "cannot be said"
     found = decide(form, "cautious", provenance=STATED)
     assert found.result == "release" and "is stated to be the recipe" in found.remarks[0]
+
+
+def test_a_number_around_its_limit_needs_the_recipe(logistic):
+    """Where an attack with the recipe may find more, "release with conditions" is not given."""
+    report, service, records = logistic[1]
+    (tpr,) = [
+        one.at(0.95, 0.95)
+        for one in list_measurements(report)
+        if (one.name, one.group) == ("tpr_at_fpr_01", "all")
+    ]
+    limits = {"service": {"tpr_at_fpr_01": (tpr.estimate + tpr.high) / 2}}
+    policy = replace(load_policy("research"), limits=limits, required={}, groups=("all",))
+    assert decide(logistic[1], policy).result == "cannot be said"
+    assert "every number has to be below its limit" in decide(logistic[1], policy).reasons[-1]
+    known = replace(report, reference=report.reference | {"recipe": "own"})
+    assert decide((known, service, records), policy).result == "release with conditions"
 
 
 def test_another_kind_is_no_recipe_of_an_estimator():
