@@ -8,6 +8,7 @@ Usage: python benchmarks/bench_stand_in.py [--only NAME] > benchmarks/results/st
 
 import argparse
 import sys
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import clone
@@ -19,6 +20,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
+from skmia.disclosure import load_policy
 from skmia.report import list_measurements, recommend_release
 from skmia.victims import CallableVictim
 
@@ -38,7 +40,7 @@ SAFE = {
     "small MLP": (MLPClassifier((4,), max_iter=60, random_state=0), 8_000),
 }
 FORMS = "estimator", "function", "stored answers"
-HEAD = "victim", "form", "reference models", "TPR at 1%", "shadow models", "gap z", "{}"
+HEAD = "victim", "form", "reference models", "TPR at 1%", "shadow models", "gap z"
 
 
 def make_hard(n_records, share, seed):
@@ -89,15 +91,16 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
     only = parser.parse_args(argv).only
-    policies = "cautious", "research"
+    taking = replace(load_policy("cautious"), name="cautious, stand-ins taken", stand_in=True)
+    policies = "cautious", taking, "research"
     print("# What a policy says of one victim in three forms\n")
     print("Made by `python benchmarks/bench_stand_in.py`: one victim of each kind, seed 0, 4,000")
     print(
         "records with hard ones and as many as stated without, 8 shadow models. The audit of a\n"
         "function, and of stored answers, chooses the stand-in.\n"
     )
-    print(f"| {' | '.join([*HEAD[:-1], *policies])} |")
-    print(f"|{'---|' * (len(HEAD) + 1)}")
+    print(f"| {' | '.join([*HEAD, *(getattr(one, 'name', one) for one in policies)])} |")
+    print(f"|{'---|' * (len(HEAD) + len(policies))}")
     cases = [
         (f"{name}, {share:.0%} hard", model, make_hard(4_000, share, 0))
         for share in (0.16, 0.07)

@@ -596,8 +596,8 @@ def why_not_undecided(reference, provenance):
     if reference is None or reference["recipe"] == OWN or _is_stated(reference, provenance):
         return None
     return (
-        f"The reference models are of a stand-in, {reference['estimator']}, with which every number "
-        "has to be below its limit. " + _REMEDY.format(RECIPE)
+        f"The reference models are of a stand-in, {reference['estimator']}, with which every "
+        f"number has to be below its limit. {_REMEDY.format(RECIPE)}"
     )
 
 
