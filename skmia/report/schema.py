@@ -30,9 +30,7 @@ from .release_schema import RECOMMENDATION, REFERENCE_MODELS, check_recommendati
 from .verdict import write_verdict
 
 # Fields that earlier audits lack.
-_ADDED = dict.fromkeys(
-    ("drift", "file", "growth", "recommendation", "person_level", "reference")
-)
+_ADDED = dict.fromkeys(("drift", "file", "growth", "recommendation", "person_level", "reference"))
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 

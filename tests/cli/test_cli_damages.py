@@ -43,9 +43,13 @@ def is_free(place, kind):
     """Whether a value of this kind is as good as what was there."""
     if kind == "gone":
         # Earlier audits lack the parts on the file, people, the growth of the pool and the policy.
-        is_free = place in [("file",), ("growth",), ("recommendation",), ("person_level",)] or (
-            len(place) == 2 and place[0] in FREE
-        )
+        is_free = place in [
+            ("file",),
+            ("growth",),
+            ("recommendation",),
+            ("person_level",),
+            ("reference",),
+        ] or (len(place) == 2 and place[0] in FREE)
         return is_free or isinstance(place[-1], int)
     if kind == "a negative number":
         return place[0] == "performance" or place[-1] in ("record", "score")

@@ -44,7 +44,7 @@ def quick_audits():
 def decide(model, y, release, **settings):
     records = Records(X, y)
     model = model.fit(X[MEMBERS], y[MEMBERS])
-    report = audit(model, records, MEMBERS, shadows=4, fprs=[0.1], random_state=0, **settings)
+    report = audit(model, records, MEMBERS, shadows=8, fprs=[0.1], random_state=0, **settings)
     asked = {"policy": POLICY, "release": release}
     conditions = measure_conditions(report, model, records, **asked)
     found = recommend_release(report, model, records, conditions=conditions, **asked)
