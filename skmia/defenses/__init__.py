@@ -5,6 +5,7 @@ from ._evaluation import DefenseEvaluation, evaluate_defense, mislabel
 from ._gaussian import GaussianMechanism, gaussian_sigma
 from ._label_smoothing import LabelSmoothingDefense
 from ._laplace import LaplaceMechanism
+from ._ledger import PrivacyLedger
 from ._non_spherical import NonSphericalGaussianMechanism
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
@@ -22,6 +23,7 @@ __all__ = [
     "LabelSmoothingDefense",
     "LaplaceMechanism",
     "NonSphericalGaussianMechanism",
+    "PrivacyLedger",
     "ReleasedFileDefense",
     "RoundingDefense",
     "SELENADefense",

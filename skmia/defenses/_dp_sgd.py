@@ -22,15 +22,16 @@ from .._core.seeding import isolated_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from .._core.types import Rows, Seed
 from ..exceptions import PrivacyWarning
+from ._ledger import PrivacyLedger
 from ._private_training import (
-    PrivateParts,
+    Extras,
     check_trainable,
     encode,
     make_net,
     plan,
     train_privately,
+    try_net,
 )
-from ._probe import check_rows_apart
 from ._soft_targets import _ask_units
 from .private_input import DELTA, FINITE_POSITIVE, check_label_types, choose_delta, validate_rows
 from .private_randomness import PrivateRandomness
@@ -41,14 +42,19 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
     In each step every row takes part with the same probability, independently of the others. Its
     gradient is clipped to a norm, normal noise is added to the sum, and the sum is divided by the
-    nominal size of the batch. opacus computes the gradients of rows and accounts for the noise.
+    nominal size of the batch. opacus accounts for the noise.
+
+    The module, the criterion and the optimizer of the net are used, and nothing else of it is
+    called: each row goes through them alone, and only the weights come back.
 
     Parameters
     ----------
     net : skorch.NeuralNetClassifier or callable
         Net with ``criterion=CrossEntropyLoss`` or ``NLLLoss`` and ``train_split=None``; its
-        optimizer, batch size, epochs and device are used. A callable returns such a net for the
-        number of features and the number of classes.
+        optimizer, batch size, epochs, device, data set and ``collate_fn`` are used. Of callbacks,
+        an ``LRScheduler`` with a schedule that is fixed beforehand is taken; those that could see
+        rows or losses are refused. ``verbose`` above 0 shows a bar. A callable returns such a net
+        for the number of features and the number of classes.
     target_epsilon : float, default=None
         Total privacy budget epsilon of all epochs, in nats. Set either this or
         ``noise_multiplier``.
@@ -69,12 +75,9 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     classes : array-like of shape (n_classes,), default=None
         All possible labels, known without the data. A row with another label contributes nothing.
         If None, they are taken from ``y``, which ``epsilon_`` does not cover, with a warning.
-    grad_sample_mode : {"hooks", "rows"}, default="hooks"
-        How the gradients of rows are computed: by opacus's hooks on batches, or one row after the
-        other, which is slower and rules out that rows see each other.
-    keep_history : bool, default=False
-        Whether ``estimator_.history`` is kept. It holds the losses of the training rows, which no
-        noise covers.
+    ledger : PrivacyLedger, default=None
+        Where each fit is written down before its first step, so that the cost of all fits on the
+        same rows can be stated, as those of a search.
     on_step : callable, default=None
         Called as ``on_step(step, noisy_gradient, parameters)`` in each step, with its number from
         0, the noisy sum of clipped gradients divided by the nominal size of the batch (not divided
@@ -99,9 +102,10 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : skorch.NeuralNetClassifier
-        Trained, with its module and optimizer as they were without opacus.
+        A new net with the trained weights. It has no history, and its optimizer and buffers are as
+        they were before the first step.
     epsilon_ : float
-        Epsilon of all planned steps at ``delta_``, in nats, even if training stopped earlier.
+        Epsilon of all steps of this fit at ``delta_``, in nats.
     delta_ : float
         The delta of ``epsilon_``.
     noise_multiplier_ : float
@@ -144,14 +148,18 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     ``max_grad_norm`` without the square. The sum is divided by the nominal size of the batch
     whatever the sample was, and a step on no row at all is made with noise alone.
 
-    An epoch has ``ceil(n_samples / batch_size)`` steps. A row whose gradient is not finite
-    contributes nothing. Before training, a copy of the net is tried with made-up rows: layers,
-    losses and collate functions through which rows see each other, and buffers that change with the
-    rows, are refused. Code that behaves differently on real rows is trusted.
+    An epoch has ``ceil(n_samples / batch_size)`` steps; the number of steps is fixed beforehand. A
+    row whose gradient is not finite contributes nothing.
 
-    Clipped gradients and noise are rounded to a grid of about ``2**-20`` of the noise and added
-    without error, so that the lowest digits tell nothing; the rounding is part of the noise. What
-    remains of floating point is the normal numbers themselves, with 53 bits.
+    Rows go through data set, ``collate_fn``, module and criterion one by one, or together by
+    ``torch.func.vmap``, where each is a batch of its own; what torch cannot do together is found
+    out with synthetic rows before the training. A module that normalizes over the rows of a batch,
+    or whose buffers or gradients change with the rows that it saw before, is refused. Each row gets
+    the buffers as they were before the training.
+
+    Clipped gradients are rounded to a grid of about ``2**-30`` of the noise and added without
+    error. The noise on each sum is a normal number rounded to the grid, drawn from its exact law;
+    rounding afterwards changes no guarantee, and the rounding of gradients is part of the noise.
 
     References
     ----------
@@ -190,8 +198,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         "poisson_sampling": ["boolean"],
         "accountant": [StrOptions({"rdp", "prv"})],
         "classes": ["array-like", None],
-        "grad_sample_mode": [StrOptions({"hooks", "rows"})],
-        "keep_history": ["boolean"],
+        "ledger": [PrivacyLedger, None],
         "on_step": [callable, None],
         "extra_gradients": [callable, None],
         "noise_seed": [Interval(Integral, 0, None, closed="left"), None],
@@ -209,8 +216,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         poisson_sampling: bool = True,
         accountant: Literal["rdp", "prv"] = "rdp",
         classes: ArrayLike | None = None,
-        grad_sample_mode: Literal["hooks", "rows"] = "hooks",
-        keep_history: bool = False,
+        ledger: PrivacyLedger | None = None,
         on_step: Callable[..., Any] | None = None,
         extra_gradients: Callable[..., Any] | None = None,
         noise_seed: int | None = None,
@@ -224,8 +230,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         self.poisson_sampling = poisson_sampling
         self.accountant = accountant
         self.classes = classes
-        self.grad_sample_mode = grad_sample_mode
-        self.keep_history = keep_history
+        self.ledger = ledger
         self.on_step = on_step
         self.extra_gradients = extra_gradients
         self.noise_seed = noise_seed
@@ -271,13 +276,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             with np.errstate(over="ignore"):  # a warning would tell of the row
                 X = X.astype(self._dtype(), copy=False)
             self.classes_ = self._name_units(X.shape[1:], classes)
-            check_rows_apart(
-                self.estimator_,
-                X.shape[1:],
-                len(self.classes_),
-                in_batches=self.grad_sample_mode == "hooks",
-            )
-            self._train(X, encode(y, self.classes_))
+            together = try_net(self.estimator_, X.shape[1:], len(self.classes_))
+            self._train(X, encode(y, self.classes_), together)
         return self
 
     def _read_classes(self, y):
@@ -324,7 +324,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             )
         return np.arange(n_units)
 
-    def _train(self, X, codes):
+    def _train(self, X, codes, together):
         net = self.estimator_
 
         def needed_noise(rate, n_steps):
@@ -334,23 +334,35 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
         noise = needed_noise if self.noise_multiplier is None else self.noise_multiplier
         privacy = plan(net, len(X), noise, self.max_grad_norm, self.poisson_sampling)
+        is_covered = self.poisson_sampling and self.noise_seed is None
+        noise = float(privacy.noise_multiplier) if is_covered else 0.0
+        planned = privacy.n_steps * privacy.n_epochs
+        self.epsilon_ = spent_epsilon(
+            [(noise, privacy.sample_rate, planned)], self.delta_, self.accountant
+        )
+        if self.ledger is not None:
+            self.ledger.record(
+                noise_multiplier=noise,
+                sample_rate=privacy.sample_rate,
+                n_steps=planned,
+                n_rows=len(X),
+            )
         if not self.poisson_sampling:  # a loader would draw rows that contribute nothing
             X, codes = X[codes >= 0], codes[codes >= 0]
             if not len(X):
                 raise ValueError("No row has a label of classes, and poisson_sampling=False.")
-        randomness = PrivateRandomness(self.noise_seed)
-        parts = PrivateParts(randomness, self.grad_sample_mode, self.extra_gradients)
-        self.n_steps_ = train_privately(net, X, codes, privacy, parts, self.on_step)
-        if not self.keep_history:
-            net.history_ = type(net.history)()
+        self.n_steps_ = train_privately(
+            net,
+            X,
+            codes,
+            privacy,
+            PrivateRandomness(self.noise_seed),
+            together,
+            Extras(self.on_step, self.extra_gradients),
+            net.verbose,
+        )
         self.noise_multiplier_ = float(privacy.noise_multiplier)
         self.sample_rate_ = privacy.sample_rate
-        # When a training was stopped can depend on the rows, so that all planned steps count.
-        planned = privacy.noise_multiplier, privacy.sample_rate, privacy.n_steps * net.max_epochs
-        is_covered = self.poisson_sampling and self.noise_seed is None
-        self.epsilon_ = (
-            spent_epsilon([planned], self.delta_, self.accountant) if is_covered else np.inf
-        )
 
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Probabilities of the classes.

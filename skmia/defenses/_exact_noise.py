@@ -1,14 +1,20 @@
-"""Exact samples of discrete Laplace and normal laws, in integers.
+"""Exact samples of discrete Laplace and normal laws, and of rounded normal numbers, in integers.
 
 A floating-point sampler leaves traces of the exact value in the lowest digits of the noisy one.
 Here every probability is a ratio of integers and every decision compares integers, so that the laws
 are exactly those that the accounting is about (Canonne, Kamath and Steinke, 2020). The arithmetic
 stays below 2^63: scales of up to ``LARGEST_SCALE`` are far from it.
+
+A rounded normal number is ten times as fast: double precision decides where its error cannot
+matter, and decimals of any length decide about the others.
 """
 
+import math
 import os
+from decimal import Decimal, localcontext
 
 import numpy as np
+from scipy.special import ndtri
 
 LARGEST_SCALE = 2**52
 
@@ -193,3 +199,84 @@ def discrete_normal(scales, shape, words=system_words):
     noise : ndarray of the given shape, dtype int64
     """
     return _draw(_try_normal, scales, shape, words)
+
+
+# A hundred times the error of a quantile in double precision, and more than what the missing bits
+# of an upper tail of 44 bits or more change in it.
+_QUANTILE_ERROR = 2e-13
+_FEWEST_BITS = 44
+
+_PI = Decimal(
+    "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534"
+    "21170679821480865132823066470938446095505822317253594081284811174502841027019385211055596446"
+)
+
+
+def rounded_normal(scales, shape, words=system_words):
+    """Draw normal numbers and round each to the nearest integer.
+
+    The law is exact, tails included. An integer plus such a number is a normal number added to it
+    and rounded, so that what holds for normal noise holds for the sum as it stands.
+
+    Parameters
+    ----------
+    scales : float or array-like of float
+        Standard deviations, at least 1; broadcast to `shape`. Above 2**38, every number takes the
+        slow way, about 0.1 ms.
+    shape : tuple of int
+    words : callable, default=system_words
+        Source of randomness.
+
+    Returns
+    -------
+    noise : ndarray of the given shape, dtype float64
+        Whole numbers.
+    """
+    scales = np.broadcast_to(np.asarray(scales, dtype=np.float64), shape).ravel()
+    drawn = words(len(scales))
+    tails = drawn >> np.uint64(1)
+    values = scales * -ndtri((tails + 0.5) * 2.0**-64)
+    numbers = np.rint(values)
+    in_doubt = tails < np.uint64(1 << _FEWEST_BITS)
+    in_doubt |= np.abs(values - numbers) > 0.5 - _QUANTILE_ERROR * scales
+    for place in np.flatnonzero(in_doubt):
+        numbers[place] = _round_exactly(int(tails[place]), float(scales[place]), words)
+    return np.where(drawn & np.uint64(1), -numbers, numbers).reshape(shape)
+
+
+def _round_exactly(tail, scale, words):
+    """Round the number with an upper tail in ``[tail, tail + 1) / 2**64``, by drawing more bits."""
+    bits = 64
+    while True:
+        tail, bits = (tail << 64) | int(words(1)[0]), bits + 64
+        if tail < 1 << 100:
+            continue
+        value = -float(ndtri(math.ldexp(float(tail), -bits))) * scale
+        below = math.floor(value)
+        if abs(value - below - 0.5) > _QUANTILE_ERROR * scale:
+            return round(value)
+        digits = int(0.31 * bits) + 40
+        limit = _upper_tail(Decimal(below) + Decimal("0.5"), Decimal(scale), digits)
+        with localcontext(prec=2 * digits):
+            scaled, slack = limit * 2**bits, Decimal(10) ** (int(0.31 * bits) - digits + 10)
+            if tail > scaled + slack:
+                return below
+            if tail + 1 < scaled - slack:
+                return below + 1
+
+
+def _upper_tail(value, scale, digits):
+    """Probability that a normal number of a scale exceeds a value, to a number of digits."""
+    with localcontext() as context:
+        context.prec = digits
+        squared = (value / scale) ** 2
+        # The terms of the series grow to exp(squared / 2) before they fall, and cancel.
+        context.prec = digits + int(squared) + 10
+        x = value / scale
+        squared = x * x
+        term, total, k = x, x, 0
+        while abs(term) > Decimal(10) ** -(digits + 5):
+            k += 1
+            term *= -squared / (2 * k)
+            total += term / (2 * k + 1)
+        return Decimal("0.5") - total / (2 * _PI).sqrt()

@@ -1,39 +1,56 @@
-"""Training a skorch net with gradients that are clipped row by row and covered with noise."""
+"""Training a net on gradients that are clipped row by row and covered with noise.
 
+The loop takes the module, the optimizer and the criterion of a skorch net and calls nothing else of
+it. A module that is trained is a copy: what training leaves in it, apart from the weights, goes
+with the copy. Each row goes through data set, collation and module alone, so that no row can see
+another one.
+"""
+
+import copy
 import math
 import warnings
-from collections.abc import Callable
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from .._core.matrix import check_matrix
 from .._core.numbers import show
 from .._core.optional import import_optional
+from .._core.progress import show_progress
+from .._core.randomness import preserved_randomness
 from .._core.torch_parts import layers_of
-from ..exceptions import PrivacyWarning
-from ._extra_gradients import ExtraGradients
-from .private_randomness import PrivateRandomness
-
-# skorch's callbacks that act on what they monitor, and the parameter that names it.
-_WATCHERS = ("EarlyStopping", "Checkpoint", "LRScheduler")
-
-# Larger than any gradient; infinity times the noise multiplier 0 would be undefined.
-_NO_CLIPPING = 1e30
-
+from .private_randomness import PrivateRandomness, choose_grids
 
 # What code of others raises where its settings are of the wrong kind.
-_CANNOT_MAKE = (TypeError, ValueError, RuntimeError, AttributeError, AssertionError)
+_CANNOT_MAKE = (TypeError, ValueError, RuntimeError, AttributeError, AssertionError, IndexError)
 
+# Methods of a net that a class of one's own may override: none of them has a part in training.
+_MAY_OVERRIDE = (
+    "__",
+    "_",
+    "initialize",
+    "predict",
+    "score",
+    "forward",
+    "evaluation_step",
+    "validation_step",
+    "get_params",
+    "set_params",
+    "set_score_request",
+    "classes_",
+)
 
-class PrivateParts(NamedTuple):
-    """What stands in for parts of a net while it is trained."""
+# Callbacks that neither see rows nor losses here: they are not called, or a schedule.
+_PROGRESS = ("EpochTimer", "PrintLog", "ProgressBar")
 
-    randomness: PrivateRandomness
-    grad_sample_mode: str
-    extra_gradients: Callable[..., Any] | None = None
+# Numbers in the gradients of the rows that are computed at once.
+_MOST_NUMBERS = 1 << 25
+
+# Share of the largest component by which two passes of a row may differ by rounding.
+_TOLERANCE = 1e-4
 
 
 class Privacy(NamedTuple):
@@ -44,7 +61,18 @@ class Privacy(NamedTuple):
     sample_rate: float
     expected_batch_size: float
     n_steps: int  # of an epoch
+    n_epochs: int
     poisson: bool
+
+
+class Extras(NamedTuple):
+    """What an auditor adds to a training, or sees of it."""
+
+    on_step: Callable[..., Any] | None = None
+    gradients: Callable[..., Any] | None = None
+
+
+# The net
 
 
 def make_net(net, n_features, n_classes):
@@ -71,21 +99,20 @@ def make_net(net, n_features, n_classes):
 
 
 def check_trainable(net):
-    """Check that clipping bounds what one row changes in an initialized net.
+    """Check that an initialized net consists of parts that private training can take.
 
     Raises
     ------
     ValueError
-        Says what stands against it.
+        Says what it cannot take.
     """
-    validators = import_optional("opacus.validators", "dp")
     if net.train_split is not None:
         raise ValueError(
             "The rows of a validation split are not covered by the noise; set train_split=None."
         )
+    _check_methods(net)
     _check_criterion(net.criterion_)
-    _check_callbacks(net)
-    net.module_.train()
+    list_schedules(net)
     for layer in net.module_.modules():
         if isinstance(layer, layers_of("batch norm")):
             raise ValueError(
@@ -93,9 +120,27 @@ def check_trainable(net):
                 "its batch, so that clipping does not bound what one row changes; use GroupNorm or "
                 "LayerNorm."
             )
-    errors = validators.ModuleValidator.validate(net.module_, strict=False)
-    if errors:
-        raise ValueError(f"opacus cannot train the net privately: {errors[0]}")
+    if not any(parameter.requires_grad for parameter in net.module_.parameters()):
+        raise ValueError("The net has no weights to train.")
+
+
+def _check_methods(net):
+    """Refuse methods of one's own that training would have to call."""
+    skorch = import_optional("skorch", "torch")
+    base = next(kind for kind in type(net).__mro__ if kind.__module__.startswith("skorch."))
+    if not isinstance(net, skorch.NeuralNetClassifier):
+        raise ValueError(f"net must be a skorch.NeuralNetClassifier; got {type(net).__name__}.")
+    own = set(vars(net))
+    for kind in type(net).__mro__[: type(net).__mro__.index(base)]:
+        own |= set(vars(kind))
+    methods = {name for name in own if callable(getattr(base, name, None))}
+    refused = sorted(name for name in methods if not name.startswith(_MAY_OVERRIDE))
+    if refused:
+        raise ValueError(
+            f"{type(net).__name__} has a {refused[0]} of its own, and private training calls the "
+            "module, the criterion and the optimizer of a net alone; move what it does into the "
+            "module, or leave it out."
+        )
 
 
 def _check_criterion(criterion):
@@ -123,220 +168,34 @@ def _check_criterion(criterion):
         )
 
 
-def _check_callbacks(net):
-    """Refuse callbacks that let the losses of the training rows decide about the training."""
-    for name, callback in net.callbacks_:
-        kinds = {base.__name__ for base in type(callback).__mro__}
-        monitor = getattr(callback, "monitor", None)
-        reads_loss = callable(monitor) or str(monitor or "").startswith("train")
-        is_watcher = kinds & set(_WATCHERS)
-        if "LRScheduler" in kinds:
-            policy = getattr(callback, "policy", "")
-            is_watcher = getattr(policy, "__name__", policy) == "ReduceLROnPlateau"
-            reads_loss |= callable(getattr(callback, "monitor", None))
-        if is_watcher and reads_loss:
-            raise ValueError(
-                f"The callback {name!r} ({type(callback).__name__}) acts on the loss of the "
-                "training rows, which no noise covers; leave it out."
-            )
+def list_schedules(net):
+    """Callbacks of a net that set learning rates by the number of the step or the epoch.
 
-
-def train_privately(net, X, y, privacy, parts, on_step=None):
-    """Train an initialized net, in place.
-
-    Parameters
-    ----------
-    net : skorch net
-    X : ndarray of shape (n_rows, ...)
-    y : ndarray of shape (n_rows,)
-        Codes of classes; rows with a negative one contribute nothing.
-    privacy : Privacy
-    parts : PrivateParts
-    on_step : callable or None
-
-    Returns
-    -------
-    n_steps : int
-        Steps that were made.
+    Raises
+    ------
+    ValueError
+        If there is a callback that could see rows or losses.
     """
-    buffers = {name: value.clone() for name, value in net.module_.named_buffers()}
-    with _private_parts(net, y, privacy, parts, on_step) as count, warnings.catch_warnings():
-        # Features take no gradients, which is how it should be.
-        warnings.filterwarnings("ignore", "Full backward hook is firing")
-        module, optimizer = net.module_, net.optimizer_
-        net.partial_fit(X, np.maximum(y, 0))
-        if net.module_ is not module or net.optimizer_ is not optimizer:
-            raise ValueError(
-                "A callback of the net replaced its module or its optimizer, so that it was "
-                "trained without noise; give the net the right sizes instead."
-            )
-    _restore_buffers(net.module_, buffers)
-    return count.n_steps
-
-
-def _restore_buffers(module, buffers):
-    """Put buffers back to where they were before training: what they took in has no noise."""
+    callbacks = import_optional("skorch", "torch").callbacks
     torch = import_optional("torch", "torch")
-    for name, value in module.named_buffers():
-        if not torch.equal(value, buffers[name]):
-            with torch.no_grad():
-                value.copy_(buffers[name])
-            if value.dtype.is_floating_point:
-                warnings.warn(
-                    f"The buffer {name!r} of the net changed in training, which no noise covers; "
-                    "it was put back to its first value.",
-                    PrivacyWarning,
-                    stacklevel=4,
+    own = {name: type(callback) for name, callback in net.get_default_callbacks()}
+    harmless = tuple(getattr(callbacks, name) for name in _PROGRESS)
+    schedules = []
+    for name, callback in net.callbacks_:
+        if type(callback) is callbacks.LRScheduler:
+            if issubclass(callback.policy_, torch.optim.lr_scheduler.ReduceLROnPlateau):
+                raise ValueError(
+                    f"The callback {name!r} (ReduceLROnPlateau) acts on the loss of the training "
+                    "rows, which no noise covers; use a schedule that is fixed beforehand."
                 )
-
-
-class _StepCount:
-    """Counts steps, and shows what they release before the weights move."""
-
-    def __init__(self, on_step):
-        self.on_step, self.n_steps = on_step, 0
-
-    def __call__(self, optimizer):
-        if self.on_step is not None:
-            noisy = self._flat(parameter.grad for parameter in optimizer.params)
-            self.on_step(self.n_steps, noisy, self._flat(optimizer.params))
-        self.n_steps += 1
-
-    @staticmethod
-    def _flat(tensors):
-        torch = import_optional("torch", "torch")
-        # cat makes a copy, so that what was shown does not change with the next step.
-        return torch.cat([tensor.detach().ravel() for tensor in tensors]).cpu().numpy()
-
-
-@contextmanager
-def _private_parts(net, codes, privacy, parts, on_step):
-    """Put private parts into an initialized net, and take them out again."""
-    grad_sample = import_optional("opacus.grad_sample", "dp")
-    from ._private_optimizer import PrivateOptimizer
-
-    optimizer, iterator = net.optimizer_, net.iterator_train
-    reduction = net.criterion_.reduction
-    attributes = [(layer, set(vars(layer))) for layer in net.module_.modules()]
-    module = net.module_
-    if parts.grad_sample_mode == "hooks":
-        module = grad_sample.GradSampleModule(net.module_, loss_reduction=reduction)
-    private = PrivateOptimizer(
-        optimizer,
-        parts.randomness,
-        extra=_make_extra(net, len(codes), privacy, parts),
-        noise_multiplier=privacy.noise_multiplier,
-        max_grad_norm=min(privacy.max_grad_norm, _NO_CLIPPING),
-        expected_batch_size=privacy.expected_batch_size,
-        loss_reduction=reduction,
-    )
-    count = _StepCount(on_step)
-    private.attach_step_hook(count)
-    plain, net.module_, net.optimizer_ = net.module_, module, private
-    if privacy.poisson:
-        net.iterator_train = partial(
-            _PoissonLots, optimizer=private, privacy=privacy, parts=parts, codes=codes
-        )
-    step = partial(type(net).train_step_single, net)
-    if parts.grad_sample_mode == "rows":
-        step = partial(_step_row_by_row, net, step)
-    net.train_step_single = partial(_step_apart, step, _draws(privacy, parts))
-    try:
-        yield count
-    finally:
-        # What is left of single rows goes: the sum of a step before noise, and, where training was
-        # interrupted, the rows themselves.
-        private.zero_grad(set_to_none=True)
-        for parameter in private.params:
-            del parameter.summed_grad
-            parameter.__dict__.pop("grad_sample", None)
-        if parts.grad_sample_mode == "hooks":
-            module.to_standard_module()
-        del net.train_step_single
-        net.module_, net.optimizer_ = plain, optimizer
-        net.iterator_train = iterator
-        for layer, known in attributes:
-            for name in set(vars(layer)) - known:
-                delattr(layer, name)
-
-
-def _make_extra(net, n_rows, privacy, parts):
-    """What draws extra gradients as rows are drawn; None without them."""
-    if parts.extra_gradients is None:
-        return None
-    n_turns = None
-    if not privacy.poisson:
-        lots = n_rows / privacy.expected_batch_size
-        drops = net.get_params_for("iterator_train").get("drop_last", False)
-        n_turns = max(1, math.floor(lots) if drops else math.ceil(lots))
-    draws = parts.randomness, privacy.sample_rate, n_turns
-    return ExtraGradients(parts.extra_gradients, *draws)
-
-
-def _draws(privacy, parts):
-    """Where modules and data sets get random numbers from, as a maker of contexts."""
-    return parts.randomness.for_modules if privacy.noise_multiplier else nullcontext
-
-
-def _step_apart(step, draws, batch, **fit_params):
-    """A step whose random numbers are private, and how many they are does not show."""
-    with draws():
-        return step(batch, **fit_params)
-
-
-def _step_row_by_row(net, step, batch, **fit_params):
-    """Gradients of rows that each go through the net alone, whatever it does with a batch."""
-    torch = import_optional("torch", "torch")
-    rows, labels = batch
-    parameters = [weight for weight in net.module_.parameters() if weight.requires_grad]
-    gradients, losses = [[] for _ in parameters], []
-    for k in range(len(labels)):
-        for parameter in parameters:
-            parameter.grad = None
-        result = step((rows[k : k + 1], labels[k : k + 1]), **fit_params)
-        losses.append(result)
-        for parameter, kept in zip(parameters, gradients, strict=True):
-            kept.append(torch.zeros_like(parameter) if parameter.grad is None else parameter.grad)
-    for parameter, kept in zip(parameters, gradients, strict=True):
-        parameter.grad, parameter.grad_sample = None, torch.stack(kept)
-    return {
-        "loss": torch.stack([loss["loss"].detach() for loss in losses]).mean(),
-        "y_pred": torch.cat([loss["y_pred"].detach() for loss in losses]),
-    }
-
-
-class _PoissonLots:
-    """In the place of a DataLoader: each row takes part in each lot by a separate coin flip."""
-
-    def __init__(self, dataset, optimizer, privacy, parts, codes, collate_fn=None, **settings):
-        # How a loader would order rows, and with how many workers, is of no matter here.
-        torch = import_optional("torch", "torch")
-        self.dataset = dataset
-        self.optimizer = optimizer
-        self.privacy = privacy
-        self.randomness = parts.randomness
-        self.draws = _draws(privacy, parts)
-        self.contributes = codes >= 0
-        self.collate = collate_fn or torch.utils.data.default_collate
-
-    def __iter__(self):
-        """Lots of one epoch."""
-        for _ in range(self.privacy.n_steps):
-            coins = self.randomness.coins(len(self.dataset), self.privacy.sample_rate)
-            rows = np.flatnonzero(coins & self.contributes).tolist()
-            if rows:
-                with self.draws():
-                    lot = self.collate([self.dataset[row] for row in rows])
-                yield lot
-            else:
-                self._step_without_rows()
-
-    def _step_without_rows(self):
-        # An empty lot must not show: it is a step of noise. Not every module takes no rows.
-        self.optimizer.zero_grad()
-        for parameter in self.optimizer.params:
-            parameter.grad_sample = parameter.new_zeros((0, *parameter.shape))
-        self.optimizer.step()
+            schedules.append(callback)
+        elif type(callback) not in harmless and own.get(name) is not type(callback):
+            raise ValueError(
+                f"The callback {name!r} ({type(callback).__name__}) may see rows or their losses, "
+                "which no noise covers. Private training takes LRScheduler with a schedule that is "
+                f"fixed beforehand, {', '.join(_PROGRESS)}; leave it out."
+            )
+    return schedules
 
 
 def plan(net, n_rows, noise_multiplier, max_grad_norm, poisson):
@@ -347,7 +206,7 @@ def plan(net, n_rows, noise_multiplier, max_grad_norm, poisson):
     rate = lot / n_rows
     if callable(noise_multiplier):
         noise_multiplier = noise_multiplier(rate, n_steps * net.max_epochs)
-    return Privacy(noise_multiplier, max_grad_norm, rate, lot, n_steps, poisson)
+    return Privacy(noise_multiplier, max_grad_norm, rate, lot, n_steps, net.max_epochs, poisson)
 
 
 def encode(y, classes):
@@ -356,3 +215,489 @@ def encode(y, classes):
     codes = np.full(len(y), -1, dtype=np.int64)
     codes[known] = np.searchsorted(classes, y[known])
     return codes
+
+
+# Rows and their gradients
+
+
+class Rows:
+    """Training rows as the net would get them, each one alone.
+
+    Parameters
+    ----------
+    net : skorch net
+        Initialized; its data set, its collate function and its device are used.
+    X : ndarray of shape (n_rows, ...)
+    codes : ndarray of shape (n_rows,), dtype int64
+    """
+
+    def __init__(self, net, X, codes):
+        torch = import_optional("torch", "torch")
+        skorch = import_optional("skorch", "torch")
+        self._net, self._X, self._codes = net, X, codes
+        collate = net.get_params_for("iterator_train").get("collate_fn")
+        self._collate = collate or torch.utils.data.default_collate
+        # Then a row is a row of X and nothing else, and rows need not be taken one by one.
+        self._is_plain = net.dataset is skorch.dataset.Dataset and collate is None
+        self._is_plain &= not net.get_params_for("dataset")
+
+    def take(self, rows):
+        """Features and codes of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n,), dtype int
+
+        Returns
+        -------
+        features : tensor of shape (n, ...), or dict of tensors
+        codes : tensor of shape (n,)
+            Lists with an entry for each row, if rows differ in their shape.
+        """
+        torch = import_optional("torch", "torch")
+        if self._is_plain:
+            device = self._net.device
+            return (
+                torch.from_numpy(self._X[rows]).to(device),
+                torch.from_numpy(self._codes[rows]).to(device),
+            )
+        made = [self._make(row) for row in rows]
+        features, codes = [features for features, _ in made], [codes for _, codes in made]
+        shapes = {_shapes(part) for part in made}
+        if len(shapes) == 1 and all(shape[0] == 1 for shape in next(iter(shapes))):
+            return _join(features), _join(codes)
+        return features, codes
+
+    def _make(self, row):
+        dataset = self._net.get_dataset(self._X[row : row + 1], self._codes[row : row + 1])
+        features, codes = self._collate([dataset[0]])
+        return _to_device(features, self._net.device), _to_device(codes, self._net.device)
+
+
+def _shapes(part):
+    features, codes = part
+    tensors = [*(features.values() if isinstance(features, Mapping) else [features]), codes]
+    return tuple(tuple(tensor.shape) for tensor in tensors)
+
+
+def _to_device(part, device):
+    if isinstance(part, Mapping):
+        return {name: value.to(device) for name, value in part.items()}
+    return part.to(device)
+
+
+def _join(parts):
+    torch = import_optional("torch", "torch")
+    if isinstance(parts[0], Mapping):
+        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+    return torch.cat(parts)
+
+
+def _one_by_one(part):
+    """The same with an axis of length one behind the first: a batch for each row."""
+    if isinstance(part, Mapping):
+        return {name: value[:, None] for name, value in part.items()}
+    return part[:, None]
+
+
+class RowGradients:
+    """Gradients of the loss of single rows, by copies of a module and a criterion.
+
+    Parameters
+    ----------
+    module : torch Module
+        Copied; never changed.
+    criterion : torch Module
+        Checked.
+
+    Attributes
+    ----------
+    module : torch Module
+        Copy whose weights are trained.
+    parameters : dict of str to tensor
+        Weights that are trained.
+    together : bool
+        Whether the rows of a batch go through the module at once, each as a batch of its own, by
+        ``torch.func.vmap``; one after the other, if torch cannot do that with this module.
+    """
+
+    def __init__(self, module, criterion):
+        torch = import_optional("torch", "torch")
+        self.module, self.criterion = copy.deepcopy(module).train(), copy.deepcopy(criterion)
+        named = dict(self.module.named_parameters())
+        self.parameters = {name: value for name, value in named.items() if value.requires_grad}
+        self._fixed = {name: value for name, value in named.items() if not value.requires_grad}
+        self._fixed |= dict(self.module.named_buffers())
+        self._takes_log = isinstance(criterion, torch.nn.NLLLoss)
+        self._alone = torch.func.grad(self._loss)
+        self._vmapped = torch.func.vmap(self._alone, (None, 0, 0), randomness="different")
+        self.together = True
+
+    def __call__(self, features, codes):
+        """Gradients of some rows, each of shape (n_rows, size), in the order of the parameters."""
+        weights = {name: value.detach() for name, value in self.parameters.items()}
+        if self.together and not isinstance(features, list):
+            found = self._vmapped(weights, _one_by_one(features), codes[:, None])
+            return [found[name].flatten(start_dim=1) for name in weights]
+        torch = import_optional("torch", "torch")
+        found = [self._alone(weights, *row) for row in _split(features, codes)]
+        return [torch.stack([one[name].ravel() for one in found]) for name in weights]
+
+    def _loss(self, weights, features, codes):
+        torch = import_optional("torch", "torch")
+        # A row that wrote into a buffer would be seen by the next one.
+        state = weights | {name: value.clone() for name, value in self._fixed.items()}
+        args, named = ((), features) if isinstance(features, Mapping) else ((features,), {})
+        answer = torch.func.functional_call(self.module, state, args, named)
+        if self._takes_log:  # as skorch does
+            answer = torch.log(answer + torch.finfo(answer.dtype).eps)
+        return self.criterion(answer, codes)
+
+
+def _split(features, codes):
+    if isinstance(features, list):
+        yield from zip(features, codes, strict=True)
+        return
+    for k in range(len(codes)):
+        if isinstance(features, Mapping):
+            yield {name: value[k : k + 1] for name, value in features.items()}, codes[k : k + 1]
+        else:
+            yield features[k : k + 1], codes[k : k + 1]
+
+
+# A trial with synthetic rows
+
+
+def try_net(net, row_shape, n_units):
+    """Find out with synthetic rows how gradients of single rows can be computed.
+
+    Parameters
+    ----------
+    net : skorch net
+        Initialized; not changed.
+    row_shape : tuple of int
+        Shape of the features of a row.
+    n_units : int
+        Number of output units.
+
+    Returns
+    -------
+    together : bool
+        See :class:`RowGradients`.
+
+    Raises
+    ------
+    ValueError
+        If the module remembers rows, or cannot be tried.
+    """
+    parameter = next(net.module_.parameters())
+    dtype = np.float64 if "float64" in str(parameter.dtype) else np.float32
+    last = None
+    for X in _make_rows(row_shape, dtype):
+        try:
+            with preserved_randomness(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return _try_rows(net, Rows(net, X, np.arange(len(X)) % n_units))
+        except _Remembers as error:
+            raise ValueError(str(error)) from None
+        except _CANNOT_MAKE as error:  # values that the module does not take
+            last = error
+    raise ValueError(
+        f"The net cannot be tried with synthetic rows ({type(last).__name__}: {last})."
+    ) from last
+
+
+class _Remembers(ValueError):
+    """Of a module that keeps something of the rows that it has seen."""
+
+
+def _make_rows(row_shape, dtype):
+    """Rows to try: of very different sizes, or zeros and ones as codes would be."""
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(8, *row_shape))
+    wide[6], wide[7] = 1e6, 0
+    yield wide.astype(dtype)
+    yield rng.integers(0, 2, size=wide.shape).astype(dtype)
+
+
+def _try_rows(net, rows):
+    torch = import_optional("torch", "torch")
+
+    def gradients(made, chosen, together):
+        torch.manual_seed(0)
+        made.together = together
+        found = made(*rows.take(np.array(chosen)))
+        return torch.cat([part.double() for part in found], dim=1).cpu().numpy()
+
+    made = RowGradients(net.module_, net.criterion_)
+    first = gradients(made, [0], False)
+    gradients(made, [6, 7, 5], False)
+    if not _agree(first, gradients(made, [0], False)):
+        raise _Remembers(
+            "The gradient of a row depends on rows that went through the net before it (an "
+            "attribute of the module changes with the rows), so that clipping does not bound what "
+            "one row changes."
+        )
+    _check_buffers(net, rows)
+    try:
+        both = [gradients(RowGradients(net.module_, net.criterion_), [0, 1], k) for k in (0, 1)]
+        # Of two lengths; what a module draws, as dropout does, differs between the two ways.
+        gradients(made, [0, 1, 2, 3, 4], True)
+    except _CANNOT_MAKE:
+        return False
+    torch.manual_seed(1)
+    again = torch.cat(RowGradients(net.module_, net.criterion_)(*rows.take(np.arange(1))), dim=1)
+    draws = not _agree(first, again.double().cpu().numpy())
+    return draws or _agree(*both)
+
+
+def _agree(first, second):
+    limit = _TOLERANCE * np.nanmax([np.abs(first), np.abs(second)], initial=0)
+    finite = np.isfinite(first) & np.isfinite(second)
+    return bool((~finite | (np.abs(first - second) <= limit)).all())
+
+
+def _check_buffers(net, rows):
+    """Refuse buffers that rows change: they stay as they are here, so a layer would not work."""
+    torch = import_optional("torch", "torch")
+    module = copy.deepcopy(net.module_).train()
+    before = {name: value.clone() for name, value in module.named_buffers()}
+    with torch.no_grad():
+        for row in _split(*rows.take(np.arange(3))):
+            module(**row[0]) if isinstance(row[0], Mapping) else module(row[0])
+    for name, value in module.named_buffers():
+        if value.dtype.is_floating_point and not torch.equal(value, before[name]):
+            raise _Remembers(
+                f"The buffer {name!r} of the net changes with the rows that it sees, which no "
+                "noise covers; use track_running_stats=False, or leave it out."
+            )
+
+
+# The loop
+
+
+def train_privately(net, X, codes, privacy, randomness, together, extras=None, verbose=0):
+    """Train an initialized net: only its weights change.
+
+    Parameters
+    ----------
+    net : skorch net
+    X : ndarray of shape (n_rows, ...)
+    codes : ndarray of shape (n_rows,)
+        Codes of classes; rows with a negative one contribute nothing.
+    privacy : Privacy
+    randomness : PrivateRandomness
+    together : bool
+        As :func:`try_net` returns it.
+    extras : Extras, default=None
+    verbose : int, default=0
+
+    Returns
+    -------
+    n_steps : int
+        Steps that were made.
+
+    Raises
+    ------
+    RuntimeError
+        If it is not the planned number of steps, which epsilon is computed from.
+    """
+    torch = import_optional("torch", "torch")
+    training = _Training(net, X, codes, privacy, randomness, together, extras or Extras())
+    lots = training.lots()
+    for lot in show_progress(lots, verbose, "steps", privacy.n_steps * privacy.n_epochs):
+        training.step(lot)
+    if privacy.poisson and training.n_steps != privacy.n_steps * privacy.n_epochs:
+        raise RuntimeError(
+            f"{training.n_steps} steps were made, and {privacy.n_steps * privacy.n_epochs} planned."
+        )
+    trained = training.gradients.parameters
+    with torch.no_grad():
+        for name, parameter in net.module_.named_parameters():
+            if name in trained:
+                parameter.copy_(trained[name])
+    return training.n_steps
+
+
+class _Training:
+    """The state of a training: a copy of the module, an optimizer, and where it is."""
+
+    def __init__(self, net, X, codes, privacy, randomness, together, extras):
+        self.net, self.privacy, self.randomness = net, privacy, randomness
+        self.extras = extras
+        self.rows, self.contributes = Rows(net, X, codes), codes >= 0
+        self.gradients = RowGradients(net.module_, net.criterion_)
+        self.gradients.together = together
+        self.parameters = list(self.gradients.parameters.values())
+        named = self.gradients.module.named_parameters()
+        groups, settings = net.get_params_for_optimizer("optimizer", named)
+        self.optimizer = net.optimizer(*groups, **settings)
+        self.schedules = [
+            (callback.step_every, callback.policy_(self.optimizer, **callback.kwargs))
+            for callback in list_schedules(net)
+        ]
+        self.n_parameters = sum(parameter.numel() for parameter in self.parameters)
+        self.grid = _choose_grid(privacy, len(codes))
+        # Rounding adds at most half a step to each component of a row, which the noise pays for.
+        rounding = 0.0 if self.grid is None else self.grid * math.sqrt(self.n_parameters)
+        self.scale = privacy.noise_multiplier * (privacy.max_grad_norm + rounding)
+        self.n_steps = 0
+        self._turns = None
+
+    # Lots
+
+    def lots(self):
+        """Yield the rows of each lot."""
+        loader = None if self.privacy.poisson else self._make_loader()
+        for _ in range(self.privacy.n_epochs):
+            if loader is None:
+                for _ in range(self.privacy.n_steps):
+                    coins = self.randomness.coins(len(self.contributes), self.privacy.sample_rate)
+                    yield np.flatnonzero(coins & self.contributes)
+            else:
+                yield from map(np.array, loader)
+            self._schedule("epoch")
+
+    def _make_loader(self):
+        """The loader of the net, over numbers of rows."""
+        settings = self.net.get_params_for("iterator_train") | {"collate_fn": list}
+        settings.setdefault("batch_size", self.net.batch_size)
+        if settings["batch_size"] == -1:
+            settings["batch_size"] = len(self.contributes)
+        return self.net.iterator_train(range(len(self.contributes)), **settings)
+
+    # Steps
+
+    def step(self, lot):
+        """Make a step on the rows of a lot; on noise alone, if there are none."""
+        totals = [0.0] * len(self.parameters)
+        # What a module or a data set draws for rows must not follow a stream that can be known:
+        # where a row is missing, all others get other numbers of it.
+        apart = self.randomness.for_modules if self.privacy.noise_multiplier else nullcontext
+        size = max(1, _MOST_NUMBERS // self.n_parameters)
+        with apart():
+            for start in range(0, len(lot), size):
+                found = self.gradients(*self.rows.take(lot[start : start + size]))
+                totals = self._add(totals, found)
+        if self.extras.gradients is not None:
+            totals = self._add(totals, self._draw_extra())
+        self._release(totals)
+        if self.extras.on_step is not None:
+            noisy = _flatten(parameter.grad for parameter in self.parameters)
+            self.extras.on_step(self.n_steps, noisy, _flatten(self.parameters))
+        self.optimizer.step()
+        self.n_steps += 1
+        self._schedule("batch")
+
+    def _add(self, totals, gradients):
+        """Add the clipped gradients of rows to their sums, in whole steps of the grid."""
+        factors = self._clip(gradients)
+        added = []
+        for total, gradient in zip(totals, gradients, strict=True):
+            clipped = factors.to(gradient.device)[:, None] * gradient.double()
+            # A product of 0 and infinity would be NaN.
+            clipped[factors == 0] = 0
+            if self.grid is not None:
+                clipped = clipped.div_(self.grid).round_()
+            added.append(total + clipped.sum(dim=0))
+        return added
+
+    def _clip(self, gradients):
+        """What each row's gradient is multiplied by; 0 where it is not finite."""
+        torch = import_optional("torch", "torch")
+        squares = [torch.linalg.vector_norm(g, dim=1, dtype=torch.float64) ** 2 for g in gradients]
+        finite = [torch.isfinite(gradient).all(dim=1) for gradient in gradients]
+        norms = torch.stack([square.cpu() for square in squares]).sum(dim=0).sqrt()
+        usable = torch.stack([flags.cpu() for flags in finite]).all(dim=0) & torch.isfinite(norms)
+        if self.privacy.max_grad_norm == np.inf:
+            return usable.double()
+        # Rounded down, so that the norm after clipping is not above the limit.
+        factors = (self.privacy.max_grad_norm / norms * (1 - 1e-12)).clamp(max=1)
+        return torch.where(usable, torch.nan_to_num(factors, nan=1.0), 0.0)
+
+    def _release(self, totals):
+        """Give the parameters their noisy gradients."""
+        torch = import_optional("torch", "torch")
+        divisor = 1.0
+        if self.gradients.criterion.reduction == "mean":
+            divisor = self.privacy.expected_batch_size
+        for parameter, total in zip(self.parameters, totals, strict=True):
+            if not torch.is_tensor(total):
+                total = torch.zeros(parameter.numel(), dtype=torch.float64)
+            if self.grid is not None:
+                scales = np.full(parameter.numel(), self.scale)
+                noise = self.randomness.noise_in_steps(scales, self.grid)
+                total = (total + torch.from_numpy(noise).to(total.device)) * self.grid
+            gradient = (total / divisor).to(parameter.device, parameter.dtype)
+            parameter.grad = gradient.view_as(parameter)
+
+    def _schedule(self, event):
+        for every, schedule in self.schedules:
+            if every == event:
+                schedule.step()
+
+    # Gradients of an auditor
+
+    def _draw_extra(self):
+        """Gradients of the auditor that take part in this step, as those of rows do."""
+        torch = import_optional("torch", "torch")
+        flat = _flatten(self.parameters)
+        made = check_matrix(
+            self.extras.gradients(self.n_steps, flat),
+            ensure_min_samples=0,
+            dtype=np.float64,
+            input_name="extra_gradients",
+        )
+        if made.shape[1] != len(flat):
+            raise ValueError(
+                f"extra_gradients must return gradients of {len(flat)} parameters; got an array of "
+                f"shape {made.shape}."
+            )
+        taken = torch.from_numpy(made[self._choose_extra(len(made))])
+        parts = taken.split([parameter.numel() for parameter in self.parameters], dim=1)
+        return [
+            part.to(parameter.device) for part, parameter in zip(parts, self.parameters, strict=True)
+        ]
+
+    def _choose_extra(self, n):
+        if self.privacy.poisson:
+            return self.randomness.coins(n, self.privacy.sample_rate)
+        lots = len(self.contributes) / self.privacy.expected_batch_size
+        drops = self.net.get_params_for("iterator_train").get("drop_last", False)
+        n_turns = max(1, math.floor(lots) if drops else math.ceil(lots))
+        turn = self.n_steps % n_turns
+        if turn == 0:
+            self._turns = np.floor(self.randomness.uniforms(n) * n_turns)
+        if n != len(self._turns):
+            raise ValueError(
+                "With poisson_sampling=False, extra_gradients must return as many gradients in all "
+                f"steps of an epoch; got {len(self._turns)} and {n}."
+            )
+        return self._turns == turn
+
+
+def _choose_grid(privacy, n_rows):
+    """Grid of the sums, which the settings alone determine; None without noise.
+
+    Raises
+    ------
+    ValueError
+        If the noise is so small, or so large, that sums on its grid are not exact.
+    """
+    if not privacy.noise_multiplier:
+        return None
+    scale = privacy.noise_multiplier * privacy.max_grad_norm
+    # A product that ends at 0 is refused like one that nearly does.
+    grid = float(choose_grids(scale or np.nextafter(0, 1)))
+    if n_rows * (privacy.max_grad_norm / grid) >= 2.0**53:
+        raise ValueError(
+            f"noise_multiplier={privacy.noise_multiplier:.3g} is too small for exact sums of "
+            f"{n_rows} rows; use 0, or at least {n_rows / 2.0**22:.1g}."
+        )
+    return grid
+
+
+def _flatten(tensors):
+    torch = import_optional("torch", "torch")
+    # cat makes a copy, so that what was shown does not change with the next step.
+    return torch.cat([tensor.detach().ravel() for tensor in tensors]).cpu().numpy()

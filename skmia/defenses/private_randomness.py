@@ -13,10 +13,10 @@ import numpy as np
 
 from .._core.optional import import_optional
 from .._core.randomness import preserved_randomness
-from ._exact_noise import seeded_words, system_words
+from ._exact_noise import rounded_normal, seeded_words, system_words
 
 # Steps of the grid of noise to its standard deviation, as a power of two.
-_GRID_BITS = 20
+GRID_BITS = 30
 
 # Noise outside these leaves no room for its grid, for sums, or for squares, in double precision.
 _SMALLEST, _LARGEST = 1e-150, 1e150
@@ -39,15 +39,10 @@ class PrivateRandomness:
         return (self._words(n) >> np.uint64(11)) * 2.0**-53
 
     def coins(self, n, rate):
-        """Independent coins that show heads with a probability, shape (n,)."""
-        return self.uniforms(n) < rate
-
-    def normals(self, n):
-        """Standard normal numbers, shape (n,)."""
-        half = (n + 1) // 2
-        radius = np.sqrt(-2 * np.log1p(-self.uniforms(half)))
-        angle = 2 * np.pi * self.uniforms(half)
-        return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:n]
+        """Independent coins that show heads with a probability, rounded down, shape (n,)."""
+        words = self._words(n)
+        limit = int(rate * 2**53) << 11  # exact: a rate in double precision times a power of two
+        return np.ones(n, dtype=bool) if limit >> 64 else words < np.uint64(limit)
 
     @contextmanager
     def for_modules(self):
@@ -64,11 +59,15 @@ class PrivateRandomness:
 
     def noise_in_steps(self, scales, grids):
         """Normal noise rounded to whole steps of grids, dtype float64; 0 where the scale is."""
-        return round_to(scales * self.normals(len(scales)), grids)
+        noise = np.zeros(len(scales))
+        noisy = np.flatnonzero(scales)
+        steps = (scales / grids)[noisy]
+        noise[noisy] = rounded_normal(steps, steps.shape, self._words)
+        return noise
 
 
 def choose_grids(scales):
-    """Powers of two that have 2^19 to 2^20 steps to each scale of noise.
+    """Powers of two that have 2^29 to 2^30 steps to each scale of noise.
 
     Contributions and noise that are rounded to it add without error, so that the lowest digits of a
     noisy sum tell nothing of the exact one. Where the scale is 0 the grid is 1.
@@ -85,7 +84,7 @@ def choose_grids(scales):
             f"The standard deviation of the noise must be between {_SMALLEST:.3g} and "
             f"{_LARGEST:.3g}; got {bad[0]:.3g}."
         )
-    grids = np.ldexp(1.0, np.frexp(scales)[1] - _GRID_BITS)
+    grids = np.ldexp(1.0, np.frexp(scales)[1] - GRID_BITS)
     return np.where(scales > 0, grids, 1.0)
 
 

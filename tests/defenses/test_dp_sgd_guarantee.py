@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import beta
 
 from skmia.defenses import DPSGDClassifier
+from skmia.defenses.private_randomness import PrivateRandomness
 from skmia.exceptions import PrivacyWarning
 
 torch = pytest.importorskip("torch")
@@ -131,33 +132,77 @@ class Center(nn.Module):
         return x - x.mean(0)
 
 
-@pytest.mark.parametrize("layer", [Scale, Standardize, Center])
-def test_layers_that_mix_rows_are_refused(layer):
-    def inside(n_features, n_classes):
-        return nn.Sequential(nn.Sequential(layer()), nn.Linear(n_features, n_classes))
+class Count(nn.Module):
+    def forward(self, x):
+        return x * len(x)
 
-    model = DPSGDClassifier(net(inside), **PRIVATE)
-    with pytest.raises(ValueError, match="gradient of a row depends on the other rows"):
-        model.fit(X, Y)
-    # One row at a time, there is nothing to mix.
-    make = net(inside, criterion__reduction="sum")
-    model = DPSGDClassifier(make, **{**PRIVATE, "grad_sample_mode": "rows"}).fit(X, Y)
-    assert model.n_steps_ == 1
+
+class Memory(nn.Module):
+    """Mixes rows across batches, by an attribute that is no buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.largest = 1.0
+
+    def forward(self, x):
+        self.largest = max(self.largest, float(x.detach().abs().max()))
+        return x / self.largest
+
+
+def behind(layer):
+    def make(n_features, n_classes):
+        return nn.Sequential(nn.Sequential(layer()), nn.Linear(n_features, n_classes, bias=False))
+
+    return make
+
+
+@pytest.mark.parametrize("layer", [Scale, Standardize, Center, Count])
+def test_layers_that_mix_rows_see_one_row_at_a_time(layer):
+    # A row of 1e6 among small ones moved the sum by up to 35.9.
+    make = net(behind(layer), criterion__reduction="sum")
+    without = released_sum(make, X, Y)
+    with_row = released_sum(make, np.vstack([X, np.full((1, 64), 1e6)]), np.append(Y, 0))
+    assert np.linalg.norm(with_row - without) <= 1 + 1e-6
+
+
+def test_modules_that_remember_rows_are_refused():
+    with pytest.raises(ValueError, match="depends on rows that went through the net before it"):
+        DPSGDClassifier(net(behind(Memory)), **PRIVATE).fit(X, Y)
+
+
+class Branch(nn.Module):
+    """Asks for values, which torch cannot do for many rows at once."""
+
+    def forward(self, x):
+        return x if x.sum().item() > 0 else -x
 
 
 def test_rows_that_go_alone_have_the_gradients_of_batches():
-    seen = []
-    for mode in ("hooks", "rows"):
-        DPSGDClassifier(
-            net(perceptron, batch_size=10, max_epochs=2),
-            **{**PRIVATE, "noise_multiplier": 0.5},
-            grad_sample_mode=mode,
-            on_step=lambda step, gradient, parameters: seen.append(gradient),
-            noise_seed=0,
-            random_state=0,
-        ).fit(X, Y)
-    assert len(seen) == 12
-    np.testing.assert_allclose(seen[:6], seen[6:], atol=1e-5)
+    from skmia.defenses import _private_training as training
+
+    module, criterion = perceptron(64, 2), nn.CrossEntropyLoss()
+    made = training.RowGradients(module, criterion)
+    rows = torch.from_numpy(X.astype(np.float32)), torch.from_numpy(Y)
+    together = torch.cat(made(*rows), dim=1)
+    made.together = False
+    alone = torch.cat(made(*rows), dim=1)
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    for row in range(3):
+        module.zero_grad()
+        criterion(module(rows[0][row : row + 1]), rows[1][row : row + 1]).backward()
+        wanted = torch.cat([p.grad.ravel() for p in module.parameters()])
+        np.testing.assert_allclose(alone[row], wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "layer, together", [(nn.Identity, True), (nn.Dropout, True), (Branch, False)]
+)
+def test_modules_that_torch_cannot_vectorize_get_their_rows_one_by_one(layer, together):
+    from skmia.defenses import _private_training as training
+
+    made = net(behind(layer))(64, 2).initialize()
+    assert training.try_net(made, (64,), 2) is together
+    assert DPSGDClassifier(net(behind(layer)), **PRIVATE).fit(X, Y).n_steps_ == 1
 
 
 def scaling_collate(rows):
@@ -165,9 +210,38 @@ def scaling_collate(rows):
     return features / features.abs().max(), labels
 
 
+class Scaled(skorch.dataset.Dataset):
+    """Divides by the largest value of the table that it is made of."""
+
+    def __getitem__(self, i):
+        features, label = super().__getitem__(i)
+        return features / max(1e-9, np.abs(self.X).max()), label
+
+
+@pytest.mark.parametrize(
+    "loader", [{"iterator_train__collate_fn": scaling_collate}, {"dataset": Scaled}]
+)
+def test_loaders_that_mix_rows_get_one_row_at_a_time(loader):
+    make = net(behind(nn.Identity), criterion__reduction="sum", **loader)
+    without = released_sum(make, X, Y)
+    with_row = released_sum(make, np.vstack([X, np.full((1, 64), 1e6)]), np.append(Y, 0))
+    assert np.linalg.norm(with_row - without) <= 1 + 1e-6
+
+
 class OwnLoss(skorch.NeuralNetClassifier):
     def get_loss(self, y_pred, *args, **kwargs):
         return super().get_loss(y_pred / y_pred.detach().abs().max(), *args, **kwargs)
+
+
+class TwoSteps(skorch.NeuralNetClassifier):
+    def train_step(self, batch, **fit_params):
+        super().train_step(batch, **fit_params)
+        return super().train_step(batch, **fit_params)
+
+
+class OwnPrediction(skorch.NeuralNetClassifier):
+    def predict_proba(self, X):
+        return super().predict_proba(X)
 
 
 class CrossEntropyLoss(nn.CrossEntropyLoss):
@@ -177,18 +251,44 @@ class CrossEntropyLoss(nn.CrossEntropyLoss):
         return super().forward(input, target) * len(target)
 
 
+def patched(n_features, n_classes):
+    made = net(perceptron)(n_features, n_classes)
+    made.train_step = lambda batch, **fit_params: None
+    return made
+
+
 @pytest.mark.parametrize(
     "make, message",
     [
-        (net(perceptron, iterator_train__collate_fn=scaling_collate), "depends on the other rows"),
-        (net(perceptron, kind=OwnLoss), "depends on the other rows"),
+        (net(perceptron, kind=OwnLoss), "OwnLoss has a get_loss of its own"),
+        (net(perceptron, kind=TwoSteps), "TwoSteps has a train_step of its own"),
+        (patched, "NeuralNetClassifier has a train_step of its own"),
+        (net(perceptron, kind=skorch.NeuralNet), "must be a skorch.NeuralNetClassifier"),
         (net(perceptron, criterion=CrossEntropyLoss), "torch's CrossEntropyLoss or NLLLoss"),
         (net(perceptron, criterion__ignore_index=1), "ignore_index=1 is divided by the rows"),
     ],
 )
-def test_losses_and_loaders_that_mix_rows_are_refused(make, message):
+def test_what_training_would_have_to_call_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         DPSGDClassifier(make, **PRIVATE).fit(X, Y)
+
+
+def test_a_prediction_of_its_own_has_no_part_in_training():
+    model = DPSGDClassifier(net(perceptron, kind=OwnPrediction), **PRIVATE).fit(X, Y)
+    assert model.predict_proba(X).shape == (30, 2)
+
+
+def test_classes_of_a_function_and_functional_dropout_are_taken():
+    class Local(nn.Module):
+        def __init__(self, n_features, n_classes):
+            super().__init__()
+            self.linear = nn.Linear(n_features, n_classes)
+
+        def forward(self, x):
+            return self.linear(nn.functional.dropout(x, 0.5, self.training))
+
+    model = DPSGDClassifier(net(Local), **PRIVATE).fit(X, Y)
+    assert model.epsilon_ == pytest.approx(0.453, abs=1e-3)
 
 
 class Largest(nn.Module):
@@ -206,7 +306,6 @@ class Tracked(nn.InstanceNorm1d):
         super().__init__(1, track_running_stats=True)
 
 
-@pytest.mark.parametrize("mode", ["hooks", "rows"])
 @pytest.mark.parametrize(
     "layer, name",
     [
@@ -215,32 +314,39 @@ class Tracked(nn.InstanceNorm1d):
         (Largest, "1.largest"),
     ],
 )
-def test_buffers_that_change_with_the_rows_are_refused(layer, name, mode):
+def test_buffers_that_change_with_the_rows_are_refused(layer, name):
     def make(f, c):
         return nn.Sequential(nn.Unflatten(1, (1, f)), layer(), nn.Flatten(), nn.Linear(f, c))
 
     with pytest.raises(ValueError, match=f"The buffer '{name}'"):
-        DPSGDClassifier(net(make), grad_sample_mode=mode, **PRIVATE).fit(X, Y)
+        DPSGDClassifier(net(make), **PRIVATE).fit(X, Y)
 
 
-class OnLargeRows(nn.Module):
-    """Remembers what no trial shows: that a batch had 30 rows."""
+class OnRealRows(nn.Module):
+    """Remembers what no trial shows: rows with a value of 50."""
 
     def __init__(self):
         super().__init__()
         self.register_buffer("seen", torch.zeros(1))
+        self.rows = []
 
     def forward(self, x):
-        if len(x) == 30:
+        if (x == 50).any():
             self.seen += x.detach().mean()
+            self.rows.append(x)
         return x
 
 
-def test_buffers_that_changed_after_all_are_put_back():
-    make = net(lambda f, c: nn.Sequential(OnLargeRows(), nn.Linear(f, c)))
-    with pytest.warns(PrivacyWarning, match=r"'0.seen' .* was put back"):
-        model = DPSGDClassifier(make, **PRIVATE).fit(X, Y)
-    assert model.estimator_.module_[0].seen == 0
+def test_what_a_module_keeps_of_rows_goes_with_the_copy_that_was_trained():
+    from skmia.defenses import _private_training as training
+
+    table = np.vstack([X, np.full((1, 64), 50.0)]).astype(np.float32)
+    made = net(behind(OnRealRows))(64, 2).initialize()
+    privacy = training.plan(made, 31, 8.4, 1.0, True)
+    randomness = PrivateRandomness(0)
+    training.train_privately(made, table, np.append(Y, 0), privacy, randomness, together=False)
+    layer = made.module_[0][0]
+    assert layer.seen == 0 and layer.rows == []
 
 
 class Codes(nn.Module):
@@ -315,8 +421,7 @@ def test_steps_do_not_consume_torch_s_numbers():
     assert all(torch.equal(state, states[0]) for state in states)
 
 
-@pytest.mark.parametrize("mode", ["hooks", "rows"])
-def test_dropout_is_not_drawn_from_a_stream_that_can_be_known(mode):
+def test_dropout_is_not_drawn_from_a_stream_that_can_be_known():
     # One row less, and all others would get other numbers of the stream.
     sums, states = [], []
 
@@ -328,7 +433,7 @@ def test_dropout_is_not_drawn_from_a_stream_that_can_be_known(mode):
         return nn.Sequential(nn.Dropout(0.5), nn.Linear(f, c, bias=False))
 
     make = net(dropout, criterion__reduction="sum", max_epochs=2)
-    settings = {**PRIVATE, "noise_multiplier": 1e-4, "grad_sample_mode": mode}
+    settings = {**PRIVATE, "noise_multiplier": 1e-4}
     for _ in range(2):
         DPSGDClassifier(make, **settings, on_step=look, random_state=0).fit(X, Y)
     assert np.linalg.norm(sums[0] - sums[2]) > 1  # the noise has a norm of 0.001
@@ -373,26 +478,33 @@ def test_low_bits_of_a_step_do_not_tell_whether_there_was_a_gradient():
 # What goes with the model
 
 
-def test_losses_of_rows_do_not_go_with_the_model():
-    model = DPSGDClassifier(net(perceptron, max_epochs=2), **PRIVATE).fit(X, Y)
-    assert len(model.estimator_.history) == 0
-    model.set_params(keep_history=True).fit(X, Y)
-    assert len(model.estimator_.history) == 2
+class OnLoss(skorch.callbacks.Callback):
+    def on_batch_end(self, net, loss, **kwargs):
+        net.max_epochs = 1 if loss > 2 else net.max_epochs
 
 
 @pytest.mark.parametrize(
     "callback",
     [
         skorch.callbacks.EarlyStopping(monitor="train_loss"),
-        skorch.callbacks.EarlyStopping(monitor=lambda net: True),
+        skorch.callbacks.EarlyStopping(monitor="score"),
+        skorch.callbacks.EpochScoring("accuracy", name="score", on_train=True),
         skorch.callbacks.LRScheduler(policy="ReduceLROnPlateau", monitor="train_loss"),
         skorch.callbacks.Checkpoint(monitor="train_loss_best"),
+        OnLoss(),
     ],
     ids=lambda callback: type(callback).__name__,
 )
-def test_callbacks_that_act_on_losses_are_refused(callback):
-    with pytest.raises(ValueError, match="acts on the loss of the training rows"):
+def test_callbacks_that_could_see_losses_are_refused(callback):
+    with pytest.raises(ValueError, match="rows, which no noise|may see rows or their losses"):
         DPSGDClassifier(net(perceptron, callbacks=[("mine", callback)]), **PRIVATE).fit(X, Y)
+
+
+def test_callbacks_of_progress_are_taken(capsys):
+    shown = [skorch.callbacks.ProgressBar(), skorch.callbacks.PrintLog()]
+    model = DPSGDClassifier(net(perceptron, callbacks=shown, verbose=1), **PRIVATE).fit(X, Y)
+    assert "loss" not in "".join(capsys.readouterr())
+    assert len(model.estimator_.history) == 0
 
 
 def test_schedules_that_are_fixed_beforehand_pass():

@@ -161,7 +161,6 @@ PAIRS = {
         for value in (1e39, 1e6)
     },
 }
-MODES = ["hooks", "rows"]
 
 
 def weights_of(module):
@@ -172,11 +171,10 @@ def train(private, table):
     return weights_of(private.fit(*table).estimator_.module_)
 
 
-@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("pair", PAIRS)
-def test_no_row_moves_the_sum_of_a_step_by_more_than_its_limit(pair, mode):
+def test_no_row_moves_the_sum_of_a_step_by_more_than_its_limit(pair):
     seen = []
-    private = clone(PRIVATE).set_params(noise_multiplier=0, grad_sample_mode=mode, random_state=0)
+    private = clone(PRIVATE).set_params(noise_multiplier=0, random_state=0)
     private.set_params(net=functools.partial(linear, criterion__reduction="sum"))
     private.set_params(on_step=lambda step, gradient, parameters: seen.append(gradient))
     for table in PAIRS[pair]:
@@ -192,11 +190,9 @@ def test_private_training(pair):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("pair", PAIRS)
-def test_private_training_often(pair, mode):
-    private = clone(PRIVATE).set_params(grad_sample_mode=mode)
-    check_pair(functools.partial(train, private), PAIRS[pair], EPSILON, DELTA, 300)
+def test_private_training_often(pair):
+    check_pair(functools.partial(train, PRIVATE), PAIRS[pair], EPSILON, DELTA, 300)
 
 
 @pytest.mark.slow

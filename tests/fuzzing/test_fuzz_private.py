@@ -26,8 +26,7 @@ TRAINED = {
     "max_grad_norm": (1.0,),
     "poisson_sampling": (True, False),
     "classes": ([0, 1], None),
-    "grad_sample_mode": ("hooks", "rows"),
-    "keep_history": (False,),
+    "ledger": (None,),
     "noise_seed": (0,),
     "random_state": (0,),
 }

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.optional import import_optional
-from ...defenses.private_randomness import choose_grids, round_to
+from ...defenses.private_randomness import GRID_BITS, choose_grids, round_to
 from ._bounds import gradient_bounds
 from ._critic import (
     clipped_gradient,
@@ -174,9 +174,9 @@ class Training:
     def _rounding_factor(self, n_components):
         """By how much noise grows, as each component moves by one step more on its grid.
 
-        The grid is at most 2^-19 of the noise before it grows, or both would grow together.
+        The grid is at most 2^-29 of the noise before it grows, or both would grow together.
         """
-        return 1 + self.plan.noise_multiplier * np.sqrt(n_components) * 2.0**-19
+        return 1 + self.plan.noise_multiplier * np.sqrt(n_components) * 2.0 ** (1 - GRID_BITS)
 
     def _bound(self):
         """The most that a row changes each component of the two sums, from the weights alone."""
