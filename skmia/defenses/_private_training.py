@@ -22,7 +22,7 @@ from .._core.optional import import_optional
 from .._core.progress import show_progress
 from .._core.randomness import preserved_randomness
 from .._core.torch_parts import layers_of
-from .private_randomness import PrivateRandomness, choose_grids
+from .private_randomness import choose_grids
 
 # What code of others raises where its settings are of the wrong kind.
 _CANNOT_MAKE = (TypeError, ValueError, RuntimeError, AttributeError, AssertionError, IndexError)
@@ -656,7 +656,8 @@ class _Training:
         taken = torch.from_numpy(made[self._choose_extra(len(made))])
         parts = taken.split([parameter.numel() for parameter in self.parameters], dim=1)
         return [
-            part.to(parameter.device) for part, parameter in zip(parts, self.parameters, strict=True)
+            part.to(parameter.device)
+            for part, parameter in zip(parts, self.parameters, strict=True)
         ]
 
     def _choose_extra(self, n):

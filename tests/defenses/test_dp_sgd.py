@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 from functools import partial
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What would make the claim of private training false, and is refused, repaired or said."""
 
+import functools
+import pickle
 import pkgutil
 import warnings
 
@@ -476,6 +478,84 @@ def test_low_bits_of_a_step_do_not_tell_whether_there_was_a_gradient():
 
 
 # What goes with the model
+
+
+def list_values(start):
+    """Each number, text and array that can be reached from an object, with the way to it."""
+    seen, left, values = set(), [("", start)], []
+    while left:
+        path, value = left.pop()
+        if isinstance(value, str | bytes | int | float | complex | type(None) | np.generic):
+            values.append((path, repr(value)))
+            continue
+        if id(value) in seen or isinstance(value, type | type(np) | torch.dtype | torch.device):
+            continue
+        seen.add(id(value))
+        if isinstance(value, np.ndarray):
+            values.append((path, value.tobytes()))
+        elif torch.is_tensor(value):
+            values.append((path, value.detach().numpy().tobytes()))
+            left.append((f"{path}.grad", value.grad))
+            left.append((f"{path}.dict", vars(value)))
+        elif isinstance(value, dict):
+            left += [(f"{path}[{key!r}]", one) for key, one in value.items()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            left += [(f"{path}[{k}]", one) for k, one in enumerate(value)]
+        else:
+            left.append((path, getattr(value, "__dict__", None)))
+            cells = getattr(value, "__closure__", None) or ()
+            left += [(f"{path}.closure[{k}]", cell.cell_contents) for k, cell in enumerate(cells)]
+            if isinstance(value, functools.partial):
+                left += [(f"{path}.partial", (value.args, value.keywords))]
+    return sorted(values)
+
+
+class Normalized(nn.Module):
+    def __init__(self, n_features, n_classes):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(n_features, 8), nn.LayerNorm(8), nn.Dropout(0.2))
+        self.last = nn.Linear(8, n_classes)
+
+    def forward(self, x):
+        return self.last(self.layers(x))
+
+
+def picklable_net(n_features, n_classes):
+    return skorch.NeuralNetClassifier(
+        Normalized,
+        module__n_features=n_features,
+        module__n_classes=n_classes,
+        max_epochs=2,
+        criterion=nn.CrossEntropyLoss,
+        train_split=None,
+        verbose=0,
+        batch_size=10,
+        optimizer=torch.optim.Adam,
+        lr=0.0,
+        callbacks=[skorch.callbacks.LRScheduler("StepLR", step_size=1)],
+    )
+
+
+def test_nothing_but_the_weights_differs_between_neighbors():
+    # With a learning rate of 0 the weights are those of the seed, so that all else must be equal.
+    other = np.vstack([X[:-1], np.full((1, 64), 50.0)])
+    fits = [
+        DPSGDClassifier(picklable_net, noise_seed=0, random_state=0, **PRIVATE).fit(table, Y)
+        for table in (X, other)
+    ]
+    first, second = map(list_values, fits)
+    assert len(first) > 100 and first == second
+    # Bytes differ by the addresses of tensors.
+    again = [list_values(pickle.loads(pickle.dumps(fit))) for fit in fits]
+    assert len(again[0]) > 100 and again[0] == again[1]
+
+
+def test_steps_that_were_not_planned_are_an_error(monkeypatch):
+    from skmia.defenses import _private_training as training
+
+    monkeypatch.setattr(training._Training, "lots", lambda self: iter([np.arange(3)] * 2))
+    with pytest.raises(RuntimeError, match="2 steps were made, and 1 planned"):
+        DPSGDClassifier(net(perceptron), **PRIVATE).fit(X, Y)
 
 
 class OnLoss(skorch.callbacks.Callback):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from skmia.defenses import _exact_noise
 from skmia.defenses._exact_noise import (
     below,
     discrete_laplace,
@@ -82,3 +83,48 @@ def test_a_seed_repeats_the_noise_and_the_system_does_not():
     assert (discrete_laplace(100, (50,), words(4)) == discrete_laplace(100, (50,), words(4))).all()
     assert (discrete_laplace(100, (50,)) != discrete_laplace(100, (50,))).any()
     assert system_words(3).dtype == np.uint64
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.7, 30.0])
+def test_rounded_normal_numbers_have_the_law_of_rounding(scale):
+    draws = _exact_noise.rounded_normal(scale, (N,), words(5))
+    edges = np.arange(-np.ceil(2.5 * scale), np.ceil(2.5 * scale)) + 0.5
+    wanted = np.diff(stats.norm.cdf(np.r_[-np.inf, edges, np.inf] / scale))
+    counts = np.histogram(draws, np.r_[-np.inf, edges, np.inf])[0]
+    assert stats.chisquare(counts, wanted * N).pvalue > 1e-4
+    assert (draws == np.rint(draws)).all()
+
+
+def test_rounded_normal_numbers_on_a_fine_grid_are_normal():
+    scales = 2.0**30 * np.array([0.5, 0.9])
+    draws = _exact_noise.rounded_normal(scales, (N, 2), words(6))
+    for column in (draws / scales).T:
+        assert stats.kstest(column, "norm").pvalue > 1e-4
+
+
+def given_words(*first):
+    """Words that are given, and then the same one for ever."""
+    left = list(first)
+    return lambda n: np.array([left.pop(0) if left else 5 for _ in range(n)], dtype=np.uint64)
+
+
+def test_the_tail_has_no_end():
+    # 53 bits ended at 8.57 standard deviations.
+    assert _exact_noise.rounded_normal(1000.0, (1,), given_words(0, 0, 1))[0] > 15_000
+    assert _exact_noise.rounded_normal(1000.0, (1,), given_words(1, 0, 1))[0] < -15_000
+
+
+@pytest.mark.parametrize("place", [0.5, 3.5, 2.0**30 + 0.5, 5 * 2.0**30 + 0.5])
+def test_doubtful_numbers_are_rounded_by_as_many_bits_as_it_takes(place):
+    mpmath = pytest.importorskip("mpmath")
+    scale = 2.0**30
+    with mpmath.workdps(80):
+        tail = mpmath.erfc(mpmath.mpf(place) / scale / mpmath.sqrt(2)) / 2
+        whole = int(tail * mpmath.mpf(2) ** 192)
+    parts = [(whole >> shift) & (2**64 - 1) for shift in (128, 64, 0)]
+    found = []
+    # The last of 192 bits decides on which side of the boundary the number lies.
+    for last in (parts[2] - 3, parts[2] + 3):
+        source = given_words(parts[0] << 1, parts[1], last)
+        found.append(_exact_noise.rounded_normal(scale, (1,), source)[0])
+    assert found == [np.floor(place) + 1, np.floor(place)]

@@ -73,11 +73,10 @@ def test_an_extra_gradient_is_clipped_as_a_row_is():
     np.testing.assert_allclose(difference, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("mode", ["hooks", "rows"])
-def test_an_empty_lot_and_rows_that_go_alone_take_them_too(mode):
+def test_an_empty_lot_takes_them_too():
     extra = np.eye(N_PARAMETERS)[:2]
     y = np.full(N, 7)  # labels that are unknown contribute nothing
-    settings = {**SEEDED, "noise_multiplier": 0, "grad_sample_mode": mode}
+    settings = {**SEEDED, "noise_multiplier": 0}
     steps, _, _ = train(make_net(), y=y, extra=always(extra), **settings)
     np.testing.assert_allclose(steps * N, np.tile(extra.sum(axis=0), (3, 1)), atol=1e-6)
 

@@ -19,6 +19,7 @@ from ..._core.randomness import check_random_state
 from ..._core.seeding import isolated_randomness
 from ..._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from ..._core.types import Seed
+from ...defenses import PrivacyLedger
 from ...defenses.private_input import DELTA, FINITE_POSITIVE, choose_delta
 from ...defenses.private_randomness import PrivateRandomness
 from ._columns import Columns
@@ -85,6 +86,9 @@ class DPWassersteinGAN(BaseEstimator):
     accountant : {"rdp", "prv"}, default="rdp"
         Rényi differential privacy, or the smaller of that and privacy loss random variables, which
         are usually tighter and slower.
+    ledger : PrivacyLedger, default=None
+        Where each fit is written down before its first step, see
+        :class:`skmia.defenses.PrivacyLedger`.
     noise_seed : int, default=None
         Seed of the coins, the noise and the synthetic rows that go with real ones, for tests:
         ``epsilon_`` is infinite with one. If None, they come from the operating system.
@@ -140,7 +144,7 @@ class DPWassersteinGAN(BaseEstimator):
     it the sampling rate and the noise, and so are the ranges; the rows of a step are a Poisson
     sample. The error on a row outside the ranges is about the data: cut rows to the ranges first
     where it could be seen. Searches over settings cost more. Sums and noise are rounded to a grid
-    and added without error; what remains of floating point is the normal numbers themselves.
+    and added without error; the noise is drawn from the exact law of rounded normal numbers.
     :ref:`The limits of the guarantee <privacy_limits>` has what is
     not covered.
 
@@ -232,6 +236,7 @@ class DPWassersteinGAN(BaseEstimator):
         "batch_size": [at_least(1)],
         "learning_rate": [FINITE_POSITIVE],
         "accountant": [StrOptions({"rdp", "prv"})],
+        "ledger": [PrivacyLedger, None],
         "noise_seed": [Interval(Integral, 0, None, closed="left"), None],
         "random_state": ["random_state"],
     }
@@ -261,6 +266,7 @@ class DPWassersteinGAN(BaseEstimator):
         batch_size: int = 100,
         learning_rate: float = 2e-3,
         accountant: Literal["rdp", "prv"] = "rdp",
+        ledger: PrivacyLedger | None = None,
         noise_seed: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -286,6 +292,7 @@ class DPWassersteinGAN(BaseEstimator):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.accountant = accountant
+        self.ledger = ledger
         self.noise_seed = noise_seed
         self.random_state = random_state
 
@@ -319,6 +326,8 @@ class DPWassersteinGAN(BaseEstimator):
         self.sample_rate_ = min(self.batch_size, len(rows)) / len(rows)
         self.n_steps_ = self.max_iter * self.n_critic
         self.noise_multiplier_ = self._choose_noise()
+        is_covered = self.privacy is not None and self.noise_seed is None
+        self._price(self.noise_multiplier_ if is_covered else 0.0, len(rows))
         with isolated_randomness(np.random.SeedSequence(seed)):
             # Without privacy there is nothing to hide, and a training can be repeated.
             self._train(rows, seed if self.privacy is None else self.noise_seed)
@@ -353,6 +362,19 @@ class DPWassersteinGAN(BaseEstimator):
         )
         return float(noise)
 
+    def _price(self, noise_multiplier, n_rows):
+        """Say what the steps cost, and write them into the ledger."""
+        steps = {
+            "noise_multiplier": noise_multiplier,
+            "sample_rate": self.sample_rate_,
+            "n_steps": self.n_steps_,
+        }
+        self.epsilon_ = np.inf
+        if noise_multiplier:
+            self.epsilon_ = spent_epsilon([tuple(steps.values())], self.delta_, self.accountant)
+        if self.ledger is not None:
+            self.ledger.record(**steps, n_rows=n_rows)
+
     def _train(self, rows, noise_seed):
         names = set(Plan._fields) - {"noise_multiplier", "critic_layers", "generator_layers"}
         plan = Plan(
@@ -367,9 +389,6 @@ class DPWassersteinGAN(BaseEstimator):
         self.generator_, self.critic_ = training.generator, training.critic
         columns = ["gradient_bound", "penalty_bound", "noise"]
         self.history_ = pd.DataFrame(training.history, columns=columns, dtype=float)
-        steps = [(self.noise_multiplier_, self.sample_rate_, self.n_steps_)]
-        is_covered = self.privacy is not None and self.noise_seed is None
-        self.epsilon_ = spent_epsilon(steps, self.delta_, self.accountant) if is_covered else np.inf
 
     def sample(self, n_samples: int = 1, *, random_state: Seed = None) -> pd.DataFrame | np.ndarray:
         """Draw rows from the generator.

@@ -1,4 +1,4 @@
-"""Each promise of the guide's page on security, and the tests that keep it."""
+"""Each numbered promise of the guide, and the tests that keep it."""
 
 import ast
 import re
@@ -7,10 +7,65 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "doc" / "user_guide" / "security.md"
+GUIDE = ROOT / "doc" / "user_guide"
 
-# By the number on the page: files below tests/ and names of tests in them.
-PROOFS = {
+# By the number on a page: files below tests/ and names of tests in them.
+GUARANTEE, PAIRS = "defenses/test_dp_sgd_guarantee.py", "defenses/test_planted_pairs.py"
+PRIVACY = {
+    "P1": [
+        (PAIRS, "test_mechanisms"),
+        ("defenses/test_mechanisms.py", "test_low_bits_of_the_noise_tell_nothing"),
+    ],
+    "P2": [
+        (GUARANTEE, "test_low_bits_of_a_step_do_not_tell_whether_there_was_a_gradient"),
+        ("defenses/test_exact_noise.py", "test_rounded_normal_numbers_have_the_law_of_rounding"),
+        ("defenses/test_exact_noise.py", "test_the_tail_has_no_end"),
+        (PAIRS, "test_private_training"),
+        (PAIRS, "test_private_generator"),
+    ],
+    "P3": [
+        (GUARANTEE, "test_a_row_changes_the_sum_by_no_more_than_the_limit"),
+        (GUARANTEE, "test_a_row_beyond_single_precision_leaves_finite_weights"),
+        (PAIRS, "test_no_row_moves_the_sum_of_a_step_by_more_than_its_limit"),
+    ],
+    "P4": [(GUARANTEE, "test_a_row_with_an_unknown_label_contributes_nothing")],
+    "P5": [
+        (GUARANTEE, "test_torch_s_seed_does_not_make_the_noise"),
+        (GUARANTEE, "test_dropout_is_not_drawn_from_a_stream_that_can_be_known"),
+    ],
+    "P6": [
+        ("defenses/test_dp_sgd.py", "test_an_empty_step_is_shown_and_is_noise"),
+        (GUARANTEE, "test_steps_that_were_not_planned_are_an_error"),
+    ],
+    "P7": [
+        (GUARANTEE, "test_nothing_but_the_weights_differs_between_neighbors"),
+        (GUARANTEE, "test_what_a_module_keeps_of_rows_goes_with_the_copy_that_was_trained"),
+    ],
+    "P8": [
+        ("defenses/test_ledger.py", "test_a_search_is_written_down_in_all_processes"),
+        ("defenses/test_ledger.py", "test_a_fit_that_fails_counts"),
+        ("defenses/test_ledger.py", "test_all_fits_cost_more_than_one_and_less_than_their_sum"),
+    ],
+    "A1": [(GUARANTEE, "test_what_training_would_have_to_call_is_refused")],
+    "A2": [(GUARANTEE, "test_what_training_would_have_to_call_is_refused")],
+    "A3": [
+        (GUARANTEE, "test_layers_that_mix_rows_see_one_row_at_a_time"),
+        (GUARANTEE, "test_loaders_that_mix_rows_get_one_row_at_a_time"),
+        (GUARANTEE, "test_modules_that_torch_cannot_vectorize_get_their_rows_one_by_one"),
+        (GUARANTEE, "test_rows_that_go_alone_have_the_gradients_of_batches"),
+    ],
+    "A4": [
+        (GUARANTEE, "test_modules_that_remember_rows_are_refused"),
+        (GUARANTEE, "test_buffers_that_change_with_the_rows_are_refused"),
+        ("defenses/test_dp_sgd.py", "test_what_would_not_be_private_is_refused"),
+    ],
+    "A5": [
+        (GUARANTEE, "test_callbacks_that_could_see_losses_are_refused"),
+        (GUARANTEE, "test_callbacks_of_progress_are_taken"),
+        (GUARANTEE, "test_schedules_that_are_fixed_beforehand_pass"),
+    ],
+}
+SECURITY = {
     "T1": [
         ("core/test_visible.py", "test_every_text_is_one_line_that_can_be_written"),
         ("report/test_foreign_text.py", "test_the_summary_has_no_line_that_a_table_wrote"),
@@ -221,26 +276,29 @@ PROOFS = {
 }
 
 
-def read_promises():
-    """Numbers of the promises on the page, in order."""
-    return re.findall(r"^\| ([A-Z]\d+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+PAGES = {"security.md": SECURITY, "privacy_limits.md": PRIVACY}
 
 
-def test_every_promise_has_a_number_of_its_own_and_a_test():
-    numbers = read_promises()
-    assert numbers == list(PROOFS) and all(PROOFS.values())
+@pytest.mark.parametrize("page", PAGES)
+def test_every_promise_has_a_number_of_its_own_and_a_test(page):
+    text = (GUIDE / page).read_text(encoding="utf-8")
+    numbers = re.findall(r"^\| ([A-Z]\d+) \|", text, re.MULTILINE)
+    assert numbers == list(PAGES[page]) and all(PAGES[page].values())
 
 
-@pytest.mark.parametrize("number", PROOFS)
-def test_the_tests_of_a_promise_exist(number):
-    for file, name in PROOFS[number]:
+@pytest.mark.parametrize(
+    "page, number", [(page, number) for page in PAGES for number in PAGES[page]]
+)
+def test_the_tests_of_a_promise_exist(page, number):
+    for file, name in PAGES[page][number]:
         tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
         names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         assert name in names, f"{file}::{name}"
 
 
-def test_tables_of_promises_hold_promises_alone():
-    text = PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES)
+def test_tables_of_promises_hold_promises_alone(page):
+    text = (GUIDE / page).read_text(encoding="utf-8")
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         rows = table.splitlines()
         if rows[0].startswith("| no. |"):
