@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
 from .._core.circumstances import list_versions, tell_time
+from ..defenses import PrivacyLedger
 from ..signals import Confidence
 from ..victims import CallableVictim
 
@@ -48,9 +49,26 @@ def describe(case, run, clock):
             *case.notes,
             *run.notes,
             *_name_other_victims(run.attacks, case.victim),
+            *_add_up_private_fits(case),
             *getattr(run.pool, "notes_", []),
         ),
     }
+
+
+def _add_up_private_fits(case):
+    """Say what private fits cost together, if the model writes them into a ledger."""
+    for model in (case.request.estimator, case.victim):
+        values = model.get_params().values() if hasattr(model, "get_params") else ()
+        for ledger in values:
+            if isinstance(ledger, PrivacyLedger):
+                delta = getattr(case.victim, "delta_", 0.1 / max(1, int(case.membership.sum())))
+                epsilon = ledger.epsilon(delta)
+                return [
+                    f"The ledger holds {len(ledger.read()):,} private fits, those of shadow models "
+                    f"included. What all of them release together has epsilon {epsilon:.3g} at "
+                    f"delta {delta:.3g}; the model alone has its own epsilon."
+                ]
+    return []
 
 
 def _join_lines(*notes):

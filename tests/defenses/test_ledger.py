@@ -76,3 +76,16 @@ def test_a_file_of_something_else_is_refused(ledger):
         ledger.epsilon(1e-3)
     with pytest.raises(ValueError, match="delta must be a number in"):
         ledger.epsilon(0.0)
+
+
+def test_an_audit_says_what_its_shadow_models_cost(ledger):
+    from skmia import Records, audit
+
+    membership = np.arange(40) % 2
+    victim = make_private(ledger).fit(X[membership == 1], Y[membership == 1])
+    spent = ledger.epsilon(victim.delta_)
+    report = audit(victim, Records(X, Y), membership, shadows=4, fprs=[0.2], random_state=0)
+    (note,) = [note for note in report.notes if "ledger" in note]
+    assert note.startswith("The ledger holds 5 private fits, those of shadow models included.")
+    assert f"epsilon {ledger.epsilon(victim.delta_):.3g} at" in note
+    assert ledger.epsilon(victim.delta_) > spent
