@@ -35,6 +35,7 @@ ACCESS = {
     "nodes": "the nodes of trees",
     "thresholds": "the thresholds of trees",
     "optimum": "the optimum of a linear model or support vector machine",
+    "sums": "sums over the training rows",
 }
 
 
@@ -55,7 +56,8 @@ class Needs:
         Access to the victim beyond stored outputs: ``"queries"`` for further records,
         ``"gradients"``, ``"layers"``, ``"tokens"`` (the log-probability of each token of a text),
         ``"samples"``, ``"file"`` (the fitted model itself), ``"nodes"`` and ``"thresholds"`` (of
-        trees), ``"optimum"`` (of a linear model or support vector machine).
+        trees), ``"optimum"`` (of a linear model or support vector machine), ``"sums"`` (over the
+        training rows, which naive Bayes and others store).
     keeps : frozenset, default=frozenset()
         What a pool must keep of each shadow model: ``"auto"`` (the log odds, margin or log
         residual), ``("auto", T)`` (the log odds at temperature T), a

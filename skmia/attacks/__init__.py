@@ -13,6 +13,7 @@ from ._label_inference import LabelInferenceAttack
 from ._layers import LayerOutputsAttack
 from ._lira import LiRA
 from ._mahalanobis import MahalanobisAttack
+from ._moments import MomentsAttack
 from ._morgan import MorganAttack
 from ._node_equations import NodeEquationsAttack
 from ._one_query import OneQueryAttack
@@ -48,6 +49,7 @@ __all__ = [
     "LayerOutputsAttack",
     "LiRA",
     "MahalanobisAttack",
+    "MomentsAttack",
     "MorganAttack",
     "NodeEquationsAttack",
     "OneQueryAttack",

@@ -21,20 +21,22 @@ from ..base.parts import offer_of, why_not
 from ..victims.inner_models import InnerModel, iter_inner_models
 from ..victims.inputs import find_model
 from ..victims.offers import PARTS_OF_FILES
+from ._moments import MomentsAttack
 from ._node_equations import NodeEquationsAttack
 from ._split_threshold import SplitThresholdAttack
 from ._stationarity import StationarityAttack
 from ._stored_values import StoredValuesAttack
 
-_EQUATIONS, _STORED = "node equations", "stored values"
+_EQUATIONS, _SUMS, _STORED = "node equations", "moments", "stored values"
 _PARTS = {
     _EQUATIONS: NodeEquationsAttack,
     "split thresholds": SplitThresholdAttack,
     "conditions at the optimum": StationarityAttack,
+    _SUMS: MomentsAttack,
     _STORED: StoredValuesAttack,
 }
 # Names of the parts by what they need of a file, in the terms of Needs.
-_NAME_OF = dict(zip(("nodes", "thresholds", "optimum"), _PARTS, strict=False))
+_NAME_OF = dict(zip(("nodes", "thresholds", "optimum", "sums"), _PARTS, strict=False))
 
 
 class ReleasedModelAttack(BaseAttack):

@@ -12,11 +12,13 @@ from ._white_box._sklearn_models import FAMILIES
 from .node_equations import has_node_equations
 from .split_thresholds import has_split_thresholds
 from .stationarity import has_stationarity
+from .stored_sums import has_stored_sums
 
 PARTS_OF_FILES = {
     "nodes": has_node_equations,
     "thresholds": has_split_thresholds,
     "optimum": has_stationarity,
+    "sums": has_stored_sums,
 }
 
 
