@@ -25,6 +25,7 @@ _BLOCK = 2**22  # numbers in a block of features
 # Directions of the scaled equations that are shorter are rounding errors.
 _LEAST = 1e-9
 _MOST_LEVERAGE = 1 - 1e-6
+_MOST_FURTHER = 1e6  # of a record that was not among the candidates
 _N_QUANTILES = 500
 # A candidate of this leverage is told with an AUC above .68, if all have it.
 _EXPOSED = 0.1
@@ -120,17 +121,17 @@ class MomentsAttack(CandidatesAttack):
     :math:`\hat{b} = F (F^\top F)^+ (t - p F^\top 1)` and the leverage
     :math:`h_i = F_i (F^\top F)^+ F_i^\top`, the score is the log likelihood ratio
 
-    .. math:: \frac{\hat{b}_i - h_i (1/2 - p)}{p (1 - p) (1 - h_i) + \omega},
+    .. math:: \frac{\hat{b}_i - h_i (1/2 - p)}{p (1 - p) (1 - h_i)}.
 
-    where :math:`\omega` is the number of outsiders per candidate, whose sums are noise with the
-    mean and covariance of the candidates. If all candidates have the same leverage, p is one half
-    and there are no outsiders,
+    Outsiders add noise with the mean and covariance of the candidates. If all candidates have the
+    same leverage, p is one half and there are no outsiders,
 
     .. math:: AUC = \Phi\left(\sqrt{2 h / (1 - h)}\right), \quad
         TPR = \Phi\left(z_\alpha + 2 \sqrt{h / (1 - h)}\right)
 
     at a false positive rate of :math:`\alpha`. The expected values are those of the mixture over
-    the leverages. They hold for sums of many rows, which are close to normal.
+    the leverages, without the equation of the number of rows, which ranks nobody. They hold for
+    sums of many rows, which are close to normal.
 
     Sums of one class are equations for the candidates of this class. What scikit-learn computes
     from the sums, as coefficients of discriminant analysis, adds nothing. The attack refuses counts
@@ -195,17 +196,21 @@ class MomentsAttack(CandidatesAttack):
         self.n_sums_ = sum(len(block.targets) for one in sources for block in one.blocks)
         self._share, self._noise = self._split_rows(n)
         self._solved = []
-        leverages, ratios, square = np.zeros(n), np.zeros(n), 0.0
+        leverages, ratios, squares, square = np.zeros(n), np.zeros(n), np.zeros(n), 0.0
+        # The number of rows alone ranks nobody.
+        alone = 0.0 if self.n_rows_ is None else 1 / n
         for system in _make_systems(sources):
             solved = solve(system, self._share + self._noise, self._seed)
             self._solved.append(solved)
-            leverages[system.rows], fitted = judge(solved, system)
-            ratios[system.rows] = self._to_ratios(fitted, leverages[system.rows])
+            own, fitted = judge(solved, system)
+            spread = self._spread(own, solved)
+            leverages[system.rows], squares[system.rows] = own, (own - alone).clip(0) / spread
+            ratios[system.rows] = self._center(fitted, own) / spread
             square += solved.force @ solved.force
         self.n_equations_ = sum(solved.basis.shape[1] for solved in self._solved)
         self._leverages = np.empty(len(self._digests))
         self._leverages[self._groups] = leverages
-        self._describe(leverages, square)
+        self._describe(leverages, squares, square)
         return ratios
 
     def _split_rows(self, n):
@@ -214,17 +219,21 @@ class MomentsAttack(CandidatesAttack):
         share = float(np.clip((1 - self.outsiders) * rate, 0.01, 0.99))
         return share, max(rate - share, 0.0)
 
-    def _to_ratios(self, fitted, leverages):
-        variance = self._share * (1 - self._share)
-        center = leverages * (0.5 - self._share)
-        return (fitted - center) / (variance * (1 - leverages) + self._noise)
+    def _spread(self, leverages, solved):
+        """Variance of what was found of each membership, divided by the leverage."""
+        # Outsiders are noise, and so is the mean of candidates that stands for theirs. The inverse
+        # of the candidates' own moments is larger than that of all records would be.
+        noise = self._noise * (1 + self._noise) / (1 - solved.leverage)
+        return self._share * (1 - self._share) * (1 - leverages) + noise
 
-    def _describe(self, leverages, square):
-        variance = self._share * (1 - self._share)
-        squares = leverages / (variance * (1 - leverages) + self._noise)
+    def _center(self, fitted, leverages):
+        return fitted - leverages * (0.5 - self._share - self._noise)
+
+    def _describe(self, leverages, squares, square):
         self.expected_auc_, self.expected_tpr_ = expect_strength(squares)
         self.n_exposed_ = int(np.count_nonzero(leverages > _EXPOSED))
-        spread = (variance + self._noise) * max(self.n_equations_, 1)
+        variance = self._share * (1 - self._share) + self._noise * (1 + self._noise)
+        spread = variance * max(self.n_equations_, 1)
         self.misfit_ = float(np.sqrt(square / spread))
         if self.misfit_ > _MOST_MISFIT:
             warnings.warn(
@@ -238,19 +247,18 @@ class MomentsAttack(CandidatesAttack):
 
     def _judge_further(self, records):
         sources, _ = read_stored_sums(self.victim, records, self.prior * len(self._digests))
-        leverages, fitted = np.zeros(len(records)), np.zeros(len(records))
+        ratios = np.zeros(len(records))
         by_label = {system.label: system for system in _make_systems(sources)}
         for solved in self._solved:
             system = by_label.get(solved.label)
             if system is None:
                 continue
-            own, found = judge(solved, system)
+            own, fitted = judge(solved, system, _MOST_FURTHER)
             # One more candidate takes a part of the sums for itself.
-            own = own / np.maximum(1 - _MOST_LEVERAGE, 1 + own)
-            leverages[system.rows] = own
-            center = (self._share + self._noise) * own
-            fitted[system.rows] = found * (1 - own) - center
-        return self._to_ratios(fitted, leverages)
+            own = own / (1 + own)
+            fitted = fitted * (1 - own) - (self._share + self._noise) * own
+            ratios[system.rows] = self._center(fitted, own) / self._spread(own, solved)
+        return ratios
 
 
 class System(NamedTuple):
@@ -332,6 +340,8 @@ class Solved(NamedTuple):
         Orthonormal directions of the coefficients that are left.
     force : ndarray of shape (rank,)
         Right-hand sides in these directions, without what is expected of the candidates.
+    leverage : float
+        Mean leverage of the candidates, less than 1.
     """
 
     label: int | None
@@ -339,6 +349,7 @@ class Solved(NamedTuple):
     sketch: object
     basis: np.ndarray
     force: np.ndarray
+    leverage: float
 
     def turn(self, features):
         """Coefficients in the directions of the basis."""
@@ -368,7 +379,7 @@ def solve(system, rate, seed):
     size = _measure_size(system, some)
     weights = np.divide(1, size, out=np.zeros_like(size), where=size > system.floors)
     sketch = _draw_sums(len(targets), rng) if len(targets) > _MOST_EQUATIONS else None
-    solved = Solved(system.label, weights, sketch, None, None)
+    solved = Solved(system.label, weights, sketch, None, None, 0.0)
     square, total = 0.0, 0.0
     for block in system.iter_blocks():
         used = solved._add(system.read(system.rows[block]) * weights)
@@ -379,7 +390,8 @@ def solve(system, rate, seed):
     kept = values > _LEAST * max(values[-1], 1)
     basis = vectors[:, kept] / norms[:, None] / np.sqrt(values[kept])
     force = (solved._add((targets * weights)[None])[0] - rate * total) @ basis
-    return solved._replace(basis=basis, force=force)
+    mean = min(basis.shape[1] / len(system.rows), _MOST_LEVERAGE)
+    return solved._replace(basis=basis, force=force, leverage=mean)
 
 
 def _measure_size(system, some):
@@ -396,7 +408,7 @@ def _draw_sums(n, rng):
     return sparse.csr_array((signs, (place, np.arange(n))), shape=(_MOST_EQUATIONS, n))
 
 
-def judge(solved, system):
+def judge(solved, system, most=_MOST_LEVERAGE):
     """Leverage of each candidate of a system, and the part of its membership that was found.
 
     Parameters
@@ -404,6 +416,8 @@ def judge(solved, system):
     solved : Solved
     system : System
         Of the same model, with the same or other records.
+    most : float
+        Largest leverage.
 
     Returns
     -------
@@ -414,7 +428,7 @@ def judge(solved, system):
         turned = solved.turn(system.read(system.rows[block]))
         leverages[block] = np.einsum("ij,ij->i", turned, turned)
         fitted[block] = turned @ solved.force
-    return leverages.clip(0, _MOST_LEVERAGE), fitted
+    return leverages.clip(0, most), fitted
 
 
 def expect_strength(squares):

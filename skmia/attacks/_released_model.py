@@ -5,6 +5,7 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -13,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
 from .._core.needs import ANY, Needs
+from .._core.probabilities import posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
@@ -21,6 +23,9 @@ from ..base.parts import offer_of, why_not
 from ..victims.inner_models import InnerModel, iter_inner_models
 from ..victims.inputs import find_model
 from ..victims.offers import PARTS_OF_FILES
+from ..victims.stored_sums import has_stored_sums
+from ._candidates import expect_auc
+from ._file_ledger import Entry, combine_expected, make_ledger
 from ._moments import MomentsAttack
 from ._node_equations import NodeEquationsAttack
 from ._split_threshold import SplitThresholdAttack
@@ -66,10 +71,17 @@ class ReleasedModelAttack(BaseAttack):
     parts_ : dict of str to attack
         The fitted parts that can read the file: ``"node equations"``
         (:class:`NodeEquationsAttack`), ``"split thresholds"`` (:class:`SplitThresholdAttack`),
-        ``"conditions at the optimum"`` (:class:`StationarityAttack`) and ``"stored values"``
-        (:class:`StoredValuesAttack`).
+        ``"conditions at the optimum"`` (:class:`StationarityAttack`), ``"moments"``
+        (:class:`MomentsAttack`) and ``"stored values"`` (:class:`StoredValuesAttack`).
     left_out_ : dict of str to str
         Why parts that read models of this kind cannot read this one.
+    ledger_ : DataFrame
+        All numbers in the file that depend on the training data, one row for each name and kind of
+        estimator: ``place``, ``size`` and ``part``, the name of the part that reads them, or None
+        if no part does.
+    expected_auc_ : float or None
+        Expected AUC, as far as the parts that read something state theirs, and are independent of
+        each other; None if one of them states none. What no part reads is not counted.
     outsiders_ : float
         Share of the training rows that are assumed not to be among the candidates.
     is_combined_ : bool
@@ -90,7 +102,8 @@ class ReleasedModelAttack(BaseAttack):
 
     See Also
     --------
-    NodeEquationsAttack, SplitThresholdAttack, StationarityAttack, StoredValuesAttack : The parts.
+    NodeEquationsAttack, SplitThresholdAttack, StationarityAttack, MomentsAttack : Parts.
+    StoredValuesAttack : The part that searches rows and values.
 
     Notes
     -----
@@ -175,24 +188,45 @@ class ReleasedModelAttack(BaseAttack):
         equations = [one for one in fitted if _EQUATIONS in one.attacks]
         shares = [one.outsiders for one in equations]
         self.outsiders_ = float(np.mean(shares)) if shares else whole.outsiders
-        self.n_rows_ = _count_rows(equations)
+        sums = [one for one in fitted if _SUMS in one.attacks]
+        self.n_rows_ = _count_rows(equations, _EQUATIONS) or _count_rows(sums, _SUMS)
         for one in fitted:
             one.list_parts(self)
+        ledger = make_ledger(self.victim, self.parts_)
+        columns = zip(Entry._fields, zip(*ledger, strict=True), strict=True)
+        self.ledger_ = pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in columns})
+        self.expected_auc_ = self._expect(records)
+
+    def _expect(self, records):
+        """AUC to be expected of all parts that read something; None if one does not state it."""
+        names = set(self.ledger_["part"]) - {None}
+        parts = [part for name, part in self.parts_.items() if name.partition(" in ")[0] in names]
+        aucs = [getattr(part, "expected_auc_", None) for part in parts]
+        if not aucs or None in aucs:
+            return None
+        if all(one.share == 1 for one in self._inner):
+            return combine_expected(aucs)
+        return expect_auc(posterior_of(self._score_samples(records), self.prior))
 
     def _look_inside(self, records):
         """Fit the attacks on the models inside the victim, as far as they can be followed."""
-        main = find_model(self.victim)[0]
+        main, regions = find_model(self.victim)[0], []
         try:
             for inner in iter_inner_models(self.victim, records.X, records.y):
+                # Sums of models that were fitted on the same rows are solved together.
+                is_first = _starts_region(inner, regions)
                 if inner.path and inner.model is not main:
-                    self._fit_inner(inner)
+                    self._fit_inner(inner, is_first)
         except NotFittedError:
             raise
         except (TypeError, ValueError) as error:  # of a step that does not take the candidates
             self.left_out_["models inside"] = " ".join(str(error).split())
 
-    def _fit_inner(self, inner):
-        kinds = {name: kind for name, kind in _PARTS.items() if name in _list_readable(inner.model)}
+    def _fit_inner(self, inner, is_first):
+        readable = _list_readable(inner.model)
+        kinds = {name: kind for name, kind in _PARTS.items() if name in readable and name != _SUMS}
+        if is_first and has_stored_sums(inner.model):
+            kinds[_SUMS] = MomentsAttack
         if inner.X is None and not kinds:
             kinds = {_STORED: StoredValuesAttack}
         allowed = _PARTS if inner.reads is None else [_NAME_OF[word] for word in inner.reads]
@@ -328,6 +362,18 @@ class _Evidence:
         return _from_sample(ratios, self.share) if alone else ratios
 
 
+def _starts_region(inner, regions):
+    """Whether a model is the first of those that were fitted on the same rows, and note it."""
+    around = [one for one in regions if inner.path.startswith(f"{one.path}.") or not one.path]
+    if around:
+        last = around[-1]
+        same = (inner.kept, inner.fold, inner.reads) == (last.kept, last.fold, last.reads)
+        if same and (inner.rows is last.rows or np.array_equal(inner.rows, last.rows)):
+            return False
+    regions.append(inner)
+    return True
+
+
 def _list_readable(model):
     """Names of the attacks that read models of the kind of one, apart from stored values."""
     if isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
@@ -368,11 +414,11 @@ def _join(group, ratios):
     return _from_sample(logsumexp(left.sum(axis=0) - left, axis=0) - np.log(fold.n_folds), kept)
 
 
-def _count_rows(evidence):
-    """Number of training rows by the first models that state it, or None."""
-    stated = [one for one in evidence if one.has_all and one.attacks[_EQUATIONS].n_rows_]
+def _count_rows(evidence, part):
+    """Number of training rows by the first models that state it to a part, or None."""
+    stated = [one for one in evidence if one.has_all and one.attacks[part].n_rows_]
     for group in _list_groups(stated):
-        return round(np.mean([one.attacks[_EQUATIONS].n_rows_ / one.share for one in group]))
+        return round(np.mean([one.attacks[part].n_rows_ / one.share for one in group]))
     return None
 
 

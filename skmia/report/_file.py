@@ -14,18 +14,29 @@ from .._core.asking import unwrap
 from ..attacks import ReleasedModelAttack
 from ..base.parts import needs_of
 from ..inspection import inspect_model
+from ..metrics import auc_interval
 from ..victims.offers import has_file
 from ._findings import Findings
 from ._run import Run
 from .checks import PermutationCheck
 from .evidence import make_grounds
-from .file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
+from .file_verdict import (
+    choose_file_evidence,
+    keep_shared_checks,
+    write_file_verdict,
+)
 from .measure import COLUMNS, measure
-from .text import describe_error
+from .text import describe_error, name_unread
 from .victim import is_recipe
 
 # A smaller share may be rounding, or a row that a model counts in another way.
 _FEWEST_OUTSIDERS = 0.005
+
+# Level of the interval that the expected AUC of the attack on a clone must lie in.
+_CONTROL_LEVEL = 0.99
+
+# Candidates with a larger leverage are counted, as by MomentsAttack.
+_LEVERAGE = 0.1
 
 # What changes the result for models of every kind.
 _ALWAYS = (
@@ -59,11 +70,17 @@ class FileFindings:
         training rows by the file, or None; ``outsiders``, the share of them that is not among the
         members of the audit, or None; ``reason``, why the file was not attacked, or None;
         ``sources``, for each part of the attack ``name``, ``path`` (of the model inside the victim
-        that it reads, empty for the victim itself), ``auc``, ``expected_auc``, ``n_equations`` and
-        ``misfit``, or None where a part has none, and for stored values ``hits``, the shares of
-        ``members`` and ``nonmembers`` with a stored value that is unlikely by chance; ``stores``
-        and ``changes``, what the file stores of training rows and what would change it, as
-        sentences.
+        that it reads, empty for the victim itself), ``auc``, ``expected_auc``, ``expected_tpr`` (at
+        a false positive rate of 1%), ``n_equations``, ``misfit``, ``n_exposed`` and ``exposed_auc``
+        (number and AUC of the candidates with a leverage above 0.1 in sums), or None where a part
+        has none, and for stored values ``hits``, the shares of ``members`` and ``nonmembers`` with
+        a stored value that is unlikely by chance; ``stores`` and ``changes``, what the file stores
+        of training rows and what would change it, as sentences; ``ledger``, all numbers in the file
+        that depend on the training data, as a list of ``place``, ``size`` and ``part``, which is
+        None if no part of the attack reads them; ``expected_auc``, the AUC that follows from the
+        parts, or None if one does not state it; ``obstacle``, the reason why the absence of a
+        finding would say nothing, or None if everything was read, the strength of the attack is
+        known and a model of the same recipe was attacked with it.
     notes : list of str
         Warnings of the attack, and why parts of it could not read the file.
     grounds : Grounds
@@ -156,8 +173,9 @@ def _run(case):
         "n_records": len(case.records),
         "n_members": int(case.membership.sum()),
         "answers_only": all(needs_of(one).access <= _OF_A_SERVICE for one in case.attacks.values()),
-        **dict.fromkeys(("n_rows", "outsiders", "reason")),
+        **dict.fromkeys(("n_rows", "outsiders", "reason", "expected_auc")),
         "sources": [],
+        "ledger": [],
         **_describe_state(case.victim),
     }
     try:
@@ -166,8 +184,11 @@ def _run(case):
             attack, scores, known = _attack(case)
         found = _measure(case, attack, scores)
     except Exception as error:  # of whatever kind: the audit of the answers stands
-        return FileRun(None, None, None, facts | {"reason": describe_error(error)}, [])
+        reason = describe_error(error)
+        return FileRun(None, None, None, facts | {"reason": reason, "obstacle": reason}, [])
     facts |= known | {"sources": _list_sources(case, attack)}
+    facts |= {"ledger": attack.ledger_.to_dict("records"), "expected_auc": attack.expected_auc_}
+    facts["obstacle"] = find_obstacle(case, attack)
     notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
     notes += _list_left_out(attack.left_out_)
     return FileRun(attack, scores, found, facts, notes)
@@ -236,10 +257,12 @@ def _list_sources(case, attack):
         scores = part.score_samples(case.queried)
         facts = {key: getattr(part, f"{key}_", None) for key in _FACTS}
         auc = float(roc_auc_score(case.membership, scores))
+        exposed = _measure_exposed(case, part, scores)
         name, _, path = name.partition(" in ")
-        sources.append({"name": name, "path": path, "auc": auc, **facts})
+        facts |= {"name": name, "path": path, "auc": auc, "exposed_auc": exposed}
+        sources.append(facts)
         if name == "stored values" and not path:
-            sources[-1]["hits"] = _count_hits(part, case.membership)
+            facts["hits"] = _count_hits(part, case.membership)
     return sources
 
 
@@ -251,4 +274,74 @@ def _count_hits(part, membership):
     return {"members": float(hit[member].mean()), "nonmembers": float(hit[~member].mean())}
 
 
-_FACTS = ("n_equations", "expected_auc", "misfit")
+_FACTS = ("n_equations", "expected_auc", "expected_tpr", "misfit", "n_exposed")
+
+
+def _measure_exposed(case, part, scores):
+    """AUC among the candidates of large leverage in sums, or None if one side has none."""
+    leverage = getattr(part, "leverage_", ())
+    if len(leverage) != len(scores):  # of some of the records, or of none
+        return None
+    exposed = leverage > _LEVERAGE
+    sides = case.membership[exposed]
+    return float(roc_auc_score(sides, scores[exposed])) if len(np.unique(sides)) == 2 else None
+
+
+def find_obstacle(case, attack):
+    """Why it would say nothing if the attack on a file found nothing, as a sentence, or None.
+
+    Parameters
+    ----------
+    case : Case
+    attack : ReleasedModelAttack
+        Fitted.
+
+    Returns
+    -------
+    obstacle : str or None
+        None if the attack reads all that depends on the data, its expected strength is known, and
+        the attack on a model of the same recipe is as strong as expected.
+    """
+    unread = name_unread(attack.ledger_.to_dict("records"))
+    if unread is not None:
+        return unread
+    if attack.expected_auc_ is None:
+        return f"It is not known how much {' and '.join(_list_silent(attack))} should reveal."
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _control(case)
+    except Exception as error:  # of whatever kind: without a control nothing is known
+        return f"A model of the same recipe could not be attacked: {describe_error(error)}"
+
+
+def _list_silent(attack):
+    """Parts that read something and do not state how much is to be expected of it."""
+    found = {}
+    for name, part in attack.parts_.items():
+        found.setdefault(name.partition(" in ")[0], []).append(getattr(part, "expected_auc_", None))
+    return [name for name in dict.fromkeys(attack.ledger_["part"]) if None in found[name]]
+
+
+def _control(case):
+    """Attack a clone that was trained on a random half of the records, whoever was a member."""
+    n, rng = len(case.records), np.random.default_rng(case.seeds["checks"])
+    inside = rng.permutation(n) < n // 2
+    own = case.records[inside]
+    model = clone(case.victim)
+    model = model.fit(own.X) if own.y is None else model.fit(own.X, own.y)
+    attack = ReleasedModelAttack(
+        FrozenEstimator(model), outsiders=0.0, random_state=case.seeds["attacks"]
+    ).fit(case.queried)
+    found = auc_interval(
+        inside.astype(int), attack.score_samples(case.queried), confidence_level=_CONTROL_LEVEL
+    )
+    expected = attack.expected_auc_
+    if expected is not None and found.low <= expected <= found.high:
+        return None
+    stated = "unknown" if expected is None else f"{expected:.3f}"
+    return (
+        "The attack is not as strong as it should be: on a model of the same recipe it has an AUC "
+        f"of {found.estimate:.3f} ({100 * _CONTROL_LEVEL:g}% interval [{found.low:.3f}, "
+        f"{found.high:.3f}]); expected is {stated}."
+    )

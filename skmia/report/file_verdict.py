@@ -2,7 +2,15 @@
 
 from .._core.visible import visible
 from .checks.base import NOT_RUN, Check
-from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, choose_evidence, list_leaks
+from .evidence import (
+    LEAK,
+    NONE,
+    REVERSED,
+    SHIFT,
+    UNKNOWN,
+    choose_evidence,
+    list_leaks,
+)
 from .groups import OVERALL
 from .measure import OK
 from .text import format_auc, format_rate
@@ -32,9 +40,6 @@ _HIGH_RATE = 10
 # Checks of the attacks on the answers, which say nothing of the file.
 _OF_ANSWERS = ("positive control", "shadow models")
 
-# A part that finds only what is stored as it was: where it finds nothing, the rest is unknown.
-_VERBATIM = "stored values"
-
 # Why a file tells of its training rows, by the part of the attack that finds most.
 _REASONS = {
     "node equations": "Its trees store {n_equations:,} sums over the training rows, which are "
@@ -43,7 +48,9 @@ _REASONS = {
     "halfway between two.",
     "conditions at the optimum": "Its weights depend on each training row by {n_equations:,} "
     "equations.",
-    _VERBATIM: "It stores values or rows of the training data as they were.",
+    "moments": "It stores {n_equations:,} independent sums over the training rows, which are "
+    "equations for {n_records:,} unknown memberships.",
+    "stored values": "It stores values or rows of the training data as they were.",
 }
 
 _INTERVAL = ["estimate", "low", "high"]
@@ -73,16 +80,12 @@ def choose_file_evidence(grounds, facts):
     -------
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
         As of :func:`choose_evidence`; "unknown" also if the file was not attacked, or if nothing
-        was found by a search for verbatim values alone.
+        was found and there is an obstacle: that says nothing then.
     """
     if facts["reason"] is not None:
         return UNKNOWN
     evidence = choose_evidence(grounds)
-    return UNKNOWN if evidence == NONE and _is_verbatim(facts) else evidence
-
-
-def _is_verbatim(facts):
-    return all(source["name"] == _VERBATIM for source in facts["sources"])
+    return UNKNOWN if evidence == NONE and facts["obstacle"] is not None else evidence
 
 
 def list_severe(grounds):
@@ -115,9 +118,11 @@ def write_file_verdict(grounds, facts):
     if evidence == LEAK:
         headline = headline if list_severe(grounds).empty else RELEASE_NOT
         text = f"{_describe_leak(grounds)} {_describe_reason(facts)} {describe_candidates(facts)}"
+        if facts["obstacle"] is None:
+            text += f" {_describe_reading(facts)}; {facts['expected_auc']:.3f} was to be expected."
         return visible(f"{headline}. {text}")
     text = {
-        NONE: lambda: f"{_describe_auc(grounds)} {describe_candidates(facts)}",
+        NONE: lambda: f"{_describe_whole(grounds, facts)} {describe_candidates(facts)}",
         SHIFT: lambda: describe_difference(
             grounds, "from what it stores", _get_overall(grounds, "auc").iloc[0]
         ),
@@ -198,19 +203,48 @@ def describe_candidates(facts):
     return f"{text}; the model was trained on {facts['n_rows']:,} rows, {share} among them."
 
 
+def _describe_whole(grounds, facts):
+    """What all of a file tells, if everything in it was read."""
+    row, expected = _get_overall(grounds, "auc").iloc[0], facts["expected_auc"]
+    return (
+        f"{_describe_reading(facts)} over {facts['n_records']:,} candidates. They rank a random "
+        f"member above a random non-member with probability {row['estimate']:.3f} (expected "
+        f"{expected:.3f}; chance is 0.5)."
+    )
+
+
+def _describe_reading(facts):
+    """Count what was read, where everything was: independent sums, and the numbers of the rest."""
+    sizes = {}
+    for one in facts["ledger"]:
+        sizes[one["part"]] = sizes.get(one["part"], 0) + one["size"]
+    sums = {
+        source["name"]: source["n_equations"]
+        for source in facts["sources"]
+        if source["name"] in sizes and source["n_equations"] is not None
+    }
+    n_sums, n_others = sum(sums.values()), sum(n for part, n in sizes.items() if part not in sums)
+    parts = [
+        text
+        for n, text in (
+            (n_sums, "1 sum" if n_sums == 1 else f"{n_sums:,} sums"),
+            (n_others, "1 other number" if n_others == 1 else f"{n_others:,} other numbers"),
+        )
+        if n
+    ]
+    return f"Everything in the file that depends on the data was read: {' and '.join(parts)}"
+
+
 def _describe_unknown(grounds, facts):
     if facts["reason"] is not None:
         return facts["reason"]
     if choose_evidence(grounds) == UNKNOWN:
         return describe_blindness(grounds)
     hits = next((one["hits"] for one in facts["sources"] if one.get("hits")), None)
+    found = "Nothing was found in the rest of the file."
     if hits is not None and hits["members"] > hits["nonmembers"]:
-        return (
+        found = (
             f"Values of {hits['members']:.1%} of the members and {hits['nonmembers']:.1%} of the "
-            "non-members are in the file, too few to tell members from non-members; no attack that "
-            "reads its other numbers exists for this model."
+            "non-members are in the file, too few to tell members from non-members."
         )
-    begin = "The file stores no training row or value as it was"
-    if facts.get("stores"):  # an inspection names values that candidates share
-        begin = "No row or value that the file stores tells members from non-members"
-    return f"{begin}, and no attack that reads its other numbers exists for this model."
+    return f"{facts['obstacle']} {found}"

@@ -10,6 +10,7 @@ from .person_level import describe_people
 from .text import (
     describe_disparity,
     describe_performance,
+    describe_reading,
     describe_sources,
     name_way,
     tabulate,
@@ -111,7 +112,12 @@ def _list_sections(report):
     file = []
     if report.file is not None:
         facts = report.file.facts
-        file = [*describe_sources(facts), *facts["changes"], *report.file.notes]
+        file = [
+            *describe_sources(facts),
+            *describe_reading(facts),
+            *facts["changes"],
+            *report.file.notes,
+        ]
     return {
         "Groups": list(map(escape, unequal)),
         "The file": list(map(escape, file)),

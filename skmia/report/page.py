@@ -20,6 +20,7 @@ from .text import (
     column_name,
     describe_disparity,
     describe_performance,
+    describe_reading,
     describe_sources,
     format_cell,
     name_way,
@@ -133,6 +134,7 @@ def _describe_file(file):
         "candidates": describe_candidates(file),
         "sources": describe_sources(file),
         "lists": [
+            ("What was read of it", describe_reading(file)),
             ("What it stores of its training rows", file["stores"]),
             ("What would change it", file["changes"]),
             ("Notes", file["notes"]),

@@ -167,8 +167,11 @@ _SOURCE_FIELDS = fields(
     name=text,
     auc=_RATE,
     expected_auc=maybe(_RATE),
+    expected_tpr=maybe(_RATE),
     n_equations=maybe(count()),
     misfit=maybe(number(0)),
+    n_exposed=maybe(count()),
+    exposed_auc=maybe(_RATE),
 )
 
 
@@ -176,6 +179,8 @@ def _SOURCE(value, where):
     _SOURCE_FIELDS(value, where)
     text(value.get("path", ""), f"{where}.path")  # documents of earlier versions have none
 
+
+_ENTRY = fields(place=text, size=count(), part=maybe(text))
 
 _FILE = fields(
     n_records=count(2),
@@ -185,6 +190,9 @@ _FILE = fields(
     outsiders=maybe(_RATE),
     reason=maybe(text),
     sources=many(_SOURCE, 0, _MOST_NAMED),
+    ledger=many(_ENTRY),
+    expected_auc=maybe(_RATE),
+    obstacle=maybe(text),
     stores=many(text, 0, _MOST_NAMED),
     changes=many(text, 0, _MOST_NAMED),
     notes=many(text),
@@ -287,10 +295,21 @@ def _check_file(document, grounds):
         _check_curves(whole)
     if any(row["position"] >= file["n_records"] for row in file["exposed"]):
         raise ValueError("file.exposed has a position beyond all records")
+    _check_ledger(file)
     evidence = choose_file_evidence(own, file)
     if evidence != file["evidence"]:
         raise ValueError(f"file.evidence is {file['evidence']!r}, but its numbers say {evidence!r}")
     return file | {"verdict": write_file_verdict(own, file)}
+
+
+def _check_ledger(file):
+    """Check that nothing unread, and no unknown strength, goes without an obstacle."""
+    if file["obstacle"] is not None:
+        return
+    if any(one["part"] is None for one in file["ledger"]):
+        raise ValueError("file.obstacle is null, but file.ledger has numbers that no part reads")
+    if not file["ledger"] or file["expected_auc"] is None:
+        raise ValueError("file.obstacle is null, but file.expected_auc or file.ledger is missing")
 
 
 def _read_grounds(document):

@@ -10,6 +10,9 @@ from .growth import describe_growth
 from .measure import FEWEST, NOT_RESOLVABLE, OK, TOO_FEW
 from .person_level import describe_people, name_exposed
 
+# Names of unread numbers in a sentence; the others are counted.
+_MOST_UNREAD = 3
+
 _GAP = "  "
 _LONGEST_NAME = 32
 _LONGEST_VICTIM = 240
@@ -277,6 +280,7 @@ def _describe_ways(result):
         f"{name_way(file.facts)}: {result.verdict}",
         f"As a file: {file.verdict}",
         *describe_sources(file.facts),
+        *describe_reading(file.facts),
         *(f"What would change it: {one}" for one in file.facts["changes"]),
         *(f"Note on the file: {note}" for note in file.notes),
     ]
@@ -301,7 +305,73 @@ def describe_sources(facts):
         if source["n_equations"] is not None:
             name += f" ({source['n_equations']:,} for {facts['n_records']:,} unknown memberships)"
         if source["expected_auc"] is not None:
-            found += f"; {source['expected_auc']:.3f} was to be expected"
-        lines.append(f"{name}: {found}.")
+            # Of exact equations of nodes, the least that a solver with bounds finds.
+            least = "at least " if source["name"] == "node equations" else ""
+            found += f"; {least}{source['expected_auc']:.3f} was to be expected"
+        lines.append(f"{name}: {found}.{_describe_exposed(source)}")
     more = len(sources) - len(shown)
     return lines + ([f"{more} more parts found less."] if more else [])
+
+
+def _describe_exposed(source):
+    """Name the candidates that sums give away more than others."""
+    if not source["n_exposed"]:
+        return ""
+    found = (
+        ""
+        if source["exposed_auc"] is None
+        else f"; among them the AUC is {source['exposed_auc']:.3f}"
+    )
+    return f" {source['n_exposed']:,} candidates have a leverage above 0.1{found}."
+
+
+def name_unread(ledger):
+    """Name what no part of the attack reads, as a sentence.
+
+    Parameters
+    ----------
+    ledger : list of dict
+        As in :class:`FileFindings`.
+
+    Returns
+    -------
+    sentence : str or None
+        None if everything is read.
+    """
+    unread = [one for one in ledger if one["part"] is None]
+    if not unread:
+        return None
+    named = [
+        f"{one['place']} ({count_numbers(one['size'])})" if one["size"] else one["place"]
+        for one in unread[:_MOST_UNREAD]
+    ]
+    if len(unread) > _MOST_UNREAD:
+        named.append(f"{len(unread) - _MOST_UNREAD} more")
+    return f"Not read: {', '.join(named)}."
+
+
+def count_numbers(size):
+    """Give a number of numbers in words."""
+    return "1 number" if size == 1 else f"{size:,} numbers"
+
+
+def describe_reading(facts):
+    """What of a file was read, how strong that should be, and what it means, as sentences."""
+    if not facts["ledger"]:
+        return []
+    read = {}
+    for one in facts["ledger"]:
+        if one["part"] is not None:
+            read[one["part"]] = read.get(one["part"], 0) + one["size"]
+    lines = [f"Read by {part}: {count_numbers(size)}." for part, size in read.items()]
+    unread = name_unread(facts["ledger"])
+    if unread is not None:
+        lines.append(unread)
+    if facts["obstacle"] not in (None, unread):
+        lines.append(facts["obstacle"])
+    if facts["obstacle"] is None:
+        lines.append(
+            "Everything that depends on the data was read, and the same attack on a model that was "
+            "trained on a random half of the records was as strong as expected."
+        )
+    return lines

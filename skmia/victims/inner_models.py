@@ -158,6 +158,11 @@ def iter_inner_models(model, X, y=None, *, only=None):
     yield from _walk(InnerModel("", unwrap(model), X, y, n_source=n_source), only)
 
 
+def opens(model):
+    """Whether a model is of a kind inside which other fitted models are looked for."""
+    return any(isinstance(model, kinds) for kinds, _ in _RULES) or hasattr(model, "best_estimator_")
+
+
 def _walk(inner, only):
     if only is not None and not only.startswith(inner.path):
         return

@@ -17,12 +17,11 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, T
 from sklearn.impute import SimpleImputer
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import NearestCentroid
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._core.asking import check_fitted, unwrap
+from .inner_models import iter_inner_models, opens
 from .inputs import check_labels, read_features
-from .resampling import is_sampler, why_not_resampled
 
 # Below this share of its terms, a difference consists of rounding errors.
 _ROUNDING = 1e-9
@@ -92,17 +91,32 @@ class Source:
 
 
 def has_stored_sums(model):
-    """Whether a model, or a step of a Pipeline, is of a kind that stores sums."""
-    return any(type(found) in _READERS for found, _ in _list_estimators(unwrap(model)))
+    """Whether a model, or one inside it, is of a kind that stores sums."""
+    model = unwrap(model)
+    if type(model) in _READERS:
+        return True
+    return opens(model) and any(map(has_stored_sums, _list_inside(list(vars(model).values()))))
+
+
+def _list_inside(value):
+    """Yield the estimators in attributes of a composite."""
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _list_inside(one)
+    elif isinstance(value, dict):
+        yield from _list_inside(list(value.values()))
+    elif hasattr(value, "get_params") and not isinstance(value, type):
+        yield value
 
 
 def read_stored_sums(model, records, n_expected):
     """Read all sums over the training rows that a model stores, as equations in membership.
 
+    Models inside the model are read as well if they were fitted on all of its training rows.
+
     Parameters
     ----------
     model : estimator
-        Fitted model, a Pipeline, or a search that has chosen one.
     records : Records of n records
     n_expected : float
         Expected number of training rows, for a file that stores shares of classes only.
@@ -120,31 +134,31 @@ def read_stored_sums(model, records, n_expected):
     ValueError
         If none of them has settings that are known.
     """
+    name = type(unwrap(model)).__name__
     if not has_stored_sums(model):
-        got = type(unwrap(model)).__name__
-        raise TypeError(f"Stored sums are read of {_KNOWN}, also in a Pipeline; got {got}.")
+        raise TypeError(f"Stored sums are read of {_KNOWN}, also in a Pipeline; got {name}.")
     check_fitted(unwrap(model), "victim")
-    why = why_not_resampled(model)
-    if why is not None:
-        raise ValueError(f"The sums of this {type(unwrap(model)).__name__} are not read: {why}.")
     sources, refused = [], []
-    for found, steps in _list_estimators(unwrap(model)):
-        read = _READERS.get(type(found))
-        if read is None:
+    for inner in iter_inner_models(model, records.X, records.y):
+        read = _READERS.get(type(inner.model))
+        if read is None or inner.rows is not None or inner.share < 1:
+            continue
+        kind = type(inner.model).__name__
+        if inner.reads is not None:
+            refused.append(f"The sums of this {kind} are not read: {inner.why}.")
             continue
         try:
-            source = _open(found, steps, records)
+            source = _open(inner)
             read(source, n_expected)
         except _Refused as error:
-            refused.append(f"The sums of this {type(found).__name__} are not read: {error}.")
+            refused.append(f"The sums of this {kind} are not read: {error}.")
             continue
         sources.append(source)
         if source.refused is not None:
-            refused.append(
-                f"Not all numbers of this {type(found).__name__} are read: {source.refused}."
-            )
+            refused.append(f"Not all numbers of this {kind} are read: {source.refused}.")
     if not sources:
-        raise ValueError(" ".join(refused))
+        why = " ".join(refused) or "They are of models that were fitted on some of the rows."
+        raise ValueError(f"No sums of this {name} are read. {why}")
     return sources, refused
 
 
@@ -152,39 +166,19 @@ class _Refused(ValueError):
     """A model whose settings have no known equations; the message is part of a sentence."""
 
 
-def _list_estimators(model, before=()):
-    """Estimators behind searches and in Pipelines, each with the steps that come before it."""
-    model = unwrap(model)
-    if hasattr(model, "best_estimator_"):
-        yield from _list_estimators(model.best_estimator_, before)
-    elif isinstance(model, Pipeline):
-        for name, step in model.steps:
-            if is_sampler(step):
-                continue
-            if step is None or isinstance(step, str):  # passed through
-                continue
-            yield from _list_estimators(step, before)
-            before = (*before, (name, step))
-    else:
-        yield model, before
-
-
-def _open(model, steps, records):
-    X = records.X
-    for _, step in steps:
-        X = step.transform(X)
+def _open(inner):
+    """Candidates as they reach a model, checked."""
+    model, X = inner.model, inner.X
     if isinstance(model, TfidfVectorizer):
         X = CountVectorizer.transform(model, X)
     if sparse.issparse(X):
         X = sparse.csr_array(X)
         wanted = X.shape[1] if isinstance(model, TfidfVectorizer) else model.n_features_in_
         if X.shape[1] != wanted:
-            raise ValueError(
-                f"The model has {wanted} features; the records have shape {X.shape}."
-            )
+            raise ValueError(f"The model has {wanted} features; the records have shape {X.shape}.")
     else:
         X = read_features(model, None, X, role="The model has")
-    y = check_labels(model, records.y) if is_classifier(model) else None
+    y = check_labels(model, inner.y) if is_classifier(model) else None
     return Source(model, X, y)
 
 
@@ -557,6 +551,8 @@ def _read_frequencies(source, expected):
     shares = np.exp(1 - np.asarray(model.idf_, dtype=float))  # (df + added) / (n + added)
     source.add(lambda X, y: (X != 0).astype(float) - shares, added * (shares - 1))
     source.reads = {"idf_"}
+    if isinstance(model, TfidfVectorizer):  # which holds the transformer that stores them
+        source.model = model._tfidf
 
 
 _READERS = {
