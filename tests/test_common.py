@@ -12,11 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
@@ -36,6 +40,7 @@ from skmia.attacks import (
     LayerOutputsAttack,
     LiRA,
     MahalanobisAttack,
+    MomentsAttack,
     MorganAttack,
     NodeEquationsAttack,
     OneQueryAttack,
@@ -198,6 +203,15 @@ def make_stationarity_attacks(problem):
     return [StationarityAttack(one, outsiders=0.5, random_state=0) for one in fitted]
 
 
+def make_moments_attacks(problem):
+    """Sums of one model, and of several that were fitted on the same rows."""
+    members = problem.records[problem.membership == 1]
+    models = GaussianNB(), make_pipeline(StandardScaler(), LinearDiscriminantAnalysis())
+    fitted = [FrozenEstimator(one.fit(members.X, members.y)) for one in models]
+    # Checks that fit on some of the records leave out training rows.
+    return [MomentsAttack(one, outsiders=0.5, random_state=0) for one in fitted]
+
+
 def make_supervised(attack, *settings):
     """A recipe for attacks that need nothing but the victim and known members."""
     return lambda problem: [attack(problem.victim, **one) for one in settings or ({},)]
@@ -246,6 +260,7 @@ RECIPES = {
         EnsembleAttack, {"signals": ["loss", "entropy"], "attack_estimator": TREE}
     ),
     LiRA: make_lira_attacks,
+    MomentsAttack: make_moments_attacks,
     MorganAttack: make_supervised(MorganAttack, {"n_changes": 5}),
     NodeEquationsAttack: lambda problem: [
         # Checks that fit on some of the records leave out training rows.
@@ -297,7 +312,7 @@ def test_every_public_attack_is_checked():
 
 
 def find_failures_of_file_attacks(attack):
-    missing = attack.needs().access & {"nodes", "thresholds", "optimum"}
+    missing = attack.needs().access & {"nodes", "thresholds", "optimum", "sums"}
     if not missing or not hasattr(attack.victim, "predict_proba"):
         return {}
     return {"check_attack_certain_victim": f"the victim of this check has no {min(missing)}"}

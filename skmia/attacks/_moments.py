@@ -404,7 +404,7 @@ def _measure_size(system, some):
 
 def _draw_sums(n, rng):
     """Add each of n equations, with a random sign, to one of fewer."""
-    place, signs = rng.integers(_MOST_EQUATIONS, size=n), rng.choice([-1.0, 1.0], size=n)
+    place, signs = rng.permutation(n) % _MOST_EQUATIONS, rng.choice([-1.0, 1.0], size=n)
     return sparse.csr_array((signs, (place, np.arange(n))), shape=(_MOST_EQUATIONS, n))
 
 

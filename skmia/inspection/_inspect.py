@@ -32,6 +32,7 @@ _READERS = {
     "nodes": "NodeEquationsAttack",
     "thresholds": "SplitThresholdAttack",
     "optimum": "StationarityAttack",
+    "sums": "MomentsAttack",
     "gradients": "WhiteBoxAttack",
 }
 

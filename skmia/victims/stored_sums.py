@@ -551,8 +551,8 @@ def _read_frequencies(source, expected):
     shares = np.exp(1 - np.asarray(model.idf_, dtype=float))  # (df + added) / (n + added)
     source.add(lambda X, y: (X != 0).astype(float) - shares, added * (shares - 1))
     source.reads = {"idf_"}
-    if isinstance(model, TfidfVectorizer):  # which holds the transformer that stores them
-        source.model = model._tfidf
+    # A TfidfVectorizer holds the transformer that stores them.
+    source.model = vars(model).get("_tfidf", model)
 
 
 _READERS = {

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 import skmia.attacks
@@ -25,6 +26,7 @@ VICTIMS = {
     "boosting": HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2, random_state=0),
     "linear": LogisticRegression(),
     "neighbors": KNeighborsClassifier(3),
+    "naive": GaussianNB(),
 }
 SHARES = {"outsiders": (0.5,), "prior": (0.4,)}
 SOLVED = {**SHARES, "solver": ("auto", "ridge", "propagation"), "random_state": (0,)}
@@ -36,6 +38,7 @@ ATTACKS = {
         {"max_queries": (100,), "prior": (0.4,), "random_state": (0,)},
     ),
     "StationarityAttack": ("linear", SOLVED),
+    "MomentsAttack": ("naive", {**SHARES, "random_state": (0,)}),
     "StoredValuesAttack": ("neighbors", {}),
     "ReleasedModelAttack": ("forest", {**SHARES, "random_state": (0,)}),
 }

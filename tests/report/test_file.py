@@ -6,16 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
-from skmia.attacks import NodeEquationsAttack, ThresholdAttack
+from skmia.attacks import MomentsAttack, NodeEquationsAttack, ThresholdAttack
 from skmia.cli._gate import judge, list_findings
 from skmia.cli._limits import parse_limit
 from skmia.datasets import make_membership_problem
@@ -53,8 +55,7 @@ def test_a_file_of_many_nodes_is_not_to_be_released(boosted):
 
 
 def test_a_file_that_tells_nothing_gets_a_mild_verdict():
-    coarse = Records(np.round(RECORDS.X), RECORDS.y)
-    report = attack(DecisionTreeClassifier(max_depth=1), coarse, fprs=[0.1])
+    report = attack(LogisticRegression(), *draw_two_classes(2000, 2), fprs=[0.1])
     assert report.file.evidence == "none"
     assert report.file.verdict.startswith("No leakage detected in the file.")
 
@@ -73,10 +74,83 @@ def test_rows_in_the_file_are_found_where_answers_leak_less():
     assert report.file.facts["changes"]
 
 
-def test_nothing_is_claimed_of_numbers_that_no_attack_reads():
-    report = attack(GaussianNB(), fprs=[0.1])
+@pytest.mark.parametrize("n_rounds", [3, 100])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_nothing_is_claimed_of_numbers_that_no_attack_reads(n_rounds):
+    """A net may have learned nothing, or all: what its weights say of rows is not known."""
+    report = attack(MLPClassifier((4,), max_iter=n_rounds, random_state=0), fprs=[0.1])
+    facts = report.file.facts
     assert report.file.evidence == "unknown"
-    assert "no attack that reads its other numbers" in report.file.verdict
+    assert "coefs_ of MLPClassifier (84 numbers)" in report.file.verdict
+    assert facts["obstacle"].startswith("Not read: ") and facts["expected_auc"] is None
+    assert report.file.verdict.endswith("Nothing was found in the rest of the file.")
+    entry = {"place": "coefs_ of MLPClassifier", "size": 84, "part": None}
+    assert entry in facts["ledger"]
+    assert "Not read: " in report.summary() and "Not read: " in report.to_markdown()
+
+
+def test_a_model_of_stochastic_gradients_never_ends_in_none():
+    report = attack(SGDClassifier(loss="log_loss", random_state=0), fprs=[0.1])
+    assert report.file.evidence == "unknown"
+    assert "coef_ of SGDClassifier (20 numbers)" in report.file.facts["obstacle"]
+
+
+def draw_two_classes(n, n_columns, seed=0):
+    rng = np.random.default_rng([n, seed])
+    y = rng.integers(2, size=n)
+    X = rng.normal(size=(n, n_columns)) * (1 + 0.5 * y[:, None]) + 0.5 * y[:, None]
+    return Records(X, y), (rng.permutation(n) < n // 2).astype(int)
+
+
+@pytest.mark.parametrize("n", [200, 3000])
+@pytest.mark.parametrize(
+    "model, n_sums", [(GaussianNB(), 42), (QuadraticDiscriminantAnalysis(), 132)]
+)
+def test_a_file_of_sums_says_how_much_it_reveals(model, n_sums, n):
+    report = attack(model, *draw_two_classes(n, 10), fprs=[0.1])
+    file = report.file
+    assert file.facts["obstacle"] is None and file.evidence == "leak"
+    row = file.results.query("metric == 'auc' and scope == 'overall'").iloc[0]
+    assert row["low"] <= file.facts["expected_auc"] <= row["high"]
+    headline = "Do not release this file" if n == 200 else "The file leaks weakly"
+    assert file.verdict.startswith(headline)
+    assert f"Everything in the file that depends on the data was read: {n_sums} sums;" in (
+        file.verdict
+    )
+    assert {one["part"] for one in file.facts["ledger"]} == {"moments"}
+
+
+def test_a_file_ends_in_none_if_everything_in_it_was_read():
+    report = attack(GaussianNB(), *draw_two_classes(1500, 1), fprs=[0.1])
+    assert report.file.evidence == "none" and report.file.facts["obstacle"] is None
+    assert report.file.verdict.startswith(
+        "No leakage detected in the file. Everything in the file that depends on the data was "
+        "read: 6 sums over 1,500 candidates. They rank a random member above a random non-member "
+        "with probability 0.5"
+    )
+    assert f"(expected {report.file.facts['expected_auc']:.3f}; chance" in report.file.verdict
+    document = json.loads(report.to_json())
+    assert check_document(document) == document
+    part = document["file"]["ledger"][0] | {"part": None}
+    with pytest.raises(ValueError, match="numbers that no part reads"):
+        check_document(document | {"file": document["file"] | {"ledger": [part]}})
+    with pytest.raises(ValueError, match="file.expected_auc or file.ledger is missing"):
+        check_document(document | {"file": document["file"] | {"expected_auc": None}})
+    with pytest.raises(ValueError, match="'none', but its numbers say 'unknown'"):
+        check_document(document | {"file": document["file"] | {"obstacle": "Not read: all."}})
+
+
+def test_an_attack_that_is_weaker_than_it_states_is_an_obstacle(monkeypatch):
+    """The positive control: a model of the same recipe, whose members are known."""
+    score = MomentsAttack._score_samples
+
+    def forget(self, records):
+        return np.random.default_rng(0).permutation(score(self, records))
+
+    monkeypatch.setattr(MomentsAttack, "_score_samples", forget)
+    report = attack(GaussianNB(), *draw_two_classes(600, 10), fprs=[0.1])
+    assert report.file.evidence == "unknown"
+    assert report.file.facts["obstacle"].startswith("The attack is not as strong as it should be")
 
 
 def test_the_optimum_of_a_linear_model_is_read():

@@ -29,6 +29,7 @@ from skmia.attacks import (
     LayerOutputsAttack,
     LiRA,
     MahalanobisAttack,
+    MomentsAttack,
     MorganAttack,
     NodeEquationsAttack,
     OneQueryAttack,
@@ -89,6 +90,7 @@ def make_attacks():
         "LayerOutputsAttack": LayerOutputsAttack(**quick),
         "LiRA": LiRA(),
         "MahalanobisAttack": MahalanobisAttack(cv=2),
+        "MomentsAttack": MomentsAttack(),
         "MorganAttack": MorganAttack(n_changes=5, cv=2),
         "NodeEquationsAttack": NodeEquationsAttack(),
         "OneQueryAttack": OneQueryAttack(n_steps=2),
@@ -124,7 +126,7 @@ NO_GRADIENTS = {
     "WhiteBoxAttack",
 }
 NO_NODES = {"NodeEquationsAttack", "SplitThresholdAttack"}
-NO_OPTIMUM = {"AnalyticLiRA", "StationarityAttack"}
+NO_OPTIMUM = {"AnalyticLiRA", "MomentsAttack", "StationarityAttack"}  # and no sums
 NO_PROBABILITIES = {
     "DensityAttack",
     "DiversityAttack",
