@@ -5,19 +5,23 @@ import warnings
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import MomentsAttack, ThresholdAttack
 from skmia.base.cross_fitting import assign_folds, cross_fit
+from skmia.metrics import auc_interval
 from skmia.report import (
     blind_baseline,
     compare_formats,
@@ -498,3 +502,32 @@ def grown_pools_find_nothing(rng, n_trials, victim):
         )
         found += report.evidence == "leak"
     return found, n_trials
+
+
+FILES_OF_SUMS = {"naive Bayes": GaussianNB(), "QDA": QuadraticDiscriminantAnalysis()}
+
+
+@promise(
+    "The expected AUC of a file of sums lies outside the 99% interval of the measured one, which "
+    "is an obstacle to the verdict on the file",
+    nominal=0.01,
+    side="at most",
+    designs={
+        f"{name}, {n:,} candidates": {"model": name, "n_records": n}
+        for name in FILES_OF_SUMS
+        for n in (200, 2000)
+    },
+    n_trials=500,
+)
+def positive_control_of_a_file_fails(rng, n_trials, model, n_records):
+    missed = []
+    for _ in range(n_trials):
+        y = rng.integers(2, size=n_records)
+        X = rng.normal(size=(n_records, 10)) * (1 + 0.5 * y[:, None]) + 0.5 * y[:, None]
+        records, inside = Records(X, y), rng.permutation(n_records) < n_records // 2
+        victim = FrozenEstimator(clone(FILES_OF_SUMS[model]).fit(X[inside], y[inside]))
+        attack = MomentsAttack(victim).fit(records)
+        scores = attack.score_samples(records)
+        interval = auc_interval(inside.astype(int), scores, confidence_level=0.99)
+        missed.append(not interval.low <= attack.expected_auc_ <= interval.high)
+    return np.array(missed)

@@ -221,10 +221,12 @@ class MomentsAttack(CandidatesAttack):
 
     def _spread(self, leverages, solved):
         """Variance of what was found of each membership, divided by the leverage."""
-        # Outsiders are noise, and so is the mean of candidates that stands for theirs. The inverse
-        # of the candidates' own moments is larger than that of all records would be.
-        noise = self._noise * (1 + self._noise) / (1 - solved.leverage)
-        return self._share * (1 - self._share) * (1 - leverages) + noise
+        return self._share * (1 - self._share) * (1 - leverages) + self._blur(solved)
+
+    def _blur(self, solved):
+        """Variance that outsiders add, and the mean of candidates that stands for theirs."""
+        # The inverse of the candidates' own moments is larger than that of all records would be.
+        return self._noise * (1 + self._noise) / (1 - solved.leverage)
 
     def _center(self, fitted, leverages):
         return fitted - leverages * (0.5 - self._share - self._noise)
@@ -232,9 +234,9 @@ class MomentsAttack(CandidatesAttack):
     def _describe(self, leverages, squares, square):
         self.expected_auc_, self.expected_tpr_ = expect_strength(squares)
         self.n_exposed_ = int(np.count_nonzero(leverages > _EXPOSED))
-        variance = self._share * (1 - self._share) + self._noise * (1 + self._noise)
-        spread = variance * max(self.n_equations_, 1)
-        self.misfit_ = float(np.sqrt(square / spread))
+        variance = self._share * (1 - self._share)
+        spread = sum(one.basis.shape[1] * (variance + self._blur(one)) for one in self._solved)
+        self.misfit_ = float(np.sqrt(square / max(spread, 1e-12)))
         if self.misfit_ > _MOST_MISFIT:
             warnings.warn(
                 f"The sums in the {type(unwrap(self.victim)).__name__} do not fit to the "
