@@ -350,7 +350,7 @@ def draw_table(rng, n, n_people=None):
     n_trials=160,
 )
 def drifts_warn(rng, n_trials, share=0.5, size=None, n_rows=1, copies=(1, 1), is_coarse=False):
-    warned = 0
+    warned = n_run = 0
     for trial in range(n_trials):
         n = size or int(rng.choice([400, 800, 1600]))
         X, margin, people = draw_table(rng, n, None if n_rows == 1 else n // n_rows)
@@ -365,9 +365,10 @@ def drifts_warn(rng, n_trials, share=0.5, size=None, n_rows=1, copies=(1, 1), is
         seed = int(rng.integers(2**31))
         try:
             warned += drift_test(model, records, membership, random_state=seed).is_warning
-        except ValueError:  # a class that too few records have: the check of an audit is not run
+        except ValueError:  # too few records of a side or of a class: it is not run
             continue
-    return warned, n_trials
+        n_run += 1
+    return warned, n_run
 
 
 @promise(
