@@ -350,11 +350,12 @@ def draw_table(rng, n, n_people=None):
     n_trials=160,
 )
 def drifts_warn(rng, n_trials, share=0.5, size=None, n_rows=1, copies=(1, 1), is_coarse=False):
-    warned = n_run = 0
-    for trial in range(n_trials):
+    warned = n_run = trial = 0
+    while trial < n_trials or n_run == 0:
         n = size or int(rng.choice([400, 800, 1600]))
         X, margin, people = draw_table(rng, n, None if n_rows == 1 else n // n_rows)
         model = DRIFTED[trial % len(DRIFTED)]
+        trial += 1
         y = margin if isinstance(model, Ridge) else np.digitize(margin, [-2, 1])
         if is_coarse:
             X, y = np.round(X[:, :3]).clip(-2, 2), np.round(y).clip(-3, 3)
