@@ -293,6 +293,7 @@ FILE_FACTS = {
     "n_rows": 1250,
     "outsiders": 0.2,
     "reason": None,
+    "obstacle": "Not read: half of it.",
     "sources": [
         {"name": "node equations", "auc": 0.62, "n_equations": 154},
         {"name": "split thresholds", "auc": 0.51, "n_equations": None},
