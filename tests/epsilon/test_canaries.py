@@ -1,12 +1,14 @@
 """Canaries: records and gradients."""
 
+import warnings
 from functools import partial
 
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sklearn.datasets import load_iris, make_classification
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
@@ -85,6 +87,15 @@ def test_clip_bkd_takes_the_least_likely_label():
     assert np.linalg.norm(canary.X) == pytest.approx(4)
     model = LogisticRegression(max_iter=1000).fit(data, label)
     assert canary.y == model.predict_proba(canary.X).argmin(axis=1)
+
+
+def test_clip_bkd_keeps_to_itself_that_its_model_did_not_converge():
+    data, label = load_breast_cancer(return_X_y=True)
+    with pytest.warns(ConvergenceWarning):
+        LogisticRegression(max_iter=1000).fit(data, label)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_canaries(data, label, kind="clip_bkd")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
@@ -265,6 +276,7 @@ def test_trace_scores_take_the_moments_of_reference_gradients():
         ({"noise_multiplier": 0.0}, "above 0 without reference"),
         ({"aggregate": "mean"}, "aggregate must be one of 'sum', 'max'"),
         ({"sample_rate": 0}, "sample_rate must be above 0"),
+        ({"sample_rate": 1.01}, "sample_rate must be above 0 and at most 1"),
         ({"batch_size": 0.5}, "batch_size must be an integer"),
         ({"canaries": np.ones((2, 4))}, "gradients of 3 parameters"),
     ],

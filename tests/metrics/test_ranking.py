@@ -98,7 +98,9 @@ def test_two_methods_have_one_pair_and_no_friedman():
 
 def test_the_summary_says_what_was_found():
     table = pd.DataFrame(RNG.normal(size=(12, 3)) + [0, 0, 9], columns=["loss", "odin", "LiRA"])
-    lines = RankingTest().fit(table).summary().splitlines()
+    test = RankingTest().fit(table)
+    lines = test.summary().splitlines()
+    assert lines[-2] == f"Friedman: chi2(2) = {test.statistic_:.3f}, p = {test.pvalue_:.3g}"
     assert lines[0] == "Average ranks over 12 scenarios (1 = best)"
     assert lines[1].split() == ["1.00", "LiRA"]
     assert lines[-1].endswith("(Wilcoxon, holm): 2 of 3")
