@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import wilcoxon
+from sklearn.exceptions import NotFittedError
 
 from skmia.exceptions import ResolutionWarning
 from skmia.metrics import RankingTest
@@ -104,6 +105,8 @@ def test_the_summary_says_what_was_found():
     assert lines[0] == "Average ranks over 12 scenarios (1 = best)"
     assert lines[1].split() == ["1.00", "LiRA"]
     assert lines[-1].endswith("(Wilcoxon, holm): 2 of 3")
+    with pytest.raises(NotFittedError):
+        RankingTest().summary()
 
 
 def test_too_few_rows_or_columns_are_refused():
