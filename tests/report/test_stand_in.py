@@ -360,10 +360,10 @@ def test_earlier_reports_and_documents(logistic):
 @pytest.mark.parametrize("release", ["service", "file"])
 def test_a_release_in_spite_of_leakage_says_so(neighbors, release):
     report, model, records = neighbors[0]
-    facts = report.file.facts | {"obstacle": None}
-    report = replace(report, file=replace(report.file, facts=facts))
-    limits = {"auc": 1.0, "tpr_at_fpr_01": 1.0}
-    policy = replace(load_policy("research"), limits={release: limits}, structure={}, required={})
+    limits = {release: {"auc": 1.0, "tpr_at_fpr_01": 1.0}}
+    needed = {release: ("reference models",)}
+    policy = replace(load_policy("research"), limits=limits, structure={}, required={})
+    policy = replace(policy, requires_attacks=needed)
     found = decide((report, model, records), policy, release=release)
     assert report.evidence == "leak" and found.result == "release"
     where = " and the attack on the file" if release == "file" else ""
