@@ -123,6 +123,14 @@ def list_models():
         "GradientBoosting l50 20it": GradientBoostingClassifier(
             n_estimators=20, min_samples_leaf=50, random_state=0
         ),
+        "GradientBoosting half": GradientBoostingClassifier(subsample=0.5, random_state=0),
+        "ExtraTrees l10 balanced": ExtraTreesClassifier(
+            min_samples_leaf=10, class_weight="balanced", random_state=0
+        ),
+        "RandomForest l10 balanced": RandomForestClassifier(
+            min_samples_leaf=10, class_weight="balanced", random_state=0
+        ),
+        "AdaBoost d3": AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), random_state=0),
         "RandomForest": RandomForestClassifier(random_state=0),
         "RandomForest l10": RandomForestClassifier(min_samples_leaf=10, random_state=0),
         "DecisionTree": DecisionTreeClassifier(random_state=0),

@@ -29,6 +29,7 @@ __all__ = [
     "SupportVectors",
     "at_least",
     "continue_shuffles",
+    "encode_for_boosting",
     "export_training",
     "fit_to_first_epoch",
     "give_optimizer",
@@ -39,6 +40,8 @@ __all__ = [
     "make_sgd",
     "note_loss",
     "read_baseline",
+    "read_categorical_columns",
+    "read_draws",
     "read_edges_of_boosting",
     "read_initial_margins",
     "read_leaves_of_boosting",
@@ -300,6 +303,38 @@ def read_trees_of_boosting(model):
 def read_edges_of_boosting(model):
     """Edges of the bins of each feature, of a fitted histogram boosting."""
     return [np.asarray(edges) for edges in model._bin_mapper.bin_thresholds_]
+
+
+def encode_for_boosting(model, X):
+    """Columns as the nodes of histogram boosting number them: codes of categories come first.
+
+    Categories that the model does not know become NaN.
+    """
+    return np.asarray(model._preprocess_X(X, reset=False), dtype=np.float64)
+
+
+def read_categorical_columns(model):
+    """Which columns hold categories, in the order of the nodes of histogram boosting."""
+    found = model._is_categorical_remapped
+    return np.zeros(model.n_features_in_, dtype=bool) if found is None else np.asarray(found)
+
+
+def read_draws(model):
+    """What a forest or bag stores of the samples on which its trees were grown.
+
+    Returns
+    -------
+    n_drawn, n_rows : int
+        Number of draws of each tree and of training rows; 0 if the file does not state them.
+    chances : ndarray of shape (n_rows,) or None
+        Probability of each training row at a draw; None if they are equal, or not stored.
+    """
+    n_rows = getattr(model, "_n_samples", None)
+    n_drawn = getattr(model, "_n_samples_bootstrap", None) or getattr(model, "_max_samples", None)
+    if n_rows is None:
+        return 0, 0, None
+    weights = getattr(model, "_sample_weight", None)
+    return n_drawn or n_rows, n_rows, None if weights is None else weights / np.sum(weights)
 
 
 def read_leaves_of_boosting(model, X):

@@ -56,9 +56,10 @@ class NodeEquationsAttack(EquationsAttack):
     Attributes
     ----------
     n_rows_ : float or None
-        Number of training rows according to the file, without rows that early stopping set apart.
-        None if a stripped file does not store it, or rows were weighted; ``prior`` and
-        ``outsiders`` take its place.
+        Number of training rows according to the file, without rows that early stopping set apart;
+        estimated from the size of the samples if XGBoost or LightGBM drew some. None if a stripped
+        file does not store it, or stores sums of weights instead; ``prior`` and ``outsiders`` take
+        its place.
     n_equations_ : int
         Number of equations.
     known_ : float
@@ -87,8 +88,8 @@ class NodeEquationsAttack(EquationsAttack):
     TypeError
         If the victim is a model of another kind.
     ValueError
-        If the equations are not known for its settings, such as class weights or subsamples, or a
-        record has a label that the victim does not know.
+        If the equations are not known for its settings, such as another loss or monotonic
+        constraints, or a record has a label that the victim does not know.
 
     Warns
     -----
@@ -120,10 +121,21 @@ class NodeEquationsAttack(EquationsAttack):
     the attack depends on the number of equations per candidate: a model with many small leaves
     exposes nearly all members, and a model with few large leaves exposes few of them.
 
-    AdaBoost weights each row by the errors of the trees before it, which are known, up to a sum
-    that is not, so counts and class fractions of its nodes are exact. An IsolationForest counts the
-    rows of samples, and does not store how many rows they were drawn from: ``prior`` and
-    ``outsiders`` take its place.
+    Splits on categories are followed as the model does: in histogram boosting, XGBoost and
+    LightGBM. CatBoost replaces categories by statistics of the targets, and is refused.
+
+    Class weights multiply the sums that nodes store, or the chances of rows to be drawn. The attack
+    finds them: in trees and forests, numbers of rows are whole with the right weights alone. In
+    boosting it takes weights that the model states; balanced ones of two classes are found from the
+    first tree. Sample weights are not known to anybody. The numbers of rows of nodes remain exact,
+    except in XGBoost, and all sums of weights become equations with the noise of weights that vary
+    as those of the leaves do. Histogram boosting does not store such sums: its leaf values are
+    left out if the first tree shows that they are of weighted rows, which it does for two classes.
+
+    Gradient boosting, XGBoost and LightGBM can draw another part of the rows in each round
+    (``subsample``). It is not known which, so that each equation has the noise of the draw. The
+    weights of rows in the rounds of AdaBoost follow from its own mistakes and are known, so that
+    its equations are exact. Isolation forests count the rows of each sample, and store no labels.
 
     Histogram boosting also stores the edges of its bins. In a column with more values than bins
     they are quantiles of the training rows, so the number of training rows between two edges is

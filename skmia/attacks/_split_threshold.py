@@ -100,6 +100,8 @@ class SplitThresholdAttack(CandidatesAttack):
     :math:`\log(\kappa e^l + 1 - \kappa)` of a training row that is in the sample with probability
     :math:`\kappa`.
 
+    Splits on categories have no threshold; columns of numbers beside them are read.
+
     Values are compared as the trees compare them, trees of scikit-learn, XGBoost and CatBoost in
     single precision: candidates must be exact.
 

@@ -1,6 +1,9 @@
 """Everything that a file offers at once."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -10,6 +13,7 @@ from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
     ExtraTreesClassifier,
+    GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     IsolationForest,
     RandomForestClassifier,
@@ -42,6 +46,7 @@ N = len(Y)
 MEMBER = np.random.default_rng(0).permutation(N) < N // 2
 # Standard error of the AUC of scores that say nothing, of as many records.
 ERROR = np.sqrt((N + 1) / (12 * (N // 2) * (N - N // 2)))
+LEAVES = {"min_samples_leaf": 10, "random_state": 0}
 SMALL = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=60, random_state=0)
 
 
@@ -72,10 +77,83 @@ def test_a_file_of_one_kind_is_attacked_by_one_part():
 
 
 def test_settings_that_no_equation_covers_leave_their_part_out():
-    forest = RandomForestClassifier(5, class_weight="balanced", random_state=0)
-    found = attack(fit(forest))
-    assert "class weights" in found.left_out_["node equations"]
+    boosting = GradientBoostingClassifier(loss="exponential", n_estimators=5, random_state=0)
+    found = attack(fit(boosting))
+    assert "loss='exponential'" in found.left_out_["node equations"]
     assert list(found.parts_) == ["split thresholds", "stored values"]
+
+
+def draw_table(n=900):
+    """A table with two columns of categories, which its labels depend on."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(n, 3)), rng.integers([12, 30], size=(n, 2))])
+    effects = rng.normal(size=30)[X[:, 3:].astype(int)].sum(axis=1)
+    return X, (X[:, 0] + effects + rng.normal(size=n) > 0).astype(int)
+
+
+def as_frame(X):
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    for name in "de":
+        values = [f"v{int(value)}" for value in frame[name]]
+        frame[name] = pd.Categorical(values, categories=[f"v{k}" for k in range(30)])
+    return frame
+
+
+def make_xgboost(**settings):
+    return pytest.importorskip("xgboost").XGBClassifier(n_jobs=1, random_state=0, **settings)
+
+
+def make_lightgbm(**settings):
+    settings = {"verbose": -1, "n_jobs": 1, "random_state": 0, **settings}
+    return pytest.importorskip("lightgbm").LGBMClassifier(**settings)
+
+
+PLANTED = {
+    "categories": (lambda: HistGradientBoostingClassifier(random_state=0), 0.99),
+    "categories of XGBoost": (lambda: make_xgboost(enable_categorical=True), 0.99),
+    "categories of LightGBM": (make_lightgbm, 0.99),
+    "weights": (lambda: ExtraTreesClassifier(class_weight="balanced", **LEAVES), 0.99),
+    "weights of samples": (lambda: RandomForestClassifier(class_weight="balanced", **LEAVES), 0.8),
+    "weights of boosting": (
+        lambda: HistGradientBoostingClassifier(class_weight="balanced", random_state=0),
+        0.99,
+    ),
+    "weights of LightGBM": (lambda: make_lightgbm(class_weight="balanced"), 0.99),
+    "weight of XGBoost": (lambda: make_xgboost(scale_pos_weight=2.0), 0.99),
+    "weights of rows": (lambda: ExtraTreesClassifier(**LEAVES), 0.99),
+    "weights of rows of boosting": (lambda: GradientBoostingClassifier(random_state=0), 0.9),
+    "subsample": (lambda: GradientBoostingClassifier(subsample=0.5, random_state=0), 0.8),
+    "subsample of XGBoost": (lambda: make_xgboost(subsample=0.5), 0.8),
+    "subsample of LightGBM": (lambda: make_lightgbm(subsample=0.5, subsample_freq=1), 0.8),
+    "isolation": (lambda: IsolationForest(random_state=0), 0.95),
+    "AdaBoost": (
+        lambda: AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), random_state=0),
+        0.95,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_members_are_found_in_settings_of_many_kinds_and_strangers_are_not(name):
+    X, y = draw_table()
+    X = as_frame(X) if name.startswith("categories") else X
+    make, least = PLANTED[name]
+    take = X.iloc if hasattr(X, "iloc") else X
+    candidates, member = Records(take[:600], y[:600]), np.arange(600) < 300
+    found = {}
+    # The model of a sham was trained on rows that are not among the candidates.
+    for kind, rows in (("planted", slice(0, 300)), ("sham", slice(600, 900))):
+        weights = np.random.default_rng(1).uniform(0.5, 2, 300)
+        options = {"sample_weight": weights} if "of rows" in name else {}
+        model = make().fit(take[rows], y[rows], **options)
+        with warnings.catch_warnings():
+            if kind == "sham":
+                warnings.simplefilter("ignore", UserWarning)  # the equations contradict each other
+            one = attack(FrozenEstimator(model), candidates)
+        assert "node equations" in one.parts_
+        found[kind] = roc_auc_score(member, one.score_samples(candidates))
+    assert found["planted"] > least
+    assert abs(found["sham"] - 0.5) < 4 * np.sqrt(601 / (12 * 300 * 300))
 
 
 def test_exact_equations_overrule_evidence_that_contradicts_them(monkeypatch):

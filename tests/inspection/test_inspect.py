@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
+    GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     IsolationForest,
@@ -242,8 +243,8 @@ def test_the_strength_of_the_optimum_is_told():
 
 
 def test_why_the_equations_were_not_solved_is_told():
-    model = fit(HistGradientBoostingClassifier(max_iter=2, class_weight="balanced"))
-    assert "class weights" in inspect_model(model, RECORDS).candidates.notes[0]
+    model = fit(GradientBoostingClassifier(n_estimators=2, loss="exponential"))
+    assert "loss='exponential'" in inspect_model(model, RECORDS).candidates.notes[0]
     plain = fit(DecisionTreeClassifier())
     assert "needs the labels" in inspect_model(plain, Records(X)).candidates.notes[0]
 

@@ -113,14 +113,18 @@ def test_settings_of_catboost_that_are_read(kind, settings, changes):
         ({"boosting_type": "dart"}, "boosting is 'dart'"),
         ({"boosting_type": "goss"}, "boosting is 'goss'"),
         ({"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}, "boosting is 'rf'"),
-        ({"subsample": 0.5, "subsample_freq": 1}, "bagging_fraction=0.5 leaves out rows"),
+        (
+            {"pos_bagging_fraction": 0.5, "subsample_freq": 1},
+            "pos_bagging_fraction=0.5 leaves out other shares",
+        ),
         ({"reg_alpha": 1.0}, "lambda_l1=1 changes"),
         ({"linear_tree": True}, "linear_tree=1 changes"),
         ({"path_smooth": 1.0}, "path_smooth=1 changes"),
         ({"max_delta_step": 0.1}, "max_delta_step=0.1 changes"),
-        ({"class_weight": "balanced"}, "class weights or sample weights"),
-        ({"is_unbalance": True}, "class weights or sample weights"),
-        ({"scale_pos_weight": 2.0}, "class weights or sample weights"),
+        (
+            {"is_unbalance": True, "subsample": 0.5, "subsample_freq": 1},
+            "class weights or sample weights",
+        ),
         ({"objective": "cross_entropy"}, "objective is 'cross_entropy'"),
         ({"monotone_constraints": [1] + 29 * [0]}, "monotonic constraints"),
     ],
@@ -136,7 +140,6 @@ def test_settings_of_lightgbm_that_are_refused(settings, message):
     [
         ({"grow_policy": "Depthwise"}, "grow_policy is not 'SymmetricTree'"),
         ({"auto_class_weights": "Balanced"}, "class weights or sample weights"),
-        ({"class_weights": [1, 2]}, "class weights or sample weights"),
     ],
 )
 def test_settings_of_catboost_that_are_refused(settings, message):
@@ -145,25 +148,109 @@ def test_settings_of_catboost_that_are_refused(settings, message):
         read_node_equations(model, records)
 
 
-@pytest.mark.parametrize("make", [make_lightgbm, make_catboost])
-def test_sample_weights_are_noticed(make):
+def test_sample_weights_of_catboost_are_noticed():
     X, y = CANCER
-    model = make("two classes", random_state=0) if make is make_lightgbm else make("two classes")
+    model = make_catboost("two classes")
     model.fit(X, y, sample_weight=np.random.default_rng(0).random(len(y)))
     with pytest.raises(ValueError, match="class weights or sample weights"):
         read_node_equations(model, Records(X, y))
 
 
-@pytest.mark.parametrize("make", [make_lightgbm, make_catboost])
-def test_splits_on_categories_are_refused(make):
+def find_deviations(equations, member):
+    """What is left of each equation for the true members, over its declared deviation."""
+    norms = np.asarray((equations.rows**2).sum(axis=1)).ravel()
+    left = equations.rows @ member - equations.targets
+    return left / np.sqrt(equations.variances + 1e-8 * norms)
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_unknown_sample_weights_leave_counts_of_lightgbm_exact(kind):
+    X, y = DATA[kind]
+    member = np.random.default_rng(0).permutation(len(y)) < N[kind]
+    weights = np.random.default_rng(1).uniform(0.3, 2, N[kind])
+    model = make_lightgbm(kind).fit(X[member], y[member], sample_weight=weights)
+    equations = read_node_equations(model, Records(X, y))
+    assert equations.n_rows == N[kind]
+    z, exact = find_deviations(equations, member), equations.variances < 1e-9
+    assert np.abs(z[exact]).max() < 1e-3
+    assert exact.any() and not exact.all()
+    assert 0.3 < np.sqrt(np.mean(z[~exact] ** 2)) < 1.6
+
+
+WEIGHTS = [
+    ("two classes", {"class_weight": "balanced"}),
+    ("two classes", {"class_weight": "balanced", "reg_lambda": 2.0}),
+    ("two classes", {"class_weight": {1: 3.0}}),
+    ("two classes", {"is_unbalance": True}),
+    ("two classes", {"scale_pos_weight": 0.3}),
+    ("three classes", {"class_weight": {0: 2.0, 2: 0.5}}),
+]
+
+
+@pytest.mark.parametrize("kind, settings", WEIGHTS, ids=repr)
+def test_class_weights_of_lightgbm_multiply_its_sums(kind, settings):
+    model, records, member = fit(make_lightgbm(kind, **settings), kind)
+    equations = read_node_equations(model, records)
+    assert equations.n_rows == member.sum()
+    assert find_errors(equations, member).max() < 5e-3  # sums in single precision that cancel
+    assert np.median(find_errors(equations, member)) < 1e-6
+    assert len(equations.targets) > 3 * 8
+    assert find_errors(equations, ~member).max() > 0.1
+
+
+def test_weights_in_the_loss_of_a_stripped_text_are_refused():
+    model, records, _ = fit(make_lightgbm("two classes", is_unbalance=True), "two classes")
+    with pytest.warns(UserWarning, match="Predictions of this"):
+        stripped = strip_state(model)
+    with pytest.raises(ValueError, match="class weights or sample weights"):
+        read_node_equations(stripped, records)
+
+
+def test_class_weights_of_catboost_multiply_its_counts():
+    model, records, member = fit(make_catboost("two classes", class_weights=[1, 3]), "two classes")
+    equations = read_node_equations(model, records)
+    assert equations.n_rows == 0  # sums of weights do not say it
+    assert find_errors(equations, member).max() < 1e-9
+    assert set(np.unique(equations.rows.data)) == {1.0, 3.0}
+
+
+@pytest.mark.parametrize("freq", [1, 3])
+@pytest.mark.parametrize("kind", DATA)
+def test_equations_of_bags_of_lightgbm_have_the_noise_of_the_draw(kind, freq):
+    settings = {"n_estimators": 30, "subsample": 0.6, "subsample_freq": freq, "random_state": 0}
+    model, records, member = fit(make_lightgbm(kind, **settings), kind)
+    equations = read_node_equations(model, records)
+    assert abs(equations.n_rows - member.sum()) < 0.1 * member.sum()
+    z = find_deviations(equations, member)
+    assert 0.3 < np.sqrt(np.mean(z**2)) < 1.5
+    wrong = equations.rows @ ~member - equations.targets
+    assert np.mean(wrong**2 / equations.variances) > np.mean(z**2)
+
+
+def test_splits_of_lightgbm_on_codes_are_followed():
+    """Columns of few categories are split into one and all others, with another penalty."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers([40, 3], size=(500, 2)), rng.normal(size=500)])
+    y = (rng.normal(size=40)[X[:, 0].astype(int)] + X[:, 2] > X[:, 1] - 1).astype(int)
+    X[rng.random(500) < 0.1, 0] = np.nan
+    member = rng.permutation(500) < 250
+    model = make_lightgbm("two classes", min_data_per_group=5)
+    model.fit(X[member], y[member], categorical_feature=[0, 1])
+    equations = read_node_equations(model, Records(X, y))
+    assert find_errors(equations, member).max() < 1e-4
+    assert find_errors(equations, ~member).max() > 0.1
+    (events,) = read_split_thresholds(model, X[member], 0.5)
+    assert events.n_explained == events.n_thresholds > 5  # of the column of numbers
+    model.fit(X[member][:, :2], y[member], categorical_feature=[0, 1])
+    with pytest.raises(ValueError, match="splits on categories alone"):
+        read_split_thresholds(model, X[:, :2], 0.5)
+
+
+def test_splits_of_catboost_on_categories_are_refused():
     X, y = CANCER
     codes = (X[:, 20] / 3).astype(int) % 5
-    if make is make_lightgbm:
-        table, groups = np.column_stack([codes, X[:, 1:3]]), {"min_data_per_group": 5}
-        model = make("two classes", **groups).fit(table, y, categorical_feature=[0])
-    else:
-        table = np.column_stack([codes.astype(object), X[:, 1:3].astype(object)])
-        model = make("two classes").fit(table, y, cat_features=[0])
+    table = np.column_stack([codes.astype(object), X[:, 1:3].astype(object)])
+    model = make_catboost("two classes").fit(table, y, cat_features=[0])
     for read in (
         lambda: read_node_equations(model, Records(X[:, :3], y)),
         lambda: read_split_thresholds(model, X[:, :3], 0.5),

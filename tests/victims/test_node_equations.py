@@ -1,6 +1,7 @@
 """The equations of each family hold for the true members, to the last bit where they are exact."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
@@ -46,6 +47,18 @@ WINE = load_wine(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
 
 
+def draw_groups(n=500):
+    """A table with two columns of categories, which the labels depend on."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.integers(40, size=n), rng.normal(size=(n, 1)), rng.integers(5, size=n)]
+    )
+    return X, (rng.normal(size=40)[X[:, 0].astype(int)] + X[:, 1] > X[:, 2] % 2).astype(int)
+
+
+GROUPS = draw_groups()
+
+
 def fit(model, data, seed=0):
     """A model fitted on a random half of a table, all records, and the bits of the half."""
     X, y = data
@@ -84,12 +97,31 @@ EXACT = [
     (AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), random_state=0), WINE, 1e-9),
     (bag(DecisionTreeClassifier(), bootstrap=False, max_features=0.5), WINE, 1e-12),
     (bag(DecisionTreeRegressor(), bootstrap=False, max_features=0.5), DIABETES, 1e-12),
+    # Class weights, by which sums and gradients are divided again.
+    (DecisionTreeClassifier(min_samples_leaf=3, class_weight="balanced"), CANCER, 1e-12),
+    (DecisionTreeClassifier(min_samples_leaf=3, class_weight={0: 2, 1: 0.3}), WINE, 1e-12),
+    (ExtraTreesClassifier(**FORESTS, class_weight="balanced"), WINE, 1e-12),
+    (ExtraTreesClassifier(**FORESTS, class_weight="balanced_subsample"), WINE, 1e-12),
+    (bag(DecisionTreeClassifier(class_weight="balanced"), bootstrap=False), WINE, 1e-12),
+    (HistGradientBoostingClassifier(max_iter=10, class_weight="balanced"), CANCER, 1e-10),
+    (
+        HistGradientBoostingClassifier(
+            max_iter=10, class_weight="balanced", l2_regularization=2, learning_rate=0.3
+        ),
+        CANCER,
+        1e-10,
+    ),
+    (HistGradientBoostingClassifier(max_iter=10, class_weight={0: 3.0}), CANCER, 1e-10),
+    (HistGradientBoostingClassifier(max_iter=10, class_weight={0: 3.0}), WINE, 1e-3),
+    (AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=10), CANCER, 1e-10),
+    (AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=10), WINE, 1e-10),
+    # Splits on categories.
+    (HistGradientBoostingClassifier(max_iter=10, categorical_features=[0, 2]), GROUPS, 1e-10),
+    (HistGradientBoostingRegressor(max_iter=10, categorical_features=[0, 2]), GROUPS, 1e-10),
 ]
 
 
-@pytest.mark.parametrize(
-    "model, data, tolerance", EXACT, ids=[type(case[0]).__name__ for case in EXACT]
-)
+@pytest.mark.parametrize("model, data, tolerance", EXACT, ids=[repr(case[0]) for case in EXACT])
 def test_equations_hold_for_the_true_members(model, data, tolerance):
     model, records, member = fit(model, data)
     equations = read_node_equations(FrozenEstimator(model), records)
@@ -153,10 +185,33 @@ def test_equations_of_xgboost_hold(data, kind):
             bag(DecisionTreeRegressor(min_samples_leaf=5), bootstrap=False, max_samples=0.7),
             DIABETES,
         ),
+        (RandomForestClassifier(30, max_samples=100, random_state=0), CANCER),
+        (bag(DecisionTreeClassifier(min_samples_leaf=3), max_samples=100), CANCER),
+        (
+            RandomForestClassifier(30, min_samples_leaf=3, class_weight="balanced", random_state=0),
+            WINE,
+        ),
+        (
+            RandomForestClassifier(
+                30, min_samples_leaf=3, class_weight={0: 1, 1: 3}, random_state=0
+            ),
+            CANCER,
+        ),
+        (
+            RandomForestClassifier(
+                30, min_samples_leaf=3, class_weight="balanced_subsample", random_state=0
+            ),
+            CANCER,
+        ),
+        (bag(DecisionTreeClassifier(min_samples_leaf=3, class_weight={1: 3})), CANCER),
+        (IsolationForest(n_estimators=50, random_state=0), CANCER),
+        (IsolationForest(n_estimators=50, max_samples=64, bootstrap=True, random_state=0), CANCER),
     ],
     ids=[
         *("classes", "half of the rows", "targets", "bag", "half of rows and columns"),
         *("half without replacement", "bag of targets", "targets without replacement"),
+        *("100 rows", "bag of 100 rows", "balanced", "weights", "balanced samples"),
+        *("bag with weights", "isolation forest", "isolation forest of samples"),
     ],
 )
 def test_noise_of_bootstrap_samples_is_as_large_as_declared(model, data):
@@ -167,6 +222,62 @@ def test_noise_of_bootstrap_samples_is_as_large_as_declared(model, data):
     # The variances are an upper estimate where few candidates of a node are members.
     assert 0.4 < errors.std() < 1.1
     assert abs(errors.mean()) < 0.2
+
+
+def draw_weights(n, kind):
+    rng = np.random.default_rng(n)
+    return rng.integers(1, 4, n).astype(float) if kind == "whole" else rng.uniform(0.3, 2, n)
+
+
+@pytest.mark.parametrize("kind", ["whole", "real"])
+@pytest.mark.parametrize(
+    "model, data",
+    [
+        (ExtraTreesClassifier(30, min_samples_leaf=5, random_state=0), CANCER),
+        (ExtraTreesRegressor(30, min_samples_leaf=5, random_state=0), DIABETES),
+        (RandomForestClassifier(30, min_samples_leaf=3, random_state=0), CANCER),
+        (bag(DecisionTreeClassifier(min_samples_leaf=5), bootstrap=True), CANCER),
+        (GradientBoostingClassifier(n_estimators=20, random_state=0), CANCER),
+        (GradientBoostingRegressor(n_estimators=20, random_state=0), DIABETES),
+        (AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=5), CANCER),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_unknown_weights_leave_counts_exact_and_other_equations_noisy(model, data, kind):
+    X, y = data
+    member = np.random.default_rng(0).permutation(len(y)) < len(y) // 2
+    model.fit(X[member], y[member], sample_weight=draw_weights(member.sum(), kind))
+    if not hasattr(model, "_sample_weight") and isinstance(model, BaggingClassifier):
+        pytest.skip("older versions of scikit-learn do not store the weights")
+    equations = read_node_equations(model, Records(X, y))
+    assert equations.n_rows == member.sum()
+    errors, norms = find_errors(equations, member)
+    z = errors / np.sqrt(equations.variances / norms**2 + 1e-12)
+    noisy = equations.variances > 1e-9 * norms**2
+    assert np.abs(errors[~noisy]).max(initial=0) < 1e-9
+    # Residuals of boosting and squares in small leaves are not normal.
+    assert not noisy.any() or 0.3 < np.sqrt(np.mean(z[noisy] ** 2)) < 1.6
+    assert len(z) > 10
+
+
+@pytest.mark.parametrize(
+    "model, data",
+    [
+        (GradientBoostingClassifier(n_estimators=40, subsample=0.6, random_state=0), CANCER),
+        (GradientBoostingClassifier(n_estimators=40, subsample=0.5, random_state=0), WINE),
+        (GradientBoostingRegressor(n_estimators=40, subsample=0.5, random_state=0), DIABETES),
+    ],
+    ids=["two classes", "three classes", "targets"],
+)
+def test_equations_of_subsamples_have_the_noise_of_the_draw(model, data):
+    model, records, member = fit(model, data)
+    equations = read_node_equations(model, records)
+    assert abs(equations.n_rows - member.sum()) <= 2
+    errors, norms = find_errors(equations, member)
+    z = errors / np.sqrt(equations.variances / norms**2)
+    assert 0.5 < np.sqrt(np.mean(z**2)) < 1.5
+    wrong, _ = find_errors(equations, ~member)
+    assert np.mean(wrong**2) > np.mean(errors**2)
 
 
 def test_steps_of_a_pipeline_and_searches_are_gone_through():
@@ -253,6 +364,21 @@ def test_bins_between_shared_values_are_noisy():
     assert np.abs(errors[deviations < 1e-9]).max(initial=0) == 0
 
 
+@pytest.mark.parametrize("given", ["class weights", "sample weights"])
+def test_quantiles_of_weighted_rows_are_left_out(given):
+    X, member = draw_columns(600, 12)
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=5, random_state=0)
+    model.set_params(class_weight="balanced" if given == "class weights" else None)
+    weights = {} if given == "class weights" else {"sample_weight": draw_weights(600, "real")}
+    model.fit(X[member], y[member], **weights)
+    equations = read_node_equations(model, Records(X, y))
+    assert np.abs(find_errors(equations, member)[0]).max() < 1e-9
+    model.set_params(class_weight=None).fit(X[member], y[member])
+    plain = read_node_equations(model, Records(X, y))
+    assert len(plain.targets) > len(equations.targets) + 255
+
+
 def test_columns_without_quantiles_have_no_counts_of_bins():
     X, member = draw_columns(500, 12)
     few = np.argsort(np.argsort(X, axis=0), axis=0).astype(float) // 4  # 250 values
@@ -267,45 +393,79 @@ def test_columns_without_quantiles_have_no_counts_of_bins():
 @pytest.mark.parametrize(
     "model, message",
     [
-        (DecisionTreeClassifier(class_weight="balanced"), "class weights or sample weights"),
-        (RandomForestClassifier(3, class_weight="balanced"), "class weights or sample weights"),
-        (RandomForestClassifier(3, max_samples=50), "max_samples=50 does not say how many"),
         (DecisionTreeClassifier(monotonic_cst=[1] + [0] * 29), "monotonic constraints"),
-        (BaggingClassifier(max_samples=50), "max_samples=50 does not say how many"),
         (BaggingClassifier(LogisticRegression(C=1e-6)), "holds a LogisticRegression"),
-        (BaggingClassifier(DecisionTreeClassifier(class_weight="balanced")), "class weights"),
-        (GradientBoostingClassifier(n_estimators=3, subsample=0.5), "subsample=0.5 leaves out"),
         (GradientBoostingClassifier(n_estimators=3, loss="exponential"), "loss='exponential'"),
-        (HistGradientBoostingClassifier(max_iter=3, class_weight={1: 2.0}), "class weights"),
-        (HistGradientBoostingClassifier(max_iter=3, categorical_features=[0]), "on categories"),
+        (AdaBoostClassifier(LogisticRegression(C=1e-6)), "holds a LogisticRegression"),
     ],
     ids=repr,
 )
 def test_settings_whose_equations_are_not_known_are_refused(model, message):
-    X, y = CANCER
-    if "categorical_features" in model.get_params():
-        X = np.column_stack([X[:, 0] // 3, X[:, 1:]])
-    model, records, _ = fit(model, (X, y))
+    model, records, _ = fit(model, CANCER)
     with pytest.raises(ValueError, match=message):
         read_node_equations(model, records)
 
 
-def test_sample_weights_are_noticed_where_nodes_keep_them():
-    X, y = CANCER
-    weights = np.random.default_rng(0).random(len(y))
-    for model in (DecisionTreeClassifier(), ExtraTreesClassifier(3), GradientBoostingClassifier()):
-        with pytest.raises(ValueError, match="class weights or sample weights"):
-            read_node_equations(model.fit(X, y, sample_weight=weights), Records(X, y))
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (RandomForestClassifier(3, max_samples=50), "max_samples=50 does not say how many"),
+        (BaggingClassifier(max_samples=50), "max_samples=50 does not say how many"),
+        (DecisionTreeClassifier(class_weight="balanced"), "class weights or sample weights"),
+        (RandomForestClassifier(3, class_weight="balanced"), "class weights or sample weights"),
+        (IsolationForest(n_estimators=5), "does not store the numbers of rows"),
+        (AdaBoostClassifier(n_estimators=2), "does not store the numbers of rows"),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore:Predictions of this")
+def test_what_needs_numbers_of_rows_is_refused_in_a_stripped_file(model, message):
+    model, records, _ = fit(model, CANCER)
+    with pytest.raises(ValueError, match=message):
+        read_node_equations(strip_state(model), records)
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_sample_weights_are_noticed_by_the_rows_that_bags_lack(whole):
+    """Where the file does not store them, as in older versions of scikit-learn."""
     X, y = CANCER
     weights = np.random.default_rng(0).random(len(y))
     weights = np.ceil(3 * weights) if whole else weights
     model = bag(DecisionTreeClassifier(max_depth=3)).fit(X, y, sample_weight=weights)
+    vars(model).pop("_sample_weight", None)
     with pytest.raises(ValueError, match="class weights or sample weights"):
         read_node_equations(model, Records(X, y))
+
+
+def test_balanced_weights_of_two_classes_are_found_after_rows_were_set_apart():
+    model = HistGradientBoostingClassifier(
+        max_iter=5, early_stopping=True, class_weight="balanced", random_state=0
+    )
+    model, records, member = fit(model, CANCER)
+    plain = model.get_params()["class_weight"]
+    equations = read_node_equations(model, records)
+    model.class_weight = None
+    without = read_node_equations(model, records)
+    assert plain == "balanced" and len(equations.targets) > len(without.targets)
+    assert member.sum() * 0.85 < equations.n_rows < member.sum() * 0.95
+
+
+@pytest.mark.parametrize("given", ["balanced", {0: 1, 1: 3}, {0: 2.5}])
+def test_class_weights_that_multiply_draws_are_found(given):
+    """Forests of older versions of scikit-learn, and bags of trees with weights."""
+    tree = DecisionTreeClassifier(class_weight=given, min_samples_leaf=3)
+    model, records, member = fit(bag(tree), CANCER)
+    equations = read_node_equations(model, records)
+    z = (equations.rows @ member - equations.targets) / np.sqrt(equations.variances)
+    assert abs(z.mean()) < 0.1
+    if given != {0: 1, 1: 3}:
+        return
+    # If the weights were taken for draws, one class would have too many rows.
+    for one in model.estimators_:
+        one.class_weight = None
+    taken = read_node_equations(model, records)
+    wrong = (taken.rows @ member - taken.targets) / np.sqrt(taken.variances)
+    assert np.mean(wrong**2) > np.mean(z**2)
 
 
 def test_bags_without_weights_are_never_taken_for_weighted_ones():
@@ -335,9 +495,7 @@ def test_criteria_without_means_and_several_outputs_are_refused():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"subsample": 0.5}, "subsample=0.5"),
         ({"reg_alpha": 1.0}, "alpha=1 changes"),
-        ({"scale_pos_weight": 2.0}, "weights"),
         ({"objective": "binary:hinge"}, "objective is 'binary:hinge'"),
         ({"booster": "gblinear"}, "booster is 'gblinear'"),
         ({"num_parallel_tree": 2}, "several trees"),
@@ -348,6 +506,75 @@ def test_settings_of_xgboost_that_are_refused(settings, message):
     model, records, _ = fit(xgboost.XGBClassifier(n_estimators=2, n_jobs=1, **settings), CANCER)
     with pytest.raises(ValueError, match=message):
         read_node_equations(model, records)
+
+
+def test_the_weight_of_a_class_of_xgboost_multiplies_its_sums():
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=10, scale_pos_weight=3.0, n_jobs=1)
+    model, records, member = fit(model, CANCER)
+    equations = read_node_equations(model, records)
+    assert equations.n_rows == pytest.approx(member.sum(), abs=1e-2)
+    errors, _ = find_errors(equations, member)
+    assert np.abs(errors).max() < 5e-3
+    assert np.median(np.abs(errors)) < 1e-6
+
+
+@pytest.mark.parametrize("data, kind", [(CANCER, 0), (WINE, 0), (DIABETES, 1)])
+def test_equations_of_subsamples_of_xgboost_have_the_noise_of_the_draw(data, kind):
+    xgboost = pytest.importorskip("xgboost")
+    model = [xgboost.XGBClassifier, xgboost.XGBRegressor][kind]
+    model = model(n_estimators=20, subsample=0.6, n_jobs=1, random_state=0)
+    model, records, member = fit(model, data)
+    equations = read_node_equations(model, records)
+    # The first sample estimates the number of rows.
+    assert abs(equations.n_rows - member.sum()) < 4 * np.sqrt(member.sum() * 0.4 / 0.6)
+    errors, norms = find_errors(equations, member)
+    z = errors / np.sqrt(equations.variances / norms**2)
+    assert 0.5 < np.sqrt(np.mean(z**2)) < 1.5
+
+
+def as_frame(data, names="abc"):
+    """The table with columns of categories whose codes are not in the order of their names."""
+    frame = pd.DataFrame(data[0], columns=list(names))
+    for name in "ac":
+        values = [f"v{(7 * int(value)) % 41}" for value in frame[name]]
+        frame[name] = pd.Categorical(values, categories=sorted(set(values), key=hash_of))
+    return frame
+
+
+def hash_of(text):
+    """A key that shuffles short texts in the same way in each run."""
+    return int(text[1:]) * 17 % 43
+
+
+@pytest.mark.parametrize("one_hot", [2, 100])
+@pytest.mark.parametrize("package", ["sklearn", "xgboost", "lightgbm"])
+def test_categories_of_a_frame_go_where_the_tree_sends_them(package, one_hot):
+    frame, y = as_frame(GROUPS), GROUPS[1]
+    if package == "sklearn":
+        model = HistGradientBoostingClassifier(max_iter=10, categorical_features="from_dtype")
+    elif package == "xgboost":
+        xgboost = pytest.importorskip("xgboost")
+        settings = {"enable_categorical": True, "max_cat_to_onehot": one_hot, "n_jobs": 1}
+        model = xgboost.XGBClassifier(n_estimators=10, **settings)
+    else:
+        lightgbm = pytest.importorskip("lightgbm")
+        settings = {"max_cat_to_onehot": one_hot, "min_data_per_group": 5, "n_jobs": 1}
+        model = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1, **settings)
+    member = np.random.default_rng(0).permutation(len(y)) < 250
+    model.fit(frame[member], y[member])
+    # Other records come with other categories, in another order.
+    shuffled = frame.copy()
+    for name in "ac":
+        shuffled[name] = frame[name].cat.set_categories(sorted(frame[name].cat.categories))
+    for table in (frame, shuffled):
+        equations = read_node_equations(model, Records(table, y))
+        assert equations.n_rows == pytest.approx(250, abs=1e-2)
+        errors, _ = find_errors(equations, member)
+        assert np.abs(errors).max() < 5e-3
+        assert len(equations.targets) > 50
+        wrong, _ = find_errors(equations, ~member)
+        assert np.abs(wrong).max() > 0.1
 
 
 @pytest.mark.parametrize("data, kind", [(CANCER, 0), (WINE, 0), (CANCER, 1)])

@@ -249,15 +249,14 @@ def test_a_tree_without_splits_says_nothing():
         (DecisionTreeClassifier(splitter="random"), "drawn at random"),
         (BaggingClassifier(DecisionTreeClassifier(splitter="random"), 2), "drawn at random"),
         (BaggingClassifier(SVC(), 2), "holds a SVC, and only decision trees"),
-        (RandomForestClassifier(2, max_samples=50), "max_samples=50 leaves open"),
-        (HistGradientBoostingClassifier(max_iter=3, categorical_features=[0]), "on categories"),
+        (HistGradientBoostingClassifier(max_iter=3, categorical_features=[0, 1]), "on categories"),
     ],
-    ids=["extra trees", "random splits", "bag of random splits", "bag of others", "int", "codes"],
+    ids=["extra trees", "random splits", "bag of random splits", "bag of others", "codes"],
 )
 def test_thresholds_that_are_not_known_are_refused(model, message):
     X, y = CANCER
     if "categorical_features" in model.get_params():
-        X = np.column_stack([X[:, 0] // 3, X[:, 1:]])
+        X = X[:, :2] // 3
     model.fit(X, y)
     with pytest.raises(ValueError, match=f"thresholds of this {type(model).__name__}.*{message}"):
         read_split_thresholds(model, X, 0.5)
@@ -275,6 +274,43 @@ def test_settings_of_xgboost_that_are_refused(settings, message):
     model, X, _ = fit(xgboost.XGBClassifier(n_estimators=2, n_jobs=1, **settings), CANCER)
     with pytest.raises(ValueError, match=message):
         read_split_thresholds(model, X, 0.5)
+
+
+@pytest.mark.parametrize("package", ["sklearn", "xgboost"])
+def test_columns_of_numbers_beside_categories_are_read(package):
+    X, y = CANCER
+    X = np.column_stack([X[:, 0] // 3, X[:, 1:6]])
+    member = np.random.default_rng(0).permutation(len(y)) < len(y) // 2
+    if package == "sklearn":
+        # Codes of categories come first, whatever the place of their columns.
+        X = X[:, ::-1]
+        model = HistGradientBoostingClassifier(max_iter=5, categorical_features=[5])
+        others = np.flatnonzero(~member)
+    else:
+        xgboost = pytest.importorskip("xgboost")
+        types = ["c"] + ["float"] * 5
+        model = xgboost.XGBClassifier(n_estimators=5, feature_types=types, n_jobs=1)
+        model.set_params(enable_categorical=True)
+        others = np.flatnonzero(~member & np.isin(X[:, 0], X[member, 0]))
+    model.fit(X[member], y[member])
+    found, wrong = (
+        [sum(getattr(one, name) for one in read_split_thresholds(model, X[some], 0.5))
+         for name in ("n_explained", "n_thresholds")]
+        for some in (member, others)
+    )  # fmt: skip
+    assert found[0] == found[1] > 10
+    assert wrong[0] < wrong[1]
+
+
+def test_samples_of_a_number_of_rows_are_read():
+    X, y = CANCER
+    member = np.random.default_rng(0).permutation(len(y)) < len(y) // 2
+    forest = RandomForestClassifier(20, max_samples=100, random_state=0).fit(X[member], y[member])
+    kept = {one.kept for one in read_split_thresholds(forest, X, 0.5)}
+    np.testing.assert_allclose(list(kept), -np.expm1(-100 / member.sum()))
+    vars(forest).pop("_n_samples")
+    with pytest.raises(ValueError, match="max_samples=100 leaves open"):
+        read_split_thresholds(forest, X, 0.5)
 
 
 def test_other_models_and_shapes_are_named():

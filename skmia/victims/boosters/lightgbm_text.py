@@ -25,6 +25,8 @@ _OF_TREE = {
     "internal_weight": np.float64,
     "internal_count": np.float64,
     "split_gain": np.float64,
+    "cat_boundaries": np.intp,
+    "cat_threshold": np.uint32,
 }
 
 
@@ -41,12 +43,15 @@ class LightGBMText(NamedTuple):
         Arrays of each tree by name, and its ``"shrinkage"``.
     settings : dict of str to str
         Parameters of the training.
+    n_categories : ndarray of shape (n_features,)
+        Number of the categories of each column, with one for all others; 0 for numbers.
     """
 
     header: dict
     ranges: np.ndarray
     trees: list
     settings: dict
+    n_categories: np.ndarray
 
 
 def is_lightgbm(model):
@@ -76,8 +81,10 @@ def parse_lightgbm(text):
     rest = blocks[-1] if blocks else head
     settings = _read_settings(rest.partition("\nparameters:")[2].splitlines())
     trees = [_read_tree(block.partition("\nend of trees")[0]) for block in blocks]
-    ranges = [_read_range(one) for one in header.pop("feature_infos", "").split()]
-    return LightGBMText(header, np.reshape(np.array(ranges), (-1, 2)), trees, settings)
+    infos = header.pop("feature_infos", "").split()
+    ranges = np.reshape(np.array([_read_range(one) for one in infos]), (-1, 2))
+    n_categories = [1 + one.count(":") if one[0] not in "[n" else 0 for one in infos]
+    return LightGBMText(header, ranges, trees, settings, np.array(n_categories))
 
 
 def _read_pairs(lines):
@@ -124,6 +131,8 @@ class LightGBMTree:
         self.weights, self.counts = (one if len(one) else none for one in sums)
         self._feature, self._threshold = stored["split_feature"], stored["threshold"]
         decisions = stored["decision_type"]
+        self.of_category = (decisions & _CATEGORY) > 0
+        self._words = stored["cat_boundaries"], stored["cat_threshold"]
         self._goes_left = (decisions & _LEFT) > 0
         self._missing = (decisions >> _MISSING) & 3
         self._children = stored["right_child"], stored["left_child"]
@@ -139,11 +148,35 @@ class LightGBMTree:
             rows, node = rows[node >= 0], node[node >= 0]
         return leaf
 
+    def find_parents(self):
+        """Return the node above each leaf, and its feature; -1 for a tree without splits."""
+        parents = np.full(len(self.values), -1)
+        for children in self._children:
+            parents[~children[children < 0]] = np.flatnonzero(children < 0)
+        features = self._feature[parents] if len(self._feature) else parents
+        return parents, features
+
     def _choose_child(self, node, values):
+        left = self._goes_below(node, values)
+        chosen = self.of_category[node]
+        if chosen.any():
+            left[chosen] = self._is_listed(node[chosen], values[chosen])
+        return np.where(left, self._children[1][node], self._children[0][node])
+
+    def _is_listed(self, node, values):
+        """Whether categories go left: their bits are set, and missing ones have none."""
+        bounds, words = self._words
+        split = self._threshold[node].astype(np.intp)
+        code = np.where(values >= 0, values, -1).astype(np.intp)  # NaN has no code
+        place = bounds[split] + code // 32
+        inside = (code >= 0) & (place < bounds[split + 1])
+        word = words[np.where(inside, place, 0)]
+        return inside & ((word >> (code % 32).astype(np.uint32)) & 1).astype(bool)
+
+    def _goes_below(self, node, values):
         kind, is_nan = self._missing[node], np.isnan(values)
         values = np.where(is_nan & (kind != _NAN), 0.0, values)
         is_missing = ((kind == _NAN) & is_nan) | ((kind == _ZERO) & (np.abs(values) <= ZERO))
         with np.errstate(invalid="ignore"):
             below = values <= self._threshold[node]
-        left = np.where(is_missing, self._goes_left[node], below)
-        return np.where(left, self._children[1][node], self._children[0][node])
+        return np.where(is_missing, self._goes_left[node], below)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._core.sklearn import read_edges_of_boosting
+from ..._core.sklearn import read_categorical_columns, read_edges_of_boosting
 from ..midpoints import are_midpoints
 
 # Largest number of rows from which edges are computed; of more rows, a sample is used.
@@ -24,7 +24,8 @@ def add_bins(collector, model, X, n_rows):
         return
     edges, n_bins = read_edges_of_boosting(model), model.max_bins
     # Fewer edges are midpoints of a column with few values, or equal ones were dropped.
-    chosen = [j for j, column in enumerate(edges) if len(column) == n_bins - 1]
+    numbers = np.flatnonzero(~read_categorical_columns(model))
+    chosen = [j for j in numbers if len(edges[j]) == n_bins - 1]
     # As many can be midpoints of a column with as many values as there are bins. Quantiles leave
     # out missing values, and how many there were is not known.
     known = {

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..._core.sklearn import read_draws
+from .class_weights import estimate_unlikeness, find_weights
 from .equations import count_candidates
 from .rounding import Rounded, estimate_steps
 from .shares import estimate_totals, may_hold_rests
@@ -24,16 +26,29 @@ class Sample:
         Number of training rows.
     replaces : bool, default=True
         Whether a row can be drawn several times.
+    chances : ndarray of shape (n_rows,), default=None
+        Probability of each row at a draw. If None, they are equal.
+    of_classes : list of Sample, default=None
+        Samples of the rows of each class, if their chances differ. If None, the sample itself.
     """
 
-    def __init__(self, n_drawn, n_rows, *, replaces=True):
-        self.draws, self.n_rows = n_drawn > 0, n_rows
+    def __init__(self, n_drawn, n_rows, *, replaces=True, chances=None, of_classes=None):
+        self.draws, self.n_rows, self._of_classes = n_drawn > 0, n_rows, of_classes
         # The probability that a row is in the sample, and its mean number of draws.
         self.mean = n_drawn / n_rows if self.draws else 1.0
         self.kept = 1 - (1 - 1 / n_rows) ** n_drawn if self.draws and replaces else self.mean
+        uneven = 0.0
+        if chances is not None:
+            self.mean = n_drawn * np.mean(chances)
+            self.kept = np.mean(1 - (1 - chances) ** n_drawn)
+            uneven = np.var(n_drawn * chances) / self.mean**2
         # The variances of both for one row, over their squares.
         self._rarity = (1 - self.kept) / self.kept
-        self.spread = 1 / self.mean if self.draws and replaces else self._rarity
+        self.spread = 1 / self.mean + uneven if self.draws and replaces else self._rarity
+
+    def of_class(self, label):
+        """Return the sample of the rows of a class."""
+        return self if self._of_classes is None else self._of_classes[label]
 
     def variance_of_distinct(self, count):
         """Return the variance of the number of distinct rows over the share that is drawn."""
@@ -44,7 +59,7 @@ class Sample:
         return count * self.spread
 
 
-def add_tree(collector, tree, leaves, y, sample, find):
+def add_tree(collector, tree, leaves, y, sample, find, weights):
     """Add the equations of the leaves of one tree.
 
     Parameters
@@ -59,6 +74,8 @@ def add_tree(collector, tree, leaves, y, sample, find):
         Sample on which the tree was grown.
     find : callable
         Gives the steps to which values were rounded.
+    weights : ndarray of shape (n_classes,) or float or None
+        Weight of a row of each class; None if rows had other weights, which are not known.
     """
     counts = tree.n_node_samples.astype(np.float64)
     candidates = count_candidates(leaves, tree.node_count)
@@ -67,22 +84,57 @@ def add_tree(collector, tree, leaves, y, sample, find):
         return
     # A node only counts the rows in the sample, so its number of members is larger.
     most = np.maximum(counts / sample.kept, candidates / 2)
-    if y.dtype.kind in "iu":
-        _add_classes(collector, tree, leaves, y, sample, most)
+    unlike = 0.0 if weights is not None else estimate_unlikeness(tree)
+    if y.dtype.kind not in "iu":
+        _add_targets(collector, tree, leaves, y, sample, most, find, unlike)
+    elif weights is not None:
+        _add_classes(collector, tree, leaves, y, sample, weights)
     else:
-        _add_targets(collector, tree, leaves, y, sample, most, find)
+        _add_weighted_classes(collector, tree, leaves, y, sample, most, unlike)
 
 
-def _add_classes(collector, tree, leaves, y, sample, most):
-    fractions = tree.value[:, 0, :] / tree.value[:, 0, :].sum(axis=1, keepdims=True)
-    drawn = np.rint(fractions * tree.weighted_n_node_samples[:, None])
+def _read_fractions(tree):
+    return tree.value[:, 0, :] / tree.value[:, 0, :].sum(axis=1, keepdims=True)
+
+
+def _add_classes(collector, tree, leaves, y, sample, weights):
+    fractions, counts = _read_fractions(tree), tree.n_node_samples
+    candidates = count_candidates(leaves, tree.node_count)
+    drawn = np.rint(fractions * tree.weighted_n_node_samples[:, None] / weights)
     pure = fractions.max(axis=1) > _PURE
     for label in range(fractions.shape[1]):
+        one = sample.of_class(label)
+        most = np.maximum(counts / one.kept, candidates / 2)
         # For a pure leaf, the number of distinct rows is known, which varies less than the draws.
-        own = np.where(pure, tree.n_node_samples / sample.kept, drawn[:, label] / sample.mean)
+        own = np.where(pure, counts / one.kept, drawn[:, label] / one.mean)
         own[pure & (fractions[:, label] < 0.5)] = 0
-        variance = np.where(pure, sample.variance_of_distinct(most), sample.variance_of_drawn(most))
+        variance = np.where(pure, one.variance_of_distinct(most), one.variance_of_drawn(most))
         collector.add(leaves, (y == label).astype(float), own, variance)
+
+
+def _add_weighted_classes(collector, tree, leaves, y, sample, most, unlike):
+    """Add equations of a tree whose rows had weights that are not known.
+
+    A leaf counts its rows without weights. Shares of classes are of sums of weights, which vary
+    around the numbers of rows; shares of 0 and 1 do not.
+    """
+    fractions, total = _read_fractions(tree), tree.n_node_samples / sample.kept
+    variance = sample.variance_of_distinct(most)
+    pure = fractions.max(axis=1) > _PURE
+    mixed_total = np.where(pure, np.nan, total)
+    collector.add(leaves, np.ones(len(y)), mixed_total, variance)
+    # The shares of all classes but one determine the last.
+    last = fractions[0].argmax()
+    spread = (1 + unlike) * (1 + sample.spread) - 1
+    for label in range(fractions.shape[1]):
+        share = fractions[:, label]
+        share = np.where(pure, np.rint(share), np.where(share < 1 - _PURE, 0.0, share))
+        own = np.where((last == label) & ~pure, np.nan, total * share)
+        # At a mixed leaf, each class that has a share has at least one row.
+        least = 1 / np.maximum(tree.n_node_samples, 2)
+        likely = np.where(share % 1 > 0, np.clip(share, least, 1 - least), share)
+        noise = likely * (1 - likely) * most * spread
+        collector.add(leaves, (y == label).astype(float), own, noise + variance)
 
 
 def _add_shares(collector, tree, leaves, y, sample, find):
@@ -109,28 +161,28 @@ def _add_shares(collector, tree, leaves, y, sample, find):
     collector.add(leaves, possible.astype(float), totals / sample.mean, variance)
 
 
-def _add_balance(collector, leaves, away, sample, steps, left_out=False):
+def _add_balance(collector, leaves, away, sample, steps, left_out=False, unlike=0.0):
     """Add the equations that differences from a mean, or from a share, sum to 0."""
     # The noise assumes that half of the candidates in a leaf are members with the mean number of
     # draws.
-    noise = sample.spread / 2
+    noise = ((1 + unlike) * (1 + sample.spread) - 1) / 2
     variance = np.bincount(leaves, away**2, minlength=len(steps)) * noise
     rounded = Rounded(steps, np.ones(len(away)))
     total = np.where(left_out, np.nan, np.zeros(len(steps)))
     collector.add(leaves, away, total, variance, rounded=rounded)
 
 
-def _add_targets(collector, tree, leaves, y, sample, most, find):
+def _add_targets(collector, tree, leaves, y, sample, most, find, unlike):
     mean = tree.value[:, 0, 0]
     ones = np.ones(len(y))
     collector.add(
         leaves, ones, tree.n_node_samples / sample.kept, sample.variance_of_distinct(most)
     )
     away = y - mean[leaves]
-    _add_balance(collector, leaves, away, sample, find(mean))
+    _add_balance(collector, leaves, away, sample, find(mean), unlike=unlike)
     # With a sample, this equation would be biased: rows that were not drawn lie farther from the
-    # mean of their leaf than the drawn rows.
-    if not sample.draws:
+    # mean of their leaf than the drawn rows. With weights, it would be of a weighted sum.
+    if not sample.draws and not unlike:
         collector.add(leaves, away**2, tree.n_node_samples * tree.impurity)
 
 
@@ -144,7 +196,9 @@ def read_tree(model, X, y, collector):
     """Read the equations of a DecisionTree or ExtraTree."""
     tree, X = model.tree_, X.astype(np.float32)
     n_rows = tree.n_node_samples[0]
-    add_tree(collector, tree, tree.apply(X), y, Sample(0, max(n_rows, 1)), _estimate_steps([tree]))
+    weights = find_weights([tree], has_classes=y.dtype.kind in "iu", draws=False)
+    sample, find = Sample(0, max(n_rows, 1)), _estimate_steps([tree])
+    add_tree(collector, tree, tree.apply(X), y, sample, find, weights[0])
     return n_rows
 
 
@@ -153,32 +207,94 @@ def read_forest(model, X, y, collector):
     trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
     share = model.max_samples if model.bootstrap and isinstance(model.max_samples, float) else 1
     leaves = (tree.apply(X) for tree in trees)
-    return _read_trees(trees, leaves, y, collector, share, model.bootstrap)
+    return _read_trees(model, trees, leaves, y, collector, share, model.bootstrap)
 
 
 def read_bag(model, X, y, collector):
     """Read the equations of bagged decision trees."""
-    trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
+    trees = [estimator.tree_ for estimator in model.estimators_]
     share = 1 if model.max_samples is None else model.max_samples
-    chosen = zip(trees, model.estimators_features_, strict=True)
-    leaves = (tree.apply(X[:, features]) for tree, features in chosen)
-    return _read_trees(trees, leaves, y, collector, share, model.bootstrap)
+    leaves = _route_through_bag(model, X)
+    return _read_trees(model, trees, leaves, y, collector, share, model.bootstrap)
 
 
-def _read_trees(trees, leaves, y, collector, share, replaces):
+def read_isolation(model, X, y, collector):
+    """Read the equations of an IsolationForest, whose trees count rows and know no labels."""
+    n_drawn, n_rows, _ = read_draws(model)
+    is_sample = model.bootstrap or n_drawn < n_rows
+    sample = Sample(n_drawn if is_sample else 0, n_rows, replaces=model.bootstrap)
+    for one, leaves in zip(model.estimators_, _route_through_bag(model, X), strict=True):
+        counts = one.tree_.n_node_samples / sample.kept
+        most = np.maximum(counts, count_candidates(leaves, len(counts)) / 2)
+        collector.add(leaves, np.ones(len(X)), counts, sample.variance_of_distinct(most))
+    return n_rows
+
+
+def _route_through_bag(model, X):
+    X = X.astype(np.float32)
+    for one, features in zip(model.estimators_, model.estimators_features_, strict=True):
+        yield one.tree_.apply(X[:, features])
+
+
+def _read_trees(model, trees, leaves, y, collector, share, replaces):
     """Read trees that were each grown on a sample, a share of the training rows, or on all."""
-    n_drawn = n_rows = round(trees[0].weighted_n_node_samples[0])
-    if n_drawn:
-        n_rows = round(n_drawn / share)
-    else:  # the file was stripped; the equations hardly depend on the number of rows
+    n_drawn, n_rows, chances = read_draws(model)
+    is_stripped = not trees[0].n_node_samples[0]
+    if is_stripped:  # the equations hardly depend on the number of rows
         n_rows = max(len(y) // 2, 1)
         n_drawn = max(round(share * n_rows), 1)
-    is_sample = replaces or share < 1
-    sample = Sample(n_drawn if is_sample else 0, n_rows, replaces=replaces)
+    elif not replaces and share == 1:
+        n_rows = trees[0].n_node_samples[0]
+    elif not n_rows:
+        n_drawn = round(trees[0].weighted_n_node_samples[0])
+        n_rows = round(n_drawn / share)
+    is_sample = replaces or n_drawn < n_rows
+    of_classes = None
+    if is_sample and chances is not None and y.dtype.kind in "iu":
+        of_classes = _find_samples_of_classes(model, n_drawn, chances, y)
+    n_drawn = n_drawn if is_sample else 0
+    chances = chances if is_sample else None
+    sample = Sample(n_drawn, n_rows, replaces=replaces, chances=chances, of_classes=of_classes)
     find = _estimate_steps(trees)
-    for tree, places in zip(trees, leaves, strict=True):
-        add_tree(collector, tree, places, y, sample, find)
-    return n_rows if trees[0].weighted_n_node_samples[0] else 0
+    # Newer versions draw rows by the weights of their classes, and store these.
+    given = None if hasattr(model, "_sample_weight") else getattr(model, "class_weight", None)
+    given = given or getattr(model.estimators_[0], "class_weight", None)
+    each = is_sample and getattr(model, "class_weight", None) == "balanced_subsample"
+    options = {"multiplied": is_sample and given is not None, "each": each}
+    weights = find_weights(trees, y.dtype.kind in "iu", is_sample, **options)
+    for tree, places, weight in zip(trees, leaves, weights, strict=True):
+        add_tree(collector, tree, places, y, sample, find, weight)
+    return 0 if is_stripped else n_rows
+
+
+def _find_samples_of_classes(model, n_drawn, chances, y):
+    """Samples of the rows of each class, if the chances of rows follow from class weights.
+
+    Returns
+    -------
+    samples : list of Sample or None
+    """
+    given, n_classes = getattr(model, "class_weight", None), len(model.classes_)
+    if given is None:
+        return None
+    if isinstance(given, dict):
+        weights = np.array([given.get(label, 1.0) for label in model.classes_.tolist()])
+        found = np.unique((chances / chances.max()).round(9))
+        if not np.isin(found, (weights / weights.max()).round(9)).all():
+            return None  # rows had weights of their own
+        shares = weights / weights.max() * chances.max()
+    else:
+        # Balanced: all rows of a class have the same chance together as those of another class.
+        total = np.sort(chances)[::-1]
+        shares = []
+        while len(total) and len(shares) < n_classes:
+            shares.append(total[0])
+            total = total[max(round(1 / (n_classes * total[0])), 1) :]
+        if len(total) or len(shares) < n_classes:
+            return None
+        # The candidates tell which classes are rare.
+        shares = np.array(shares)[np.argsort(np.argsort(np.bincount(y, minlength=n_classes)))]
+    return [Sample(n_drawn, 1, chances=np.array([share])) for share in shares]
 
 
 def read_reweighted(model, X, y, collector):
@@ -192,7 +308,7 @@ def read_reweighted(model, X, y, collector):
     for estimator, strength in zip(model.estimators_, model.estimator_weights_, strict=False):
         tree = estimator.tree_
         leaves = tree.apply(X)
-        shares = tree.value[:, 0, :] / tree.value[:, 0, :].sum(axis=1, keepdims=True)
+        shares = _read_fractions(tree)
         if n_rows:
             collector.add(leaves, np.ones(len(X)), tree.n_node_samples.astype(np.float64))
         if is_even:
@@ -214,18 +330,3 @@ def _add_weighted_shares(collector, shares, leaves, y, weights):
         away = weights * ((y == label) - shares[leaves, label])
         # A share of 0 or 1 also says that nobody of another class is there.
         collector.add(leaves, away, np.zeros(len(shares)), terms=weights, precision=_OF_WEIGHTS)
-
-
-def read_unlabeled(model, X, y, collector):
-    """Read the equations of an IsolationForest, whose trees are grown on samples of a few rows."""
-    trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
-    n_drawn = int(trees[0].n_node_samples[0])
-    # How many rows the samples were drawn from is not stored.
-    n_rows = max(round(collector.share * len(X)), n_drawn)
-    sample = Sample(n_drawn if n_drawn < n_rows else 0, n_rows, replaces=False)
-    for tree, features in zip(trees, model.estimators_features_, strict=True):
-        counts, leaves = tree.n_node_samples.astype(np.float64), tree.apply(X[:, features])
-        most = np.maximum(counts / sample.kept, count_candidates(leaves, tree.node_count) / 2)
-        variance = sample.variance_of_distinct(most)
-        collector.add(leaves, np.ones(len(X)), counts / sample.kept, variance)
-    return 0

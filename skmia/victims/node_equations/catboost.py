@@ -22,11 +22,11 @@ def why_not_catboost(model):
     if kinds - {"FloatFeature"}:
         return "it splits on categories or text; encode them as numbers"
     data = stored["model_info"]["params"]["data_processing_options"]
-    is_weighted = data["class_weights"] or data["auto_class_weights"] != "None"
-    weights = np.concatenate([tree["leaf_weights"] for tree in trees])
-    if is_weighted or not np.array_equal(weights, np.rint(weights)):
+    if data["auto_class_weights"] != "None":
         return WEIGHTED
-    return None
+    weights = np.concatenate([tree["leaf_weights"] for tree in trees])
+    is_whole = bool(data["class_weights"]) or np.array_equal(weights, np.rint(weights))
+    return None if is_whole else WEIGHTED
 
 
 def read_catboost(model, X, y, collector):
@@ -35,13 +35,15 @@ def read_catboost(model, X, y, collector):
     features = stored["features_info"]["float_features"]
     trees = [CatBoostTree(tree, features) for tree in stored[OBLIVIOUS]]
     values = _Values(model, stored, y) if _are_newton_steps(model, stored) else None
+    given = stored["model_info"]["params"]["data_processing_options"]["class_weights"]
+    weights = np.array(given)[y] if given else np.ones(len(X))
     for tree in trees:
         leaves = tree.route(X)
         if tree.counts.any():
-            collector.add(leaves, np.ones(len(X)), tree.counts)
+            collector.add(leaves, weights, tree.counts)
         if values is not None:
             values.add(collector, tree, leaves)
-    return trees[0].counts.sum()
+    return 0 if given else trees[0].counts.sum()
 
 
 def _are_newton_steps(model, stored):
@@ -54,6 +56,7 @@ def _are_newton_steps(model, stored):
     loss = parameters["loss_function"]
     return (
         loss["type"] in _LOSSES
+        and not parameters["data_processing_options"]["class_weights"]
         and not loss.get("params")
         and is_classifier(model) == (loss["type"] != "RMSE")
         and options["leaf_estimation_method"] == "Newton"

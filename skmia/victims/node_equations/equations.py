@@ -58,7 +58,7 @@ class Collector:
     def __init__(self, n_candidates, share=0.5):
         self.n_candidates, self.share, self._n_equations = n_candidates, share, 0
         self._rows, self._targets, self._variances, self._places = [], [], [], []
-        self._blur = []
+        self._blur, self._kept, self._times = [], 1.0, 1
 
     def add(
         self,
@@ -70,6 +70,7 @@ class Collector:
         terms=None,
         precision=DOUBLE,
         rounded=None,
+        unlike=0.0,
     ):
         """Add an equation for each node that contains candidates.
 
@@ -89,6 +90,9 @@ class Collector:
             Relative rounding error of the terms.
         rounded : Rounded, default=None
             Rounding of the values in the equations before the release.
+        unlike : float, default=0.0
+            Variance of the unknown weights that multiply the coefficients of the training rows,
+            whose mean is 1.
         """
         n_nodes = len(targets)
         terms = np.abs(coefficients) if terms is None else terms
@@ -100,11 +104,25 @@ class Collector:
         self._n_equations += len(kept)
         self._places.append(place)
         self._rows.append(_entries(place, nodes, coefficients))
-        self._targets.append(np.asarray(targets, dtype=np.float64)[kept])
-        variances = variances + rounding**2
+        self._targets.append(np.asarray(targets, dtype=np.float64)[kept] / self._kept)
+        drawn = self._times * (1 - self._kept) / self._kept
+        noise = (1 + unlike) * (1 + drawn) - 1
+        variances = variances + rounding**2 + noise * self.share * size**2
         if rounded is not None and rounded.step.any():
             variances = variances + self._add_blur(place, nodes, rounded)
         self._variances.append(variances[kept])
+
+    def draw(self, kept, times=1):
+        """Take all further equations for those of samples, whose rows are not known.
+
+        Parameters
+        ----------
+        kept : float
+            Share of the training rows in each sample.
+        times : int, default=1
+            Number of sets of nodes with the same sample.
+        """
+        self._kept, self._times = kept, times
 
     def _add_blur(self, place, nodes, rounded):
         """Return the variance of each equation by rounding, and note its change with the bits."""
@@ -154,6 +172,9 @@ class Further:
     def add(self, nodes, coefficients, targets, *others, **options):
         """Add the coefficients of the records to the equations of their nodes."""
         self._rows.append(_entries(next(self._places), nodes, coefficients))
+
+    def draw(self, kept, times=1):
+        """Do nothing, as samples change no coefficients."""
 
     def warn(self, message):
         """Do nothing, as fit has warned."""

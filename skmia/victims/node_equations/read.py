@@ -10,7 +10,7 @@ from ..inputs import check_labels, find_model, read_features
 from ..readers import Reader, choose_reader, open_model
 from ..tree_families import BAGS, BOOSTED, FORESTS, HISTOGRAMS, REWEIGHTED, UNLABELED
 from .boosting import read_gradient_boosting, read_histogram_boosting
-from .cart import read_bag, read_forest, read_reweighted, read_tree, read_unlabeled
+from .cart import read_bag, read_forest, read_isolation, read_reweighted, read_tree
 from .catboost import read_catboost, why_not_catboost
 from .equations import Collector, Further
 from .gradient_boosters import read_xgboost, why_not_xgboost
@@ -20,8 +20,8 @@ from .refusals import (
     why_not_boosted,
     why_not_grown,
     why_not_histogram,
+    why_not_isolated,
     why_not_reweighted,
-    why_not_unlabeled,
 )
 
 # ``read(model, X, y, collector)`` takes numbers of the classes or targets. It adds all equations to
@@ -33,7 +33,7 @@ _READERS = {
     HISTOGRAMS: Reader(read_histogram_boosting, why_not_histogram),
     BOOSTED: Reader(read_gradient_boosting, why_not_boosted),
     REWEIGHTED: Reader(read_reweighted, why_not_reweighted),
-    UNLABELED: Reader(read_unlabeled, why_not_unlabeled),
+    UNLABELED: Reader(read_isolation, why_not_isolated),
     is_xgboost: Reader(read_xgboost, why_not_xgboost, absent=np.nan),
     is_lightgbm: Reader(read_lightgbm, why_not_lightgbm),
     is_catboost: Reader(read_catboost, why_not_catboost),
@@ -108,7 +108,7 @@ def _read(model, records, collector, assumed):
         "The nodes of this {} cannot be read",
     )
     X = read_features(found, steps, records.X, absent=reader.absent)
-    y = None if isinstance(found, UNLABELED) else check_labels(found, records.y)
+    y = check_labels(found, records.y)
     n_rows = reader.read(found, X, y, collector)
     if n_rows or assumed is None:
         return n_rows, False

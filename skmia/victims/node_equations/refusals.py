@@ -5,6 +5,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 
+from ..._core.sklearn import read_draws
+
 _SQUARED = {"squared_error", "friedman_mse"}
 WEIGHTED = (
     "its equations are multiplied by class weights or sample weights, which it does not store"
@@ -26,9 +28,9 @@ def why_not_grown(model):
     if hasattr(model, "samplers_"):
         return UNBALANCED
     bootstrap = getattr(model, "bootstrap", False)
-    if bootstrap and isinstance(model.max_samples, Integral):
+    if bootstrap and isinstance(model.max_samples, Integral) and not read_draws(model)[1]:
         return _SIZED.format(model.max_samples)
-    return _why_not_split(model) or _why_not_counted(trees, bootstrap)
+    return _why_not_split(model, trees[0])
 
 
 def why_not_bagged(model):
@@ -36,13 +38,30 @@ def why_not_bagged(model):
     for one in model.estimators_:
         if not isinstance(one, BaseDecisionTree):
             return f"it holds a {type(one).__name__}, and only decision trees are known"
-        why = _why_not_split(one)
+        why = _why_not_split(one, one)
         if why is not None:
             return why
-    if isinstance(model.max_samples, Integral):
+    _, n_rows, chances = read_draws(model)
+    if isinstance(model.max_samples, Integral) and not n_rows:
         return _SIZED.format(model.max_samples)
-    why = _why_not_counted(model.estimators_, model.bootstrap)
-    return why or (WEIGHTED if model.bootstrap and _draws_unevenly(model) else None)
+    if chances is not None:
+        return None if model.bootstrap else WEIGHTED
+    # Newer versions store the weights of rows, or that there were none.
+    is_known = hasattr(model, "_sample_weight") or model.estimators_[0].get_params().get(
+        "class_weight"
+    )
+    return WEIGHTED if model.bootstrap and not is_known and _draws_unevenly(model) else None
+
+
+def why_not_isolated(model):
+    """Return the reason why the nodes of an isolation forest cannot be read, or None."""
+    n_drawn, n_rows, chances = read_draws(model)
+    if not n_rows or not model.estimators_[0].tree_.n_node_samples[0]:
+        return "it does not store the numbers of rows of its nodes, and has no other equations"
+    if chances is not None:
+        return WEIGHTED
+    # Trees that other weights reached do not count rows alike.
+    return None if n_drawn >= model.estimators_[0].tree_.n_node_samples[0] else WEIGHTED
 
 
 def _draws_unevenly(model):
@@ -57,7 +76,9 @@ def _draws_unevenly(model):
         return False  # the file was stripped
     if (n_drawn != n_drawn[0]).any():
         return True
-    n_rows = n_drawn[0] / (1 if model.max_samples is None else model.max_samples)
+    n_rows = read_draws(model)[1]
+    if not n_rows:
+        n_rows = n_drawn[0] / (1 if model.max_samples is None else model.max_samples)
     # Probabilities that a row, and that two rows, are not drawn.
     missed, both = np.power([1 - 1 / n_rows, max(1 - 2 / n_rows, 0)], n_drawn[0])
     variance = n_rows * (missed - both) + n_rows**2 * (both - missed**2)
@@ -65,7 +86,7 @@ def _draws_unevenly(model):
     return lacking > _FAR * np.sqrt(variance / len(roots)) + 1
 
 
-def _why_not_split(model):
+def _why_not_split(model, first):
     """Why the values of a tree or forest with these settings are not read, or None."""
     if model.n_outputs_ > 1:
         return "it has several outputs"
@@ -73,19 +94,8 @@ def _why_not_split(model):
         return f"criterion={model.criterion!r} does not store means and variances"
     if getattr(model, "monotonic_cst", None) is not None:
         return _MONOTONIC
-    return WEIGHTED if getattr(model, "class_weight", None) is not None else None
-
-
-def _why_not_counted(trees, bootstrap):
-    """Why the nodes of trees do not count rows, or None."""
-    weights = [tree.tree_.weighted_n_node_samples for tree in trees]
-    counts = [tree.tree_.n_node_samples for tree in trees]
-    if not bootstrap and any(
-        not np.array_equal(w, n) for w, n in zip(weights, counts, strict=True)
-    ):
-        return WEIGHTED
-    is_whole = all(np.array_equal(weight, np.rint(weight)) for weight in weights)
-    return None if is_whole else WEIGHTED
+    is_stripped = not first.tree_.n_node_samples[0]
+    return WEIGHTED if is_stripped and getattr(model, "class_weight", None) is not None else None
 
 
 def why_not_reweighted(model):
@@ -94,25 +104,15 @@ def why_not_reweighted(model):
         if not isinstance(one, DecisionTreeClassifier):
             return f"it holds a {type(one).__name__}, and only decision trees are known"
     counts = [tree.tree_.n_node_samples[0] for tree in model.estimators_]
+    if not counts[0]:
+        return "it does not store the numbers of rows of its nodes, which its other equations need"
     return _UNCOUNTED if len(set(counts)) > 1 else None
-
-
-def why_not_unlabeled(model):
-    """Return the reason why the nodes of trees without labels cannot be read, or None."""
-    if getattr(model, "bootstrap", False):
-        return "bootstrap=True does not say of how many rows its samples are"
-    counts = [tree.tree_.n_node_samples[0] for tree in model.estimators_]
-    return "its nodes do not count rows" if not all(counts) else None
 
 
 def why_not_histogram(model):
     """Return the reason why the nodes of histogram gradient boosting cannot be read, or None."""
     if model.loss not in ("log_loss", "squared_error"):
         return f"loss={model.loss!r} has gradients that are not supported"
-    if getattr(model, "class_weight", None) is not None:
-        return WEIGHTED
-    if model.is_categorical_ is not None and np.any(model.is_categorical_):
-        return "it splits on categories; encode them as numbers"
     return _MONOTONIC if model.monotonic_cst is not None else None
 
 
@@ -120,11 +120,4 @@ def why_not_boosted(model):
     """Return the reason why the nodes of gradient boosting cannot be read, or None."""
     if model.loss not in ("log_loss", "squared_error"):
         return f"loss={model.loss!r} has gradients that are not supported"
-    if model.subsample < 1:
-        return (
-            f"subsample={model.subsample} leaves out rows in each round, and the model does not "
-            "store which"
-        )
-    trees = [estimator.tree_ for estimator in model.estimators_.ravel()]
-    same = all(np.allclose(tree.weighted_n_node_samples, tree.n_node_samples) for tree in trees)
-    return None if same else WEIGHTED
+    return None

@@ -2,7 +2,11 @@
 
 import numpy as np
 
-from ..._core.sklearn import read_edges_of_boosting, read_trees_of_boosting
+from ..._core.sklearn import (
+    read_categorical_columns,
+    read_edges_of_boosting,
+    read_trees_of_boosting,
+)
 from ..midpoints import are_midpoints
 
 
@@ -13,8 +17,12 @@ def list_edges(model, X):
     """
     trees = read_trees_of_boosting(model)
     used = np.concatenate([one.nodes[one.nodes["is_leaf"] == 0] for one in trees])
-    edges, kinds = [], []
+    edges, kinds, of_categories = [], [], read_categorical_columns(model)
     for j, stored in enumerate(read_edges_of_boosting(model)):
+        if of_categories[j]:  # these are codes of categories
+            edges.append(np.empty(0))
+            kinds.append(False)
+            continue
         column = used["num_threshold"][used["feature_idx"] == j]
         edges.append(stored if len(stored) else np.unique(column[np.isfinite(column)]))
         kinds.append(bool(len(stored)) and are_midpoints(stored, X[:, j]))

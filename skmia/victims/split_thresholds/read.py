@@ -1,15 +1,17 @@
 """Thresholds of a model of trees, by its kind."""
 
 from functools import partial
+from numbers import Integral
 
 import numpy as np
 from sklearn.tree import BaseDecisionTree
 
-from ..._core.sklearn import read_trees_of_boosting
+from ..._core.sklearn import read_draws, read_trees_of_boosting
 from ..boosters import (
     OBLIVIOUS,
     ZERO,
     CatBoostTree,
+    LightGBMTree,
     is_catboost,
     is_lightgbm,
     is_xgboost,
@@ -17,7 +19,7 @@ from ..boosters import (
     load_lightgbm,
 )
 from ..inputs import find_model, read_features
-from ..node_equations.gradient_boosters import load_booster, mark_missing
+from ..node_equations.gradient_boosters import find_numbers, load_booster, mark_missing
 from ..readers import Reader, choose_reader, open_model
 from ..tree_families import BAGS, BOOSTED, FORESTS, HISTOGRAMS, REDRAWN, REWEIGHTED
 from .edges import list_edges
@@ -110,6 +112,8 @@ def _read_bag(model, X, n, prior):
 def _explain_samples(model, nodes, columns, prior):
     """Events of trees that each have their own sample, or were all grown on the same rows."""
     share = 1.0 if model.max_samples is None else model.max_samples
+    if isinstance(share, Integral):
+        share /= read_draws(model)[1]
     kept = -np.expm1(-share) if model.bootstrap else share
     if kept == 1:
         return [_explain_together(nodes, 1.0, columns, prior)]
@@ -155,7 +159,7 @@ def _read_histogram(model, X, n, prior):
 
 def _read_xgboost(model, X, n, prior):
     trees = load_booster(model)[0]["gradient_booster"]["model"]["trees"]
-    splits = [np.array(tree["left_children"]) >= 0 for tree in trees]
+    splits = [find_numbers(tree) for tree in trees]
     features, conditions = (
         np.concatenate([np.array(t[name])[s] for t, s in zip(trees, splits, strict=True)])
         for name in ("split_indices", "split_conditions")
@@ -178,6 +182,7 @@ def _read_lightgbm(model, X, n, prior):
         np.concatenate([tree[name] for tree in trees]) for name in ("split_feature", "threshold")
     )
     used = np.abs(thresholds) > ZERO
+    used &= ~np.concatenate([LightGBMTree(tree).of_category for tree in trees])
     kept = min(1.0, n_binned / max(sum(trees[0]["leaf_count"]), 1))
     columns = Columns(X, n)
     return [_explain_edges(features[used], thresholds[used], INNER_EDGE, kept, columns, prior)]

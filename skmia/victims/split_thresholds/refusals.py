@@ -5,13 +5,15 @@ from numbers import Integral
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegressor
 
+from ..._core.sklearn import read_draws
 from ..boosters import OBLIVIOUS, load_catboost, load_lightgbm
-from ..node_equations.gradient_boosters import load_booster
+from ..node_equations.gradient_boosters import find_numbers, load_booster
 from ..node_equations.refusals import UNBALANCED
 
 _DRAWN = "they are drawn at random between the values of a node, and not computed from values"
 _UNIFORM = "feature_border_type='Uniform' spaces them evenly, and does not compute them from values"
-_CATEGORIES = "it splits on categories; encode them as numbers"
+_CATEGORIES = "it splits on categories alone, which have no thresholds"
+_TARGETS = "it splits on categories; encode them as numbers"
 
 
 def why_not_grown(model):
@@ -25,7 +27,7 @@ def why_not_grown(model):
 
 
 def _why_not_sampled(model):
-    if isinstance(model.max_samples, Integral):
+    if isinstance(model.max_samples, Integral) and not read_draws(model)[1]:
         return f"max_samples={model.max_samples} leaves open of how many rows its samples are"
     return None
 
@@ -47,7 +49,8 @@ def why_not_boosted_in_turn(model):
 
 def why_not_histogram(model):
     """Why the edges of a fitted histogram gradient boosting are not read, or None."""
-    return _CATEGORIES if model.is_categorical_ is not None and any(model.is_categorical_) else None
+    found = model.is_categorical_
+    return _CATEGORIES if found is not None and all(found) else None
 
 
 def why_not_xgboost(model):
@@ -59,16 +62,18 @@ def why_not_xgboost(model):
     method = model.get_params().get("tree_method") or "auto"
     if method not in ("auto", "hist"):
         return f"tree_method={method!r} makes thresholds in a way that is not known"
-    stored = learner["gradient_booster"]["model"]
-    if any(any(tree.get("split_type", ())) for tree in stored["trees"]):
-        return _CATEGORIES
-    return None
+    trees = learner["gradient_booster"]["model"]["trees"]
+    of_numbers = any(find_numbers(tree).any() for tree in trees)
+    return (
+        None if of_numbers or not any(any(t.get("split_type", ())) for t in trees) else _CATEGORIES
+    )
 
 
 def why_not_lightgbm(model):
     """Why the thresholds of a fitted LightGBM model are not read, or None."""
     text = load_lightgbm(model)
-    return _CATEGORIES if any(tree["num_cat"] for tree in text.trees) else None
+    of_numbers = any(tree["num_cat"] < len(tree["threshold"]) for tree in text.trees)
+    return None if of_numbers or not any(t["num_cat"] for t in text.trees) else _CATEGORIES
 
 
 def why_not_catboost(model):
@@ -80,6 +85,6 @@ def why_not_catboost(model):
     if any(
         one["split_type"] != "FloatFeature" for tree in trees for one in tree.get("splits") or ()
     ):
-        return _CATEGORIES
+        return _TARGETS
     kind = options["float_features_binarization"]["border_type"]
     return _UNIFORM if kind == "Uniform" else None
