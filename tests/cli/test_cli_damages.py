@@ -49,10 +49,11 @@ def is_free(place, kind):
             ("recommendation",),
             ("person_level",),
             ("reference",),
+            ("drift",),
         ] or (len(place) == 2 and place[0] in FREE)
         return is_free or isinstance(place[-1], int)
     if kind == "a negative number":
-        return place[0] == "performance" or place[-1] in ("record", "score")
+        return place[0] == "performance" or place[-1] in ("record", "score", "statistic")
     return kind == "true" and place[-1] in ("reject", "answers_only")
 
 
