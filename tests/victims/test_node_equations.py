@@ -141,7 +141,7 @@ def test_counts_of_samples_without_labels_have_the_variance_of_their_draw():
         IsolationForest(n_estimators=30, max_samples=100, random_state=0), CANCER
     )
     equations = read_node_equations(model, records, (member.sum(), len(member) / 4))
-    assert equations.is_assumed
+    assert equations.n_rows == member.sum()  # the forest stores how many rows it drew from
     equations = equations._replace(targets=equations.targets[:-1], rows=equations.rows[:-1])
     errors, norms = find_errors(equations, member)
     deviations = np.sqrt(equations.variances[:-1]) / norms
