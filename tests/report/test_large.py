@@ -65,6 +65,7 @@ def pool(made):
 @pytest.fixture
 def few_rows(monkeypatch):
     """Blocks and samples of some hundred rows."""
+    monkeypatch.setattr("skmia.report.checks._formats._MOST_RECORDS", 500)
     monkeypatch.setattr(duplicates, "_MOST_KNOWN", 300)
     monkeypatch.setattr(duplicates, "_QUERIES", (200, 200))
     monkeypatch.setattr(duplicates, "_BLOCK_ELEMENTS", 4 * 500)  # of four columns
