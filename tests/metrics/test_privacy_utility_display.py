@@ -55,6 +55,8 @@ def test_a_search_is_drawn_with_its_choice(search):
     np.testing.assert_array_equal(frame["leakage"], -search.cv_results_["mean_test_leakage"])
     named = {text.get_text() for text in display.ax_.texts}
     assert named == set(frame.loc[frame["on_frontier"], "candidate"])
+    assert display.ax_.get_xlabel() == f"{display.leakage_name} (left = better)"
+    assert display.ax_.get_ylabel() == f"{display.utility_name} (up = better)"
     chosen = next(line for line in display.ax_.lines if line.get_label() == "chosen")
     assert chosen.get_ydata()[0] == search.cv_results_["mean_test_accuracy"][search.best_index_]
 
