@@ -552,7 +552,8 @@ def _read_frequencies(source, expected):
     source.add(lambda X, y: (X != 0).astype(float) - shares, added * (shares - 1))
     source.reads = {"idf_"}
     # A TfidfVectorizer holds the transformer that stores them.
-    source.model = vars(model).get("_tfidf", model)
+    inner = (part for part in vars(model).values() if isinstance(part, TfidfTransformer))
+    source.model = next(inner, model)
 
 
 _READERS = {

@@ -30,6 +30,7 @@ from ..._training.plan import plan_training
 from ...exceptions import TrainingError
 from ...victims.offers import is_trainable
 from .._plan import check_pool_settings
+from ._units import pick_draws
 from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
 # One-sided level of the warning. Other checks look for differences too, and any of them can warn.
@@ -49,9 +50,6 @@ _FEWEST = 20
 
 # Smallest probability: a model that is sure and wrong must not outweigh all other records.
 _FLOOR = 0.01
-
-# Equal records count as copies if they are on one side by so much more than by chance.
-_COPIED = 0.1
 
 
 @dataclass(frozen=True)
@@ -355,32 +353,12 @@ def _number_draws(records, membership, units):
     """
     people = records.fields.get("group_by")
     persons = np.arange(len(records)) if people is None else number_groups(people, len(records))[1]
-    _, rows = np.unique(records.fingerprint, return_inverse=True)
-    if not _are_copies(rows, persons, membership):
+    picked = pick_draws(records.fingerprint, membership, people)
+    if len(picked) == len(records):
         return persons
     draws = np.full(len(records), -1)
-    # Equal records have equal scores, so any of them stands for all.
-    first = np.unique(2 * rows + membership, return_index=True)[1]
-    draws[first] = units[first]
+    draws[picked] = units[picked]
     return draws
-
-
-def _are_copies(rows, persons, membership):
-    """Whether equal records of different people are on one side more often than by chance."""
-    of_people = rows * (persons.max() + 1) + persons
-    every = _count_pairs(rows) - _count_pairs(of_people)
-    same = _count_pairs(2 * rows + membership) - _count_pairs(2 * of_people + membership)
-    if every == 0:
-        return False
-    share = membership.mean()
-    chance = share**2 + (1 - share) ** 2
-    return (same / every - chance) / (1 - chance) > _COPIED
-
-
-def _count_pairs(keys):
-    """Number of pairs of equal keys."""
-    counts = np.unique(keys, return_counts=True)[1].astype(float)
-    return float((counts * (counts - 1) / 2).sum())
 
 
 def _rank(scores, membership, draws):
