@@ -49,6 +49,9 @@ _PROGRESS = ("EpochTimer", "PrintLog", "ProgressBar")
 # Numbers in the gradients of the rows that are computed at once.
 _MOST_NUMBERS = 1 << 25
 
+# Numbers in double precision that are read again before they leave the cache of a processor.
+_IN_CACHE = 1 << 16
+
 # Share of the largest component by which two passes of a row may differ by rounding.
 _TOLERANCE = 1e-4
 
@@ -591,24 +594,35 @@ class _Training:
 
     def _add(self, totals, gradients):
         """Add the clipped gradients of rows to their sums, in whole steps of the grid."""
+        torch = import_optional("torch", "torch")
         factors = self._clip(gradients)
+        # A product of 0 and infinity would be NaN. A grid is a power of two, so dividing by it is
+        # exact.
+        used = torch.nonzero(factors)[:, 0]
+        factors = factors[used] / (1.0 if self.grid is None else self.grid)
         added = []
         for total, gradient in zip(totals, gradients, strict=True):
-            clipped = factors.to(gradient.device)[:, None] * gradient.double()
-            # A product of 0 and infinity would be NaN.
-            clipped[factors == 0] = 0
-            if self.grid is not None:
-                clipped = clipped.div_(self.grid).round_()
-            added.append(total + clipped.sum(dim=0))
+            if len(used) < len(gradient):
+                gradient = gradient[used.to(gradient.device)]
+            scales = factors.to(gradient.device)[:, None]
+            size = max(1, _IN_CACHE // gradient.shape[1])
+            for start in range(0, len(gradient), size):
+                part = gradient[start : start + size].double() * scales[start : start + size]
+                total = total + (part if self.grid is None else part.round_()).sum(dim=0)
+            added.append(total)
         return added
 
     def _clip(self, gradients):
         """What each row's gradient is multiplied by; 0 where it is not finite."""
         torch = import_optional("torch", "torch")
-        squares = [torch.linalg.vector_norm(g, dim=1, dtype=torch.float64) ** 2 for g in gradients]
-        finite = [torch.isfinite(gradient).all(dim=1) for gradient in gradients]
-        norms = torch.stack([square.cpu() for square in squares]).sum(dim=0).sqrt()
-        usable = torch.stack([flags.cpu() for flags in finite]).all(dim=0) & torch.isfinite(norms)
+        squares = torch.zeros(len(gradients[0]), dtype=torch.float64)
+        for gradient in gradients:
+            size = max(1, _IN_CACHE // gradient.shape[1])
+            for start in range(0, len(gradient), size):
+                part = gradient[start : start + size].double().square().sum(dim=1)
+                squares[start : start + size] += part.cpu()
+        norms = squares.sqrt()
+        usable = torch.isfinite(norms)  # with a component that is not, the sum is not finite either
         if self.privacy.max_grad_norm == np.inf:
             return usable.double()
         # Rounded down, so that the norm after clipping is not above the limit.

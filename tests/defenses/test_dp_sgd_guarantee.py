@@ -8,10 +8,12 @@ import warnings
 import numpy as np
 import pytest
 from scipy.stats import beta
+from sklearn.base import clone
 
 from skmia.defenses import DPSGDClassifier
 from skmia.defenses.private_randomness import PrivateRandomness
 from skmia.exceptions import PrivacyWarning
+from skmia.synthetic import DPWassersteinGAN
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -548,6 +550,17 @@ def test_nothing_but_the_weights_differs_between_neighbors():
     # Bytes differ by the addresses of tensors.
     again = [list_values(pickle.loads(pickle.dumps(fit))) for fit in fits]
     assert len(again[0]) > 100 and again[0] == again[1]
+
+
+@pytest.mark.parametrize("privacy", ["bounds", "clipping"])
+def test_nothing_but_the_weights_of_a_generator_differs_between_neighbors(privacy):
+    rows = np.random.default_rng(0).random((30, 2))
+    other = np.vstack([rows[:-1], [[1.0, 0.0]]])
+    gan = DPWassersteinGAN(
+        noise_multiplier=1.0, noise_seed=0, random_state=0, max_iter=3, target_delta=1e-3
+    ).set_params(privacy=privacy, learning_rate=1e-300)  # the weights are those of the seed
+    first, second = (list_values(clone(gan).fit(table)) for table in (rows, other))
+    assert len(first) > 50 and first == second
 
 
 def test_steps_that_were_not_planned_are_an_error(monkeypatch):
