@@ -175,9 +175,15 @@ _SOURCE_FIELDS = fields(
 )
 
 
+_HITS = fields(members=_RATE, nonmembers=_RATE)
+
+
 def _SOURCE(value, where):
     _SOURCE_FIELDS(value, where)
-    text(value.get("path", ""), f"{where}.path")  # documents of earlier versions have none
+    # Documents of earlier versions have neither.
+    text(value.get("path", ""), f"{where}.path")
+    if "hits" in value:
+        _HITS(value["hits"], f"{where}.hits")
 
 
 _ENTRY = fields(place=text, size=count(), part=maybe(text))

@@ -51,6 +51,7 @@ def is_free(place, kind):
             ("reference",),
             ("drift",),
         ] or (len(place) == 2 and place[0] in FREE)
+        is_free |= place[:2] == ("file", "sources") and place[-1] in ("path", "hits")
         return is_free or isinstance(place[-1], int)
     if kind == "a negative number":
         return place[0] == "performance" or place[-1] in ("record", "score", "statistic")

@@ -11,6 +11,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
 )
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
@@ -20,6 +21,7 @@ from skmia._core.sklearn import (
     InvalidParameterError,
     at_least,
     continue_shuffles,
+    encode_for_boosting,
     export_training,
     fit_to_first_epoch,
     give_optimizer,
@@ -30,6 +32,8 @@ from skmia._core.sklearn import (
     make_sgd,
     note_loss,
     read_baseline,
+    read_categorical_columns,
+    read_draws,
     read_edges_of_boosting,
     read_initial_margins,
     read_leaves_of_boosting,
@@ -226,6 +230,26 @@ def test_support_vectors(kind):
         found.intercepts[:] = 0
         after = model.decision_function(X) if kind is SVC else model.predict(X)
         assert not np.array_equal(before, after)
+
+
+def test_categories_of_histogram_boosting():
+    with moved("histogram boosting no longer keeps _preprocess_X and _is_categorical_remapped."):
+        table = np.column_stack([np.arange(30) % 3 + 5, X[:, 0]])
+        model = HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(table, Y)
+        np.testing.assert_array_equal(read_categorical_columns(model), [True, False])
+        codes = encode_for_boosting(model, np.array([[5.0, 0.5], [7, 1.5], [9, 2]]))
+        np.testing.assert_array_equal(codes[:, 0], [0, 2, np.nan])
+        np.testing.assert_array_equal(codes[:, 1], [0.5, 1.5, 2])
+        plain = HistGradientBoostingClassifier(max_iter=2).fit(table, Y)
+        assert not read_categorical_columns(plain).any()
+
+
+def test_draws_of_a_forest():
+    with moved("forests no longer keep _n_samples and _n_samples_bootstrap."):
+        forest = RandomForestClassifier(2, max_samples=7).fit(X, Y)
+        n_drawn, n_rows, chances = read_draws(forest)
+        if n_rows:  # older versions keep none of it
+            assert (n_drawn, n_rows, chances) == (7, 30, None)
 
 
 def test_every_fence_is_tried_here():

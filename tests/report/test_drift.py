@@ -208,13 +208,13 @@ def number_draws(X, membership, **fields):
 
 
 def test_copies_of_one_side_count_once_and_equal_records_of_both_sides_each():
-    X, one_side = [0, 0, 1, 1, 2, 3, 4, 4], [1, 1, 0, 0, 1, 0, 1, 1]
-    assert number_draws(X, one_side).tolist() == [0, -1, 1, -1, 2, 3, 4, -1]
-    both = [1, 0, 0, 1, 1, 0, 0, 1]
-    assert number_draws(X, both).tolist() == list(range(8))
+    X = np.repeat(np.arange(60), 2)
+    one_side, both = np.repeat(np.arange(60) % 2, 2), np.arange(120) % 2
+    expected = np.where(np.arange(120) % 2 == 0, X, -1)
+    np.testing.assert_array_equal(number_draws(X, one_side), expected)
+    np.testing.assert_array_equal(number_draws(X, both), np.arange(120))
     # Equal records of one person say nothing about how the others were assigned.
-    people = np.array([0, 0, 1, 1, 2, 3, 4, 4])
-    assert number_draws(X, one_side, group_by=people).tolist() == people.tolist()
+    np.testing.assert_array_equal(number_draws(X, one_side, group_by=X), X)
 
 
 def test_units_are_in_one_half_with_their_copies_on_either_side():

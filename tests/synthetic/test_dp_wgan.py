@@ -349,7 +349,7 @@ def test_a_step_shows_whole_steps_of_a_grid_that_its_noise_covers(privacy, noise
     bare = Training(X, plan._replace(noise_multiplier=1e-9), PrivateRandomness(0))
     bare.critic = training.critic
     widths = 1e9 * bare._plan_noise()[moves]  # the noise of the multiplier 1
-    grids = np.exp2(np.floor(np.log2(noise * widths)) - 19)
+    grids = np.exp2(np.floor(np.log2(noise * widths)) - 29)
     assert_array_equal(released / grids, np.rint(released / grids))
     share = np.linalg.norm(np.full(moves.sum(), 1 / np.sqrt(moves.sum())) * widths / scales[moves])
     assert share + np.linalg.norm(grids / scales[moves]) <= (1 + 1e-6) / noise

@@ -128,7 +128,7 @@ class FormatComparison:
     n_permutations: int
 
     @property
-    def is_warning(self):
+    def is_warning(self) -> bool:
         """Whether the p-value is at most .5%."""
         return self.pvalue <= _LEVEL
 

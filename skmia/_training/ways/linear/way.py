@@ -66,6 +66,7 @@ class LinearWay(Way):
         wanted[list(models)] = True
         if not wanted.any():
             return
+        asked = wanted.copy()
         if (first := wanted.argmax()) < N_PILOTS:
             # A pool with fewer models than pilots has grown: start and curvature are others now, so
             # its models are trained again as well.
@@ -86,7 +87,7 @@ class LinearWay(Way):
                     solution = solver.solve(chunk)
                 except MemoryError as error:
                     reason = describe(error)
-                    yield from ((int(k), train_alone(job, k, reason)) for k in chunk if wanted[k])
+                    yield from ((int(k), train_alone(job, k, reason)) for k in chunk if asked[k])
                     continue
                 seconds = (perf_counter() - start) / len(chunk)
                 done = np.flatnonzero(solution.solved)
