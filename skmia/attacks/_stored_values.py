@@ -171,7 +171,9 @@ class StoredValuesAttack(BaseAttack):
 
 
 def _join(table, more, **options):
-    return pd.concat([table, more], **options) if len(more) else table
+    # Older versions of pandas warn of the types of tables without rows.
+    tables = [one for one in (table, more) if len(one)]
+    return pd.concat(tables, **options) if tables else table
 
 
 def _read_victim(victim):
