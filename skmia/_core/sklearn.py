@@ -362,6 +362,21 @@ def read_leaves_of_boosting(model, X):
         yield numbered.predict(X, known, numbers, n_threads=1).astype(np.intp)
 
 
+def read_categories_of_boosting(model):
+    """Whether each feature of a histogram boosting is a category, and the edges of its bins."""
+    bins = model._bin_mapper
+    return np.asarray(bins.is_categorical_).astype(bool), bins.bin_thresholds_
+
+
+def read_infrequent_categories(model):
+    """List for each feature the columns that categories of an encoder are merged into, if any."""
+    mappings = getattr(model, "_default_to_infrequent_mappings", None)
+    if mappings is None:
+        return []
+    pairs = zip(mappings, model._n_features_outs, strict=True)
+    return [pair for pair in pairs if pair[0] is not None]
+
+
 def read_baseline(model):
     """Return the initial raw predictions of histogram boosting, of shape (1, n_outputs)."""
     return np.reshape(np.asarray(model._baseline_prediction, dtype=np.float64), (1, -1))

@@ -7,15 +7,14 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier, is_regressor
 
+from .._core.apart import ask_apart
 from .._core.records import Records
 from ..inspection import inspect_model
 from ._errors import CommandError, tell
-from ._model import as_model_input, load_model
-from ._table import check_column, check_complete, read_table
+from ._model import OF_DAMAGE, as_model_input, is_of_strangers, load_model
+from ._table import check_column, check_complete, check_file, read_table
 
 _MODEL = "MODEL"
-# What a model that lacks parts raises, beside a TypeError or ValueError.
-_OF_DAMAGE = (ArithmeticError, AttributeError, LookupError, NameError, RuntimeError)
 
 
 def run_inspect(arguments):
@@ -36,6 +35,13 @@ def run_inspect(arguments):
         If the input is invalid.
     """
     _check_combination(arguments)
+    if is_of_strangers(arguments.model):
+        check_file(arguments.model, _MODEL)
+        return ask_apart(_inspect, arguments, errors=(CommandError,))
+    return _inspect(arguments)
+
+
+def _inspect(arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = load_model(
@@ -44,7 +50,7 @@ def run_inspect(arguments):
         try:
             records = None if arguments.data is None else _read_records(arguments, model)
             inspection = inspect_model(model, records)
-        except _OF_DAMAGE as error:
+        except OF_DAMAGE as error:
             raise CommandError(
                 f"{_MODEL}: {arguments.model.name} cannot be inspected: parts of a fitted model "
                 f"are missing in it ({type(error).__name__}: {tell(error)})"

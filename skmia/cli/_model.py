@@ -39,6 +39,9 @@ _ENCODING = {
     "sparse_output": False,
 }
 
+# What a model that lacks parts raises, beside a TypeError or ValueError.
+OF_DAMAGE = (ArithmeticError, AttributeError, LookupError, NameError, RuntimeError)
+
 _PICKLES = (".pkl", ".pickle", ".joblib")
 # Formats from which no models like it can be trained: of XGBoost, LightGBM and CatBoost, and ONNX.
 _BOOSTERS = (".cbm", ".json", ".txt", ".ubj")
@@ -53,6 +56,7 @@ _SAFE_SKOPS = (0, 12)
 _SAFE_TYPES = frozenset(
     {
         "builtins.object",
+        "functools.partial",  # of one function only, see check_foreign
         "numpy.bool_",
         "numpy.dtype",
         "numpy.floating",
@@ -91,6 +95,7 @@ _SAFE_TYPES = frozenset(
         "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
         "sklearn.tree._tree.Tree",
         "sklearn.utils._bunch.Bunch",
+        "sklearn.utils.validation.check_array",
         "xgboost.core.Booster",
         "xgboost.sklearn.XGBClassifier",
         "xgboost.sklearn.XGBRFClassifier",
@@ -144,6 +149,11 @@ def make_estimator(name, X, task, seed, n_classes=2):
 
     n_features = len(numbers) + sum(min(n, _MOST_CATEGORIES) for n in n_values)
     return make_pipeline(columns, make_net(len(X) // 2, n_features, n_classes))
+
+
+def is_of_strangers(path):
+    """Whether a file is opened and asked in a process of its own: all but pickles are."""
+    return path.suffix not in _PICKLES
 
 
 def lacks_a_recipe(path):
@@ -209,7 +219,7 @@ def _load(path, trust_pickle, boosters, onnx):
     if path.suffix == ".skops":
         return _check(path, _load_skops(path))
     if boosters and path.suffix in _BOOSTERS:
-        return _load_foreign(path, read_booster_file)
+        return _check(path, _load_foreign(path, read_booster_file))
     if onnx and path.suffix == _ONNX:
         return _load_foreign(path, read_onnx_file)
     if path.suffix not in _PICKLES:
