@@ -66,6 +66,7 @@ class Apart:
 
     def __init__(self, function, errors=()):
         self._errors = {kind.__name__: kind for kind in (*_ERRORS, *errors)}
+        self._lock = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="skmia-", ignore_cleanup_errors=True)
         context = multiprocessing.get_context(_choose_start())
         self._pipe, there = context.Pipe()
@@ -92,6 +93,10 @@ class Apart:
         ModelEndedError
             If the process ended, needed more than the limits, or replied with something else.
         """
+        with self._lock:  # one question at a time, also of threads
+            return self._ask(*arguments)
+
+    def _ask(self, *arguments):
         seconds = read_seconds()
         late = threading.Event()
         # Twice the time of computing, as other programs may take half of a processor.

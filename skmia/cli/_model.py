@@ -1,5 +1,6 @@
 """Victims: trained here, or loaded without running code."""
 
+from functools import partial
 from importlib.metadata import version
 
 import joblib
@@ -18,6 +19,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
+from .._core.apart import ModelEndedError
 from .._core.optional import import_optional
 from ..victims import read_booster_file, read_onnx_file
 from ._errors import CommandError, tell
@@ -152,8 +154,11 @@ def make_estimator(name, X, task, seed, n_classes=2):
 
 
 def is_of_strangers(path):
-    """Whether a file is opened and asked in a process of its own: all but pickles are."""
-    return path.suffix not in _PICKLES
+    """Whether a file is first opened in a process of its own.
+
+    A pickle runs code of its sender anyway, and an ONNX file is never opened in another process.
+    """
+    return path.suffix not in (*_PICKLES, _ONNX)
 
 
 def lacks_a_recipe(path):
@@ -221,7 +226,7 @@ def _load(path, trust_pickle, boosters, onnx):
     if boosters and path.suffix in _BOOSTERS:
         return _check(path, _load_foreign(path, read_booster_file))
     if onnx and path.suffix == _ONNX:
-        return _load_foreign(path, read_onnx_file)
+        return _load_foreign(path, partial(read_onnx_file, apart=True))
     if path.suffix not in _PICKLES:
         raise CommandError(f"{path.name} is {_list_kinds(boosters, onnx)}")
     if not trust_pickle:
@@ -244,7 +249,7 @@ def _list_kinds(boosters, onnx):
 def _load_foreign(path, read):
     try:
         return read(path)
-    except (ImportError, CommandError):
+    except (ImportError, CommandError, ModelEndedError):
         raise
     except Exception as error:  # each package has exceptions of its own
         raise CommandError(f"{path.name} cannot be read: {tell(error)}") from error
