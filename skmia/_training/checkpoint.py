@@ -3,7 +3,7 @@
 import json
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import joblib
@@ -110,7 +110,14 @@ class FolderCheckpoint:
     def read_entropy(self):
         """Entropy of the models of the folder, or None for a new folder."""
         manifest = self._read_manifest()
-        return None if manifest is None else manifest.get("entropy")
+        entropy = None if manifest is None else manifest.get("entropy")
+        known = entropy is None or isinstance(entropy, list)
+        if not known or not all(type(part) is int and part >= 0 for part in entropy or ()):
+            raise CheckpointError(
+                f"The manifest {self.folder / _MANIFEST} has no whole numbers as its entropy, so "
+                f"the {self._owner.name} of its {self._owner.models} is unknown. Use another folder."
+            )
+        return entropy
 
     def read_numbers(self):
         """Return the ``numbers`` of the plan of the models, or None for a new folder."""
@@ -156,7 +163,8 @@ class FolderCheckpoint:
             remove_leftovers(self.folder, all_done=True)
             for path in self.folder.glob("shadow-*.begun"):
                 if path.with_suffix(".npz").exists():
-                    path.unlink(missing_ok=True)
+                    with suppress(OSError):
+                        path.unlink()
             states = self.states()
             for group in states.groups():
                 if all(self._path(k).exists() for k in group):
@@ -264,7 +272,9 @@ class FolderCheckpoint:
         arrays["meta"] = np.array(json.dumps(meta))
         # The signals are written after the model, because their file marks the model as finished.
         self._write(self._path(k), lambda file: np.savez(file, **arrays))
-        self._path(k).with_suffix(".begun").unlink(missing_ok=True)
+        # What stays is of no use, and does no harm.
+        with suppress(OSError):
+            self._path(k).with_suffix(".begun").unlink()
 
     def _save_model(self, k, model):
         path = self._path(k).with_suffix(".joblib")

@@ -36,13 +36,25 @@ def parse(content):
             raise ValueError("it is compressed")
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    return arrays, json.loads(str(arrays.pop("meta")))
+    return arrays, _read_meta(arrays)
 
 
 def parse_mapped(path):
     """Read the arrays and facts of a file as :func:`parse` does; arrays are mapped into memory."""
     arrays = map_parts(path)
-    return arrays, json.loads(str(arrays.pop("meta")))
+    return arrays, _read_meta(arrays)
+
+
+def _read_meta(arrays):
+    meta = json.loads(str(arrays.pop("meta")))
+    kinds = {"digest": str, "arrays": str, "model": str | None, "facts": dict, "warnings": list}
+    for name, kind in kinds.items():
+        if not isinstance(meta[name], kind):
+            raise ValueError(f"its {name} are of another type")
+    for warning in meta["warnings"]:
+        if not isinstance(warning, list) or [type(text) for text in warning] != [str, str]:
+            raise ValueError("its warnings are of another type")
+    return meta
 
 
 def as_kept(arrays, meta, model):

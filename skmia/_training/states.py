@@ -50,7 +50,8 @@ class TrainingStates:
 
     def drop(self, group):
         """Delete the state of a group whose models are all finished."""
-        self._path(group).unlink(missing_ok=True)
+        with suppress(OSError):  # what stays is of no use, and does no harm
+            self._path(group).unlink()
 
     def _path(self, group):
         return self.folder / f"training-{group[0]:05d}.npz"

@@ -48,7 +48,7 @@ def run_audit(arguments, show):
     ----------
     arguments : argparse.Namespace
     show : callable
-        Function that prints the result, before any file is written.
+        Function that prints the result, after the files were written or could not be.
 
     Returns
     -------

@@ -1,6 +1,7 @@
 """``skmia report`` and ``skmia compare``, which read the results of audits."""
 
 import json
+import os
 import reprlib
 from textwrap import wrap
 
@@ -17,6 +18,7 @@ from ..synthetic.table.document import SCHEMA as TABLE_SCHEMA
 from ..synthetic.table.document import SCHEMA_VERSION as TABLE_VERSION
 from ..synthetic.table.page import render as render_table
 from ._errors import CommandError
+from ._output import shown_after
 
 # A large audit has a tenth of it.
 _MOST_BYTES = 64 * 10**6
@@ -57,7 +59,7 @@ def _check(path, document, readers):
 
 def _read_json(path):
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_open_at_once) as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
             raise CommandError(f"{path} has more than {_MOST_BYTES // 10**6} MB, as no audit has")
@@ -69,6 +71,14 @@ def _read_json(path):
         raise CommandError(f"{path} is not valid JSON ({where})") from error
     except (ValueError, RecursionError) as error:
         raise CommandError(f"{path} is not valid JSON") from error
+
+
+def _open_at_once(path, flags):
+    """Open a file; a pipe that nobody writes to is empty, where opening it would wait for ever."""
+    number = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(number, True)
+    return number
 
 
 def _refuse_constant(name):
@@ -129,8 +139,7 @@ def run_compare(arguments, print_result):
     ----------
     arguments : argparse.Namespace
     print_result : callable
-        Function that prints the comparison, one line per number that both audits have, before the
-        page is written.
+        Function that prints the comparison, one line per number that both audits have.
 
     Returns
     -------
@@ -156,11 +165,10 @@ def run_compare(arguments, print_result):
     heads = f"{'attack':24s}{'':16s}{'a':>9s}{'b':>9s}{'b - a':>9s}"
     lines += ["", f"{heads}  {100 * level:g}% interval", *map(_write, shared), ""]
     lines += wrap(READ_SO, _WIDTH)
-    print_result("\n".join(lines))
-    if arguments.out is None:
-        return ""
-    _write_page(arguments.out, render_comparison(*documents, _name_apart(paths)))
-    return f"\nwritten: {visible(arguments.out)}"
+    with shown_after(print_result, "\n".join(lines), arguments.out is not None):
+        if arguments.out is not None:
+            _write_page(arguments.out, render_comparison(*documents, _name_apart(paths)))
+    return "" if arguments.out is None else f"\nwritten: {visible(arguments.out)}"
 
 
 def _write(found):

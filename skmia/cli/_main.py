@@ -1,8 +1,11 @@
 """The command line, ``skmia``, and its commands."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import contextmanager, suppress
 
 from .._core.visible import visible, visible_lines
 from ..exceptions import TrainingError
@@ -28,17 +31,61 @@ def main(argv: Sequence[str] | None = None) -> int:
     code : int
         0 where every limit of ``--fail-above`` holds and the audit found leakage or none, 1 where a
         limit is exceeded, 2 for bad input, 3 for a fault of the program or a page that could not be
-        made, 4 where nothing can be said about leakage, 130 when interrupted; but for 0 one line on
-        the standard error says why.
+        made, 4 where nothing can be said about leakage, 130 when interrupted, 143 when terminated
+        and 129 when the terminal was closed (SIGTERM, SIGHUP); but for 0 one line on the standard
+        error says why.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
+    with _signals_interrupt():
+        return _main(argv)
+
+
+class _Ended(KeyboardInterrupt):
+    """A signal that ends the program as Ctrl-C does."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+
+@contextmanager
+def _signals_interrupt():
+    """Let signals that end the program tell what was kept; a second one ends it at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    program = os.getpid()
+
+    def interrupt(number, frame):
+        signal.signal(number, signal.SIG_DFL)
+        if os.getpid() != program:  # a process that was forked from this one
+            os.kill(os.getpid(), number)
+            return
+        raise _Ended(number)
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [getattr(signal, name) for name in names]
+    # A program started with nohup goes on.
+    usual = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in usual:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in usual:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _main(argv):
     arguments = None
     try:
+        _check_words(argv)
         arguments = make_parser().parse_args(argv)
         _print(_run(arguments))
         return 0
     except KeyboardInterrupt as error:
-        return _fail(argv, _describe_interruption(arguments, error), 130)
+        number = getattr(error, "number", signal.SIGINT)
+        return _fail(argv, _describe_interruption(arguments, error), 128 + number)
     except GateClosed as error:
         _print(error.text)
         return _fail(argv, str(error), error.code)
@@ -49,6 +96,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         told = f"unexpected {type(error).__name__}: {tell(error)} (SKMIA_DEBUG=1 shows where)"
         return _refuse(argv, error, told, 3)
+
+
+def _check_words(argv):
+    for word in argv:
+        if "\0" in word:
+            raise CommandError(f"an argument holds a null character: {word!r}")
 
 
 def _run(arguments):
@@ -94,6 +147,16 @@ def _print(text):
         print(visible_lines(text), flush=True)
     except BrokenPipeError:
         # The reader has seen enough. Python would complain once more when it flushes at its end.
+        _close_output()
+    except OSError as error:
+        _close_output()
+        raise CommandError(
+            f"the standard output cannot be written: {error.strerror or error}"
+        ) from error
+
+
+def _close_output():
+    with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -105,7 +168,8 @@ def _refuse(argv, error, message, code):
 
 def _fail(argv, message, code):
     command = f"skmia {argv[0]}" if argv[:1] and argv[0] in _COMMANDS else "skmia"
-    print(f"{command}: {visible(message)}", file=sys.stderr)
+    with suppress(OSError):  # the terminal may be gone
+        print(f"{command}: {visible(message)}", file=sys.stderr)
     return code
 
 

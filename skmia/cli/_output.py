@@ -1,5 +1,6 @@
 """What follows a finished audit: it is printed, its files are written, and the gate is asked."""
 
+import sys
 import tempfile
 import warnings
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ def finish(report, findings, save, arguments, show, source=None, broken=()):
     arguments : argparse.Namespace
         ``command``, ``format`` and ``out``.
     show : callable
-        Function that prints the result, before any file is written.
+        Function that prints the result, after the files were written or could not be.
     source : str or None
         Name of the file that the audit is about.
     broken : sequence of str
@@ -47,8 +48,11 @@ def finish(report, findings, save, arguments, show, source=None, broken=()):
     """
     if report.recommendation is not None:
         findings = [*findings, as_finding(report.recommendation)]
-    show(format_result(arguments.format, report, findings, source, arguments.command))
-    lines, unwritten = ([], []) if arguments.out is None else _save(save, arguments.out)
+    text = format_result(arguments.format, report, findings, source, arguments.command)
+    lines, unwritten = [], []
+    with shown_after(show, text, arguments.out is not None):
+        if arguments.out is not None:
+            lines, unwritten = _save(save, arguments.out)
     text = "\n".join(["", *lines]) if lines and arguments.format == "text" else ""
     code, reasons = judge(findings)
     if broken or unwritten:
@@ -56,6 +60,32 @@ def finish(report, findings, save, arguments, show, source=None, broken=()):
     if code:
         raise GateClosed("; ".join(reasons), text, code)
     return text
+
+
+@contextmanager
+def shown_after(show, text, is_kept):
+    """Write files, then print, so that neither a full disk nor a full terminal costs the other.
+
+    Parameters
+    ----------
+    show : callable
+        Function that prints.
+    text : str
+    is_kept : bool
+        Whether the files hold the result as well, so that a terminal that takes no text costs a
+        line on the standard error, and no more.
+    """
+    try:
+        yield
+    except BaseException:
+        show(text)
+        raise
+    try:
+        show(text)
+    except CommandError as error:
+        if not is_kept:
+            raise
+        print(f"skmia: {visible(error)}", file=sys.stderr)
 
 
 def _save(save, directory):

@@ -7,7 +7,17 @@ from .. import __version__
 from ._errors import CommandError
 from ._model import ESTIMATORS
 from ._table_parser import COLUMNS, LIST, add_format, add_policy, add_table
-from ._values import decimal_count, fraction, job_count, limit, pair, seconds, seed, shadow_count
+from ._values import (
+    decimal_count,
+    fraction,
+    job_count,
+    limit,
+    pair,
+    place,
+    seconds,
+    seed,
+    shadow_count,
+)
 
 _DESCRIPTION = "Membership-inference attacks on machine-learning models."
 
@@ -124,7 +134,7 @@ def _add_report(commands):
         "result", type=Path, metavar="FILE", help="audit.json or table.json to read"
     )
     report.add_argument(
-        "--out", type=Path, metavar="FILE", help="output file (default: beside the input, .html)"
+        "--out", type=place, metavar="FILE", help="output file (default: beside the input, .html)"
     )
     report.add_argument("--title", metavar="TEXT", help="title")
 
@@ -139,7 +149,7 @@ def _add_compare(commands):
     compare.add_argument("first", type=Path, metavar="A", help="audit.json of an audit")
     compare.add_argument("second", type=Path, metavar="B", help="audit.json of another one")
     compare.add_argument(
-        "--out", type=Path, metavar="FILE", help="also write a page with both, and with all groups"
+        "--out", type=place, metavar="FILE", help="also write a page with both, and with all groups"
     )
 
 
@@ -298,7 +308,7 @@ def _add_attack(group):
     )
     group.add_argument(
         "--checkpoint",
-        type=Path,
+        type=place,
         metavar="DIR",
         help="folder for finished shadow models; the same command, run again, resumes from it",
     )
@@ -307,7 +317,7 @@ def _add_attack(group):
 
 def _add_output(group):
     group.add_argument(
-        "--out", type=Path, metavar="DIR", help="directory for audit.json, roc.png and report.html"
+        "--out", type=place, metavar="DIR", help="directory for audit.json, roc.png and report.html"
     )
     add_format(group, "audit.json")
     group.add_argument(

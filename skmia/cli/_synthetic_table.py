@@ -9,7 +9,7 @@ from ..synthetic.table import save_table
 from ._errors import CommandError, tell
 from ._output import as_settings, check_folder, collect_warnings, finish
 from ._policy import describe_origin, read_policy
-from ._table import check_column, read_table
+from ._table import check_column, check_values, read_table
 from ._table_limits import TABLE, check_table_limits, list_table_findings
 
 _FILES = ("synthetic", "real", "holdout")
@@ -60,6 +60,9 @@ def _read_tables(arguments):
     }
     if not tables["real"].shape[1]:
         raise CommandError("--drop: no columns are left")
+    for name, frame in tables.items():
+        for column in frame.columns:
+            check_values(frame, column, f"--{name}" if name == "holdout" else name.upper())
     named = [("--target", arguments.target), *(("--secrets", name) for name in arguments.secrets)]
     for option, name in named:
         if name is not None:

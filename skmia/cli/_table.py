@@ -1,6 +1,7 @@
 """Reading tables: features and target."""
 
 import difflib
+from collections.abc import Hashable
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from ._errors import CommandError, tell
 _EXACT = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "round_trip"}
 
 _MOST_CLASSES = 20
+_MOST_COLUMNS = 20_000  # each is transformed on its own, in time that grows faster than they do
 _MOST_SHOWN = 20
 _MISSING = "(missing)"
 
@@ -48,6 +50,7 @@ def read_table(path, option="--data"):
         raise CommandError(message) from error
     except (ValueError, OSError, EOFError) as error:
         raise CommandError(f"{option}: {path.name} cannot be read: {tell(error)}") from error
+    _check_width(frame.shape[1], path, option)
     frame.columns = [str(column) for column in frame.columns]
     if any(name.endswith("\0") for name in frame.columns):  # which arrays of text lose
         raise CommandError(
@@ -69,6 +72,7 @@ def check_file(path, option):
 def _check_header(path, option):
     """Refuse names that stand there twice, which pandas would change, and other separators."""
     names = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0].dropna()
+    _check_width(len(names), path, option)
     twice = names[names.duplicated()]
     if len(twice):
         raise CommandError(f"{option}: {path.name} has two columns {visible(twice.iloc[0])!r}")
@@ -79,9 +83,30 @@ def _check_header(path, option):
         )
 
 
+def _check_width(n_columns, path, option):
+    if n_columns > _MOST_COLUMNS:
+        raise CommandError(
+            f"{option}: {path.name} has {n_columns:,} columns, and the command takes "
+            f"{_MOST_COLUMNS:,} at most; audit from Python"
+        )
+
+
+def check_values(frame, name, option):
+    """Refuse a column of lists or dictionaries where values are compared, which these cannot be."""
+    column = frame[name]
+    if column.dtype != object:
+        return
+    kinds = {type(value) for value in column if not isinstance(value, Hashable)}
+    if kinds:
+        listed = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise CommandError(f"{option}: column {name!r} holds values of type {listed}")
+
+
 def check_column(frame, name, option):
     """Refuse the name of a column that is not there, with the names that it may stand for."""
     if name in frame.columns:
+        if option != "--drop":
+            check_values(frame, name, option)
         return
     close = difflib.get_close_matches(name, frame.columns, cutoff=0.5)
     if close:

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from ._formats import FORMATS
-from ._values import seed, table_limit
+from ._values import place, seed, table_limit
 
 _TABLE = """\
 Measure how much a synthetic table reveals about the rows that its generator was trained on.
@@ -79,7 +79,7 @@ def _add_tables(table):
 def _add_outcome(table):
     table.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: 0)")
     table.add_argument(
-        "--out", type=Path, metavar="DIR", help="directory for table.json and report.html"
+        "--out", type=place, metavar="DIR", help="directory for table.json and report.html"
     )
     add_format(table, "table.json")
     add_policy(table)

@@ -1,6 +1,7 @@
 """Values of the options of the command line; each function reads one from its text."""
 
 import argparse
+from pathlib import Path
 
 from ._labels import parse_pair
 from ._limits import as_float, parse_limit
@@ -15,6 +16,13 @@ def _as_integer(text, wanted="a whole number"):
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"must be {wanted}; got {text!r}") from None
+
+
+def place(text):
+    """Return the path of a folder or file that is written."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"must be a path; got {text!r}")
+    return Path(text)
 
 
 def shadow_count(text):
