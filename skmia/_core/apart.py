@@ -36,8 +36,6 @@ _MOST_REPLIED = 2**32  # bytes
 _MOST_TEXT = 10_000  # characters of an error
 _MOST_WRITTEN = 2**30  # bytes of a file in the temporary folder
 _FEWEST_BYTES = 2**32  # of memory, on a small machine
-# Threads of these packages do not survive a fork; the process is started anew where one is there.
-_NOT_FORKED = ("catboost",)
 
 _KINDS = "biufU"  # of arrays in a reply
 
@@ -179,9 +177,8 @@ def read_seconds():
 
 
 def _choose_start():
-    """Fork where that is safe: a process that starts anew imports scikit-learn for seconds."""
-    forks = sys.platform == "linux" and not any(name in sys.modules for name in _NOT_FORKED)
-    return "fork" if forks else "spawn"
+    """Fork where the system's libraries allow it: a new process imports packages for seconds."""
+    return "fork" if sys.platform == "linux" else "spawn"
 
 
 _ERRORS = (

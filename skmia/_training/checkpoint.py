@@ -114,8 +114,8 @@ class FolderCheckpoint:
         known = entropy is None or isinstance(entropy, list)
         if not known or not all(type(part) is int and part >= 0 for part in entropy or ()):
             raise CheckpointError(
-                f"The manifest {self.folder / _MANIFEST} has no whole numbers as its entropy, so "
-                f"the {self._owner.name} of its {self._owner.models} is unknown. Use another folder."
+                f"The manifest {self.folder / _MANIFEST} has no numbers as its entropy, so the "
+                f"{self._owner.name} of its {self._owner.models} is unknown. Use another folder."
             )
         return entropy
 

@@ -147,9 +147,9 @@ def _check_widths(ensemble, parts):
 
 def _require(condition, part):
     if not condition:
+        name = "booster" if isinstance(part, dict) else type(part).__name__
         raise DamagedModelError(
-            f"numbers of a {type(part).__name__} in it contradict each other; it is damaged or "
-            "forged"
+            f"numbers of a {name} in it contradict each other; it is damaged or forged"
         )
 
 
@@ -269,8 +269,12 @@ def _check_walk(left, right, is_leaf, part):
 
 def _check_xgboost(model):
     learner = json.loads(model.get_booster().save_raw("json"))["learner"]
+    _require(int(learner["learner_model_param"]["num_feature"]) == model.n_features_in_, model)
+    _check_xgboost_document(learner, model)
+
+
+def _check_xgboost_document(learner, model):
     width = int(learner["learner_model_param"]["num_feature"])
-    _require(width == model.n_features_in_, model)
     stored = learner["gradient_booster"]
     stored = stored.get("gbtree", stored).get(
         "model", {}
@@ -311,16 +315,47 @@ def _check_lightgbm(model):
 
 
 def _check_catboost(model):
-    stored = load_catboost(model)
-    columns = stored["features_info"].get("float_features", ())
+    _check_catboost_document(load_catboost(model), model)
+
+
+def _check_catboost_document(stored, model):
+    """Splits and leaves of the trees that split alike at each level; CatBoost checks neither."""
+    features = stored["features_info"]
+    columns = features.get("float_features", ())
+    n_splits = sum(len(column["borders"] or ()) for column in columns)
+    is_known = not features.get("categorical_features") and not features.get("ctrs")
+    n_outputs = max(1, len(stored["scale_and_bias"][1]))
     for tree in stored.get(OBLIVIOUS, ()):
         splits = tree.get("splits") or ()
         for split in splits:
-            place = split.get("float_feature_index", 0)
-            _require(0 <= place < max(1, len(columns)), model)
-        n_leaves = len(tree["leaf_weights"])
-        _require(n_leaves in (0, 2 ** len(splits)), model)
-        _require(len(tree["leaf_values"]) % 2 ** len(splits) == 0, model)
+            _require(0 <= split.get("float_feature_index", 0) < max(1, len(columns)), model)
+            _require(0 <= split["split_index"] < (n_splits if is_known else _MOST_SPLITS), model)
+        n_leaves = 2 ** len(splits)
+        _require(len(tree["leaf_values"]) == n_outputs * n_leaves, model)
+        _require(len(tree["leaf_weights"]) in (0, n_leaves), model)
+
+
+_MOST_SPLITS = 10**7
+
+
+def check_booster_file(path):
+    """Check the numbers of a booster in JSON before the package reads them.
+
+    Raises
+    ------
+    DamagedModelError
+        If they contradict each other.
+    Exception
+        Of any class, if parts are missing.
+    """
+    if path.suffix != ".json":
+        return
+    with open(path, "rb") as file:
+        stored = json.load(file)
+    if "learner" in stored:
+        _check_xgboost_document(stored["learner"], stored)
+    elif "features_info" in stored:
+        _check_catboost_document(stored, stored)
 
 
 def _check_binary_tree(tree):

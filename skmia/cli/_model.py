@@ -1,5 +1,6 @@
 """Victims: trained here, or loaded without running code."""
 
+import json
 from functools import partial
 from importlib.metadata import version
 
@@ -224,6 +225,7 @@ def _load(path, trust_pickle, boosters, onnx):
     if path.suffix == ".skops":
         return _check(path, _load_skops(path))
     if boosters and path.suffix in _BOOSTERS:
+        _check(path, path, "check_booster_file")
         return _check(path, _load_foreign(path, read_booster_file))
     if onnx and path.suffix == _ONNX:
         return _load_foreign(path, partial(read_onnx_file, apart=True))
@@ -255,14 +257,16 @@ def _load_foreign(path, read):
         raise CommandError(f"{path.name} cannot be read: {tell(error)}") from error
 
 
-def _check(path, model):
-    from ._foreign import DamagedModelError, check_foreign
+def _check(path, model, check="check_foreign"):
+    from . import _foreign
 
     try:
-        check_foreign(model)
-    except DamagedModelError as error:
+        getattr(_foreign, check)(model)
+    except _foreign.DamagedModelError as error:
         raise CommandError(f"{path.name} is refused: {error}") from error
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path.name} cannot be read: {tell(error)}") from error
+    except (LookupError, AttributeError, RecursionError, TypeError, ValueError) as error:
         raise CommandError(
             f"{path.name} is refused: parts of a fitted model are missing in it "
             f"({type(error).__name__}: {tell(error)})"

@@ -1,6 +1,7 @@
 """Reading tables: features and target."""
 
 import difflib
+import zlib
 from collections.abc import Hashable
 
 import numpy as np
@@ -48,7 +49,7 @@ def read_table(path, option="--data"):
     except UnicodeDecodeError as error:
         message = f"{option}: {path.name} cannot be read: it is not text in UTF-8"
         raise CommandError(message) from error
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, zlib.error) as error:
         raise CommandError(f"{option}: {path.name} cannot be read: {tell(error)}") from error
     _check_width(frame.shape[1], path, option)
     frame.columns = [str(column) for column in frame.columns]
