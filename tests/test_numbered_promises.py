@@ -87,6 +87,7 @@ SECURITY = {
         ("cli/test_cli_input.py", "test_file_that_is_no_table"),
         ("cli/test_cli_input.py", "test_table_that_cannot_be_used"),
         ("cli/test_cli_input.py", "test_members_file_that_cannot_be_used"),
+        ("cli/test_forged_files.py", "test_forged_files"),
     ],
     "T5": [
         ("core/test_records_fingerprint.py", "test_sums_cannot_be_forged"),
@@ -135,9 +136,30 @@ SECURITY = {
         ("cli/test_foreign.py", "test_forged_support_vectors_are_refused"),
         ("cli/test_foreign.py", "test_forged_sparse_indices_are_refused"),
         ("cli/test_foreign.py", "test_forged_neighbors_are_refused"),
+        ("cli/test_forged_files.py", "test_forged_models"),
+        ("cli/test_forged_files.py", "test_honest_models_are_taken"),
     ],
     "M6": [("cli/test_foreign.py", "test_an_ensemble_that_asks_for_ten_million_trees_is_refused")],
-    "M7": [("cli/test_cli_model.py", "test_model_file_that_cannot_be_used")],
+    "M7": [
+        ("cli/test_cli_model.py", "test_model_file_that_cannot_be_used"),
+        ("cli/test_forged_files.py", "test_forged_files"),
+        ("cli/test_forged_files.py", "test_mutated_files"),
+    ],
+    "M8": [
+        ("cli/test_forged_files.py", "test_forged_models"),
+        ("cli/test_forged_files.py", "test_forged_files"),
+        ("cli/test_forged_files.py", "test_a_crash_is_one_sentence"),
+        ("core/test_apart.py", "test_its_end_is_one_sentence"),
+    ],
+    "M9": [
+        ("core/test_apart.py", "test_it_writes_no_file"),
+        ("core/test_apart.py", "test_it_starts_no_program"),
+        ("core/test_apart.py", "test_it_has_no_network"),
+        ("core/test_apart.py", "test_what_it_started_ends_with_it"),
+        ("core/test_apart.py", "test_a_pickle_is_not_read"),
+        ("core/test_apart.py", "test_other_replies_are_refused"),
+    ],
+    "M10": [("cli/test_forged_files.py", "test_the_program_itself_opens_nothing")],
     "C1": [
         ("training/test_checkpoint_files.py", "test_no_pickle_is_read_unless_models_are_stored")
     ],
@@ -239,7 +261,7 @@ SECURITY = {
     "I1": [
         (
             "cli/test_cli_interrupted.py",
-            "test_the_result_is_printed_before_files_are_written",
+            "test_a_full_disk_costs_the_files_and_not_the_audit",
         )
     ],
     "I2": [
@@ -262,6 +284,15 @@ SECURITY = {
             "core/test_tasks.py",
             "test_workers_outlive_a_thread_and_a_killed_fit_leaves_neither_them_nor_records",
         )
+    ],
+    "I5": [
+        ("cli/test_cli_interrupted.py", "test_a_full_terminal_costs_a_line_and_not_the_files"),
+        ("cli/test_cli_interrupted.py", "test_a_device_that_is_full"),
+    ],
+    "I6": [
+        ("cli/test_cli_interrupted.py", "test_signals_that_end_it_say_what_is_kept"),
+        ("cli/test_cli_interrupted.py", "test_a_signal_ends_workers_and_keeps_models"),
+        ("cli/test_cli_interrupted.py", "test_a_signal_that_is_ignored_stays_so"),
     ],
     "D1": [
         ("datasets/test_datasets_fetch.py", "test_a_download_with_another_checksum_is_not_kept"),

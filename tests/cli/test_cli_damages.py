@@ -1,6 +1,7 @@
 """A damaged audit.json, field by field: one sentence, and never a page of something else."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -221,6 +222,16 @@ def test_a_file_without_an_end_is_read_to_a_limit(tmp_path, monkeypatch, capsys)
     path.write_bytes(b" " * (10**6 + 1))
     assert main(["report", str(path)]) == 2
     assert "has more than 1 MB, as no audit has" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are those of POSIX")
+def test_a_pipe_that_nobody_writes_to_is_no_result(tmp_path, capsys):
+    path = tmp_path / "audit.json"
+    os.mkfifo(path)
+    assert main(["report", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"skmia report: {path} is not valid JSON (line 1, column 1)\n"
+    )
 
 
 def test_text_of_a_result_gives_no_orders(document, tmp_path, capsys):

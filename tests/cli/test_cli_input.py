@@ -242,3 +242,25 @@ def test_dates_are_refused():
     frame = pd.DataFrame({"born": pd.to_datetime(["2000-01-01", "2001-01-01"])})
     with pytest.raises(Exception, match="'born' holds dates or times"):
         as_features(frame)
+
+
+@pytest.mark.parametrize("name", ["--target", "--group", "--group-by"])
+def test_columns_of_dictionaries_are_named(refuse, table, tmp_path, monkeypatch, name):
+    frame = table.drop(columns=["city"]).assign(odd=[{"a": 1}] * len(table))
+    monkeypatch.setattr(pd, "read_parquet", lambda path: frame)
+    (tmp_path / "table.parquet").touch()
+    options = {"--data": tmp_path / "table.parquet", "--target": "income", name: "odd"}
+    message = refuse(*(word for pair in options.items() for word in pair))
+    assert message == f"{name}: column 'odd' holds values of type dict"
+
+
+@pytest.mark.parametrize("option", ["--out", "--checkpoint"])
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_empty_name_is_no_folder(refuse, data, option, text):
+    message = refuse("--data", data, "--target", "income", option, text)
+    assert message == f"argument {option}: must be a path; got {text!r}"
+
+
+def test_null_characters_in_names(refuse, data):
+    message = refuse("--data", data, "--target", "income", "--out", "a\0b")
+    assert message == r"an argument holds a null character: 'a\x00b'"

@@ -1,6 +1,8 @@
 """A result that is there is printed, and what was trained is kept, whatever happens then."""
 
 import errno
+import io
+import json
 import os
 import re
 import signal
@@ -11,7 +13,7 @@ import time
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from skmia.cli import _model
+from skmia.cli import _model, main
 from skmia.report import AuditReport
 
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
@@ -38,7 +40,7 @@ def interrupt_after(n_models, monkeypatch):
 
 
 @pytest.mark.usefixtures("audit_once")
-def test_the_result_is_printed_before_files_are_written(run, options, tmp_path, monkeypatch):
+def test_a_full_disk_costs_the_files_and_not_the_audit(run, options, tmp_path, monkeypatch):
     def fill_disk(*arguments, **settings):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -50,6 +52,38 @@ def test_the_result_is_printed_before_files_are_written(run, options, tmp_path, 
     assert err == f"skmia audit: --out: cannot write into {tmp_path / 'out'}: " + (
         f"{os.strerror(errno.ENOSPC)}\n"
     )
+
+
+class FullTerminal(io.StringIO):
+    """A standard output that takes nothing; the program then sends the rest to nowhere."""
+
+    n_flushed = 0
+
+    def flush(self):
+        self.n_flushed += 1
+        if self.n_flushed == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.usefixtures("audit_once", "no_drawing")
+def test_a_full_terminal_costs_a_line_and_not_the_files(options, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdout", FullTerminal())
+    reason = f"the standard output cannot be written: {os.strerror(errno.ENOSPC)}"
+    assert main(["audit", *map(str, options), "--out", str(tmp_path / "out")]) == 0
+    assert f"skmia: {reason}\n" in capsys.readouterr().err
+    assert json.loads((tmp_path / "out" / "audit.json").read_text())["verdict"]
+    monkeypatch.setattr(sys, "stdout", FullTerminal())
+    assert main(["audit", *map(str, options)]) == 2
+    assert capsys.readouterr().err == f"skmia audit: {reason}\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_device_that_is_full(tmp_path):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "skmia.cli", "policy", "show", "cautious"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    reason = f"the standard output cannot be written: {os.strerror(errno.ENOSPC)}"
+    assert (done.returncode, done.stderr) == (2, f"skmia policy: {reason}\n")
 
 
 @pytest.mark.usefixtures("audit_once")
@@ -110,7 +144,49 @@ def test_a_folder_that_cannot_be_made_is_found_first(refuse, options, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-def test_ctrl_c_ends_workers_and_keeps_models(data, tmp_path):
+@pytest.mark.parametrize("name, expected", [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_signals_that_end_it_say_what_is_kept(run, options, tmp_path, monkeypatch, name, expected):
+    fit, fitted, folder = RandomForestClassifier.fit, [], tmp_path / "kept"
+    before = signal.getsignal(getattr(signal, name))
+
+    def fit_or_end(self, *arguments, **settings):
+        if len(fitted) == 3:
+            signal.raise_signal(getattr(signal, name))
+        fitted.append(self)
+        return fit(self, *arguments, **settings)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RandomForestClassifier, "fit", fit_or_end)
+        code, text, err = run(*options, "--checkpoint", folder)
+    assert (code, text) == (expected, "")
+    assert err == (
+        f"skmia audit: interrupted; 2 of 8 shadow models are kept in {folder}; running "
+        "it again continues from there.\n"
+    )
+    assert signal.getsignal(getattr(signal, name)) is before
+    assert run(*options, "--checkpoint", folder)[0] != expected
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_a_signal_that_is_ignored_stays_so(run, options, monkeypatch):
+    """As by nohup."""
+    fit = RandomForestClassifier.fit
+
+    def hang_up(self, *arguments, **settings):
+        signal.raise_signal(signal.SIGHUP)
+        return fit(self, *arguments, **settings)
+
+    monkeypatch.setattr(RandomForestClassifier, "fit", hang_up)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert run(*options)[0] in (0, 4)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_workers_and_keeps_models(data, tmp_path, number, code):
     folder, environment = tmp_path / "kept", {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "skmia.cli", "audit", "--data", str(data)]
     command += ["--target", "income", "--shadows", "400", "--jobs", "2"]
@@ -128,11 +204,14 @@ def test_ctrl_c_ends_workers_and_keeps_models(data, tmp_path):
         while not any(folder.glob("shadow-*.npz")):
             assert program.poll() is None and time.monotonic() < stop
             time.sleep(0.05)
-        os.killpg(program.pid, signal.SIGINT)
+        if number == signal.SIGINT:  # a terminal sends it to all, and others to the program
+            os.killpg(program.pid, number)
+        else:
+            program.send_signal(number)
         out, err = program.communicate(timeout=PATIENCE)
     finally:
         program.kill()
-    assert (program.returncode, out) == (130, "")
+    assert (program.returncode, out) == (code, "")
     # A worker that is just being started gets the signal as well, and Python says where it was.
     line = r"^skmia audit: interrupted; (\d+) of 400 shadow models are kept .*$"
     told = re.search(line, err, re.MULTILINE)

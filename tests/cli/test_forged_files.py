@@ -5,11 +5,13 @@ the number of mutations of each format is FUZZ (``make fuzz``).
 """
 
 import copy
+import ctypes
 import gzip
 import io
 import json
 import os
 import re
+import sys
 import time
 import zipfile
 from functools import cache
@@ -39,7 +41,7 @@ from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScal
 from sklearn.svm import SVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia.cli import main
+from skmia.cli import _inspect, _model, _problem, main
 
 N = 80
 BIG = 2**30
@@ -568,6 +570,51 @@ def test_valid_files(kind, tmp_path, capsys, monkeypatch):
     options = list_options(tmp_path, file, content)
     code = main([*map(str, options)])
     assert code == 0 or "stopped here" in capsys.readouterr().err
+
+
+def crash(*arguments, **settings):
+    """What a forgery does that no check knows."""
+    ctypes.string_at(0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the process is a copy of this one on Linux")
+@pytest.mark.parametrize("where", ["open", "ask", "file"])
+@pytest.mark.parametrize("command", ["audit", "inspect"])
+def test_a_crash_is_one_sentence(where, command, tmp_path, capsys, monkeypatch):
+    options = list_options(tmp_path, *valid("skops"))
+    options = options if command == "audit" else ["inspect", tmp_path / "model.skops"]
+    options = [word for word in options if word != "--quick"]
+    if where == "open":
+        monkeypatch.setattr(_model, "_load_skops", crash)
+    elif where == "file":
+        monkeypatch.setattr(_problem, "inspect_model", crash)
+        monkeypatch.setattr(_inspect, "inspect_model", crash)
+    elif command == "audit":
+        monkeypatch.setattr(RandomForestClassifier, "predict_proba", crash)
+    else:
+        return
+    assert main([*map(str, options)]) == 2
+    assert capsys.readouterr() == (
+        "",
+        f"skmia {command}: The model ended the process that asked it (signal 11); it may be "
+        "damaged or forged.\n",
+    )
+
+
+def test_the_program_itself_opens_nothing(tmp_path, monkeypatch, capsys):
+    """Inspections, and ONNX files in audits, are asked in the process of their own alone."""
+    opened = []
+    monkeypatch.setattr(_inspect, "load_model", lambda *_, **__: opened.append(1) or crash())
+    list_options(tmp_path, *valid("skops"))
+    assert main(["inspect", str(tmp_path / "model.skops")]) == 2
+    onnxruntime = pytest.importorskip("onnxruntime")
+    options = list_options(tmp_path, *valid("onnx"))
+    monkeypatch.setattr(
+        onnxruntime, "InferenceSession", lambda *_, **__: opened.append(2) or crash()
+    )
+    assert main([*map(str, options)]) == 2
+    assert capsys.readouterr().err.count("ended the process that asked it (signal 11)") == 2
+    assert opened == []
 
 
 HONEST = {

@@ -212,6 +212,53 @@ def test_a_folder_in_the_place_of_a_file_is_named(records, tmp_path):
         make_pool(tmp_path).fit(records)
 
 
+@pytest.mark.parametrize(
+    "name", ["shadow-00001.begun", "shadow-00001.npz.x.tmp", "training-00000.npz"]
+)
+def test_folders_with_names_of_passing_files_do_no_harm(records, tmp_path, name):
+    expected = make_pool(None).fit(records)
+    (tmp_path / name).mkdir()
+    assert_same(make_pool(tmp_path).fit(records), expected)
+
+
+def other_meta(**changes):
+    def change(arrays):
+        meta = json.loads(str(arrays["meta"])) | changes
+        arrays["meta"] = np.array(json.dumps(meta))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"warnings": 3},
+        {"warnings": [3]},
+        {"warnings": [["UserWarning", 3]]},
+        {"facts": [1]},
+        {"facts": None},
+        {"model": 7},
+        {"arrays": 7},
+        {"digest": None},
+    ],
+    ids=str,
+)
+def test_facts_of_another_type_are_set_aside(records, tmp_path, changes):
+    expected = make_pool(tmp_path).fit(records)
+    edit(tmp_path / "shadow-00002.npz", other_meta(**changes))
+    with pytest.warns(UserWarning, match=r"shadow-00002.npz is damaged"):
+        assert_same(make_pool(tmp_path).fit(records), expected)
+
+
+@pytest.mark.parametrize("entropy", [3, ["a"], [-1], [True], {"a": 1}], ids=str)
+def test_a_manifest_with_other_entropy_is_refused(records, tmp_path, entropy):
+    make_pool(tmp_path).fit(records)
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"entropy": entropy}))
+    with pytest.raises(CheckpointError, match="has no numbers as its entropy"):
+        ShadowPool(TREE, 4, checkpoint=tmp_path).fit(records)
+
+
 def test_a_model_whose_class_is_gone_stays(records, tmp_path, monkeypatch):
     make_pool(tmp_path, store="models").fit(records)
 
