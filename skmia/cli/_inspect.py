@@ -37,7 +37,11 @@ def run_inspect(arguments):
     _check_combination(arguments)
     if is_of_strangers(arguments.model):
         check_file(arguments.model, _MODEL)
-        return ask_apart(_inspect, arguments, errors=(CommandError,))
+        try:
+            return ask_apart(_inspect, arguments, errors=(CommandError,))
+        except RuntimeError as error:  # of a class of the package that wrote the file
+            name = arguments.model.name
+            raise CommandError(f"{_MODEL}: {name} cannot be inspected: {tell(error)}") from error
     return _inspect(arguments)
 
 

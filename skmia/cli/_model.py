@@ -266,7 +266,7 @@ def _check(path, model, check="check_foreign"):
         raise CommandError(f"{path.name} is refused: {error}") from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise CommandError(f"{path.name} cannot be read: {tell(error)}") from error
-    except (LookupError, AttributeError, RecursionError, TypeError, ValueError) as error:
+    except Exception as error:  # packages have exceptions of their own
         raise CommandError(
             f"{path.name} is refused: parts of a fitted model are missing in it "
             f"({type(error).__name__}: {tell(error)})"

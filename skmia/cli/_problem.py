@@ -206,7 +206,11 @@ def _load_victim(arguments, frame, features, fields, membership):
     given = arguments, frame, features, fields, membership
     if is_of_strangers(arguments.model):
         check_file(arguments.model, "--model")
-        ask_apart(partial(_try_victim, *given), errors=(CommandError,))
+        try:
+            ask_apart(partial(_try_victim, *given), errors=(CommandError,))
+        except RuntimeError as error:  # of a class of the package that wrote the file
+            name = arguments.model.name
+            raise CommandError(f"--model: {name} cannot answer: {tell(error)}") from error
     return _open_victim(*given)
 
 
