@@ -57,7 +57,7 @@ def test_all_pass(policy, release):
     found = decide(LOW, policy=policy, release=release)
     assert found.result == "release"
     assert found.reasons == ("All numbers are below their limits.",)
-    assert found.to_review == found.conditions == ()
+    assert found.to_review == found.conditions == found.remarks == ()
 
 
 def test_a_number_is_missing():
@@ -255,7 +255,8 @@ def test_a_synthetic_table_needs_a_holdout():
         Measurement("privacy_loss", Interval(0.0, -0.01, 0.01)),
         Measurement("exact_rare_copies", Interval(0.002, -0.001, 0.005)),
     ]
-    assert recommend(CAUTIOUS, "table", [*risks, *compared]).result == "release"
+    found = recommend(CAUTIOUS, "table", [*risks, *compared])
+    assert (found.result, found.remarks) == ("release", ())
     copied = [compared[0], Measurement("exact_rare_copies", Interval(0.02, 0.01, 0.03))]
     assert recommend(CAUTIOUS, "table", [*risks, *copied]).result == "do not release"
 
@@ -337,6 +338,7 @@ def test_what_was_not_able_to_speak_is_no_release(policy):
     assert decide(HIGH, policy=policy, release="service", spoken=LACKS).result == "do not release"
     undecided = decide(OPEN, policy=policy, release="service", spoken=LACKS)
     assert undecided.result == "cannot be said" and undecided.reasons[-1] == needs
+    assert undecided.reasons[0].startswith("auc (all): 0.6 ")
     assert undecided.conditions == ()
 
 

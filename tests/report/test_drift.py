@@ -21,7 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records, audit
+from skmia import Outputs, Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.report import blind_baseline, drift_test
 from skmia.report.checks import _drift as drift
@@ -99,6 +99,23 @@ def test_sides_that_follow_one_rule_are_not_warned_of(model, n, share):
         for seed in range(40)
     ]
     assert sum(found) <= 2
+
+
+@pytest.mark.parametrize("n_splits, variance", [(1, 1.0), (2, 0.75), (5, 0.6)])
+def test_a_warning_is_at_half_a_percent_of_splits_that_correlate_by_one_half(
+    n_splits, variance, monkeypatch
+):
+    records, membership = make_alike(200)
+    for shift, is_warning in ((1e-6, True), (-1e-6, False)):
+        z = (norm.isf(0.005) + shift) * np.sqrt(variance)
+        monkeypatch.setattr(drift, "_rank", lambda *given, z=z: (z, 0.5, 0.5))
+        found = drift_test(LINE, records, membership, n_splits=n_splits, random_state=0)
+        assert found.is_warning == is_warning
+
+
+def test_no_probability_is_below_one_percent():
+    outputs = Outputs(np.array([[1 - 1e-9, 1e-9], [0.98, 0.02]]), [0, 1])
+    np.testing.assert_allclose(np.exp(drift._score(outputs, np.array([1, 1]))), [0.01, 0.02])
 
 
 def test_a_side_needs_forty_independent_records():

@@ -96,6 +96,14 @@ def test_chance_is_judged_for_all_attacks_together():
     assert judge(frame, null)[0] == "none"
 
 
+@pytest.mark.parametrize(
+    "above, below, evidence",
+    [(0.024, 1.0, "leak"), (0.026, 1.0, "none"), (1.0, 0.024, "reversed"), (1.0, 0.026, "none")],
+)
+def test_each_side_of_chance_has_half_of_the_level(above, below, evidence):
+    assert judge(NOTHING, make_null(["a", "auc", np.nan, above, below]))[0] == evidence
+
+
 @pytest.mark.parametrize("name", ["blind_baseline", "difficulty", "negative_control"])
 def test_records_that_differ_by_themselves_are_no_leakage(name):
     evidence, verdict = judge(MUCH, FOUND, **{name: WARNING})
@@ -181,6 +189,9 @@ def test_nothing_is_said_where_nothing_could_be_found():
 def test_a_victim_that_is_attacked_worse_than_its_shadow_models_is_not_measured():
     assert judge(NOTHING, NULL, shadow_models=WARNING)[0] == "unknown"
     assert judge(MUCH, FOUND, shadow_models=WARNING)[0] == "leak"
+    # One that is attacked better than they are was measured.
+    checks = make_checks() | {"shadow models": Check("shadow models", WARNING, "text", "above")}
+    assert choose_evidence(Grounds(NOTHING, NULL, 999, checks, 0.95, ["a"])) == "none"
 
 
 def test_intervals_above_chance_are_counted():
@@ -248,6 +259,8 @@ def test_too_few_records_to_measure_anything():
     frame = NOTHING.assign(status="too few records", estimate=np.nan)
     evidence, verdict = judge(frame, NULL)
     assert evidence == "unknown" and "too few" in verdict
+    other = frame.assign(attack="b")
+    assert judge(pd.concat([MUCH, other]), FOUND, asked=["a", "b"])[0] == "leak"
 
 
 def test_as_many_permutations_as_a_level_needs():

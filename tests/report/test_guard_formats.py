@@ -9,6 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from skmia import Records, audit
 from skmia.report import compare_formats
+from skmia.report.checks import _formats as formats
 from skmia.report.checks._units import pick_draws
 
 N = 600
@@ -166,6 +167,23 @@ def test_the_p_value_is_that_of_the_exact_test(n_missing):
         assert n_drawn == 20 * 1999
         error = np.sqrt(exact / (20 * 1999))
         assert pvalue == pytest.approx(exact + 1 / 2000, abs=4 * error)
+
+
+@pytest.mark.parametrize(
+    "places, n_drawn, pvalue, is_warning",
+    [
+        (range(8), 1999, 9 / 2000, True),
+        (range(9), 1999, 10 / 2000, True),  # the level itself
+        ([*range(9), 1998], 1999, 10 / 1999, False),
+        ([*range(9), 49], 100, 10 / 50, False),  # the tenth ends the draw, not its block
+        (range(12), 100, 1.0, False),
+    ],
+)
+def test_the_p_value_of_a_draw_that_stops(places, n_drawn, pvalue, is_warning, monkeypatch):
+    reached = np.isin(np.arange(n_drawn), list(places))
+    monkeypatch.setattr(formats, "_draw", lambda *given: reached)
+    found = compare_formats(Records(FLAT), np.arange(N) % 2)
+    assert (found.pvalue, found.is_warning) == (pytest.approx(pvalue, rel=1e-12), is_warning)
 
 
 # What is left alone

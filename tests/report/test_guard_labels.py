@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, audit
 from skmia.cli._gate import judge, list_findings
+from skmia.report.checks import _labels as labels
 from skmia.report.checks._labels import LabelsCheck
 from skmia.report.schema import check_document
 
@@ -121,6 +122,25 @@ def test_classes_with_few_members_are_not_judged():
     assert "label 0," not in found.text
     right = np.where(y < 40, 39 - y, y)
     assert ask(Outputs(right, np.arange(42), "label"), y, np.ones(160)).status == "passed"
+
+
+@pytest.mark.parametrize("error, least", [(1e-9, 0.1), (0.01, 0.1309), (0.05, 0.2545)])
+def test_another_assignment_has_to_be_much_better(error, least, monkeypatch):
+    y = np.arange(200) % 2
+    for gain, status in ((least + 1e-6, "warning"), (least - 1e-6, "passed")):
+        monkeypatch.setattr(labels, "_test", lambda *given, gain=gain: (gain, error))
+        assert ask(Outputs(1 - y, [0, 1], "label"), y, np.ones(200)).status == status
+
+
+def test_targets_that_fall_by_chance_are_left_alone(monkeypatch):
+    # Of 103 people the standard error of a rank correlation, by Fisher's transformation, is .103.
+    y = np.arange(206.0)
+    people = np.arange(206) // 2
+    for z, status in ((3.08, "passed"), (3.1, "warning")):
+        correlation = -np.tanh(z * np.sqrt(1.06 / 100))
+        monkeypatch.setattr(labels, "_correlate", lambda *given, found=correlation: found)
+        found = ask(Outputs(y, kind="value"), y, np.ones(206), group_by=people)
+        assert found.status == status
 
 
 def test_many_turned_classes_are_counted():
