@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.special import ndtr
@@ -15,20 +16,29 @@ from sklearn.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import VotingClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+)
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeRegressor
 
 from skmia import Records
 from skmia.attacks import MomentsAttack, ReleasedModelAttack
+from skmia.attacks._file_ledger import combine_expected
 from skmia.attacks._moments import expect_strength
 from skmia.metrics import auc_interval
 from skmia.victims.stored_sums import read_stored_sums
@@ -331,3 +341,80 @@ def test_the_ledger_lists_what_each_part_reads():
     ledger = one.ledger_.set_index("place")
     assert ledger.loc["coefs_ of MLPClassifier", "size"] == 33
     assert ledger["part"].isna().all() and one.expected_auc_ is None
+
+
+NODES = {"tree_", "values", "feature", "impurity", "left_child", "missing_go_to_left"}
+NODES |= {"n_node_samples", "right_child", "weighted_n_node_samples"}
+OPTIMUM = "conditions at the optimum"
+OF_SVC = {"dual_coef_", "support_", "class_weight_", "shape_fit_", "intercept_", "_dual_coef_"}
+OF_SVC |= {"_n_support", "_intercept_", "_num_iter"}
+# What a file stores, by the part that reads it.
+READ = {
+    "tree": (
+        DecisionTreeRegressor(max_depth=3),
+        {"node equations": NODES, "split thresholds": {"threshold"}},
+    ),
+    "forest": (
+        RandomForestClassifier(3, max_depth=3),
+        {"node equations": NODES, "split thresholds": {"threshold"}},
+    ),
+    "forest of numbers": (
+        RandomForestRegressor(3, max_depth=3),
+        {
+            "node equations": NODES - {"impurity"},
+            "split thresholds": {"threshold"},
+            None: {"impurity"},
+        },
+    ),
+    "boosting": (
+        GradientBoostingClassifier(n_estimators=2),
+        {None: NODES | {"threshold", "class_prior_", "train_score_"}},
+    ),
+    "linear": (LogisticRegression(tol=1e-8), {OPTIMUM: {"coef_", "intercept_", "n_iter_"}}),
+    "vectors": (SVC(), {"stored values": {"support_vectors_"}, None: OF_SVC}),
+    "coefficients of another model": (
+        make_pipeline(
+            SelectFromModel(SGDClassifier(random_state=0), threshold=-np.inf),
+            LogisticRegression(tol=1e-8),
+        ),
+        {
+            OPTIMUM: {"coef_", "intercept_", "n_iter_"},
+            None: {"coef_", "intercept_", "_expanded_class_weight"},
+        },
+    ),
+    "parameters that are arrays": (
+        GaussianNB(priors=np.array([0.5, 0.5])),
+        {"moments": {"theta_", "var_", "class_count_", "epsilon_"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_ledger_tells_what_is_not_read(name):
+    model, expected = READ[name]
+    records, member = draw(200)
+    members = records[member == 1]
+    victim = FrozenEstimator(clone(model).fit(members.X, members.y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one = ReleasedModelAttack(victim, random_state=0).fit(records)
+    found = {}
+    for place, part in zip(one.ledger_["place"], one.ledger_["part"], strict=True):
+        found.setdefault(None if pd.isna(part) else part, set()).add(place.split(" of ")[0])
+    assert found == expected
+
+
+def test_what_cannot_be_looked_into_is_in_the_ledger():
+    records, member = draw(200)
+    members = records[member == 1]
+    model = GaussianNB().fit(members.X, members.y)
+    model.cache_ = (number for number in members.y)
+    one = ReleasedModelAttack(FrozenEstimator(model), random_state=0).fit(records)
+    unread = one.ledger_[one.ledger_["part"].isna()]
+    assert unread["size"].tolist() == [0] and "cache_" in unread["place"].item()
+
+
+def test_strengths_of_parts_are_squared_and_added():
+    assert combine_expected([0.7]) == pytest.approx(0.7)
+    assert combine_expected([0.7, 0.5, 0.3]) == pytest.approx(0.7)
+    assert combine_expected(ndtr([0.3, 0.4])) == pytest.approx(ndtr(0.5))

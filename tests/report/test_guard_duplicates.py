@@ -1,5 +1,7 @@
 """Copies and near copies on both sides: planted ones, chance, and every kind of features."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
-from skmia.metrics import clopper_pearson
+from skmia.metrics import Interval, clopper_pearson
 from skmia.report import find_duplicates
+from skmia.report.checks import _duplicates as duplicates
+from skmia.report.checks._duplicates import Duplicates
 
 N_MEMBERS, N_OTHERS, N_PLANTED = 400, 300, 12
 MEMBERSHIP = np.repeat([1, 0], [N_MEMBERS, N_OTHERS])
@@ -371,3 +375,67 @@ def test_near_copies_that_are_equal_but_for_the_label_are_counted():
     y[N_MEMBERS:] = 1
     found = find_duplicates(Records(X, y), MEMBERSHIP)
     assert (found.n_exact, found.n_near, found.n_equal) == (0, 2 * N_PLANTED, N_PLANTED)
+
+
+def make_case(X, y=None, **fields):
+    membership = np.arange(len(X)) < 200
+    settings = {"level": 0.95, "fprs": [0.1], "seeds": {"checks": 0}}
+    return SimpleNamespace(records=Records(X, y, **fields), membership=membership, **settings)
+
+
+SHARES = {
+    # exact copies of 400 records; near copies of 200 non-members, those that are equal, lower end
+    "exact copies of a tenth": ((40, 0, 0, 0.0), True, "passed"),
+    "more exact copies, which hide a leak": ((41, 0, 0, 0.0), True, "warning"),
+    "more exact copies, which hide nothing": ((41, 0, 0, 0.0), False, "passed"),
+    "near copies of a tenth": ((0, 30, 0, 0.1), True, "passed"),
+    "more near copies": ((0, 30, 0, 0.101), False, "warning"),
+    "near copies that are equal, which hide nothing": ((0, 30, 30, 0.101), False, "passed"),
+    "near copies that are equal, which hide a leak": ((0, 30, 30, 0.101), True, "warning"),
+    "two thirds of them are not equal": ((0, 60, 20, 0.16), False, "warning"),
+    "half of them are not equal": ((0, 60, 30, 0.16), False, "passed"),
+}
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_a_warning_is_given_above_a_tenth(name, monkeypatch):
+    (n_exact, n_near, n_equal, low), hides, status = SHARES[name]
+    share = Interval(n_near / 200, low, 0.5)
+    found = Duplicates(n_exact, 200, n_near, share, 1.0, 0.1, pd.DataFrame(), n_equal)
+    monkeypatch.setattr(duplicates, "find_duplicates", lambda *given, **settings: found)
+    monkeypatch.setattr(duplicates, "_judge_rest", lambda case, run: (hides, "text"))
+    answer = duplicates.DuplicatesCheck().ask(make_case(np.arange(400.0)), None, None)
+    assert answer.status == status
+
+
+@pytest.mark.parametrize(
+    "n_left, n_equal, pvalue, hides, words",
+    [
+        (50, 0, 0.026, False, "no leakage among them"),
+        (50, 0, 0.024, True, "find members among them"),
+        (49, 0, 0.5, True, "too few to judge"),  # less than a quarter of the members
+        (200, 151, 0.5, True, "too few to judge"),  # and of the non-members
+        (200, 150, 0.5, False, "no leakage among them"),
+    ],
+)
+def test_the_records_without_a_copy_are_judged(n_left, n_equal, pvalue, hides, words, monkeypatch):
+    # Equal features are copies though their labels differ.
+    X = np.arange(400.0)
+    X[n_left:200], X[400 - n_equal :] = -1, -2
+    people, scores, seen = np.arange(400) // 2, np.random.default_rng(0).normal(size=(2, 400)), {}
+
+    def test(members, given, **settings):
+        seen.update(settings, members=members, scores=given)
+        return SimpleNamespace(pvalue=pvalue, n_permutations=999)
+
+    monkeypatch.setattr(duplicates, "permutation_test", test)
+    tested = {"a": np.ones(400, dtype=bool)}
+    run = SimpleNamespace(scores={"a": scores[0]}, tested=tested, file_scores=scores[1])
+    found, text = duplicates._judge_rest(make_case(X, np.arange(400), group_by=people), run)
+    assert found == hides and words in text
+    if seen:
+        left = X >= 0
+        np.testing.assert_array_equal(seen["members"], (np.arange(400) < 200)[left])
+        np.testing.assert_array_equal(seen["group_by"], people[left])
+        for name, values in zip(("a", "file"), scores, strict=True):
+            np.testing.assert_array_equal(seen["scores"][name], values[left])

@@ -100,14 +100,16 @@ def test_models_that_are_weak_or_weighted_are_left_alone(name, signal):
 
 
 def test_answers_of_one_person_count_once():
-    # The model is wrong about 8 of the 60 people with label 0, who have most of the rows.
+    # The model is wrong about 2 of the 60 people with label 0, who have most of the rows.
     rng = np.random.default_rng(0)
-    people = np.r_[np.repeat(np.arange(8), 40), np.arange(8, 120)]
+    people = np.r_[np.repeat(np.arange(2), 100), np.arange(2, 1060)]
     y = (people >= 60).astype(int)
-    answers = np.where(people < 8, 1, y)
-    answers[people >= 60] = rng.integers(2, size=60)
+    answers = np.where(people < 2, 1, y)
+    answers[people >= 60] = rng.integers(2, size=1000)
     outputs, everyone = Outputs(answers, [0, 1], "label"), np.ones(len(y))
-    assert ask(outputs, y, everyone, group_by=people).status == "passed"
+    for _ in range(8):  # other names are other halves
+        named = rng.permutation(1060)[people]
+        assert ask(outputs, y, everyone, group_by=named).status == "passed"
 
 
 def test_classes_with_few_members_are_not_judged():
@@ -124,6 +126,24 @@ def test_classes_with_few_members_are_not_judged():
     assert ask(Outputs(right, np.arange(42), "label"), y, np.ones(160)).status == "passed"
 
 
+def test_ten_members_of_each_half_are_judged():
+    # One of the halves has ten of 19 members, and the other one has not.
+    y = np.arange(38) % 2
+    everyone = Outputs(1 - y, [0, 1], "label"), y, np.ones(38)
+    assert "Too few members of two classes" in ask(*everyone).text
+    for n, status in ((20, "not run"), (21, "warning")):  # one is no member
+        y = np.arange(float(n))
+        assert ask(Outputs(-y, kind="value"), y, np.ones(n)).status == status
+
+
+def test_the_best_assignment_of_noise_is_tested_on_the_other_half():
+    for seed in range(5):
+        answers = np.random.default_rng(seed).integers(30, size=900)
+        y = np.repeat(np.arange(30), 30)
+        found = ask(Outputs(answers, np.arange(30), "label"), y, np.ones(900))
+        assert found.status == "passed"
+
+
 @pytest.mark.parametrize("error, least", [(1e-9, 0.1), (0.01, 0.1309), (0.05, 0.2545)])
 def test_another_assignment_has_to_be_much_better(error, least, monkeypatch):
     y = np.arange(200) % 2
@@ -138,7 +158,9 @@ def test_targets_that_fall_by_chance_are_left_alone(monkeypatch):
     people = np.arange(206) // 2
     for z, status in ((3.08, "passed"), (3.1, "warning")):
         correlation = -np.tanh(z * np.sqrt(1.06 / 100))
-        monkeypatch.setattr(labels, "_correlate", lambda *given, found=correlation: found)
+        # The non-member is above chance, and is not asked.
+        sides = iter([correlation, 0.5])
+        monkeypatch.setattr(labels, "_correlate", lambda *given, sides=sides: next(sides))
         found = ask(Outputs(y, kind="value"), y, np.ones(206), group_by=people)
         assert found.status == status
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from skmia.report import list_measurements, measure_conditions, recommend_releas
 from skmia.report.checks.base import Check
 from skmia.report.page import render
 from skmia.report.schema import check_document
-from skmia.report.stand_in import RECIPE, why_no_reference
+from skmia.report.stand_in import RECIPE, _draw_fits, why_no_reference
 from skmia.victims import CallableVictim
 
 STATED = {RECIPE: "as in the training log, J. Doe"}
@@ -180,6 +181,11 @@ def test_a_weak_stand_in_of_a_deep_boosting_is_no_release():
     assert why.startswith("The model fits its members better than other records by 0.0")
     small = report.reference | {"gap": report.reference["gap"] | {"z": 2.3}}
     assert why_no_reference(small, checks, True, {}) is None
+    large = report.reference | {"gap": report.reference["gap"] | {"z": 2.34}}
+    assert "(z 2.3); it is no model of their kind" in why_no_reference(large, checks, True, {})
+    unknown = why_no_reference(report.reference | {"gap": None}, checks, True, {})
+    assert "could not be measured" in unknown
+    assert "not known whether GaussianNB()" in why_no_reference(small, {}, True, {})
     checks["shadow models"] = Check("shadow models", "warning", "", "above")
     assert "leaks more than models of the stand-in" in why_no_reference(small, checks, True, {})
     assert why_no_reference(small, checks, True, STATED) is None
@@ -238,6 +244,26 @@ def test_too_few_models_and_no_attack_with_models():
     without = audit(tree, records, membership, attacks={"loss": ThresholdAttack()}, random_state=0)
     found = decide((without, tree, records), waived)
     assert found.result == "release" and "waives the rule" in found.remarks[0]
+
+
+def test_a_kind_is_fitted_twice_on_as_many_records_as_there_are_members():
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(200), 2)
+    membership, y = people < 40, np.arange(400) % 2
+    case = SimpleNamespace(
+        records=Records(rng.normal(size=(400, 2)), y, group_by=people),
+        membership=membership,
+        people=people,
+        seeds={"victim": 0},
+        request=SimpleNamespace(outputs=SimpleNamespace(kind="proba")),
+    )
+    fits = list(_draw_fits(case))
+    assert len(fits) == 2 and fits[0][2] != fits[1][2]
+    for train, held, _ in fits:
+        assert train.sum() == 80 and train[membership].any() and train[~membership].any()
+        assert not np.isin(people[held], people[train | membership]).any()
+    both = np.sort(np.concatenate([held for _, held, _ in fits]))
+    np.testing.assert_array_equal(both, np.arange(80, 400))
 
 
 @pytest.mark.parametrize("kind", ["proba", "label"])
