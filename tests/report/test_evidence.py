@@ -6,7 +6,11 @@ import pytest
 
 from skmia.report.checks.base import ERROR, NOT_RUN, PASSED, WARNING, Check
 from skmia.report.evidence import Grounds, choose_evidence, count_permutations
-from skmia.report.file_verdict import write_file_verdict
+from skmia.report.file_verdict import (
+    choose_file_evidence,
+    keep_shared_checks,
+    write_file_verdict,
+)
 from skmia.report.verdict import HEADLINES, get_best_at_lowest_rate, write_verdict
 
 NAMES = (
@@ -332,6 +336,57 @@ def test_a_file_is_not_to_be_released_if_it_gives_away_one_group(low, headline, 
     assert ("0.800" in verdict) == (low == 0.7)
     for number in ("2,000 candidates", "1,000 were members", "1,250 rows, 20% of which are not"):
         assert number in verdict
+
+
+@pytest.mark.parametrize(
+    "metric, max_fpr, low, is_severe",
+    [
+        ("auc", np.nan, 0.651, True),
+        ("auc", np.nan, 0.65, False),
+        ("tpr", 0.01, 0.101, True),
+        ("tpr", 0.01, 0.1, False),
+        ("tpr", 0.1, 1.0, False),  # there is no rate of ten times this one
+    ],
+)
+def test_a_file_is_judged_by_the_lower_ends(metric, max_fpr, low, is_severe):
+    weak = make_frame(["a", "overall", "all", 0.64, 0.63, 0.65])
+    row = make_frame(["a", "overall", "all", 1.0, low, 1.0])
+    row = row.assign(metric=metric, max_fpr=max_fpr, fpr=max_fpr)
+    frame = pd.concat([weak, row]) if metric == "tpr" else row
+    grounds = Grounds(frame, FOUND, 999, make_checks(), 0.95, ["a"])
+    headline = "Do not release this file. " if is_severe else "The file leaks weakly. "
+    assert write_file_verdict(grounds, FILE_FACTS).startswith(headline)
+
+
+def test_a_file_is_judged_by_the_checks_of_its_records():
+    """Controls and shadow models of the answers say nothing of it, and groups were not asked."""
+    names = ("positive_control", "shadow_models", "small_groups", "person_level")
+    checks = keep_shared_checks(make_checks(**dict.fromkeys(names, WARNING), drift=WARNING))
+    assert {name for name, check in checks.items() if check.is_warning} == {"drift"}
+    assert set(NAMES) - set(checks) == {"small groups", "person level"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "evidence"),
+    [
+        ({"obstacle": None}, ("leak", "none")),
+        ({}, ("leak", "unknown")),
+        ({"obstacle": None, "reason": "No attack reads it."}, ("unknown", "unknown")),
+    ],
+)
+def test_an_obstacle_stands_against_none_alone(facts, evidence):
+    for case, expected in zip(((MUCH, FOUND), (NOTHING, NULL)), evidence, strict=True):
+        grounds = Grounds(*case, 999, make_checks(), 0.95, ["a"])
+        assert choose_file_evidence(grounds, FILE_FACTS | facts) == expected
+
+
+@pytest.mark.parametrize(("members", "others", "is_told"), [(0.2, 0.1, True), (0.1, 0.1, False)])
+def test_values_of_members_in_a_file_are_told_where_nothing_else_is(members, others, is_told):
+    hits = {"name": "stored values", "hits": {"members": members, "nonmembers": others}}
+    grounds = Grounds(NOTHING, NULL, 999, make_checks(), 0.95, ["a"])
+    verdict = write_file_verdict(grounds, FILE_FACTS | {"sources": [hits]})
+    assert ("Values of 20.0% of the members and 10.0% of the non-members" in verdict) == is_told
+    assert ("Nothing was found in the rest of the file." in verdict) == (not is_told)
 
 
 def test_the_strongest_attack_is_named_for_the_rate_that_is_asked_for():

@@ -1,6 +1,7 @@
 """What an audit says of the model as a file, beside what it says of its answers."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,8 @@ from skmia.cli._gate import judge, list_findings
 from skmia.cli._limits import parse_limit
 from skmia.datasets import make_membership_problem
 from skmia.defenses import strip_state
-from skmia.report import AuditReport
+from skmia.metrics import auc_interval
+from skmia.report import AuditReport, _file
 from skmia.report.schema import check_document
 from skmia.victims import CallableVictim
 
@@ -151,6 +153,55 @@ def test_an_attack_that_is_weaker_than_it_states_is_an_obstacle(monkeypatch):
     report = attack(GaussianNB(), *draw_two_classes(600, 10), fprs=[0.1])
     assert report.file.evidence == "unknown"
     assert report.file.facts["obstacle"].startswith("The attack is not as strong as it should be")
+
+
+CASE = SimpleNamespace(
+    records=RECORDS, queried=RECORDS, victim=GaussianNB(), seeds={"checks": 3, "attacks": 0}
+)
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_the_control_is_as_strong_as_expected(end, monkeypatch):
+    """Its members are a random half of the records, and its level is 99%."""
+    inside = np.random.default_rng(3).permutation(400) < 200
+    scores = inside + np.random.default_rng(0).normal(size=400)
+    limit = getattr(auc_interval(inside.astype(int), scores, confidence_level=0.99), end)
+    for inner, is_met in ((1e-6, True), (-1e-6, False)):
+        expected = limit + (inner if end == "low" else -inner)
+        fake = SimpleNamespace(score_samples=lambda records: scores, expected_auc_=expected)
+        fake.fit = lambda records, fake=fake: fake
+        monkeypatch.setattr(_file, "ReleasedModelAttack", lambda *given, fake=fake, **more: fake)
+        assert (_file._control(CASE) is None) == is_met
+    fake.expected_auc_ = None
+    assert _file._control(CASE).endswith("expected is unknown.")
+
+
+@pytest.mark.parametrize(
+    ("part", "expected_auc", "control", "obstacle"),
+    [
+        ("moments", 0.6, None, None),
+        (None, 0.6, None, "Not read: theta_ (2 numbers)."),
+        ("moments", None, None, "It is not known how much moments should reveal."),
+        ("moments", 0.6, "Too weak.", "Too weak."),
+        (
+            "moments",
+            0.6,
+            MemoryError("no room"),
+            "A model of the same recipe could not be attacked: MemoryError: no room.",
+        ),
+    ],
+)
+def test_what_is_an_obstacle_to_no_finding(part, expected_auc, control, obstacle, monkeypatch):
+    def answer(case):
+        if isinstance(control, Exception):
+            raise control
+        return control
+
+    monkeypatch.setattr(_file, "_control", answer)
+    ledger = pd.DataFrame([{"place": "theta_", "size": 2, "part": part}]).astype(object)
+    parts = {"moments": SimpleNamespace(expected_auc_=expected_auc)}
+    attack = SimpleNamespace(ledger_=ledger, expected_auc_=expected_auc, parts_=parts)
+    assert _file.find_obstacle(CASE, attack) == obstacle
 
 
 def test_the_optimum_of_a_linear_model_is_read():
