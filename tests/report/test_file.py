@@ -26,6 +26,7 @@ from skmia.defenses import strip_state
 from skmia.metrics import auc_interval
 from skmia.report import AuditReport, _file
 from skmia.report.schema import check_document
+from skmia.report.text import describe_reading, describe_sources
 from skmia.victims import CallableVictim
 
 RECORDS, MEMBERSHIP = make_membership_problem(400, random_state=0)
@@ -202,6 +203,31 @@ def test_what_is_an_obstacle_to_no_finding(part, expected_auc, control, obstacle
     parts = {"moments": SimpleNamespace(expected_auc_=expected_auc)}
     attack = SimpleNamespace(ledger_=ledger, expected_auc_=expected_auc, parts_=parts)
     assert _file.find_obstacle(CASE, attack) == obstacle
+
+
+def test_what_was_not_read_has_a_line_of_its_own():
+    ledger = [
+        {"place": "theta_", "size": 4, "part": "moments"},
+        {"place": "var_", "size": 3, "part": "moments"},
+        {"place": "cache_", "size": 1, "part": None},
+    ]
+    unread, weak = "Not read: cache_ (1 number).", "The attack is not as strong as it should be."
+    lines = ["Read by moments: 7 numbers.", unread]
+    assert describe_reading({"ledger": ledger, "obstacle": unread}) == lines
+    assert describe_reading({"ledger": ledger, "obstacle": weak}) == [*lines, weak]
+    whole = describe_reading({"ledger": ledger[:2], "obstacle": None})
+    assert len(whole) == 2 and whole[1].startswith("Everything that depends on the data was read")
+
+
+def test_the_eight_strongest_of_many_parts_are_described():
+    names = ("n_equations", "expected_auc", "n_exposed", "exposed_auc")
+    sources = [
+        {"name": "moments", "path": f"folds_[{k}]", "auc": auc, **dict.fromkeys(names)}
+        for k, auc in enumerate([0.6, 0.51, *np.linspace(0.7, 0.9, 7), 0.52])
+    ]
+    lines = describe_sources({"sources": sources, "n_records": 400})
+    assert [line.split("]")[0][-1] for line in lines[:8]] == ["0", *"2345678"]
+    assert lines[8:] == ["2 more parts found less."]
 
 
 def test_the_optimum_of_a_linear_model_is_read():
