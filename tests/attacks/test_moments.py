@@ -32,7 +32,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, Gaussi
 from sklearn.neighbors import NearestCentroid
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
 
@@ -380,6 +380,14 @@ READ = {
         {
             OPTIMUM: {"coef_", "intercept_", "n_iter_"},
             None: {"coef_", "intercept_", "_expanded_class_weight"},
+        },
+    ),
+    "values of rows": (
+        make_pipeline(MinMaxScaler(), GaussianNB()),
+        {
+            "moments": {"theta_", "var_", "class_count_", "class_prior_", "epsilon_"},
+            "stored values": {"data_min_", "data_max_"},
+            None: {"data_range_", "min_", "scale_"},
         },
     ),
     "parameters that are arrays": (

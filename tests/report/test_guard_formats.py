@@ -148,6 +148,15 @@ def test_decimals_are_those_that_were_written():
             assert row["members"].item() == pytest.approx(written[1::2].mean())
 
 
+@pytest.mark.parametrize("kind", [np.array, pd.DataFrame])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_decimals_are_those_of_the_precision(dtype, kind):
+    X = np.tile([[0.1, 1.5], [0.25, 2.0], [0.375, 3.25]], (20, 1)).astype(dtype)
+    found = compare_formats(Records(kind(X), np.arange(60)), np.arange(60) % 2).features
+    decimals = found[found["feature"] == "decimals"].set_index("column")["members"]
+    assert decimals.to_dict() == {"column 0": 2.0, "column 1": 1.0, "a column drawn at random": 1.5}
+
+
 @pytest.mark.parametrize("n_missing", [6, 10])
 def test_the_p_value_is_that_of_the_exact_test(n_missing):
     # One feature varies. All missing values are on one side in so many of the permutations:

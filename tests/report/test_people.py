@@ -15,6 +15,7 @@ from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report._people import measure_people
 from skmia.report.checks import PersonLevelCheck
 from skmia.report.comparison import compare_audits, render_comparison
+from skmia.report.person_schema import PEOPLE, check_people
 from skmia.report.schema import check_document
 
 
@@ -165,3 +166,5 @@ def test_too_few_people_have_no_number():
     case, run = play(np.random.default_rng(0), 3, 1.0)
     found = measure_people(case, run)
     assert found["auc"] is None and found["exposed"] == []
+    PEOPLE(found, "person_level")
+    check_people({"person_level": found, "data": {"n_records": len(case.people)}})
