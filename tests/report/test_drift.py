@@ -1,6 +1,7 @@
 """The drift of labels: what is found, what must not be, and what an audit makes of it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -366,6 +367,30 @@ def test_what_cannot_be_asked_is_one_sentence():
     categories = Records(pd.DataFrame({"a": np.arange(200).astype(str)}), records.y)
     with pytest.raises(ValueError, match="Pipeline was trained on half .* could not predict"):
         drift_test(make_pipeline(OneHotEncoder(), LINE), categories, membership, random_state=0)
+
+
+@pytest.mark.parametrize("n_bad, is_refused", [(2, False), (3, True)])
+def test_a_class_may_be_in_one_half_alone_in_few_splits(n_bad, is_refused):
+    records, membership = Records(np.arange(8.0), np.arange(8) % 2), np.arange(8) < 4
+
+    def split(*rows):
+        half = np.isin(np.arange(8), rows)
+        return drift.Split(np.stack([half & membership, half & ~membership]), np.flatnonzero(~half))
+
+    splits = [split(0, 2, 4, 5)] * n_bad + [split(0, 1, 4, 5)] * (5 - n_bad)
+    if not is_refused:
+        return drift._check_classes(TREE, records, membership, splits)
+    with pytest.raises(ValueError, match="The class 0 has so few"):
+        drift._check_classes(TREE, records, membership, splits)
+
+
+def test_what_the_loss_finds_is_told_with_the_number_of_members():
+    records, membership = make_alike(880, share=1 / 11)
+    found = drift_test(LINE, records, membership, n_splits=1, random_state=0)
+    assert found.n_trained == 40
+    for loss_auc, is_told in ((0.51, True), (0.5, False)):
+        text = drift._describe_drift(replace(found, loss_auc=loss_auc))
+        assert ("would rank them above" in text and "trained on 40 records" in text) == is_told
 
 
 def make_audit(degrees, **settings):

@@ -12,14 +12,14 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, audit
-from skmia.attacks import LiRA, ThresholdAttack
+from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.disclosure import load_policy
-from skmia.report import list_measurements, measure_conditions, recommend_release
+from skmia.report import list_measurements, measure_conditions, recommend_release, stand_in
 from skmia.report.checks.base import Check
 from skmia.report.page import render
 from skmia.report.schema import check_document
@@ -216,6 +216,8 @@ def test_why_nothing_could_be_found(change, message):
         "gap": None,
     }
     assert why_no_reference(reference, {}, False, {}) is None
+    least = reference | {"attacks": [rows[0] | {"share": 0.95}]}
+    assert why_no_reference(least, {}, False, {}) is None
     if change is not None:
         row = {name: change[name] for name in ("share", "n_models") if name in change}
         changed = {name: value for name, value in change.items() if name not in row}
@@ -264,6 +266,23 @@ def test_a_kind_is_fitted_twice_on_as_many_records_as_there_are_members():
         assert not np.isin(people[held], people[train | membership]).any()
     both = np.sort(np.concatenate([held for _, held, _ in fits]))
     np.testing.assert_array_equal(both, np.arange(80, 400))
+
+
+def test_the_gap_is_measured_in_both_errors(monkeypatch):
+    own = np.random.default_rng(0).normal(size=300) + 0.3 * (np.arange(300) < 100)
+    models, membership = np.array([0.1, 0.2, 0.3, 0.05]), np.arange(300) < 100
+    monkeypatch.setattr(stand_in, "_measure_fits", lambda *given: (own, models))
+    found = stand_in.measure_gaps(SimpleNamespace(membership=membership), None)
+    gap = own[:100].mean() - own[100:].mean()
+    variance = own[:100].var() / 100 + own[100:].var() / 200 + models.var(ddof=1)
+    assert found["z"] == pytest.approx((gap - models.mean()) / np.sqrt(variance))
+    assert (found["victim"], found["mean"]) == (pytest.approx(gap), pytest.approx(models.mean()))
+
+
+def test_an_attack_has_as_many_models_as_the_smaller_of_its_pools():
+    union = FeatureUnion([("first", LiRA(shadows=16)), ("second", RMIA(shadows=4))])
+    assert stand_in._count_models(union, None) == 4
+    assert stand_in._count_models(ThresholdAttack(), None) is None
 
 
 @pytest.mark.parametrize("kind", ["proba", "label"])
