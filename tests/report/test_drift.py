@@ -356,6 +356,8 @@ def test_what_cannot_be_asked_is_one_sentence():
     for wrong in (0, 2.5, "five", True):
         with pytest.raises(ValueError, match='n_splits must be "auto" or an integer from 1; got'):
             drift_test(LINE, records, membership, n_splits=wrong)
+    with pytest.raises(ValueError, match="'n_jobs' parameter of drift_test must be"):
+        drift_test(LINE, records, membership, n_jobs=0)
     y = records.y.copy()
     y[np.flatnonzero(membership)[0]] = 2
     with pytest.raises(ValueError, match="The class 2 has so few members or non-members that only"):

@@ -114,6 +114,8 @@ def test_a_file_needs_its_stored_numbers(logistic):
     earlier = replace(report, file=replace(report.file, facts=facts))
     found = decide((earlier, model, records), "research", release="file")
     assert found.result == "cannot be said" and "were not examined" in found.reasons[0]
+    found = decide((replace(report, file=None), model, records), "research", release="file")
+    assert [one.is_met for one in found.requirements] == [True, False]
 
 
 def test_a_recipe_that_is_stated_is_no_stand_in():
@@ -326,6 +328,9 @@ def test_numbers_have_a_stand_in():
     assert report.reference["estimator"] == "Ridge()"
     assert report.reference["distances"][0]["distance"] < 0.1
     assert abs(report.reference["gap"]["z"]) < 2.33
+    errors = (y - model.predict(X)) ** 2
+    gap = (errors[~membership].mean() - errors[membership].mean()) / y.var()
+    assert report.reference["gap"]["victim"] == pytest.approx(gap)
     assert measure_conditions(report, None, records) == []
 
 
