@@ -116,6 +116,11 @@ def test_a_file_needs_its_stored_numbers(logistic):
     assert found.result == "cannot be said" and "were not examined" in found.reasons[0]
     found = decide((replace(report, file=None), model, records), "research", release="file")
     assert [one.is_met for one in found.requirements] == [True, False]
+    note = "The moments were not read: why."
+    noted = replace(report, file=replace(report.file, notes=[note, "Another warning."]))
+    for release, not_run in (("file", (note,)), ("service", ())):
+        found = decide((noted, model, records), "research", release=release)
+        assert found.not_run == not_run
 
 
 def test_a_recipe_that_is_stated_is_no_stand_in():
