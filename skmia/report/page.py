@@ -82,7 +82,7 @@ def _describe(document):
         "groups": _describe_groups(document, frame),
         "advice": advise(document),
         "same_recipe": document["settings"]["shadow_estimator"] == document["victim"],
-        "stand_in": _has_stand_in(document),
+        "stand_in": _name_stand_in(document),
         "performance": describe_performance(document["performance"]),
         "roc": draw_roc(curves, resolvable_fpr(document["data"]["n_nonmembers"])),
         "power": power and draw_power(power["numbers"], _get_auc(overall, power["attack"])),
@@ -95,9 +95,12 @@ def _describe(document):
     }
 
 
-def _has_stand_in(document):
+def _name_stand_in(document):
+    """The estimator chosen for the shadow models, without its encoding; None if none was."""
     reference = document["reference"]
-    return reference is not None and reference["recipe"] == CHOSEN
+    if reference is None or reference["recipe"] != CHOSEN:
+        return None
+    return reference["estimator"]
 
 
 # Share of members for which the page computes the precision.
