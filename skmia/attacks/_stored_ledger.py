@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 # Evidence of a value that is stored without the record with probability 1/2, less rounding.
-_LEAST = 0.999 * np.log(2)
+LEAST = 0.999 * np.log(2)
 
 
 class Ledger:
@@ -62,7 +62,7 @@ class Ledger:
         """Tabulate what was found of each record, in the view with its highest score."""
         scores = self.scores()
         best = scores.argmax(axis=0)
-        some = np.flatnonzero(scores.max(axis=0) >= _LEAST)
+        some = np.flatnonzero(scores.max(axis=0) >= LEAST)
         rows = [(i, *self._describe(best[i], i), scores[best[i], i]) for i in some]
         names = ["record", "place", "view", "columns", "whole_row", "score"]
         frame = pd.DataFrame(rows, columns=names)
@@ -76,7 +76,7 @@ class Ledger:
         names, places, columns = [*view.columns, "y"], {}, []
         for k, column in enumerate(self._columns[v]):
             value = column.inverse[i]
-            if self._values[v][k][value] >= _LEAST:
+            if self._values[v][k][value] >= LEAST:
                 places[self._paths[self._value_places[v][k][value]]] = True
                 columns.append(names[k])
         return ", ".join(places), view.name, ", ".join(columns), False

@@ -29,7 +29,6 @@ _CANNOT_MAKE = (TypeError, ValueError, RuntimeError, AttributeError, AssertionEr
 
 # Methods of a net that a class of one's own may override: none of them has a part in training.
 _MAY_OVERRIDE = (
-    "__",
     "_",
     "initialize",
     "predict",

@@ -247,9 +247,7 @@ def test_categories_of_histogram_boosting():
 def test_draws_of_a_forest():
     with moved("forests no longer keep _n_samples and _n_samples_bootstrap."):
         forest = RandomForestClassifier(2, max_samples=7).fit(X, Y)
-        n_drawn, n_rows, chances = read_draws(forest)
-        if n_rows:  # older versions keep none of it
-            assert (n_drawn, n_rows, chances) == (7, 30, None)
+        assert read_draws(forest) == (7, 30, None)
 
 
 def test_every_fence_is_tried_here():
