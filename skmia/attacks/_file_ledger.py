@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 from sklearn.base import is_classifier
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -24,7 +25,9 @@ from ._stationarity import StationarityAttack
 
 # Kinds of arrays that do not depend on the data, or only by labels and names of columns.
 _NOT_DATA = ("labels", "names", "seeds")
-_COLUMNS = {"_n_features_outs", "_transformer_to_input_indices"}
+_COLUMNS = {"_n_features_outs"}
+# Which columns go to which step of a ColumnTransformer: the table's columns decide, not its rows.
+_OF_STEPS = {"_columns", "_transformer_to_input_indices"}
 
 _FORESTS = (
     RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor,
@@ -87,6 +90,8 @@ def make_ledger(victim, parts):
     for stored in state.arrays:
         owner, attribute, name = _locate(stored.path, estimators)
         if stored.kind in _NOT_DATA or name in _COLUMNS or attribute in _list_parameters(owner):
+            continue
+        if type(owner) is ColumnTransformer and attribute in _OF_STEPS:
             continue
         part = _find_reader(owner, name, reads)
         if part is None and stored.kind in _VERBATIM:

@@ -27,6 +27,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -411,3 +412,16 @@ def test_one_of_several_outputs_reads_the_model_of_this_output():
     assert "several columns" in found.left_out_["node equations in estimator.estimators_[0]"]
     assert "split thresholds in estimator.estimators_[0]" in found.parts_
     assert roc_auc_score(INSIDE, found.score_samples(records)) > 0.7
+
+
+def test_which_columns_go_to_which_step_is_no_number_of_the_data():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
+    labels = np.arange(60) % 2
+    steps = ColumnTransformer(
+        [("numbers", StandardScaler(), ["a", "b"]), ("rest", "passthrough", ["c"])]
+    )
+    model = make_pipeline(steps, GaussianNB()).fit(table[:30], labels[:30])
+    attack = ReleasedModelAttack(FrozenEstimator(model)).fit(Records(table, labels))
+    assert not attack.ledger_["place"].str.contains("ColumnTransformer").any()
+    assert attack.ledger_["part"].notna().all()
