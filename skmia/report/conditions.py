@@ -77,7 +77,7 @@ def measure_conditions(
         Number of decimals of the answers of the service as it is.
     estimator : estimator, default=None
         Estimator that is cloned for each shadow model. If None, the model is cloned.
-    batched, n_jobs, verbose : object
+    batched, n_jobs, verbose : object, default="auto", None and 0
         As for :func:`skmia.audit`.
 
     Returns

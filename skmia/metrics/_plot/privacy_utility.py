@@ -36,7 +36,7 @@ class PrivacyUtilityDisplay:
         Name of each candidate.
     chosen : int, default=None
         Index of the candidate to mark.
-    utility_name, leakage_name : str
+    utility_name, leakage_name : str, default="accuracy" and "leakage"
         Labels of the axes.
 
     Attributes
