@@ -218,7 +218,13 @@ def test_nothing_can_be_said_if_even_retraining_is_found(monkeypatch):
 
 @pytest.mark.parametrize(
     "pvalue, level, is_found",
-    [(0.02, 0.95, False), (0.004, 0.95, True), (0.004, 0.999, False), (0.0004, 0.999, True)],
+    [
+        (0.02, 0.95, False),
+        (0.008, 0.95, False),  # one of two attacks
+        (0.004, 0.95, True),
+        (0.004, 0.999, False),
+        (0.0004, 0.999, True),
+    ],
 )
 def test_controls_are_checked_at_99_percent_or_the_level_of_the_intervals(pvalue, level, is_found):
     names = pd.Index(["population", "ulira"], name="attack")
