@@ -7,7 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
@@ -22,6 +22,7 @@ from skmia.games import (
 )
 
 RECORDS = Records(np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2)
+MARGINS = LinearSVC(random_state=0).fit(RECORDS.X, RECORDS.y)
 SETTINGS = {
     "train": LogisticRegression(),
     "unlearn": "noop",
@@ -51,6 +52,7 @@ SETTINGS = {
         ({"max_fpr": 2}, ValueError, "max_fpr must be"),
         ({"records": np.eye(3)}, TypeError, "Expected skmia.Records"),
         ({"unlearn": lambda *_: None}, TypeError, "unlearn must return the model .* got NoneType"),
+        ({"unlearn": lambda *_: MARGINS}, ValueError, "got proba before and decision after"),
         ({"train": DecisionTreeClassifier(), "unlearn": "noise"}, TypeError, "model with weights"),
         ({"train": RandomForestClassifier(), "unlearn": "finetune"}, TypeError, "partial_fit; got"),
         ({"train": GaussianNB(), "unlearn": "noise"}, TypeError, "model with weights"),
