@@ -1,16 +1,15 @@
 """What all public estimators keep: our checks where they take records, else scikit-learn's."""
 
 import gc
-import importlib
 import inspect
 import pickle
-import pkgutil
 from importlib.util import find_spec
 from numbers import Integral
 
 import numpy as np
 import pandas as pd
 import pytest
+from public import PUBLIC
 from sklearn.base import BaseEstimator, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
@@ -494,14 +493,9 @@ EXAMPLES["SoftRegressionDefense"] = SoftRegressionDefense(
 
 def find_public_estimators():
     """Every estimator class in the __all__ of a public module of skmia, by name."""
-    modules = [skmia]
-    for module in pkgutil.walk_packages(skmia.__path__, "skmia."):
-        if not any(part.startswith("_") for part in module.name.split(".")):
-            modules.append(importlib.import_module(module.name))
-    public = {name: getattr(one, name) for one in modules for name in getattr(one, "__all__", ())}
     return {
-        name: one
-        for name, one in public.items()
+        one.__name__: one
+        for one in PUBLIC.values()
         if inspect.isclass(one) and issubclass(one, BaseEstimator) and not inspect.isabstract(one)
     }
 

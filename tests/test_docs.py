@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from public import PUBLIC, reference
 
 from skmia.signals import get_signal_names
 
@@ -28,14 +29,8 @@ def load(name):
     return module
 
 
-reference = load("api_reference")
 readme = load("make_readme")
 links = load("check_links")
-PUBLIC = {
-    f"{module.__name__}.{name}": getattr(module, name)
-    for module in reference.public_modules()
-    for name in reference.public_names(module)
-}
 CLASSES = {name: thing for name, thing in PUBLIC.items() if inspect.isclass(thing)}
 FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isroutine(thing)}
 

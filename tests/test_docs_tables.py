@@ -2,10 +2,10 @@
 
 import importlib.util
 import inspect
-import pkgutil
 import re
 from pathlib import Path
 
+import public
 import pytest
 
 import skmia
@@ -26,18 +26,7 @@ def load_tables():
 
 
 tables = load_tables()
-
-
-def find_public():
-    """Everything in the ``__all__`` of a public module, by name."""
-    modules = [skmia]
-    for module in pkgutil.walk_packages(skmia.__path__, "skmia."):
-        if not any(part.startswith("_") for part in module.name.split(".")):
-            modules.append(importlib.import_module(module.name))
-    return {name: getattr(one, name) for one in modules for name in getattr(one, "__all__", ())}
-
-
-PUBLIC = find_public()
+PUBLIC = {name.rpartition(".")[2]: thing for name, thing in public.PUBLIC.items()}
 # The attacks on a mean have released means as samples and are no BaseAttack.
 ATTACKS = {
     name: thing

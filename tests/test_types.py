@@ -13,6 +13,7 @@ from typing import Literal, Union, get_args, get_origin, get_overloads
 
 import pytest
 from numpy.typing import ArrayLike
+from public import PUBLIC
 
 from skmia._core.sklearn import Interval, StrOptions
 from skmia._core.types import Seed
@@ -29,13 +30,7 @@ def load(path):
     return module
 
 
-reference = load(ROOT / "doc" / "api_reference.py")
 uses = load(ROOT / "tests" / "typing" / "uses.py")
-PUBLIC = {
-    f"{module.__name__}.{name}": getattr(module, name)
-    for module in reference.public_modules()
-    for name in reference.public_names(module)
-}
 ESTIMATORS = {
     name: thing
     for name, thing in PUBLIC.items()

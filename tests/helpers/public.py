@@ -1,0 +1,16 @@
+"""What users can import, as the API reference finds it."""
+
+import importlib.util
+from pathlib import Path
+
+_PATH = Path(__file__).parents[2] / "doc" / "api_reference.py"
+_SPEC = importlib.util.spec_from_file_location(_PATH.stem, _PATH)
+reference = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(reference)
+
+# Everything in the ``__all__`` of a public module: ``skmia.attacks.LiRA`` and so on.
+PUBLIC = {
+    f"{module.__name__}.{name}": getattr(module, name)
+    for module in reference.public_modules()
+    for name in reference.public_names(module)
+}
