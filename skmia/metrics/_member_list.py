@@ -18,7 +18,8 @@ class MemberList:
     Attributes
     ----------
     positions : ndarray of shape (k,)
-        Positions of the listed records, those with the smallest p-values first.
+        Positions of the listed records, those with the smallest p-values first, and of these the
+        ones with the highest scores.
     pvalues : ndarray of shape (n,)
         P-value of each record, listed or not.
     false_share : float

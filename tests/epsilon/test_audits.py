@@ -20,6 +20,7 @@ from skmia.attacks import ThresholdAttack
 from skmia.epsilon import (
     Canaries,
     EpsilonAudit,
+    LabelAudit,
     OneRunAudit,
     epsilon_lower_bound,
     gaussian_epsilon,
@@ -254,9 +255,10 @@ def test_bad_settings_are_refused_before_anything_is_trained(audit, message):
         audit.fit(X, y)
 
 
-def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="two classes or more"):
-        OneRunAudit().fit(X, np.zeros(150, dtype=int))
+@pytest.mark.parametrize("audit", [EpsilonAudit(), LabelAudit(), OneRunAudit()])
+def test_one_class_is_refused(audit):
+    with pytest.raises(ValueError, match="y must hold two classes or more; got 1 class"):
+        audit.fit(X, np.zeros(150, dtype=int))
 
 
 def test_a_private_net_is_audited_below_its_epsilon():

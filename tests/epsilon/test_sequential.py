@@ -169,7 +169,8 @@ def test_an_audit_stops_when_the_claim_is_refuted():
     audit = EpsilonAudit(TREE, claimed_epsilon=1.0, **settings).fit(X, y)
     assert audit.stopped_ == "refuted" and len(audit.scores_) < 40
     assert audit.wealth_[-1] >= 20 > audit.wealth_[:-1].max()
-    assert len(audit.membership_) == len(audit.epsilons_) == audit.result_.counts["n_trainings"]
+    counts = {"n_trainings": len(audit.scores_), "n_members": audit.membership_.sum()}
+    assert audit.result_.counts == counts and len(audit.epsilons_) == len(audit.membership_)
     assert len(audit.rates_) == len(audit.scores_)
     assert audit.rates_["tpr_low"].iloc[-1] > 0.3 and audit.rates_["fpr_high"].iloc[-1] < 0.7
     assert audit.epsilon_ == audit.result_.epsilon >= 0.98  # the grid value below the claim

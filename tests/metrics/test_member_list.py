@@ -14,6 +14,9 @@ def test_the_list_by_hand():
     np.testing.assert_allclose(found.pvalues, [0.2, 0.3, 0.1, 1.0])
     assert found.positions.tolist() == [2, 0, 1]
     assert list_members([7.5, 6.5, 10.0, -1.0], known, false_share=0.3).positions.tolist() == []
+    # Among equal p-values the highest scores come first.
+    tied = list_members([10.0, 12.0, 7.5, 11.0], known, false_share=0.5)
+    assert tied.positions.tolist() == [1, 3, 0, 2]
     assert found.pvalues.tolist() == conformal_pvalues([7.5, 6.5, 10.0, -1.0], known).tolist()
 
 
