@@ -32,7 +32,7 @@ class CountedTree(DecisionTreeClassifier):
 def test_48_settings_in_5_folds_fit_no_model_and_copy_no_pool():
     records, membership = make_membership_problem(200, random_state=0)
     members = records[membership == 1]
-    tree = CountedTree(min_samples_leaf=2)
+    tree = CountedTree(min_samples_leaf=2, random_state=0)
     victim = FrozenEstimator(tree.fit(members.X, members.y))
     pool = ShadowPool(tree, 16, random_state=0).fit(records)
     n_fits, signals = CountedTree.n_fits, pool.signals_.copy()

@@ -1,4 +1,6 @@
+import os
 import random
+import sys
 import threading
 import time
 
@@ -33,6 +35,16 @@ def states():
     except ImportError:
         return found
     return [*found, torch.random.get_rng_state().tolist()]
+
+
+@pytest.mark.parametrize("turn", ["first", "second"])
+def test_what_has_no_seed_is_seeded_in_tests(turn):
+    seed = int(os.environ.get("SKMIA_TEST_SEED", 421))
+    assert np.random.SeedSequence().entropy == random.Random(seed).getrandbits(128)
+    assert random.random() == random.Random(seed).random()
+    assert np.random.random() == np.random.RandomState(seed).random()  # noqa: NPY002
+    torch = sys.modules.get("torch")
+    assert torch is None or torch.initial_seed() == seed
 
 
 @pytest.mark.parametrize(
