@@ -149,15 +149,22 @@ SECURITY = {
         ("cli/test_forged_files.py", "test_forged_models"),
         ("cli/test_forged_files.py", "test_forged_files"),
         ("cli/test_forged_files.py", "test_a_crash_is_one_sentence"),
+        ("cli/test_forged_files.py", "test_a_crash_of_an_inspection_is_one_sentence"),
+        ("cli/test_cli_model.py", "test_the_process_of_a_model_changes_no_byte"),
         ("core/test_apart.py", "test_its_end_is_one_sentence"),
+        ("core/test_apart.py", "test_only_a_question_that_is_limited_ends"),
     ],
     "M9": [
+        ("cli/test_forged_files.py", "test_what_a_model_tries_during_an_audit_fails"),
+        ("cli/test_forged_files.py", "test_a_forged_reply_is_refused"),
         ("core/test_apart.py", "test_it_writes_no_file"),
+        ("core/test_apart.py", "test_it_writes_into_a_folder_that_it_was_given"),
         ("core/test_apart.py", "test_it_starts_no_program"),
         ("core/test_apart.py", "test_it_has_no_network"),
         ("core/test_apart.py", "test_what_it_started_ends_with_it"),
         ("core/test_apart.py", "test_a_pickle_is_not_read"),
         ("core/test_apart.py", "test_other_replies_are_refused"),
+        ("core/test_apart.py", "test_what_it_says_cannot_move_the_terminal"),
     ],
     "M10": [("cli/test_forged_files.py", "test_the_program_itself_opens_nothing")],
     "C1": [
@@ -283,7 +290,8 @@ SECURITY = {
         (
             "core/test_tasks.py",
             "test_workers_outlive_a_thread_and_a_killed_fit_leaves_neither_them_nor_records",
-        )
+        ),
+        ("cli/test_cli_interrupted.py", "test_a_signal_ends_the_process_of_a_model"),
     ],
     "I5": [
         ("cli/test_cli_interrupted.py", "test_a_full_terminal_costs_a_line_and_not_the_files"),
@@ -292,6 +300,7 @@ SECURITY = {
     "I6": [
         ("cli/test_cli_interrupted.py", "test_signals_that_end_it_say_what_is_kept"),
         ("cli/test_cli_interrupted.py", "test_a_signal_ends_workers_and_keeps_models"),
+        ("cli/test_cli_interrupted.py", "test_a_signal_ends_the_process_of_a_model"),
         ("cli/test_cli_interrupted.py", "test_a_signal_that_is_ignored_stays_so"),
     ],
     "D1": [

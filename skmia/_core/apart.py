@@ -2,12 +2,13 @@
 
 Compiled code takes the numbers of a model for valid ones. A forged model can make it crash, run
 without end, or write into memory. What happens then happens in a process that has nothing to
-write to but its pipe and an empty temporary folder, whose memory and time are limited, and whose
-replies are read as numbers and text, never as pickles.
+write to but its pipes, an empty temporary folder and folders that it was given, whose memory and
+time are limited, and whose replies are read as JSON, never as pickles.
 """
 
 import ctypes
 import faulthandler
+import io
 import json
 import multiprocessing
 import os
@@ -16,12 +17,17 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import warnings
 from contextlib import suppress
 from functools import cache
+from itertools import pairwise
 
-import numpy as np
+from joblib import parallel_config
 from threadpoolctl import threadpool_limits
+
+from .progress import draws_bars
+from .visible import visible_lines
 
 try:
     import resource
@@ -32,12 +38,12 @@ except ImportError:  # Windows
 _SECONDS = "SKMIA_MODEL_SECONDS"
 _USUAL_SECONDS = 600.0
 _PATIENCE = 60.0
-_MOST_REPLIED = 2**32  # bytes
+_MOST_REPLIED = 2**27  # bytes
 _MOST_TEXT = 10_000  # characters of an error
-_MOST_WRITTEN = 2**30  # bytes of a file in the temporary folder
+_MOST_SAID = 500  # characters that are sent at once, in one piece
+_MOST_WRITTEN = 2**30  # bytes of a file
 _FEWEST_BYTES = 2**32  # of memory, on a small machine
-
-_KINDS = "biufU"  # of arrays in a reply
+_LAST_WORDS = 1.0  # seconds for text that is on its way when the process is ended
 
 
 class ModelEndedError(ValueError):
@@ -52,30 +58,37 @@ class ModelEndedError(ValueError):
 class Apart:
     """A function that is called in a process of its own.
 
+    What its Python code writes to the standard error is copied to that of the program, with control
+    characters written out.
+
     Parameters
     ----------
     function : callable
-        Called with what :meth:`ask` passes. It returns None, bool, numbers, text, arrays of them,
-        or lists and dicts of these. What it keeps, it keeps in its process.
+        Called with what :meth:`ask` passes. It returns what JSON can hold. What it keeps, it keeps
+        in its process.
     errors : tuple of classes, default=()
         Further errors of the function that are raised here, beside those of Python. Other errors
-        become a RuntimeError.
+        become a RuntimeError. The traceback of the process is a note of the error.
+    folders : sequence of paths, default=()
+        Folders that exist and that the process may write into.
     """
 
-    def __init__(self, function, errors=()):
+    def __init__(self, function, errors=(), folders=()):
         self._errors = {kind.__name__: kind for kind in (*_ERRORS, *errors)}
-        self._lock = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="skmia-", ignore_cleanup_errors=True)
         context = multiprocessing.get_context(_choose_start())
         self._pipe, there = context.Pipe()
+        self._said, says = context.Pipe(duplex=False)
+        places = [self._folder.name, *folders]
+        # No daemon, which could not start the processes that train models.
         self._process = context.Process(
-            target=_serve, args=(there, function, self._folder.name), daemon=True
+            target=_serve, args=(there, says, function, places, draws_bars(sys.stderr))
         )
-        with warnings.catch_warnings():
-            # Python warns of threads that a forked process lacks; this one starts its own.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._process.start()
+        start_process(self._process)
         there.close()
+        says.close()
+        self._copies = threading.Thread(target=_copy, args=(self._said,), daemon=True)
+        self._copies.start()
 
     def __enter__(self):
         return self
@@ -83,23 +96,27 @@ class Apart:
     def __exit__(self, *_):
         self.close()
 
-    def ask(self, *arguments):
+    def ask(self, *arguments, is_limited=True):
         """Call the function in the process.
+
+        Parameters
+        ----------
+        *arguments : object
+            Passed to the function.
+        is_limited : bool, default=True
+            Whether the time of computing is limited.
 
         Raises
         ------
         ModelEndedError
             If the process ended, needed more than the limits, or replied with something else.
         """
-        with self._lock:  # one question at a time, also of threads
-            return self._ask(*arguments)
-
-    def _ask(self, *arguments):
-        seconds = read_seconds()
+        seconds = read_seconds() if is_limited else None
         late = threading.Event()
         # Twice the time of computing, as other programs may take half of a processor.
-        watch = threading.Timer(2 * seconds + _PATIENCE, self._stop, [late])
-        watch.start()
+        watch = threading.Timer(2 * (seconds or 0) + _PATIENCE, self._stop, [late])
+        if is_limited:
+            watch.start()
         try:
             self._pipe.send((seconds, arguments))
             reply = self._pipe.recv_bytes(_MOST_REPLIED)
@@ -108,22 +125,25 @@ class Apart:
         finally:
             watch.cancel()
         try:
-            ending, value = _decode(reply)
-            if ending != "value":
-                kind, text = self._errors.get(ending, RuntimeError), str(value)
-        except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+            reply = json.loads(reply)
+            if "value" in reply:
+                return reply["value"]
+            names, text, trace = reply["error"], str(reply["text"]), str(reply["trace"])
+            kind = next((self._errors[name] for name in names if name in self._errors), None)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ModelEndedError("a reply that cannot be read") from error
-        if ending == "MemoryError":
+        if "MemoryError" in names:
             raise ModelEndedError("too little memory")
-        if ending != "value":
-            raise kind(text)
-        return value
+        raised = (kind or RuntimeError)(text)
+        raised.add_note(visible_lines(trace))
+        raise raised
 
     def close(self):
         """End the process with all that it started, and remove its folder."""
         self._kill()
         self._process.join()
         self._pipe.close()
+        self._copies.join(_LAST_WORDS)
         self._folder.cleanup()
 
     def _stop(self, late):
@@ -143,7 +163,7 @@ class Apart:
         while self._process.exitcode is None and time.monotonic() < stop:
             time.sleep(0.002)
         code = self._process.exitcode
-        if is_late or code == -getattr(signal, "SIGXCPU", 0):
+        if is_late or (seconds and code == -getattr(signal, "SIGXCPU", 0)):
             return f"no answer in {seconds:g} seconds"
         if code is None:
             return "a closed pipe"
@@ -154,6 +174,32 @@ def ask_apart(function, *arguments, errors=()):
     """Call a function once in a process of its own; see :class:`Apart`."""
     with Apart(function, errors) as process:
         return process.ask(*arguments)
+
+
+def start_process(process):
+    """Start a process of multiprocessing, also if this one has threads."""
+    with warnings.catch_warnings():
+        # Python warns of threads that a forked process lacks; this one starts its own.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+
+
+def is_apart():
+    """Whether this process may start no program and write no file, but may fork."""
+    return _is_apart
+
+
+_is_apart = False
+
+
+def _copy(said):
+    """Copy what a process says; of control characters only those that begin a line."""
+    with suppress(EOFError, OSError), said:  # of the process, which ends or sends something else
+        while True:
+            text = said.recv_bytes(_MOST_TEXT).decode("utf-8", "backslashreplace")
+            with suppress(OSError, ValueError):  # of a terminal that is gone
+                sys.stderr.write("\r".join(map(visible_lines, text.split("\r"))))
+                sys.stderr.flush()
 
 
 def read_seconds():
@@ -170,7 +216,7 @@ def read_seconds():
     try:
         seconds = float(text)
     except ValueError:
-        seconds = np.nan
+        seconds = 0.0
     if not 0 < seconds < 1e8:
         raise ValueError(f"{_SECONDS} must be a number of seconds above 0, got {text!r}.")
     return seconds
@@ -200,9 +246,11 @@ _ERRORS = (
 # In the process.
 
 
-def _serve(pipe, function, folder):
-    _close_doors(pipe.fileno(), folder)
-    warnings.simplefilter("ignore")
+def _serve(pipe, says, function, places, draws):
+    global _is_apart
+    sys.stdout, sys.stderr = open(os.devnull, "w"), _Said(says, draws)
+    _close_doors([pipe.fileno(), says.fileno()], places)
+    _is_apart = sys.platform == "linux"
     while True:
         try:
             seconds, arguments = pipe.recv()
@@ -210,26 +258,38 @@ def _serve(pipe, function, folder):
             return
         _limit_seconds(seconds)
         try:
-            with threadpool_limits(1):
-                reply = _encode("value", function(*arguments))
-        except MemoryError:
-            reply = _encode("MemoryError", "")
+            # The processes of joblib are programs, and its threads share locks that are files.
+            with threadpool_limits(1), parallel_config("sequential"):
+                reply = json.dumps({"value": function(*arguments)}, default=str)
         except Exception as error:
-            reply = _encode(_name_error(error), str(error)[:_MOST_TEXT])
-        pipe.send_bytes(reply)
+            names = [kind.__name__ for kind in type(error).__mro__]
+            trace = traceback.format_exc()[-_MOST_TEXT:]
+            reply = json.dumps({"error": names, "text": str(error)[:_MOST_TEXT], "trace": trace})
+        pipe.send_bytes(reply.encode())
 
 
-def _name_error(error):
-    """The first class of an error that the program may know."""
-    known = {kind.__name__ for kind in _ERRORS}
-    names = [kind.__name__ for kind in type(error).__mro__]
-    own = type(error).__module__.startswith("skmia.")
-    return names[0] if own else next((name for name in names if name in known), names[0])
+class _Said(io.TextIOBase):
+    """A standard error that is copied by the program, and has no lock that a fork could leave."""
+
+    encoding = "utf-8"
+
+    def __init__(self, pipe, draws):
+        self._pipe, self._draws = pipe, draws
+
+    def isatty(self):
+        return self._draws
+
+    def write(self, text):
+        for start in range(0, len(text), _MOST_SAID):
+            part = text[start : start + _MOST_SAID]
+            with suppress(OSError):  # a terminal that is gone costs no audit
+                self._pipe.send_bytes(part.encode("utf-8", "backslashreplace"))
+        return len(text)
 
 
-def _close_doors(kept, folder):
+def _close_doors(kept, places):
     os.environ["OMP_NUM_THREADS"] = "1"
-    tempfile.tempdir = folder
+    tempfile.tempdir = places[0]
     faulthandler.disable()
     if os.name != "posix":
         return
@@ -241,11 +301,12 @@ def _close_doors(kept, folder):
     for number in (0, 1, 2):
         os.dup2(nothing, number)
     if multiprocessing.get_start_method(allow_none=True) is None or sys.platform == "linux":
-        os.closerange(3, kept)
-        os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX") if kept < 2**16 else kept + 2)
+        last = max(os.sysconf("SC_OPEN_MAX"), *kept)
+        for before, after in pairwise([2, *sorted(kept), last]):
+            os.closerange(before + 1, after)
     _limit_resources()
     if sys.platform == "linux":
-        _isolate(folder)
+        _isolate(places)
 
 
 def _limit_resources():
@@ -254,7 +315,7 @@ def _limit_resources():
     with suppress(OSError), open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     limits = {
-        resource.RLIMIT_AS: used + max(total // 2, _FEWEST_BYTES),
+        resource.RLIMIT_AS: used + max(total, _FEWEST_BYTES),
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: _MOST_WRITTEN,
     }
@@ -268,10 +329,11 @@ def _limit_resources():
 def _limit_seconds(seconds):
     if resource is None:
         return
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    most = int(usage.ru_utime + usage.ru_stime + seconds) + 1
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    hard = most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    if seconds is not None:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        most = int(usage.ru_utime + usage.ru_stime + seconds) + 1
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
 
 
@@ -279,7 +341,7 @@ def _limit_seconds(seconds):
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _SET_PDEATHSIG, _SET_NO_NEW_PRIVS = 1, 38
 _NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
-_READ_FILE, _READ_DIR, _WRITE_FILE = 1 << 2, 1 << 3, 1 << 1
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 # Kinds of access to files by the version of Landlock that first knew them.
 _ACCESS = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 _SIZES = {1: 8, 4: 16, 6: 24}  # of the structure
@@ -290,8 +352,10 @@ def _load_system():
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _isolate(folder):
-    """Close the network and all files to writing, as far as the kernel lets this process do so."""
+def _isolate(places):
+    """Close the network, and files elsewhere to writing, as far as the kernel lets it do so."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # where the memory of the machine ends, this process does
     system = _load_system()
     system.prctl(_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     if system.unshare(_NEW_NETWORK):
@@ -304,75 +368,15 @@ def _isolate(folder):
     handled = files & ~(_READ_FILE | _READ_DIR)
     network, scopes = 3 if version >= 4 else 0, 3 if version >= 6 else 0
     size = max((first, size) for first, size in _SIZES.items() if first <= version)[1]
-    rules = (ctypes.c_uint64 * 3)(handled, network, scopes)
-    ruleset = system.syscall(_CREATE_RULESET, rules, ctypes.c_size_t(size), ctypes.c_uint32(0))
+    closed = (ctypes.c_uint64 * 3)(handled, network, scopes)
+    ruleset = system.syscall(_CREATE_RULESET, closed, ctypes.c_size_t(size), ctypes.c_uint32(0))
     if ruleset < 0:
         return
-    for path, allowed in ((folder, handled & ~1), (os.devnull, _WRITE_FILE)):
+    rules = dict.fromkeys(places, handled & ~_EXECUTE) | {os.devnull: _WRITE_FILE}
+    for path, allowed in rules.items():
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         rule = allowed.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
         system.syscall(_ADD_RULE, ruleset, ctypes.c_int(1), rule, ctypes.c_uint32(0))
         os.close(place)
     system.syscall(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
     os.close(ruleset)
-
-
-# Replies: a head in JSON, and the bytes of its arrays.
-
-
-def _encode(ending, value):
-    arrays = []
-    head = json.dumps([ending, _plain(value, arrays)]).encode("utf-8", "surrogatepass")
-    return b"".join([len(head).to_bytes(8, "big"), head, *(array.tobytes() for array in arrays)])
-
-
-def _plain(value, arrays):
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind not in _KINDS:
-            return {"list": [_plain(one, arrays) for one in value.tolist()], "is_array": True}
-        arrays.append(np.ascontiguousarray(value))
-        return {"dtype": value.dtype.str, "shape": list(value.shape)}
-    if isinstance(value, list | tuple):
-        return {"list": [_plain(one, arrays) for one in value]}
-    if isinstance(value, dict):
-        return {"dict": [[key, _plain(one, arrays)] for key, one in value.items()]}
-    return value if isinstance(value, None | bool | int | float | str) else str(value)
-
-
-def _decode(reply):
-    size = int.from_bytes(reply[:8], "big")
-    ending, value = json.loads(reply[8 : 8 + size].decode("utf-8", "surrogatepass"))
-    rest = memoryview(reply)[8 + size :]
-    if not isinstance(ending, str):
-        raise ValueError("The reply has no ending.")
-    value, rest = _open(value, rest)
-    if len(rest):
-        raise ValueError("The reply is longer than it says.")
-    return ending, value
-
-
-def _open(value, rest):
-    """The value that a head stands for, and the bytes that are left."""
-    if not isinstance(value, dict):
-        return value, rest
-    if "dtype" in value:
-        dtype, shape = np.dtype(value["dtype"]), [int(size) for size in value["shape"]]
-        if dtype.kind not in _KINDS or min(shape, default=0) < 0:
-            raise ValueError("The reply holds something else than numbers.")
-        size = dtype.itemsize * int(np.prod(shape, dtype=object))
-        if size > len(rest):
-            raise ValueError("The reply is shorter than it says.")
-        array = np.frombuffer(rest[:size], dtype) if size else np.empty(0, dtype)
-        return array.reshape(shape).copy(), rest[size:]
-    if "list" in value:
-        found = []
-        for one in value["list"]:
-            one, rest = _open(one, rest)
-            found.append(one)
-        return (np.array(found, dtype=object) if value.get("is_array") else found), rest
-    pairs = {}
-    for key, one in value["dict"]:
-        pairs[key], rest = _open(one, rest)
-    return pairs, rest

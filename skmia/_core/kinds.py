@@ -24,7 +24,7 @@ def check_fields(document, kind, added):
     """Check size and kind of a document; return it with the fields that were added since."""
     _check_size(document)
     if isinstance(document, dict):
-        document = added | document
+        document = document | {name: added[name] for name in added if name not in document}
     kind(document, "")
     return document
 

@@ -1,22 +1,29 @@
 """``skmia audit``."""
 
+import warnings
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from sklearn.base import is_classifier
 
 from .. import audit
-from .._core.asking import unwrap
+from .._core.apart import Apart, ModelEndedError
+from .._core.asking import query_victim, unwrap
+from ..exceptions import TrainingError
+from ..report.document import as_document
 from ..report.groups import list_subsets
 from ..report.growth import AUTO
 from ..report.save import save_report
+from ..report.schema import check_document
 from ..report.text import join_names
-from ._errors import CommandError
-from ._gate import list_findings
-from ._model import lacks_a_recipe
-from ._output import as_settings, check_folder, collect_warnings, finish
+from ._errors import CommandError, tell
+from ._gate import CODES, list_findings
+from ._model import OF_DAMAGE, is_of_strangers, lacks_a_recipe
+from ._output import Outcome, as_settings, check_folder, collect_warnings, conclude, finish
 from ._policy import follow_policy, read_policy
-from ._problem import is_toy, make_problem
+from ._problem import is_toy, make_problem, read_tables
+from ._table import check_file
 
 _TABLE_FPRS = [0.01, 0.001]
 
@@ -68,28 +75,75 @@ def run_audit(arguments, show):
         check_folder(name, getattr(arguments, name))
     fprs = arguments.fpr or (_DIGITS_FPRS if is_toy(arguments) else _TABLE_FPRS)
     _check_limits(arguments.fail_above, fprs)
-    policy = read_policy(arguments.policy, arguments.release)
-    broken = []
-    with collect_warnings() as caught:
-        problem = make_problem(arguments)
-        limits = _read_limits(arguments.fail_above, problem)
-        result = _attack(problem, fprs, arguments)
-        if policy is not None:
-            result, broken = follow_policy(result, policy, problem, arguments)
-    notes = [*result.notes, *problem.notes, *caught]
-    command = as_settings(arguments) | {"members": _without_folder(arguments.members)}
-    settings = result.settings | {"command": command}
-    result = replace(result, notes=notes, settings=settings)
-    values = problem.table if arguments.show_values else None
-    return finish(
-        result,
-        list_findings(result, limits, arguments.release),
-        lambda folder: save_report(result, folder, values),
-        arguments,
-        show,
-        source=_name_source(arguments),
-        broken=broken,
-    )
+    steps = _Steps(arguments, fprs, read_policy(arguments.policy, arguments.release))
+    if arguments.model is None or not is_of_strangers(arguments.model):
+        steps.open()
+        outcome = steps.audit()
+    else:
+        outcome = _audit_apart(steps, arguments)
+
+    def save(document, folder):
+        values = read_tables(arguments)[0] if arguments.show_values else None
+        return save_report(document, folder, values)
+
+    return finish(outcome, save, arguments, show)
+
+
+def _audit_apart(steps, arguments):
+    """Audit a model of strangers in a process of its own, and check what it replies."""
+    check_file(arguments.model, "--model")
+    folders = [] if arguments.checkpoint is None else [arguments.checkpoint]
+    with Apart(steps, (CommandError, TrainingError), folders) as process:
+        try:
+            process.ask("open_first")
+        except OF_DAMAGE as error:
+            name, told = arguments.model.name, f"{type(error).__name__}: {tell(error)}"
+            raise CommandError(f"--model: {name} cannot answer: {told}") from error
+        reply = process.ask("audit", is_limited=False)
+    try:
+        outcome = Outcome(*reply)
+        if {str} != set(map(type, [outcome.text, *outcome.reasons])) or outcome.code not in CODES:
+            raise TypeError("It is not an outcome.")
+        return outcome._replace(document=check_document(outcome.document))
+    except (TypeError, ValueError) as error:
+        raise ModelEndedError("a reply that cannot be read") from error
+
+
+class _Steps:
+    """The steps of an audit, which keep what they read and come in this order."""
+
+    def __init__(self, arguments, fprs, policy):
+        self._arguments, self._fprs, self._policy = arguments, fprs, policy
+        self._caught = {}
+
+    def __call__(self, step):
+        return getattr(self, step)()
+
+    def open(self):
+        with collect_warnings(self._caught):
+            self._problem = make_problem(self._arguments)
+            self._limits = _read_limits(self._arguments.fail_above, self._problem)
+
+    def open_first(self):
+        """Open a model of strangers and query it once, for which the time is limited."""
+        self.open()
+        with warnings.catch_warnings(), suppress(ValueError, TypeError):
+            warnings.simplefilter("ignore")
+            query_victim(self._problem.victim, self._problem.records.X)
+
+    def audit(self):
+        arguments, problem, broken = self._arguments, self._problem, []
+        with collect_warnings(self._caught):
+            result = _attack(problem, self._fprs, arguments)
+            if self._policy is not None:
+                result, broken = follow_policy(result, self._policy, problem, arguments)
+        notes = [*result.notes, *problem.notes, *self._caught]
+        command = as_settings(arguments) | {"members": _without_folder(arguments.members)}
+        settings = result.settings | {"command": command}
+        result = replace(result, notes=notes, settings=settings)
+        findings = list_findings(result, self._limits, arguments.release)
+        source = _name_source(arguments)
+        return conclude(result, as_document(result), findings, arguments, source, broken)
 
 
 def _attack(problem, fprs, arguments):

@@ -16,7 +16,7 @@ _RULES = {
 }
 
 
-def format_result(kind, report, findings, source, command="audit"):
+def format_result(kind, report, document, findings, source, command="audit"):
     """Format an audit for the standard output.
 
     Parameters
@@ -24,6 +24,8 @@ def format_result(kind, report, findings, source, command="audit"):
     kind : {"text", "json", "markdown", "junit", "sarif"}
         "junit" has a test case for the verdict and for each limit; "sarif" a result for each.
     report : AuditReport or TableReport
+    document : dict
+        Its document.
     findings : list of Finding
     source : str or None
         Name of the file that the audit is about.
@@ -37,7 +39,7 @@ def format_result(kind, report, findings, source, command="audit"):
     if kind == "text":
         return report.summary()
     if kind == "json":
-        return _as_text(json.loads(report.to_json()))
+        return _as_text(document)
     if kind == "markdown":
         return report.to_markdown()
     if kind == "junit":

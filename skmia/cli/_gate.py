@@ -12,7 +12,8 @@ from ..report.measure import OK
 from ..report.text import column_name, join_names
 from ..report.verdict import name_part
 
-EXCEEDED, BROKEN, INCONCLUSIVE = 1, 3, 4
+CODES = 0, 1, 3, 4
+_, EXCEEDED, BROKEN, INCONCLUSIVE = CODES
 SERVICE, FILE = "service", "file"
 VERDICT = "verdict"  # name of the finding on all numbers together
 

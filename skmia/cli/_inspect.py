@@ -35,14 +35,14 @@ def run_inspect(arguments):
         If the input is invalid.
     """
     _check_combination(arguments)
-    if is_of_strangers(arguments.model):
+    try:
+        if not is_of_strangers(arguments.model):
+            return _inspect(arguments)
         check_file(arguments.model, _MODEL)
-        try:
-            return ask_apart(_inspect, arguments, errors=(CommandError,))
-        except RuntimeError as error:  # of a class of the package that wrote the file
-            name = arguments.model.name
-            raise CommandError(f"{_MODEL}: {name} cannot be inspected: {tell(error)}") from error
-    return _inspect(arguments)
+        return ask_apart(_inspect, arguments, errors=(CommandError,))
+    except OF_DAMAGE as error:
+        name, told = arguments.model.name, f"{type(error).__name__}: {tell(error)}"
+        raise CommandError(f"{_MODEL}: {name} cannot be inspected: {told}") from error
 
 
 def _inspect(arguments):
@@ -51,14 +51,8 @@ def _inspect(arguments):
         model = load_model(
             arguments.model, trust_pickle=arguments.trust_pickle, option=_MODEL, boosters=True
         )
-        try:
-            records = None if arguments.data is None else _read_records(arguments, model)
-            inspection = inspect_model(model, records)
-        except OF_DAMAGE as error:
-            raise CommandError(
-                f"{_MODEL}: {arguments.model.name} cannot be inspected: parts of a fitted model "
-                f"are missing in it ({type(error).__name__}: {tell(error)})"
-            ) from error
+        records = None if arguments.data is None else _read_records(arguments, model)
+        inspection = inspect_model(model, records)
     if arguments.json:
         return json.dumps(inspection.to_dict(), indent=1, default=_as_plain, allow_nan=False)
     return inspection.summary()

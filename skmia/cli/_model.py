@@ -1,7 +1,6 @@
 """Victims: trained here, or loaded without running code."""
 
 import json
-from functools import partial
 from importlib.metadata import version
 
 import joblib
@@ -20,7 +19,6 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from .._core.apart import ModelEndedError
 from .._core.optional import import_optional
 from ..victims import read_booster_file, read_onnx_file
 from ._errors import CommandError, tell
@@ -155,11 +153,8 @@ def make_estimator(name, X, task, seed, n_classes=2):
 
 
 def is_of_strangers(path):
-    """Whether a file is first opened in a process of its own.
-
-    A pickle runs code of its sender anyway, and an ONNX file is never opened in another process.
-    """
-    return path.suffix not in (*_PICKLES, _ONNX)
+    """Whether only a process of its own opens a file; a pickle runs code of its sender anyway."""
+    return path.suffix not in _PICKLES
 
 
 def lacks_a_recipe(path):
@@ -228,7 +223,7 @@ def _load(path, trust_pickle, boosters, onnx):
         _check(path, path, "check_booster_file")
         return _check(path, _load_foreign(path, read_booster_file))
     if onnx and path.suffix == _ONNX:
-        return _load_foreign(path, partial(read_onnx_file, apart=True))
+        return _load_foreign(path, read_onnx_file)
     if path.suffix not in _PICKLES:
         raise CommandError(f"{path.name} is {_list_kinds(boosters, onnx)}")
     if not trust_pickle:
@@ -251,7 +246,7 @@ def _list_kinds(boosters, onnx):
 def _load_foreign(path, read):
     try:
         return read(path)
-    except (ImportError, CommandError, ModelEndedError):
+    except (ImportError, CommandError):
         raise
     except Exception as error:  # each package has exceptions of its own
         raise CommandError(f"{path.name} cannot be read: {tell(error)}") from error

@@ -1,4 +1,4 @@
-"""What follows a finished audit: it is printed, its files are written, and the gate is asked."""
+"""What follows a finished audit: the gate is asked, files are written, and it is printed."""
 
 import sys
 import tempfile
@@ -6,6 +6,7 @@ import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
+from typing import NamedTuple
 
 from .._core.files import make_private_folder
 from .._core.visible import visible
@@ -17,24 +18,50 @@ from ._policy import as_finding
 _WIDTH = 100  # of a line in a terminal, as in the summary
 
 
-def finish(report, findings, save, arguments, show, source=None, broken=()):
-    """Print a report, write its files and ask the gate.
+class Outcome(NamedTuple):
+    """A finished audit as plain values."""
+
+    document: dict  # of its report
+    text: str  # to be printed
+    code: int  # of the command
+    reasons: list  # for another code than 0
+
+
+def conclude(report, document, findings, arguments, source=None, broken=()):
+    """Ask the gate about a report and its findings, and format it; ``source`` is what it is about.
+
+    Returns
+    -------
+    outcome : Outcome
+        With ``broken``, what could not be done after the audit, among its reasons.
+    """
+    if report.recommendation is not None:
+        findings = [*findings, as_finding(report.recommendation)]
+    kind, command = arguments.format, arguments.command
+    text = format_result(kind, report, document, findings, source, command)
+    return _break(Outcome(document, text, *judge(findings)), broken)
+
+
+def _break(outcome, broken):
+    """The outcome with further reasons, which are a fault of the program."""
+    if not broken:
+        return outcome
+    reasons = [*outcome.reasons, *broken]
+    return outcome._replace(code=outcome.code or BROKEN, reasons=reasons)
+
+
+def finish(outcome, save, arguments, show):
+    """Write the files of an audit and print it.
 
     Parameters
     ----------
-    report : AuditReport or TableReport
-    findings : list of Finding
-        Those on the verdict and the limits.
+    outcome : Outcome
     save : callable
-        Writes the files into a folder and returns which were written.
+        Writes the files of a document into a folder and returns which were written.
     arguments : argparse.Namespace
-        ``command``, ``format`` and ``out``.
+        ``format`` and ``out``.
     show : callable
         Function that prints the result, after the files were written or could not be.
-    source : str or None
-        Name of the file that the audit is about.
-    broken : sequence of str
-        What could not be done after the audit.
 
     Returns
     -------
@@ -46,19 +73,14 @@ def finish(report, findings, save, arguments, show, source=None, broken=()):
     GateClosed
         If a limit is exceeded, nothing can be said, or a file could not be made.
     """
-    if report.recommendation is not None:
-        findings = [*findings, as_finding(report.recommendation)]
-    text = format_result(arguments.format, report, findings, source, arguments.command)
     lines, unwritten = [], []
-    with shown_after(show, text, arguments.out is not None):
+    with shown_after(show, outcome.text, arguments.out is not None):
         if arguments.out is not None:
-            lines, unwritten = _save(save, arguments.out)
+            lines, unwritten = _save(save, outcome.document, arguments.out)
     text = "\n".join(["", *lines]) if lines and arguments.format == "text" else ""
-    code, reasons = judge(findings)
-    if broken or unwritten:
-        code, reasons = code or BROKEN, [*reasons, *broken, *unwritten]
-    if code:
-        raise GateClosed("; ".join(reasons), text, code)
+    outcome = _break(outcome, unwritten)
+    if outcome.code:
+        raise GateClosed("; ".join(outcome.reasons), text, outcome.code)
     return text
 
 
@@ -88,7 +110,7 @@ def shown_after(show, text, is_kept):
         print(f"skmia: {visible(error)}", file=sys.stderr)
 
 
-def _save(save, directory):
+def _save(save, document, directory):
     """A line for each file that was written or not, and sentences on those that are a fault.
 
     A file that is missing because its package is not installed is not a fault.
@@ -96,7 +118,7 @@ def _save(save, directory):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with named("out", directory):
-            saved = save(directory)
+            saved = save(document, directory)
     lines = [f"written: {visible(path)}" for path in saved.paths]
     lines += [
         fill(note, _WIDTH, subsequent_indent="  ", break_long_words=False) for note in saved.notes
@@ -128,12 +150,11 @@ def named(name, folder):
 
 
 @contextmanager
-def collect_warnings():
-    """Collect warnings in place of showing them: the keys of a dict, each as one line."""
-    caught = {}
+def collect_warnings(caught):
+    """Collect warnings in place of showing them: as keys of a dict, each as one line."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: caught.setdefault(tell(message))
-        yield caught
+        yield
 
 
 def as_settings(arguments):

@@ -1,44 +1,31 @@
 """What an audit of the command line attacks: a victim, its records and their membership."""
 
 import re
-from contextlib import suppress
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import parallel_config
 from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 
-from .._core.apart import ask_apart
 from .._core.records import Records
 from .._core.splits import compute_strata
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
-from ..attacks import ReleasedModelAttack
 from ..datasets import load_digits
-from ..inspection import inspect_model
 from ..report.victim import StoredAnswers, draw_members, is_fitted
-from ..victims.offers import has_file
 from ._answers import read_answers
-from ._errors import CommandError, tell
+from ._errors import CommandError
 from ._labels import map_labels
 from ._members import read_halves, read_members
 from ._model import (
-    OF_DAMAGE,
     as_model_input,
-    is_of_strangers,
     lacks_a_recipe,
     load_model,
     make_estimator,
     needs_numbered_labels,
 )
-from ._table import as_features, check_column, check_file, infer_task, read_table, read_target
-
-# Records on which the readers of a file are tried.
-_TRIED = 200
+from ._table import as_features, check_column, infer_task, read_table, read_target
 
 _RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "outputs"})
 
@@ -54,7 +41,6 @@ class Problem(NamedTuple):
     membership: np.ndarray
     notes: list
     groups: dict = {}
-    table: object = None
     recipe: object = None
 
 
@@ -92,7 +78,7 @@ def _draw_members(records, is_classification, seed):
 
 
 def _make_table(arguments):
-    frame, membership = _read_tables(arguments)
+    frame, membership = read_tables(arguments)
     _check_columns(arguments, frame)
     fields, groups = _read_fields(frame, arguments)
     if arguments.members is not None:
@@ -103,10 +89,11 @@ def _make_table(arguments):
     if arguments.answers is not None:
         make = _take_answers
     problem = make(arguments, frame, features, fields, membership)
-    return problem._replace(groups=groups, table=frame)
+    return problem._replace(groups=groups)
 
 
-def _read_tables(arguments):
+def read_tables(arguments):
+    """The table of the command line, and the membership of its rows if it comes as two files."""
     if arguments.train is not None:
         return read_halves(arguments.train, arguments.heldout)
     return read_table(arguments.data), None
@@ -203,47 +190,6 @@ def _train_net(estimator, records, membership, arguments):
 
 
 def _load_victim(arguments, frame, features, fields, membership):
-    given = arguments, frame, features, fields, membership
-    if is_of_strangers(arguments.model):
-        check_file(arguments.model, "--model")
-        try:
-            ask_apart(partial(_try_victim, *given), errors=(CommandError,))
-        except RuntimeError as error:  # of a class of the package that wrote the file
-            name = arguments.model.name
-            raise CommandError(f"--model: {name} cannot answer: {tell(error)}") from error
-    return _open_victim(*given)
-
-
-def _try_victim(*given):
-    """Do once, in a process of its own, what the audit will do with the model itself."""
-    problem, quick = _open_victim(*given), given[0].quick
-    victim, records = problem.victim, problem.records
-    try:
-        # Without processes of joblib, which this one may not start.
-        with parallel_config(backend="sequential"), suppress(ValueError, TypeError):
-            for name in ("predict", "predict_proba", "decision_function"):
-                if hasattr(victim, name):
-                    getattr(victim, name)(records.X)
-    except OF_DAMAGE as error:
-        raise CommandError(
-            f"--model: {given[0].model.name} cannot answer: parts of a fitted model are missing in "
-            f"it ({type(error).__name__}: {tell(error)})"
-        ) from error
-    if not quick and has_file(victim):
-        _try_file(victim, records[:_TRIED])
-
-
-def _try_file(victim, records):
-    """Let all readers of a file go over it; an audit goes on where they raise something."""
-    attack = ReleasedModelAttack(FrozenEstimator(victim), outsiders=0.0, random_state=0)
-    readers = (lambda: attack.fit(records).score_samples(records), lambda: inspect_model(victim))
-    with parallel_config(backend="sequential"):
-        for read in readers:
-            with suppress(Exception):
-                read()
-
-
-def _open_victim(arguments, frame, features, fields, membership):
     foreign = lacks_a_recipe(arguments.model)
     victim = load_model(
         arguments.model, trust_pickle=arguments.trust_pickle, boosters=foreign, onnx=foreign

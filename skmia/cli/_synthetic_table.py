@@ -6,8 +6,9 @@ from .._core.visible import visible
 from ..report import recommend_release
 from ..synthetic import audit_table
 from ..synthetic.table import save_table
+from ..synthetic.table.document import as_document
 from ._errors import CommandError, tell
-from ._output import as_settings, check_folder, collect_warnings, finish
+from ._output import as_settings, check_folder, collect_warnings, conclude, finish
 from ._policy import describe_origin, read_policy
 from ._table import check_column, check_values, read_table
 from ._table_limits import TABLE, check_table_limits, list_table_findings
@@ -23,7 +24,8 @@ def run_table(arguments, show):
     policy = read_policy(arguments.policy, TABLE)
     tables = _read_tables(arguments)
     check_table_limits(arguments.fail_above, arguments.secrets or tables["real"].columns)
-    with collect_warnings() as caught:
+    caught = {}
+    with collect_warnings(caught):
         report = audit_table(
             **tables,
             target=arguments.target,
@@ -35,15 +37,10 @@ def run_table(arguments, show):
     broken = []
     if policy is not None:
         report, broken = _follow(report, policy, arguments)
-    return finish(
-        report,
-        list_table_findings(report, arguments.fail_above),
-        lambda folder: save_table(report, folder),
-        arguments,
-        show,
-        source=arguments.synthetic.name,
-        broken=broken,
-    )
+    findings = list_table_findings(report, arguments.fail_above)
+    source, document = arguments.synthetic.name, as_document(report)
+    outcome = conclude(report, document, findings, arguments, source, broken)
+    return finish(outcome, save_table, arguments, show)
 
 
 def _read_tables(arguments):

@@ -307,10 +307,6 @@ class AuditReport:
         ValueError
             If `values` does not have one row for each record.
         """
-        if values is not None and len(values) != len(self.membership):
-            raise ValueError(
-                f"values needs a row for each of {len(self.membership)} records; got {len(values)}."
-            )
         return write_text(render(as_document(self), title, values), path)
 
     def summary(self) -> str:
@@ -382,7 +378,7 @@ class AuditReport:
         RuntimeWarning
             If the figure or the page could not be made though its package is installed.
         """
-        return warn_of_failures(save_report(self, directory, values))
+        return warn_of_failures(save_report(as_document(self), directory, values))
 
     def _repr_html_(self):
         """The page for a notebook."""

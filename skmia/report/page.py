@@ -49,21 +49,26 @@ def render(document, title="Membership-inference audit", values=None):
     ------
     ImportError
         If jinja2 is not installed.
+    ValueError
+        If `values` does not have one row for each record.
     """
     return render_page(
         "page.html.j2",
         f"{__package__}._html",
         title=title,
         audit=document,
-        values=_read_values(document["exposed"], values),
+        values=_read_values(document, values),
         **_describe(document),
     )
 
 
-def _read_values(exposed, values):
+def _read_values(document, values):
     """Return the names of the columns and, for each exposed record, its values as text."""
+    exposed, n_records = document["exposed"], document["data"]["n_records"]
     if values is None:
         return [], [[]] * len(exposed)
+    if len(values) != n_records:
+        raise ValueError(f"values needs a row for each of {n_records} records; got {len(values)}.")
     rows = pd.DataFrame(values).iloc[[row["position"] for row in exposed]]
     return list(map(str, rows.columns)), rows.astype(str).to_numpy().tolist()
 

@@ -5,15 +5,18 @@ from functools import partial
 
 from .._core.files import write_bytes
 from .._core.optional import import_optional
-from .._core.pages.saved import save_documents
+from .._core.pages.saved import save_documents, write_text
+from ._plot import draw_document
+from .page import render
 
 
-def save_report(report, directory, values=None):
+def save_report(document, directory, values=None):
     """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
 
     Parameters
     ----------
-    report : AuditReport
+    document : dict
+        Document as written by :meth:`AuditReport.to_json`.
     directory : str or path
         Folder, which is created if it does not exist.
     values : DataFrame of n rows, default=None
@@ -25,18 +28,18 @@ def save_report(report, directory, values=None):
         As of :func:`save_documents`.
     """
     others = {"roc.png": _draw, "report.html": partial(_render, values=values)}
-    return save_documents(report, directory, "audit.json", others)
+    return save_documents(document, directory, "audit.json", others)
 
 
-def _render(report, path, values):
-    report.to_html(path, values=values)
+def _render(document, path, values):
+    write_text(render(document, values=values), path)
 
 
-def _draw(report, path):
+def _draw(document, path):
     # A figure made without pyplot opens no window and leaves the caller's backend and state alone.
     module = import_optional("matplotlib.figure", extra="plot")
     figure = module.Figure(figsize=(7.5, 5.5), layout="constrained")
-    report.plot(figure.subplots())
+    draw_document(document, figure.subplots())
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=150)
     write_bytes(path, content.getvalue())

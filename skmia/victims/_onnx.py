@@ -1,16 +1,14 @@
 """Models in ONNX files, which onnxruntime answers for."""
 
-import weakref
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from .._core.apart import Apart, ModelEndedError
 from .._core.containers import as_rows
 from .._core.given_model import GivenModel
 from .._core.groups import check_columns
@@ -34,26 +32,27 @@ _ROUNDED = 0.01
 class _OnnxModel(GivenModel, BaseEstimator):
     """What classifiers and regressors in ONNX files share."""
 
-    _is_apart = False
-
     def __getstate__(self):
         # A session cannot be pickled; another process opens the file itself.
         return {name: value for name, value in super().__getstate__().items() if name != "_session"}
 
-    def __sklearn_clone__(self):
-        twin = type(self)(**self.get_params(deep=False))
-        kept = ("_is_apart", "_session") if self._is_apart else ()
-        vars(twin).update({name: vars(self)[name] for name in kept if name in vars(self)})
-        return twin
-
     @cached_property
     def _session(self):
         validate_params_of(self)
-        import_optional("onnxruntime", extra="onnx")
+        onnxruntime = import_optional("onnxruntime", extra="onnx")
         path = Path(self.path)
         if not path.is_file():
             raise FileNotFoundError(f"There is no file {path}.")
-        return _SessionApart(path) if self._is_apart else _open_session(path)
+        try:
+            # From its bytes: a file that refers to others could name any file of this machine.
+            return onnxruntime.InferenceSession(
+                path.read_bytes(), providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # of a class of the package's own
+            text = " ".join(str(error).split())
+            raise ValueError(
+                f"{path.name} is not a model that onnxruntime reads: {text}"
+            ) from error
 
     @property
     def feature_names_in_(self) -> np.ndarray:
@@ -85,65 +84,9 @@ class _OnnxModel(GivenModel, BaseEstimator):
             }
         try:
             return session.get_outputs(), session.run(None, feeds)
-        except ModelEndedError:
-            raise
         except Exception as error:  # of a class of the package's own
             text = " ".join(str(error).split())
             raise ValueError(f"The model refuses the records: {text}") from error
-
-
-def _open_session(path):
-    onnxruntime = import_optional("onnxruntime", extra="onnx")
-    try:
-        # From its bytes: a file that refers to others could name any file of this machine.
-        return onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
-    except Exception as error:  # of a class of the package's own
-        text = " ".join(str(error).split())
-        raise ValueError(f"{path.name} is not a model that onnxruntime reads: {text}") from error
-
-
-class _Entry(NamedTuple):
-    """Description of an input or output."""
-
-    name: str
-    type: str
-    shape: list
-
-
-class _SessionInside:
-    """The session in the process that asks it, opened at the first question."""
-
-    def __init__(self, path):
-        self._path, self._session = path, None
-
-    def __call__(self, feeds=None):
-        if self._session is None:
-            self._session = _open_session(self._path)
-        if feeds is not None:
-            return self._session.run(None, feeds)
-        entries = self._session.get_inputs(), self._session.get_outputs()
-        return [[[one.name, one.type, list(one.shape)] for one in some] for some in entries]
-
-
-class _SessionApart:
-    """What is used of a session, which a process of its own holds."""
-
-    def __init__(self, path):
-        self._process = Apart(_SessionInside(path))
-        weakref.finalize(self, self._process.close)
-        self._entries = [[_Entry(*one) for one in some] for some in self._process.ask()]
-
-    def get_inputs(self):
-        """Descriptions of the inputs."""
-        return self._entries[0]
-
-    def get_outputs(self):
-        """Descriptions of the outputs."""
-        return self._entries[1]
-
-    def run(self, _, feeds):
-        """The outputs for some inputs."""
-        return self._process.ask(feeds)
 
 
 def _take(X, i, entry, n_inputs):
@@ -404,16 +347,13 @@ class OnnxRegressor(RegressorMixin, _OnnxModel):
         return value.ravel()
 
 
-def read_onnx_file(path: PathLike, *, apart: bool = False) -> OnnxClassifier | OnnxRegressor:
+def read_onnx_file(path: PathLike) -> OnnxClassifier | OnnxRegressor:
     """Open a model in an ONNX file as a classifier or regressor.
 
     Parameters
     ----------
     path : str or path-like
         File that ends in ``.onnx``.
-    apart : bool, default=False
-        Whether a process of its own opens and asks the file, for files of strangers: if it crashes
-        or does not answer, a ValueError says so. ``skmia audit`` asks ONNX files like this.
 
     Returns
     -------
@@ -443,11 +383,10 @@ def read_onnx_file(path: PathLike, *, apart: bool = False) -> OnnxClassifier | O
     'OnnxRegressor'
     """
     model: OnnxClassifier | OnnxRegressor = OnnxClassifier(path)
-    vars(model)["_is_apart"] = apart
     outputs = model._session.get_outputs()
     is_single = len(outputs) == 1 and outputs[0].type.startswith("tensor(")
     if is_single and len(outputs[0].shape) < 3 and outputs[0].shape[1:] in ([], [1]):
         regressor = OnnxRegressor(path)
-        vars(regressor).update({"_is_apart": apart, "_session": model._session})
+        vars(regressor)["_session"] = model._session
         return regressor
     return model

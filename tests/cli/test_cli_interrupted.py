@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from skmia._core.pages import saved
 from skmia.cli import _model, main
-from skmia.report import AuditReport
 
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
 OPTIONS = ["--target", "income", "--shadows", "8", "--jobs", "1"]
@@ -45,8 +47,7 @@ def test_a_full_disk_costs_the_files_and_not_the_audit(run, options, tmp_path, m
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     expected = run(*options)[1]
-    monkeypatch.setattr(AuditReport, "save", fill_disk)
-    monkeypatch.setattr(AuditReport, "to_json", fill_disk)
+    monkeypatch.setattr(saved, "write_json", fill_disk)
     code, text, err = run(*options, "--out", tmp_path / "out")
     assert (code, text) == (2, expected)
     assert err == f"skmia audit: --out: cannot write into {tmp_path / 'out'}: " + (
@@ -88,15 +89,15 @@ def test_a_device_that_is_full(tmp_path):
 
 @pytest.mark.usefixtures("audit_once")
 def test_a_note_that_cannot_be_added_is_no_failure(run, options, tmp_path, monkeypatch):
-    write, written = AuditReport.to_json, []
+    write, written = saved.write_json, []
 
-    def write_once(self, path=None):
+    def write_once(document, path):
         if written:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         written.append(path)
-        return write(self, path)
+        return write(document, path)
 
-    monkeypatch.setattr(AuditReport, "to_json", write_once)
+    monkeypatch.setattr(saved, "write_json", write_once)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, text, _ = run(*options, "--out", tmp_path)
@@ -217,3 +218,49 @@ def test_a_signal_ends_workers_and_keeps_models(data, tmp_path, number, code):
     told = re.search(line, err, re.MULTILINE)
     assert told, err
     assert int(told[1]) == len(list(folder.glob("shadow-*.npz"))) > 0
+
+
+def list_programs(word):
+    """Processes with a word in their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if word.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed as on Linux")
+@pytest.mark.parametrize("number, code", [("SIGINT", 130), ("SIGHUP", 129), ("SIGKILL", -9)])
+def test_a_signal_ends_the_process_of_a_model(table, tmp_path, number, code):
+    skops = pytest.importorskip("skops.io")
+    numbers = table[["noise", "works", "trained"]].astype(float)
+    path, folder = tmp_path / "table.csv", tmp_path / "kept"
+    numbers.assign(income=table["income"]).to_csv(path, index=False)
+    model = RandomForestClassifier(5).fit(numbers[["noise", "works"]], table["income"])
+    skops.dump(model, tmp_path / "model.skops")
+    command = [sys.executable, "-m", "skmia.cli", "audit", "--data", path, "--target", "income"]
+    command += ["--members", "trained", "--model", tmp_path / "model.skops", "--shadows", "2000"]
+    program = subprocess.Popen(
+        [*map(str, command), "--checkpoint", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        stop = time.monotonic() + PATIENCE
+        while not any(folder.glob("shadow-*.npz")):
+            assert program.poll() is None and time.monotonic() < stop
+            time.sleep(0.05)
+        assert len(list_programs(str(folder))) > 1
+        os.killpg(program.pid, getattr(signal, number))
+        out, err = program.communicate(timeout=PATIENCE)
+        while list_programs(str(folder)):
+            assert time.monotonic() < stop
+            time.sleep(0.05)
+    finally:
+        program.kill()
+    told = f"skmia audit: interrupted; finished shadow models, if any, are kept in {folder}\n"
+    assert (program.returncode, out) == (code, "") and err.endswith(told if code > 0 else "")

@@ -1,7 +1,10 @@
 """Victims from a file: read without running code, or refused."""
 
 import pickle
+import shutil
 import sys
+from datetime import datetime
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -12,7 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia.cli import _model
+from skmia._core import circumstances
+from skmia.cli import _audit, _model
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
@@ -192,6 +196,58 @@ def test_model_file_that_cannot_be_used(refuse, numeric_data, tmp_path, name, co
         (tmp_path / name).write_bytes(content)
     options = model_options(tmp_path / name, numeric_data)
     assert message in refuse(*options, "--trust-pickle")
+
+
+FORMATS = {
+    "skops": [],
+    "json": ["--estimator", "logistic", "--policy", "research", "--measure-conditions"],
+    "onnx": ["--estimator", "logistic", "--format", "json", "--fail-above", "auc=0.5"],
+}
+
+
+class NoTime(datetime):
+    """A clock that stands still."""
+
+    @classmethod
+    def now(cls, zone):
+        return cls(2000, 1, 1, tzinfo=zone)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the process is a copy of this one on Linux")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_process_of_a_model_changes_no_byte(
+    run, table, numeric_data, tmp_path, monkeypatch, suffix
+):
+    """Files and output are those of an audit in the program itself."""
+    for package in ("jinja2", "matplotlib"):
+        pytest.importorskip(package)
+    (X, y), members, path = numeric(table), table["trained"] == 1, tmp_path / f"m.{suffix}"
+    X, y = X[members].to_numpy(), y[members].to_numpy()
+    model = RandomForestClassifier(5, random_state=0).fit(X, y)
+    if suffix == "skops":
+        save_skops(model, path)
+    elif suffix == "json":
+        xgboost = pytest.importorskip("xgboost")
+        xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(X, y).save_model(path)
+    else:
+        pytest.importorskip("onnxruntime")
+        convert = pytest.importorskip("skl2onnx").to_onnx
+        path.write_bytes(convert(model, X[:1].astype(np.float32)).SerializeToString())
+    monkeypatch.setattr(circumstances, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    monkeypatch.setattr(circumstances, "datetime", NoTime)
+    options = [*model_options(path, numeric_data)[:-1], "2", *FORMATS[suffix], "--show-values"]
+    found = []
+    for is_apart in (True, False):
+        monkeypatch.setattr(_audit, "is_of_strangers", lambda _, found=is_apart: found)
+        printed = run(*options, "--out", tmp_path / "out")
+        files = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+        shutil.rmtree(tmp_path / "out")
+        found.append((printed, files))
+    assert found[0] == found[1]
+    (code, text, _), files = found[0]
+    assert code in (0, 1, 4) and "LiRA" in text
+    assert sorted(files) == ["audit.json", "report.html", "roc.png"]
 
 
 @pytest.mark.usefixtures("no_drawing")

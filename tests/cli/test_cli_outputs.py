@@ -91,13 +91,15 @@ def test_names_cannot_write_markup():
 
             return escape("<img src=x>|`a`\n# b")
 
-    assert format_result("markdown", Report(), [], None) == ("\\<img src=x\\>\\|\\`a\\`\\\\n\\# b")
+    assert format_result("markdown", Report(), {}, [], None) == (
+        "\\<img src=x\\>\\|\\`a\\`\\\\n\\# b"
+    )
     finding = Finding("service", "auc<&\x01", 1, 'a "quoted" <name>\x1b')
 
     class Timed:
         seconds = {"total": 1.0}
 
-    (case,) = ET.fromstring(format_result("junit", Timed(), [finding], None)).find("testsuite")
+    (case,) = ET.fromstring(format_result("junit", Timed(), {}, [finding], None)).find("testsuite")
     assert case.get("name") == "auc<&\\x01"
     assert case.find("failure").get("message") == 'a "quoted" <name>\\x1b'
 

@@ -11,14 +11,19 @@ import io
 import json
 import os
 import re
+import shutil
+import socket
+import subprocess
 import sys
 import time
 import zipfile
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+from landlock import LANDLOCK
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
@@ -41,7 +46,8 @@ from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScal
 from sklearn.svm import SVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia.cli import _inspect, _model, _problem, main
+from skmia.attacks import ReleasedModelAttack
+from skmia.cli import _inspect, _model, main
 
 N = 80
 BIG = 2**30
@@ -577,44 +583,140 @@ def crash(*arguments, **settings):
     ctypes.string_at(0)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the process is a copy of this one on Linux")
-@pytest.mark.parametrize("where", ["open", "ask", "file"])
-@pytest.mark.parametrize("command", ["audit", "inspect"])
-def test_a_crash_is_one_sentence(where, command, tmp_path, capsys, monkeypatch):
+LINUX = pytest.mark.skipif(
+    sys.platform != "linux", reason="the process is a copy of this one on Linux"
+)
+ENDED = "The model ended the process that asked it (signal 11); it may be damaged or forged."
+
+
+def crash_later(n_calls):
+    """A method of a forest that crashes after some calls."""
+    ask, calls = RandomForestClassifier.predict_proba, []
+
+    def predict_proba(self, X):
+        calls.append(len(X))
+        return crash() if len(calls) > n_calls else ask(self, X)
+
+    return predict_proba
+
+
+# Where a forged model may crash: the names that are replaced, and by what.
+PLACES = {
+    "open": (_model, "_load_skops", crash),
+    "query": (RandomForestClassifier, "predict_proba", crash),
+    "query later": (RandomForestClassifier, "predict_proba", crash_later(1)),
+    "train": (RandomForestClassifier, "fit", crash),
+    "file": (ReleasedModelAttack, "fit", crash),
+}
+
+
+@LINUX
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_crash_is_one_sentence(place, jobs, tmp_path, capsys, monkeypatch):
     options = list_options(tmp_path, *valid("skops"))
-    options = options if command == "audit" else ["inspect", tmp_path / "model.skops"]
-    options = [word for word in options if word != "--quick"]
-    if where == "open":
-        monkeypatch.setattr(_model, "_load_skops", crash)
-    elif where == "file":
-        monkeypatch.setattr(_problem, "inspect_model", crash)
-        monkeypatch.setattr(_inspect, "inspect_model", crash)
-    elif command == "audit":
-        monkeypatch.setattr(RandomForestClassifier, "predict_proba", crash)
-    else:
-        return
-    assert main([*map(str, options)]) == 2
-    assert capsys.readouterr() == (
-        "",
-        f"skmia {command}: The model ended the process that asked it (signal 11); it may be "
-        "damaged or forged.\n",
-    )
+    options = [word for word in options if word != "--quick"][:-1] + [jobs, "--out", tmp_path / "o"]
+    monkeypatch.setattr(*PLACES[place])
+    assert main([*map(str, options), "--shadows", "4"]) == 2
+    assert capsys.readouterr() == ("", f"skmia audit: {ENDED}\n")
+    assert list_files(tmp_path / "o") == []
 
 
-def test_the_program_itself_opens_nothing(tmp_path, monkeypatch, capsys):
-    """Inspections, and ONNX files in audits, are asked in the process of their own alone."""
-    opened = []
-    monkeypatch.setattr(_inspect, "load_model", lambda *_, **__: opened.append(1) or crash())
+@LINUX
+@pytest.mark.parametrize("module, name", [(_model, "_load_skops"), (_inspect, "inspect_model")])
+def test_a_crash_of_an_inspection_is_one_sentence(module, name, tmp_path, capsys, monkeypatch):
     list_options(tmp_path, *valid("skops"))
+    monkeypatch.setattr(module, name, crash)
     assert main(["inspect", str(tmp_path / "model.skops")]) == 2
-    onnxruntime = pytest.importorskip("onnxruntime")
-    options = list_options(tmp_path, *valid("onnx"))
-    monkeypatch.setattr(
-        onnxruntime, "InferenceSession", lambda *_, **__: opened.append(2) or crash()
-    )
+    assert capsys.readouterr() == ("", f"skmia inspect: {ENDED}\n")
+
+
+def attempt(folder, port):
+    """The names of what succeeds of all that a forged model may try."""
+    attempts = {
+        "file": lambda: (folder / "written").write_text("forged"),
+        "removal": lambda: os.remove(folder / "table.csv"),
+        "program": lambda: subprocess.run(["/bin/true"], check=True),
+        "connection": lambda: socket.create_connection(("127.0.0.1", port), timeout=5),
+    }
+    succeeded = []
+    for name, act in attempts.items():
+        with suppress(OSError):
+            act()
+            succeeded.append(name)
+    return succeeded
+
+
+@LANDLOCK
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("method", ["predict_proba", "fit"])
+def test_what_a_model_tries_during_an_audit_fails(method, jobs, tmp_path, capsys, monkeypatch):
+    options = list_options(tmp_path, *valid("skops"))[:-1] + [jobs]
+    act, program = getattr(RandomForestClassifier, method), os.getpid()
+    folder, calls = tmp_path / "kept", []
+    before = list_files(tmp_path)
+
+    def act_badly(self, *arguments, **settings):
+        calls.append(method)
+        if method == "predict_proba" and len(calls) == 1:  # the first question
+            return act(self, *arguments, **settings)
+        assert os.getpid() != program
+        (folder / "mark").write_text("here it may write")
+        raise ValueError(f"It succeeded in {attempt(tmp_path, port)}")
+
+    monkeypatch.setattr(RandomForestClassifier, method, act_badly)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        code = main([*map(str, options), "--checkpoint", str(folder)])
+    err = capsys.readouterr().err
+    assert (code, err.count("\n")) == (2, 1) and "It succeeded in []" in err
+    assert (folder / "mark").exists()
+    shutil.rmtree(folder)
+    assert list_files(tmp_path) == before
+
+
+@LINUX
+@pytest.mark.parametrize(
+    "reply",
+    [
+        None,
+        [{}, "text", 0, []],
+        [{"schema": "skmia.audit"}, "text", 0, []],
+        [{}, 3, 0, []],
+        [{}, "text", 256, []],
+        [{}, "text", 0, [1]],
+        "abcd",
+    ],
+)
+def test_a_forged_reply_is_refused(reply, tmp_path, capsys, monkeypatch):
+    options = list_options(tmp_path, *valid("skops"))
+    monkeypatch.setattr("skmia.cli._audit.conclude", lambda *_: reply)
     assert main([*map(str, options)]) == 2
-    assert capsys.readouterr().err.count("ended the process that asked it (signal 11)") == 2
-    assert opened == []
+    told = ENDED.replace("signal 11", "a reply that cannot be read")
+    assert capsys.readouterr() == ("", f"skmia audit: {told}\n")
+
+
+@LINUX
+@pytest.mark.parametrize("kind", ["skops", "xgboost.json", "onnx"])
+@pytest.mark.parametrize("command", ["audit", "inspect"])
+def test_the_program_itself_opens_nothing(kind, command, tmp_path, capsys, monkeypatch):
+    file, content = valid(kind)
+    options = list_options(tmp_path, file, content)
+    if command == "inspect":
+        options = ["inspect", tmp_path / file]
+    program, load = os.getpid(), _model._load
+
+    def load_elsewhere(*arguments):
+        if os.getpid() == program:
+            pytest.fail("the program opened the file")
+        return load(*arguments)
+
+    monkeypatch.setattr(_model, "_load", load_elsewhere)
+    code = main([*map(str, options)])
+    if kind == "onnx" and command == "inspect":
+        assert "neither .skops" in capsys.readouterr().err
+    else:
+        assert code in (0, 4)
 
 
 HONEST = {

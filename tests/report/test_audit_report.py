@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -17,6 +18,7 @@ from skmia import ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.metrics import MembershipRocDisplay, auc_interval
 from skmia.report import AuditReport, _describe
+from skmia.report._plot import draw_document
 from skmia.report.text import WIDTH, format_rate
 
 
@@ -115,6 +117,27 @@ def test_saved_files(result, tmp_path):
     assert paths[1].read_bytes().startswith(b"\x89PNG")
     assert paths[2].read_text(encoding="utf-8").startswith("<!doctype html>")
     assert {path.name for path in paths[0].parent.iterdir()} == {path.name for path in paths}
+
+
+def test_the_picture_shows_what_the_document_holds(result):
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    document = json.loads(result.to_json())
+    draw_document(document, axes)
+    floor, lines = 0.5 / document["data"]["n_members"], {}
+    for line in axes.get_lines():
+        lines[line.get_label().partition(":")[0]] = line
+    for curve in document["curves"]:
+        x, y = lines[curve["attack"]].get_data()
+        np.testing.assert_array_equal(x, curve["fpr"])
+        np.testing.assert_array_equal(y, np.maximum(curve["tpr"], floor))
+        (auc,) = (
+            row
+            for row in document["results"]
+            if (row["attack"], row["scope"], row["metric"]) == (curve["attack"], "overall", "auc")
+        )
+        assert f"AUC {auc['estimate']:.3f}" in lines[curve["attack"]].get_label()
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert len(texts) == len(document["curves"]) + 3
 
 
 def test_numbers_are_saved_when_the_figure_cannot_be(problem, tmp_path, monkeypatch):

@@ -45,7 +45,7 @@ def test_every_audit_has_its_files(case, tmp_path):
 
 
 def test_a_file_that_could_not_be_made_is_a_warning(result, tmp_path, monkeypatch):
-    monkeypatch.setattr("skmia.report._report.render", lambda *_: 1 / 0)
+    monkeypatch.setattr("skmia.report.save.render", lambda *_, **__: 1 / 0)
     notes = list(result.notes)
     with pytest.warns(RuntimeWarning, match="report.html could not be made: ZeroDivisionError"):
         paths = result.save(tmp_path)

@@ -4,7 +4,6 @@ import html
 import json
 import warnings
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,20 +31,21 @@ class Saved(NamedTuple):
         return [describe_failure(name, error) for name, error in self.failures.items()]
 
 
-def save_documents(report, directory, numbers, others):
-    """Write the numbers of a report, then its other files, each of them atomically.
+def save_documents(document, directory, numbers, others):
+    """Write the document of a report, then its other files, each of them atomically.
 
-    Notes in the file of the numbers say which file could not be made. The report is not changed.
+    Notes in the file of the numbers say which file could not be made. The document is not changed.
 
     Parameters
     ----------
-    report : dataclass with ``notes`` and ``to_json``
+    document : dict
+        With a list of ``notes``.
     directory : str or path
         Folder, which is created if it does not exist.
     numbers : str
         Name of the file of the numbers.
     others : dict of str to callable
-        ``write(report, path)`` of each other file by its name.
+        ``write(document, path)`` of each other file by its name.
 
     Returns
     -------
@@ -59,18 +59,18 @@ def save_documents(report, directory, numbers, others):
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     saved = Saved([directory / numbers], {})
-    report.to_json(saved.paths[0])
-    noted = report  # a copy of the report with a note on each failure so far
+    write_json(document, saved.paths[0])
+    noted = document  # a copy with a note on each failure so far
     for name, write in others.items():
         try:
             write(noted, directory / name)
             saved.paths.append(directory / name)
         except Exception as error:  # whatever fails, the numbers stay and say so
             saved.failures[name] = error
-            noted = replace(report, notes=[*report.notes, *saved.notes])
+            noted = document | {"notes": [*document["notes"], *saved.notes]}
     if saved.failures:
         with suppress(OSError):  # the numbers are there already, without the notes
-            noted.to_json(saved.paths[0])
+            write_json(noted, saved.paths[0])
     return saved
 
 

@@ -1,17 +1,23 @@
 """Workers of joblib: this process, and others on the machine."""
 
+import os
 import sys
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from functools import lru_cache
 from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import wait
 
-from joblib import Parallel, effective_n_jobs
+from joblib import Parallel, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
+from ..._core.apart import is_apart, start_process
 from ..._core.seeding import PROCESS_LOCK
 from ..._core.tasks import delayed
+from ...exceptions import TrainingError
 
 # Number of tasks that may wait on a cluster of any size, which may grow when it has work.
 _FEWEST_TASKS = 16
@@ -106,7 +112,7 @@ class JoblibWorkers(Workers):
         return True
 
     def run(self, train, job, parts):
-        n_jobs = effective_n_jobs(job.n_jobs)
+        n_jobs = _count_jobs(job.n_jobs)
         if job.n_jobs is None and n_jobs == 1:
             # n_jobs was not set, so the estimator's own n_jobs applies.
             yield from (train(part._replace(estimator=clone(job.estimator))) for part in parts)
@@ -142,8 +148,15 @@ class Window:
         return new
 
 
+def _count_jobs(n_jobs):
+    with parallel_config("loky") if is_apart() else nullcontext():
+        return effective_n_jobs(n_jobs)
+
+
 def run_tasks(tasks, n_jobs):
     """Yield the results of joblib tasks in the order in which they arrive."""
+    if is_apart():
+        return _fork_for_each(tasks, _count_jobs(n_jobs))
     if get_active_backend()[0].supports_return_generator:
         return Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
     return _run_in_rounds(Parallel(n_jobs=n_jobs), tasks, 4 * effective_n_jobs(n_jobs))
@@ -154,3 +167,47 @@ def _run_in_rounds(parallel, tasks, size):
     with parallel:
         while some := list(islice(tasks, size)):
             yield from parallel(some)
+
+
+def _fork_for_each(tasks, n_jobs):
+    """Yield the results of tasks, each from a copy of this process; they share no lock or file."""
+    context, at_work = get_context("fork"), {}
+    try:
+        while True:
+            for task in islice(tasks, n_jobs - len(at_work)):
+                receiver, sender = context.Pipe(duplex=False)
+                at_work[receiver] = context.Process(target=_send_result, args=(sender, task))
+                start_process(at_work[receiver])
+                sender.close()
+            if not at_work:
+                return
+            for receiver in wait(list(at_work)):
+                yield _receive_result(receiver, at_work.pop(receiver))
+    finally:
+        for process in at_work.values():
+            process.kill()
+
+
+def _send_result(sender, task):
+    function, arguments, settings = task
+    try:
+        result = function(*arguments, **settings), None
+    except Exception as error:
+        result = None, error
+    sender.send(result)
+
+
+def _receive_result(receiver, process):
+    try:
+        with receiver:
+            result, error = receiver.recv()
+    except EOFError as error:
+        process.join()
+        code = process.exitcode
+        if code < 0:  # what ends a part ends the whole
+            os.kill(os.getpid(), -code)
+        raise TrainingError(f"The process of a model ended with exit code {code}.") from error
+    process.join()
+    if error is not None:
+        raise error
+    return result

@@ -19,7 +19,7 @@ from ..._core.records import Records
 from .._membership import point_at_fpr
 from ..mixture import count_points, tpr_limits
 from ..resolution import check_resolution
-from .roc_axes import draw_background, label_axes
+from ..roc_axes import draw_background, label_axes
 from .roc_curves import compute_curves
 
 if TYPE_CHECKING:

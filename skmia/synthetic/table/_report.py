@@ -217,7 +217,7 @@ class TableReport:
         RuntimeWarning
             If the page could not be made though its package is installed.
         """
-        return warn_of_failures(save_table(self, directory))
+        return warn_of_failures(save_table(as_document(self), directory))
 
     def _repr_html_(self):
         """The page for a notebook."""
@@ -227,8 +227,10 @@ class TableReport:
         return f"TableReport({self.data['n_synthetic']} rows, evidence={self.evidence!r})"
 
 
-def save_table(report, directory):
+def save_table(document, directory):
     """Write ``table.json`` and ``report.html``, see :func:`save_documents`."""
-    return save_documents(
-        report, directory, "table.json", {"report.html": lambda report, path: report.to_html(path)}
-    )
+
+    def write_page(noted, path):
+        write_text(render(noted), path)
+
+    return save_documents(document, directory, "table.json", {"report.html": write_page})

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..._core.drawing import GRAY, thin_spines
-from ..resolution import MIN_FALSE_POSITIVES
+from .._core.drawing import GRAY, thin_spines
+from .resolution import MIN_FALSE_POSITIVES
 
 
 def draw_background(ax, x_floor, y_floor, n_nonmembers, chance):
