@@ -9,7 +9,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skmia import Records
 from skmia.defenses.private_randomness import PrivateRandomness
 from skmia.exceptions import PrivacyWarning
-from skmia.synthetic import GeneratorAttack
+from skmia.synthetic import (
+    GeneratorAttack,
+    critic_gradient_bounds,
+    gradient_penalty_bounds,
+)
 from skmia.synthetic._gan import DPWassersteinGAN, rare_class_rate
 from skmia.synthetic._gan._noise import share_noise, unit_scales
 
@@ -172,6 +176,22 @@ def test_the_first_bounds_are_the_same_for_any_rows():
     first, second = (gan.fit(rows).history_ for rows in (X, np.ones_like(X)))
     assert_array_equal(first, second)
     assert len(first) == 1 and (first.to_numpy() > 0).all()
+
+
+def test_bounds_of_a_step_are_those_of_the_weights():
+    settings = QUICK | {"max_iter": 1, "n_critic": 1, "learning_rate": 1e-300}  # weights stay
+    gan = DPWassersteinGAN(noise_multiplier=1.5, penalty=3.0, **settings).fit(X)
+    layers = [layer for layer in gan.critic_ if isinstance(layer, torch.nn.Linear)]
+    weights = [layer.weight.detach().numpy() for layer in layers]
+    biases = [layer.bias.detach().numpy() for layer in layers[:-1]]
+    answer = [
+        np.maximum(abs(low), abs(high)).ravel()
+        for low, high in critic_gradient_bounds(weights, biases, negative_slope=0.2)
+    ]
+    penalty = 3 * gradient_penalty_bounds(weights)
+    found = gan.history_.iloc[0]
+    assert_allclose(found["gradient_bound"], np.linalg.norm(np.concatenate(answer)))
+    assert_allclose(found["penalty_bound"], np.linalg.norm(penalty))
 
 
 # The account
