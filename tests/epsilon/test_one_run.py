@@ -92,6 +92,7 @@ def test_golden_numbers_for_independent_canaries(family, parameter, m, r, wrong,
     bound = one_run_order_bound(
         *make_canaries(m, r, r - wrong), n_guesses=r, confidence_level=1 - pvalue, **family
     )
+    assert (bound.mu is None) == (family.get("family", "gaussian") != "gaussian")
     found = bound.epsilon if bound.mu is None else bound.mu
     # Half of the last digit of the probability moves the parameter by at most this.
     assert found == pytest.approx(parameter, abs=1e-4)

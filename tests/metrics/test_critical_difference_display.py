@@ -29,6 +29,7 @@ def test_every_method_is_named_with_its_rank():
     elbows = [line.get_xydata() for line in display.ax_.lines if len(line.get_xdata()) == 3]
     for name, elbow in zip(order, elbows, strict=True):
         assert tuple(elbow[0]) == (test.average_ranks_[name], 0) and tuple(elbow[2]) == places[name]
+    assert display.ax_.get_xlabel() == "average rank (1 = best)"
     bottom, top = display.ax_.get_ylim()  # the axis of the ranks is the upper edge
     assert top == 0 and bottom >= max(place[1] for place in places.values())
     bars = [line for line in display.ax_.lines if line.get_linewidth() == 4]

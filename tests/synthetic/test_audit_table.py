@@ -67,6 +67,7 @@ def test_without_a_holdout_nothing_can_be_said(tables):
     assert report.to_frame().empty and report.copies is None
     assert report.utility.loc["columns", "estimate"] == 1
     assert report.notes == ["No model was trained, because there is no holdout to measure it on."]
+    assert f"Note: {report.notes[0]}" in report.summary().splitlines()
     few = Grounds(report.results, {"real": 19, "synthetic": 50, "holdout": 50}, 0.95, 0.1, None)
     assert choose_evidence(few) == "unknown" and "has 19 rows" in write_verdict(few, "unknown")
 

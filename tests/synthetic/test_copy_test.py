@@ -32,6 +32,12 @@ def test_matches_by_hand():
     assert none.pvalue_ == 1 and "0 of 1 training rows" in none.summary()
 
 
+def test_rows_that_differ_in_their_last_digit_are_no_copies():
+    train, test, known = 1e-20 * np.arange(1, 10).reshape(3, 3, 1)
+    found = CopyTest().fit(train, test, np.nextafter(train, 1), known).result_
+    assert not found.loc[["all copies", "rare copies"], ["train", "test"]].to_numpy().any()
+
+
 def test_smallest_number_by_hand():
     # Without matches by chance, five of five are significant, and 6.72 expected give 80%.
     assert poisson.sf(4, 6.72) == pytest.approx(0.8, abs=1e-3)
