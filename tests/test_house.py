@@ -48,6 +48,16 @@ ROWS = (
 )
 # The two whose modules every other package may use.
 GROUND = {"_core", "_training"}
+# What may only fall: a commit that lowers one of them writes the new number here.
+LIMITS = {
+    "files": 753,
+    "lines": 108_250,
+    "lines of code": 53_020,
+    "modules with one importer, in its own folder": 170,
+    "inner modules without a mark that cross a wall": 54,
+    "public names": 343,
+    "docstring lines of private objects beyond the first sentence": 11_770,
+}
 # The two modules that may use private parts of other libraries; each use has a test.
 FENCES = {"skmia._core.sdv_parts", "skmia._core.sklearn", "skmia._core.torch_parts"}
 
@@ -200,6 +210,85 @@ def test_no_public_name_stands_in_two_places():
     assert places["audit"] == ["skmia"]
 
 
+def count_docstring_lines(tree):
+    """Lines of all docstrings of a module."""
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docs = [
+        node.body[0]
+        for node in ast.walk(tree)
+        if isinstance(node, owners) and ast.get_docstring(node) is not None
+    ]
+    return sum(doc.end_lineno - doc.lineno + 1 for doc in docs)
+
+
+def count_code(tree, text):
+    """Lines that are neither docstring nor comment nor blank."""
+    lines = [line.strip() for line in text.splitlines()]
+    return sum(bool(line) and line[0] != "#" for line in lines) - count_docstring_lines(tree)
+
+
+def find_importers():
+    """The modules that import each module."""
+    importers = {name: set() for name in read_modules()}
+    for name, (tree, path) in read_modules().items():
+        for target, _ in iter_imports(name, tree, path):
+            if target in importers and target != name:
+                importers[target].add(name)
+    return importers
+
+
+def is_own_folder(module, importer):
+    """Whether a module stands in the folder of its importer, which is no table of contents."""
+    is_contents = read_modules()[importer][1].name == "__init__.py"
+    return not is_contents and module.startswith(f"{importer.rpartition('.')[0]}.")
+
+
+def find_inner_modules():
+    """Modules without an underscore, below a room, that other rooms import and no page shows."""
+    shown = {where[0] for where in find_public_names().values()}
+    for name, importers in find_importers().items():
+        inner = name.split(".")[2:]
+        if find_package(name) in GROUND or not inner or any(part[0] == "_" for part in inner):
+            continue
+        if name not in shown and any(find_package(one) != find_package(name) for one in importers):
+            yield name
+
+
+def find_private_docstrings(tree, public):
+    """Lines beyond the first sentence in docstrings of what no public name leads to."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name not in public:
+            for one in ast.walk(node):
+                if isinstance(one, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(one):
+                    doc = one.body[0]
+                    first = ast.get_docstring(one).split("\n\n")[0].count("\n") + 1
+                    yield max(0, doc.end_lineno - doc.lineno + 1 - first)
+
+
+@lru_cache(maxsize=1)
+def measure_house():
+    texts = {name: path.read_text() for name, (_, path) in read_modules().items()}
+    trees = {name: tree for name, (tree, _) in read_modules().items()}
+    public, importers = find_public_names(), find_importers()
+    own = [name for name, who in importers.items() if len(who) == 1 and is_own_folder(name, *who)]
+    return {
+        "files": len(texts),
+        "lines": sum(len(text.splitlines()) for text in texts.values()),
+        "lines of code": sum(count_code(trees[name], text) for name, text in texts.items()),
+        "modules with one importer, in its own folder": len(own),
+        "inner modules without a mark that cross a wall": len(list(find_inner_modules())),
+        "public names": len(public),
+        "docstring lines of private objects beyond the first sentence": sum(
+            sum(find_private_docstrings(tree, public)) for tree in trees.values()
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_the_house_does_not_grow(name):
+    assert measure_house()[name] <= LIMITS[name], f"{name}: write less, or put it where it is read"
+
+
 LOOK = """
 import json, sys
 import skmia
@@ -223,3 +312,4 @@ def test_the_audit_is_loaded_when_it_is_asked_for():
 
 if __name__ == "__main__":
     EXCEPTIONS.write_text("".join(f"{one}\n" for one in find_faults()))
+    print(*(f"{name}: {number}" for name, number in measure_house().items()), sep="\n")
