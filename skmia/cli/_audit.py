@@ -139,8 +139,7 @@ class _Steps:
                 result, broken = follow_policy(result, self._policy, problem, arguments)
         notes = [*result.notes, *problem.notes, *self._caught]
         command = as_settings(arguments) | {"members": _without_folder(arguments.members)}
-        settings = result.settings | {"command": command}
-        result = replace(result, notes=notes, settings=settings)
+        result = replace(result, notes=notes, settings=result.settings | {"command": command})
         findings = list_findings(result, self._limits, arguments.release)
         source = _name_source(arguments)
         return conclude(result, as_document(result), findings, arguments, source, broken)

@@ -48,9 +48,8 @@ def run_inspect(arguments):
 def _inspect(arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = load_model(
-            arguments.model, trust_pickle=arguments.trust_pickle, option=_MODEL, boosters=True
-        )
+        path, trusted = arguments.model, arguments.trust_pickle
+        model = load_model(path, trust_pickle=trusted, option=_MODEL, onnx=False)
         records = None if arguments.data is None else _read_records(arguments, model)
         inspection = inspect_model(model, records)
     if arguments.json:

@@ -189,7 +189,7 @@ def _as_codes(frame):
     return np.column_stack([frame[name].cat.codes for name in frame.columns])
 
 
-def load_model(path, *, trust_pickle, option="--model", boosters=False, onnx=False):
+def load_model(path, *, trust_pickle, option="--model", onnx=True):
     """Load a fitted model from a file.
 
     Parameters
@@ -199,8 +199,8 @@ def load_model(path, *, trust_pickle, option="--model", boosters=False, onnx=Fal
         Whether a pickle may run the code that is in it.
     option : str, default="--model"
         What names the file on the command line, for messages.
-    boosters, onnx : bool, default=False
-        Whether files of boosters are taken, and ONNX files.
+    onnx : bool, default=True
+        Whether ONNX files are taken.
 
     Raises
     ------
@@ -211,36 +211,31 @@ def load_model(path, *, trust_pickle, option="--model", boosters=False, onnx=Fal
     """
     check_file(path, option)
     try:
-        return _load(path, trust_pickle, boosters, onnx)
+        return _load(path, trust_pickle, onnx)
     except CommandError as error:
         raise CommandError(f"{option}: {error}") from error
 
 
-def _load(path, trust_pickle, boosters, onnx):
+def _load(path, trust_pickle, onnx):
     if path.suffix == ".skops":
         return _check(path, _load_skops(path))
-    if boosters and path.suffix in _BOOSTERS:
+    if path.suffix in _BOOSTERS:
         _check(path, path, "check_booster_file")
         return _check(path, _load_foreign(path, read_booster_file))
     if onnx and path.suffix == _ONNX:
         return _load_foreign(path, read_onnx_file)
     if path.suffix not in _PICKLES:
-        raise CommandError(f"{path.name} is {_list_kinds(boosters, onnx)}")
+        pickles, boosters = ", ".join(_PICKLES), ", ".join(_BOOSTERS)
+        raise CommandError(
+            f"{path.name} is neither .skops nor a pickle ({pickles}) nor a file of a booster "
+            f"({boosters}){f' nor {_ONNX}' if onnx else ''}"
+        )
     if not trust_pickle:
         raise CommandError(
             f"{path.name} is a pickle, and loading it would run any code that is in it; "
             "save the model with skops, or give --trust-pickle if you trust where it comes from"
         )
     return _check(path, _read(path, joblib.load))
-
-
-def _list_kinds(boosters, onnx):
-    kinds = f"nor a pickle ({', '.join(_PICKLES)})"
-    if boosters:
-        kinds += f" nor a file of a booster ({', '.join(_BOOSTERS)})"
-    if onnx:
-        kinds += f" nor {_ONNX}"
-    return f"neither .skops {kinds}"
 
 
 def _load_foreign(path, read):

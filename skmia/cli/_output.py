@@ -37,8 +37,7 @@ def conclude(report, document, findings, arguments, source=None, broken=()):
     """
     if report.recommendation is not None:
         findings = [*findings, as_finding(report.recommendation)]
-    kind, command = arguments.format, arguments.command
-    text = format_result(kind, report, document, findings, source, command)
+    text = format_result(arguments.format, report, document, findings, source, arguments.command)
     return _break(Outcome(document, text, *judge(findings)), broken)
 
 

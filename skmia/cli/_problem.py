@@ -190,14 +190,11 @@ def _train_net(estimator, records, membership, arguments):
 
 
 def _load_victim(arguments, frame, features, fields, membership):
-    foreign = lacks_a_recipe(arguments.model)
-    victim = load_model(
-        arguments.model, trust_pickle=arguments.trust_pickle, boosters=foreign, onnx=foreign
-    )
+    victim = load_model(arguments.model, trust_pickle=arguments.trust_pickle)
     task = _name_task(victim)
     y = _read_labels(arguments, frame, task, victim)
     X = as_model_input(victim, frame.drop(columns=arguments.target), features)
-    if not foreign:
+    if not lacks_a_recipe(arguments.model):
         return Problem(victim, Records(X, y, **fields), membership, [])
     X = as_features(pd.DataFrame(X, columns=getattr(X, "columns", features)))
     if needs_numbered_labels(arguments.estimator, task):
