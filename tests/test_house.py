@@ -51,8 +51,8 @@ GROUND = {"_core", "_training"}
 # What may only fall: a commit that lowers one of them writes the new number here.
 LIMITS = {
     "files": 753,
-    "lines": 108_250,
-    "lines of code": 53_020,
+    "lines": 108_239,
+    "lines of code": 53_011,
     "modules with one importer, in its own folder": 170,
     "inner modules without a mark that cross a wall": 54,
     "public names": 343,
