@@ -201,10 +201,7 @@ def test_a_signal_ends_workers_and_keeps_models(data, tmp_path, number, code):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
-        stop = time.monotonic() + PATIENCE
-        while not any(folder.glob("shadow-*.npz")):
-            assert program.poll() is None and time.monotonic() < stop
-            time.sleep(0.05)
+        wait_for_a_model(program, folder)
         if number == signal.SIGINT:  # a terminal sends it to all, and others to the program
             os.killpg(program.pid, number)
         else:
@@ -218,6 +215,15 @@ def test_a_signal_ends_workers_and_keeps_models(data, tmp_path, number, code):
     told = re.search(line, err, re.MULTILINE)
     assert told, err
     assert int(told[1]) == len(list(folder.glob("shadow-*.npz"))) > 0
+
+
+def wait_for_a_model(program, folder):
+    """Wait until a shadow model is kept, and return when patience ends."""
+    stop = time.monotonic() + PATIENCE
+    while not any(folder.glob("shadow-*.npz")):
+        assert program.poll() is None and time.monotonic() < stop
+        time.sleep(0.05)
+    return stop
 
 
 def list_programs(word):
@@ -250,10 +256,7 @@ def test_a_signal_ends_the_process_of_a_model(table, tmp_path, number, code):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
-        stop = time.monotonic() + PATIENCE
-        while not any(folder.glob("shadow-*.npz")):
-            assert program.poll() is None and time.monotonic() < stop
-            time.sleep(0.05)
+        stop = wait_for_a_model(program, folder)
         assert len(list_programs(str(folder))) > 1
         os.killpg(program.pid, getattr(signal, number))
         out, err = program.communicate(timeout=PATIENCE)
