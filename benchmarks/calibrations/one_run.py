@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from skmia.epsilon import gaussian_epsilon, one_run_epsilon_lower_bound
-from skmia.epsilon._families import make_family
+from skmia.epsilon._one_run import make_family
 
 from ._registry import promise
 

@@ -5,7 +5,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from skmia.epsilon import gaussian_epsilon
-from skmia.epsilon._sequential import bound_path, log_wealth, predict_coins
+from skmia.epsilon._epsilon_audit import bound_path, log_wealth, predict_coins
 
 from ._registry import promise
 

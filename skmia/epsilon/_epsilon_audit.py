@@ -1,30 +1,326 @@
 """Audit by many trainings, with a canary and without it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
+from scipy.special import expit
+from scipy.stats import t as student
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 
 from .._core.numbers import show
 from .._core.randomness import draw_integers
+from .._core.rate_sequences import limit_rates
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
-from .._training.job import Data, Job
-from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join
-from ._bayesian import bayesian_epsilon_interval
+from .._training.checkpoint import FolderCheckpoint
+from .._training.identity import digest_arrays, identify_values
+from .._training.job import Data, Job, Kept
+from .._training.manifest import Owner, describe_job
+from .._training.notes import warn_once
+from .._training.plan import plan_training
+from .._training.progress import run_visibly
+from .._training.resume import saying_what_is_kept
+from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
+from ._bounds import bayesian_epsilon_interval, epsilon_lower_bound, group_delta
 from ._canaries import Canaries
-from ._checks import COINS
-from ._clopper_pearson import epsilon_lower_bound
-from ._result import EpsilonBound
-from ._sequential import bound_path, follow_rates, group_privacy, log_wealth, predict_coins
-from ._trainings import CanaryKeeper, SidesOfCoins, Trainings, start
+from ._result import COINS, EpsilonBound
+
+# The auditor guesses from the score of a training whether it had the canary, and bets a part of the
+# wealth. If the training is (epsilon, delta)-private, the wealth does not grow on average whatever
+# the bets are, so it exceeds 1 / alpha at any time with a probability of at most alpha (Ville). A
+# bet must be fixed before its coin is seen; it may depend on all earlier trainings.
+
+
+# A lost bet leaves at least this share of the wealth.
+_LEAST = 1e-3
+# Trainings of either kind before the first bet, and those that choose the threshold of the rates.
+_N_FIRST = 2
+# The largest epsilon of the grid, and the number of values.
+_HIGHEST, _N_VALUES = 12.0, 240
+_GRID = np.geomspace(0.02, _HIGHEST, _N_VALUES)
+
+
+def predict_coins(coins, scores, batch=1):
+    """Log odds that each training had the canary, from the trainings of earlier batches.
+
+    The scores of either kind are taken for normal with a common variance. The odds are 1 before
+    there are two trainings of either kind. A wrong law costs power, not validity.
+
+    Parameters
+    ----------
+    coins : ndarray of shape (n,), dtype bool
+    scores : ndarray of shape (n,)
+    batch : int, default=1
+        Number of trainings that were started at once.
+
+    Returns
+    -------
+    log_odds : ndarray of shape (n,)
+    """
+    past = np.arange(len(scores)) // batch * batch
+    center = scores - scores[0]
+    sums = {}
+    for kind, chosen in ((0, ~coins), (1, coins)):
+        powers = np.array([chosen, chosen * center, chosen * center**2], dtype=float)
+        sums[kind] = np.hstack([np.zeros((3, 1)), powers.cumsum(axis=1)])[:, past]
+    counts = np.array([sums[0][0], sums[1][0]])
+    ready = (counts >= _N_FIRST).all(axis=0)
+    safe = np.maximum(counts, 1)
+    means = np.array([sums[0][1], sums[1][1]]) / safe
+    squares = np.array([sums[0][2], sums[1][2]]) - safe * means**2
+    freedom = np.maximum(counts.sum(axis=0) - 2, 1)
+    rounding = (1e-8 * np.maximum.accumulate(np.abs(center))) ** 2 + np.finfo(float).tiny
+    variance = np.maximum(squares.sum(axis=0), 0) / freedom + rounding
+    scales = np.sqrt(variance * (1 + 1 / safe))
+    logs = student.logpdf((center - means) / scales, freedom) - np.log(scales)
+    return np.where(ready, logs[1] - logs[0], 0.0)
+
+
+def log_wealth(epsilon, delta, coins, log_odds):
+    """Logarithm of the wealth after each training, against one claim."""
+    sureness = np.abs(log_odds)
+    started = sureness.cumsum() > 0
+    right = coins == (log_odds > 0)
+    # A bet on an event of probability delta is paid for beforehand.
+    fee = delta * np.exp(-epsilon)
+    least = max(_LEAST, 2 * fee)
+    miss = np.maximum(expit(-sureness), least * expit(-epsilon))
+    gain = np.where(right, (1 - miss) * (1 + np.exp(-epsilon)), miss * (1 + np.exp(epsilon)))
+    factor = np.where((sureness > epsilon) & (1 - miss > expit(epsilon)), gain, 1.0)
+    return np.log(np.where(started, factor - fee, 1.0)).cumsum()
+
+
+def group_privacy(epsilon, delta, n_copies):
+    """What (epsilon, delta) for one record means for several."""
+    with np.errstate(over="ignore"):
+        whole = float(group_delta(np.asarray(epsilon), delta, n_copies))
+    return n_copies * epsilon, min(1.0, whole)
+
+
+def bound_path(coins, log_odds, delta, alpha, n_copies=1):
+    """Lower bound of epsilon after each training, valid at all times at once.
+
+    Returns
+    -------
+    epsilons : ndarray of shape (n,)
+        Non-decreasing; values of a grid up to 12.
+    """
+    found = np.zeros(len(coins))
+    standing = np.ones(len(coins), dtype=bool)  # all smaller values are rejected by then
+    for epsilon in _GRID:
+        logs = log_wealth(*group_privacy(epsilon, delta, n_copies), coins, log_odds)
+        standing &= np.maximum.accumulate(logs) >= -np.log(alpha)
+        if not standing.any():
+            break
+        found[standing] = epsilon
+    return found
+
+
+def follow_rates(coins, scores, confidence_level):
+    """Rates of one threshold after each training, with intervals that hold at all times at once.
+
+    The first trainings of either kind choose the threshold, the middle between their means, and do
+    not count. The rates are of independent trainings at a fixed threshold then.
+
+    Parameters
+    ----------
+    coins : ndarray of shape (n,), dtype bool
+    scores : ndarray of shape (n,)
+    confidence_level : float
+        Of the intervals of both rates together.
+
+    Returns
+    -------
+    rates : DataFrame
+        A row for each training.
+    """
+    columns, counted = {}, np.zeros(len(coins), dtype=bool)
+    numbers = np.array([np.cumsum(~coins), np.cumsum(coins)])
+    ready = (numbers >= _N_FIRST).all(axis=0)
+    if ready.any():
+        first = int(ready.argmax()) + 1
+        past, kinds = scores[:first], coins[:first]
+        threshold = past[kinds].mean() / 2 + past[~kinds].mean() / 2
+        counted[first:] = True
+        above = scores > threshold
+    else:
+        above = counted
+    for name, kind in (("tpr", coins), ("fpr", ~coins)):
+        trials, successes = (np.cumsum(kind & counted & part) for part in (counted, above))
+        low, high = limit_rates(successes, trials, (1 - confidence_level) / 2)
+        rate = np.where(trials > 0, successes / np.maximum(trials, 1), np.nan)
+        columns |= {name: rate, f"{name}_low": low, f"{name}_high": high}
+    return pd.DataFrame(columns)
+
+
+# Number of trainings by which the way of training is chosen.
+_MOST_PLANNED = 64
+_OWNER = Owner("audit", "trainings", "checkpoint")
+
+
+class SidesOfCoins:
+    """Training sets, one of two for each coin, that are made when they are needed.
+
+    Parameters
+    ----------
+    sides : ndarray of shape (2, n), dtype bool
+        Training sets without the canary and with it.
+    coins : ndarray of shape (n_models,), dtype bool
+    """
+
+    def __init__(self, sides, coins):
+        self._sides, self._coins = sides, coins.astype(np.intp)
+
+    def __len__(self):
+        return len(self._coins)
+
+    def __getitem__(self, models):
+        return self._sides[self._coins[models]]
+
+
+class Trainings:
+    """Trainings of one audit; a checkpoint keeps each that is finished.
+
+    Parameters
+    ----------
+    job : Job
+        All trainings that the audit may make.
+    records : Records of n records
+        Records of the job.
+    checkpoint : FolderCheckpoint or None
+    entropy : list of int
+        What all randomness of the audit follows from.
+    design : dict
+        Parameters of the audit on which the trainings depend.
+    verbose : int
+    """
+
+    def __init__(self, job, records, checkpoint, entropy, design, verbose):
+        self._job, self._checkpoint, self._verbose = job, checkpoint, verbose
+        self._said, self._n_made = [], 0
+        known = None if checkpoint is None else checkpoint.read_numbers()
+        # A plan holds for any number of models.
+        some = job.part(range(min(_MOST_PLANNED, job.n_models)))
+        self._plan = plan_training(some, exact=True, known=known)
+        if checkpoint is not None:
+            manifest = describe_job(job, records, entropy, design, self._plan.numbers)
+            checkpoint.open(manifest, job.keep)
+
+    def run(self, models):
+        """Make some trainings, or read those that are kept.
+
+        Parameters
+        ----------
+        models : range
+            Their numbers.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_models,)
+            Scores of the canary.
+        claims : list of float or None
+            What each model claims as its epsilon.
+        """
+        found = {k: self._load(k) for k in models}
+        missing = [k for k in models if found[k] is None]
+        if missing:
+            part = self._job.part(missing)._replace(numbers=None)  # counted from 0
+            with saying_what_is_kept(self._checkpoint, self._job.n_models):
+                for i, kept in run_visibly(self._plan, part, self._verbose, "trainings"):
+                    found[missing[i]] = kept
+                    self._save(missing[i], kept)
+        results = [found[k] for k in models]
+        self._said += [warning for kept in results for warning in kept.warnings]
+        self._n_made += len(results)
+        scores = np.concatenate([kept.arrays["score"] for kept in results])
+        return scores, [kept.facts["claim"] for kept in results]
+
+    def close(self):
+        """Repeat the warnings of all trainings, and remove temporary files of the checkpoint."""
+        warn_once(self._said, self._n_made, "trainings")
+        if self._checkpoint is not None:
+            self._checkpoint.close()
+
+    def _load(self, k):
+        if self._checkpoint is None:
+            return None
+        return self._checkpoint.load(k, self._job.subsets[k])
+
+    def _save(self, k, kept):
+        if self._checkpoint is not None:
+            self._checkpoint.save(k, kept, self._job.subsets[k])
+
+
+def start(folder, random_state):
+    """Open a folder, and seed an audit.
+
+    Parameters
+    ----------
+    folder : str, Path or None
+    random_state : int, RandomState instance or None
+        If None, an audit that continues in a folder has the seed that it began with.
+
+    Returns
+    -------
+    checkpoint : FolderCheckpoint or None
+    rng : RandomState
+    seeds : list of int
+        The seed, if it is known only to the folder.
+    """
+    if folder is None:
+        return None, check_random_state(random_state), []
+    checkpoint = FolderCheckpoint(folder, owner=_OWNER)
+    if random_state is not None:
+        return checkpoint, check_random_state(random_state), []
+    kept = checkpoint.read_entropy()
+    is_known = isinstance(kept, list) and kept and isinstance(kept[0], int)
+    limit = np.iinfo(np.int32).max
+    seed = kept[0] if is_known and 0 <= kept[0] < limit else check_random_state(None).randint(limit)
+    return checkpoint, check_random_state(int(seed)), [int(seed)]
+
+
+@dataclass(frozen=True)
+class CanaryKeeper:
+    """Keeps the score of the canary and the epsilon that the model claims."""
+
+    attack: object
+    canary: Records
+
+    keeps_models = False
+
+    def __call__(self, trained):
+        """Score the canary with a trained model."""
+        scores = score_canaries(self.attack, trained.model, self.canary)[:1]
+        claim = read_claim(trained.model)
+        return Kept({"claim": None if claim is None else float(claim)}, {"score": scores})
+
+    def describe(self):
+        """Describe what the scores depend on, for the identity of a checkpoint."""
+        canary = digest_arrays({"X": np.asarray(self.canary.X), "y": np.asarray(self.canary.y)})
+        return {"attack": identify_values({"attack": self.attack}), "canary": canary}
+
+    def check(self, arrays, n_records):
+        """Refuse arrays that cannot come from a training of this audit.
+
+        Raises
+        ------
+        ValueError
+            If they are not one score.
+        """
+        scores = arrays.get("score")
+        if len(arrays) != 1 or scores is None or scores.shape != (1,) or scores.dtype != np.float64:
+            raise ValueError("it does not hold one score of a canary")
+
 
 _METHODS = {
     "bayesian": bayesian_epsilon_interval,

@@ -16,7 +16,7 @@ from .._core.types import Seed
 from ..metrics import Interval as Estimate
 from ..metrics import clopper_pearson
 from ._base import read_claim, score_canaries
-from ._one_run_base import OneRunBase
+from ._one_run_audit import OneRunBase
 
 
 class LabelAudit(OneRunBase):

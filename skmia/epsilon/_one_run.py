@@ -2,22 +2,409 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal
+from functools import lru_cache, partial
+from numbers import Integral
+from typing import ClassVar, Literal
 
+import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+from scipy.special import betainc, betaincinv, expit, log_expit, logsumexp, ndtr, ndtri
 
 from .._core.checks import check_confidence_level
-from .._core.numbers import SMALLEST, check_number
-from ._checks import GAUSSIAN, INDEPENDENT, ONE_RUN, check_choice, check_coins, choose_delta
-from ._families import FAMILIES, make_family
-from ._gaussian import gaussian_epsilon
-from ._guesses import Guesses, best_over_guesses, check_n_guesses
-from ._largest import with_largest
-from ._one_run_any import bet_on_canaries, one_run_epsilon
-from ._one_run_gaussian import one_run_mu
-from ._one_run_order import order_parameter
-from ._result import EpsilonBound
+from .._core.numbers import SMALLEST, check_number, show
+from .._core.tradeoff import privacy_budget
+from ._bounds import gaussian_epsilon, with_largest
+from ._result import (
+    GAUSSIAN,
+    INDEPENDENT,
+    ONE_RUN,
+    EpsilonBound,
+    check_choice,
+    check_coins,
+    choose_delta,
+)
+
+_N_CELLS = 8000  # of the law of one answer
+_REACH = 10.0  # standard deviations beyond the means
+
+
+class _Family:
+    """What the bound of independent canaries asks of a family.
+
+    ``law(parameter)`` gives the posterior errors of the best guess about one canary and their
+    masses; ``epsilon(parameter, delta)`` the privacy of this member.
+    """
+
+    name: ClassVar[str]
+    needs_delta: ClassVar[bool] = False  # because epsilon is infinite at a delta of 0
+
+
+@dataclass(frozen=True)
+class Gaussian(_Family):
+    """Normal laws a distance of mu apart; a canary takes part with a probability of `rate`."""
+
+    rate: float = 1.0
+    needs_delta: ClassVar[bool] = True
+
+    @property
+    def name(self):
+        return "a Gaussian mechanism" if self.rate == 1 else "a sub-sampled Gaussian mechanism"
+
+    def law(self, mu):
+        # The mass of a cell comes from the distribution functions, and the error from its middle.
+        edges = np.linspace(-_REACH, mu + _REACH, _N_CELLS + 1)
+        x = (edges[:-1] + edges[1:]) / 2
+        inside = np.log(self.rate) + mu * x - mu**2 / 2
+        log_ratio = np.logaddexp(np.log1p(-self.rate), inside) if self.rate < 1 else inside
+        out, moved = np.diff(ndtr(edges)), np.diff(ndtr(edges - mu))
+        return expit(-np.abs(log_ratio)), (2 - self.rate) * out + self.rate * moved
+
+    def epsilon(self, mu, delta):
+        return float(privacy_budget(delta, mu, self.rate))
+
+
+@dataclass(frozen=True)
+class Laplace(_Family):
+    """Laplace noise; the parameter is the shift by a canary, in scales of the noise."""
+
+    name: ClassVar[str] = "a Laplace mechanism"
+
+    def law(self, shift):
+        x = (np.arange(_N_CELLS) + 0.5) * (shift / _N_CELLS)
+        mass = (np.exp(-x) + np.exp(x - shift)) / 4 * (shift / _N_CELLS)
+        sure = (1 + np.exp(-shift)) / 2
+        error = expit(-np.abs(np.append(2 * x - shift, shift)))
+        return error, np.append(mass * ((1 - sure) / max(mass.sum(), 1e-300)), sure)
+
+    def epsilon(self, shift, delta):
+        return max(0.0, float(shift + 2 * np.log1p(-delta)))
+
+
+@dataclass(frozen=True)
+class EpsilonDelta(_Family):
+    """Randomized response that tells the coin with a probability of delta."""
+
+    delta: float
+    name: ClassVar[str] = "randomized response that is exact with probability delta"
+
+    def law(self, epsilon):
+        return np.array([expit(-epsilon), 0.0]), np.array([1 - self.delta, self.delta])
+
+    def epsilon(self, epsilon, delta):
+        return float(epsilon)
+
+
+FAMILIES = ("gaussian", "laplace", "epsilon_delta")
+
+
+def make_family(name, delta, sample_rate):
+    """Return the family of a name."""
+    if name == "laplace":
+        return Laplace()
+    return Gaussian(float(sample_rate)) if name == "gaussian" else EpsilonDelta(delta)
+
+
+def check_n_guesses(n_guesses, n_canaries, default):
+    """Return the numbers of guesses to try, in descending order.
+
+    Raises
+    ------
+    ValueError
+        If one is not from 1 to the number of canaries.
+    """
+    if isinstance(n_guesses, str) and n_guesses == "auto":
+        return [default]
+    tried = np.atleast_1d(np.asarray(n_guesses, dtype=object)).tolist()
+    for number in tried:
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, Integral)
+            or not 1 <= number <= n_canaries
+        ):
+            raise ValueError(
+                f"n_guesses must be 'auto' or integers from 1 to the number of canaries, "
+                f"{n_canaries}; got {show(number)}."
+            )
+    if not tried:
+        raise ValueError("n_guesses must hold at least one number; got none.")
+    return sorted({int(number) for number in tried}, reverse=True)
+
+
+def split_guesses(n_in, n_guesses):
+    """Return how many guesses are "in", for each number of guesses; the odd one is."""
+    if n_in is None:
+        return [(r + 1) // 2 for r in n_guesses]
+    least = min(n_guesses)
+    check_number(
+        n_in, "n_in", f"None or an integer from 0 to n_guesses, {least}", 0, least, whole=True
+    )
+    return [int(n_in)] * len(n_guesses)
+
+
+class Guesses:
+    """Guesses of "in" for the highest scores and of "out" for the lowest.
+
+    Among equal scores, wrong guesses come first. Otherwise, an uninformative score would be a
+    perfect attack if members are listed first.
+
+    Parameters
+    ----------
+    coins : ndarray of shape (m,), dtype bool
+        Which canaries took part.
+    scores : ndarray of shape (m,)
+        Higher means more likely in.
+    """
+
+    def __init__(self, coins, scores):
+        self.coins, self.scores = coins, scores
+        self.highest = np.lexsort((coins, -scores))
+        self.lowest = np.lexsort((~coins, scores))
+        self._hits = np.append(0, np.cumsum(coins[self.highest]))
+        self._rejections = np.append(0, np.cumsum(~coins[self.lowest]))
+
+    def count_correct(self, n_in, n_out):
+        """Count the right ones of so many guesses; integers or arrays of them."""
+        return self._hits[n_in] + self._rejections[n_out]
+
+    def frame(self, n_in, n_out):
+        """List the guesses, the surest of either side first."""
+        inside = self.highest[:n_in]
+        free = np.ones(len(self.coins), dtype=bool)
+        free[inside] = False  # both sides may reach into the same equal scores
+        outside = self.lowest[free[self.lowest]][:n_out]
+        canary = np.concatenate([inside, outside])
+        guess = np.arange(len(canary)) < n_in
+        return pd.DataFrame(
+            {
+                "canary": canary,
+                "guess": np.where(guess, "in", "out"),
+                "score": self.scores[canary],
+                "correct": guess == self.coins[canary],
+            }
+        )
+
+
+def best_over_guesses(guesses, tried, n_in, alpha, solve):
+    """The largest bound over numbers of guesses, each with its share of the error allowed.
+
+    Parameters
+    ----------
+    guesses : Guesses
+    tried : list of int
+        Numbers of guesses.
+    n_in : int or None
+        Number of guesses that are "in"; None for half of them.
+    alpha : float
+        Total error probability.
+    solve : callable
+        Takes correct guesses, guesses and alpha; returns a bound.
+
+    Returns
+    -------
+    value : float
+    counts : dict
+    listed : DataFrame
+        The guesses that the largest bound used.
+    """
+    inside = split_guesses(n_in, tried)
+    correct = [int(guesses.count_correct(k, r - k)) for k, r in zip(inside, tried, strict=True)]
+    values = [solve(v, r, alpha / len(tried)) for v, r in zip(correct, tried, strict=True)]
+    best = int(np.argmax(values))
+    counts = {
+        "n_canaries": len(guesses.coins),
+        "n_guesses": tried[best],
+        "n_correct": correct[best],
+        "numbers_of_guesses_tried": len(tried),
+    }
+    return values[best], counts, guesses.frame(inside[best], tried[best] - inside[best])
+
+
+# How much more often than the claim allows the bets expect to be right, in log odds.
+_EDGES = np.geomspace(0.05, 8, 32)
+
+
+def one_run_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta):
+    """Largest probability of this many correct guesses under (epsilon, delta)-privacy."""
+    if n_correct == 0:
+        return 1.0
+    rate = expit(epsilon)
+    if delta == 0:
+        return float(betainc(n_correct, n_guesses - n_correct + 1, rate))
+    j = np.arange(1, n_correct + 1)
+    at_least = np.append(1.0, betainc(j, n_guesses - j + 1, rate))  # j or more are correct
+    pure, i = at_least[-1], np.arange(1, n_correct + 1)
+    worst = ((at_least[-2::-1] - pure) / i).max()
+    return float(min(1.0, pure + 2 * n_canaries * delta * worst))
+
+
+@lru_cache(maxsize=4096)
+def one_run_epsilon(n_correct, n_guesses, n_canaries, delta, alpha):
+    """The largest epsilon that this many correct guesses reject."""
+
+    def excess(epsilon):
+        return one_run_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta) - alpha
+
+    # The p-value grows with epsilon as long as 2 m delta is at most 1.
+    if excess(0.0) > 0:
+        return 0.0
+    high = 1.0
+    while excess(high) <= 0:
+        high *= 2
+    return float(brentq(excess, 0.0, high, xtol=1e-10))
+
+
+def log_wealth(epsilon, n_correct):
+    """Logarithm of the wealth of bets against epsilon, after each guess.
+
+    A guess is right with a probability of at most q = expit(epsilon), whatever came before. A bet
+    multiplies the wealth by p / q if it is, and by (1 - p) / (1 - q) if not; the wealth is the mean
+    over values of p, and exceeds 1 / alpha at any time with a probability of at most alpha.
+
+    Parameters
+    ----------
+    epsilon : float
+    n_correct : ndarray of shape (n,)
+        Correct ones of the first 1, 2, ..., n guesses.
+    """
+    n_wrong = np.arange(1, len(n_correct) + 1) - n_correct
+    expected = epsilon + _EDGES
+    right = log_expit(expected) - log_expit(epsilon)
+    wrong = log_expit(-expected) - log_expit(-epsilon)
+    logs = np.multiply.outer(n_correct, right) + np.multiply.outer(n_wrong, wrong)
+    return logsumexp(logs, axis=1) - np.log(len(_EDGES))
+
+
+def bet_on_canaries(guesses, delta, alpha):
+    """The largest epsilon that bets on the guesses, one after the other, reject.
+
+    The surest of either side come first, in turns. A canary is treated worse than epsilon alone
+    allows with a probability of at most delta.
+
+    Returns
+    -------
+    epsilon : float
+    n_guesses : int
+        Number of guesses after which the wealth was largest.
+
+    Raises
+    ------
+    ValueError
+        If delta alone uses up the error probability.
+    """
+    n = len(guesses.coins)
+    if n * delta >= alpha:
+        raise ValueError(
+            f"n_guesses='any' needs a delta below {alpha / n:.3g}, (1 - confidence_level) / "
+            f"n_canaries; got {delta}. Choose a number of guesses."
+        )
+    made = np.arange(1, n + 1)
+    n_correct = guesses.count_correct((made + 1) // 2, made // 2)
+    enough = -np.log(alpha - n * delta)
+
+    def excess(epsilon):
+        return log_wealth(epsilon, n_correct).max() - enough
+
+    # The wealth falls with epsilon, because both factors of each bet do.
+    if excess(0.0) <= 0:
+        return 0.0, n
+    found = float(brentq(excess, 0.0, np.log(n) + 2, xtol=1e-7))
+    return found, int(log_wealth(found, n_correct).argmax()) + 1
+
+
+_RESOLUTION = 1e-7  # of mu
+
+
+def rejects_mu(mu, n_correct, n_guesses, n_canaries, alpha):
+    """Whether this many correct guesses are too many for mu-Gaussian differential privacy."""
+    right = alpha * n_correct / n_canaries
+    wrong = alpha * (n_guesses - n_correct) / n_canaries
+    for i in range(n_correct - 1, -1, -1):
+        least = max(wrong, float(ndtr(ndtri(right) - mu)))
+        right += i / (n_guesses - i) * (least - wrong)
+        wrong = least
+        if right + wrong > n_guesses / n_canaries:  # neither of them falls any more
+            return True
+    return right + wrong > n_guesses / n_canaries
+
+
+@lru_cache(maxsize=4096)
+def one_run_mu(n_correct, n_guesses, n_canaries, alpha):
+    """The largest mu that this many correct guesses reject."""
+
+    def rejected(mu):
+        return rejects_mu(mu, n_correct, n_guesses, n_canaries, alpha)
+
+    if not rejected(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while rejected(high):
+        low, high = high, 2 * high
+    while high - low > _RESOLUTION:
+        middle = (low + high) / 2
+        low, high = (middle, high) if rejected(middle) else (low, middle)
+    return low
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(400)
+# Normal laws so far apart are told apart in double precision.
+_FARTHEST = 64.0
+
+
+class _Errors:
+    """Posterior errors of the best guess about one canary, from the least sure answer on.
+
+    Parameters
+    ----------
+    error, mass : ndarray of shape (n_cells,)
+        Law of the error of the best guess.
+    """
+
+    def __init__(self, error, mass):
+        order = np.argsort(-error, kind="stable")
+        self._error, mass = error[order], mass[order] / mass.sum()
+        self._high = np.cumsum(mass)
+        self._beyond = np.append(np.cumsum((self._error * mass)[::-1])[::-1], 0.0)
+
+    def mean_above(self, w):
+        """Mean error of the answers that are surer than a share of w."""
+        j = np.minimum(np.searchsorted(self._high, w, side="right"), len(self._high) - 1)
+        total = self._error[j] * np.maximum(self._high[j] - w, 0) + self._beyond[j + 1]
+        return np.minimum(total / (1 - w), 0.5)
+
+
+def order_pvalue(family, parameter, n_correct, n_guesses, n_canaries):
+    """Probability of this few wrong guesses about the surest canaries."""
+    n_wrong = n_guesses - n_correct
+    if n_correct == 0:
+        return 1.0
+    errors, left_out = _Errors(*family.law(parameter)), n_canaries - n_guesses
+    if left_out == 0:
+        rate = errors.mean_above(np.zeros(1))
+        return float(betainc(n_correct, n_wrong + 1, 1 - rate)[0])
+    # The quantile of the surest canary without a guess has a beta law.
+    shares = betaincinv(left_out, n_guesses + 1, (_NODES + 1) / 2)
+    rates = errors.mean_above(np.minimum(shares, 1 - 1e-12))
+    return float(_WEIGHTS @ betainc(n_correct, n_wrong + 1, 1 - rates) / 2)
+
+
+@lru_cache(maxsize=1024)
+def order_parameter(family, n_correct, n_guesses, n_canaries, alpha):
+    """The largest parameter of a family that this many correct guesses reject."""
+
+    def excess(parameter):
+        return order_pvalue(family, parameter, n_correct, n_guesses, n_canaries) - alpha
+
+    if excess(0.0) > 0:
+        return 0.0
+    high = 1.0
+    while excess(high) <= 0:
+        if high > _FARTHEST:  # a sub-sampled mechanism errs however far the laws are apart
+            return float("inf")
+        high *= 2
+    return float(brentq(excess, 0.0, high, xtol=1e-7))
+
 
 BOUNDS = ("any", "gdp", "order_statistics")
 

@@ -11,8 +11,7 @@ from skmia.epsilon import (
     one_run_epsilon_bounds,
     one_run_epsilon_lower_bound,
 )
-from skmia.epsilon._families import make_family
-from skmia.epsilon._one_run_order import order_parameter
+from skmia.epsilon._one_run import make_family, order_parameter
 
 one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, bound="gdp")
 one_run_order_bound = partial(one_run_epsilon_lower_bound, bound="order_statistics")

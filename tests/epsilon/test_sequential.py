@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia.attacks import ThresholdAttack
 from skmia.epsilon import EpsilonAudit
-from skmia.epsilon._sequential import (
+from skmia.epsilon._epsilon_audit import (
     bound_path,
     follow_rates,
     group_privacy,
