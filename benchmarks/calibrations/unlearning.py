@@ -5,9 +5,13 @@ from sklearn.linear_model import Ridge, SGDClassifier
 
 from skmia import Records
 from skmia.games import unlearning_game
-from skmia.games._unlearning.attacks import Separation
-from skmia.games._unlearning.draws import FORGOTTEN, NEVER
-from skmia.games._unlearning.verdict import estimate_mean, estimate_tpr
+from skmia.games._unlearning_attacks import (
+    FORGOTTEN,
+    NEVER,
+    Separation,
+    estimate_mean,
+    estimate_tpr,
+)
 
 from ._registry import promise
 

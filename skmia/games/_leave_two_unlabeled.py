@@ -23,7 +23,7 @@ from .._training.where.joblib import use_one_job
 from ..base.cross_fitting import score
 from ..base.parts import needs_of
 from ..metrics.auc import mean_variance, placements
-from ._rounds import ready_attack
+from ._membership import ready_attack
 
 _CONSTRAINTS = {
     "attack": [HasMethods(["fit"])],

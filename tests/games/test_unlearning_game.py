@@ -19,14 +19,18 @@ from skmia.games import (
     UnlearningResult,
     unlearning_game,
 )
-from skmia.games._unlearning.attacks import Separation, score_ulira
-from skmia.games._unlearning.draws import FORGOTTEN, NEVER, RETAINED, draw_sides
-from skmia.games._unlearning.play import join
-from skmia.games._unlearning.verdict import (
+from skmia.games._unlearning import join
+from skmia.games._unlearning_attacks import (
+    FORGOTTEN,
+    NEVER,
+    RETAINED,
+    Separation,
     _leave_targets_out,
     check_controls,
+    draw_sides,
     estimate_mean,
     estimate_tpr,
+    score_ulira,
     tabulate,
 )
 from skmia.metrics import tpr_at_fpr_score

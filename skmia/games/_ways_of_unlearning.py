@@ -1,0 +1,582 @@
+"""Ready ways of forgetting, a small class each."""
+
+import copy
+import inspect
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.asking import query_aligned, query_victim, unwrap
+from .._core.containers import as_rows, take_rows
+from .._core.outputs import Outputs
+from .._core.randomness import check_random_state
+from .._core.records import Records
+from .._core.sample_weights import fit_weighted, name_parameter, weights_for
+from .._core.seeding import seed_estimator
+from .._core.sklearn import Interval, at_least, validate_parameter_constraints
+from .._core.skorch_nets import is_skorch
+from ..exceptions import TrainingError
+
+
+class Forgetting(ABC):
+    """Base class of ready ways of forgetting, which are functions with three more methods."""
+
+    _parameter_constraints: ClassVar[dict] = {}
+
+    def validate(self) -> None:
+        """Check the parameters.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a value is not allowed.
+        """
+        name = type(self).__name__
+        validate_parameter_constraints(self._parameter_constraints, vars(self), name)
+
+    def prepare(self, estimator: BaseEstimator) -> BaseEstimator:
+        """Return the estimator that is trained in the place of the given one.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Estimator of the models, not fitted.
+
+        Returns
+        -------
+        estimator : estimator
+            The same one, unless forgetting takes another kind of model.
+        """
+        return estimator
+
+    def why_not(self, estimator: BaseEstimator) -> str | None:
+        """Say why models of an estimator cannot forget in this way, before any is trained.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Estimator of the models, not fitted.
+
+        Returns
+        -------
+        reason : str or None
+            None if they can.
+        """
+        return self._why_not(estimator)
+
+    def _why_not(self, estimator):
+        return None
+
+    def __call__(
+        self,
+        model: Any,
+        records: Records,
+        keep: np.ndarray,
+        forget: np.ndarray,
+        rng: np.random.Generator,
+    ) -> Any:
+        """Return a model that should be as if it had been trained on the kept records alone.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            Model that was trained on the records ``keep`` and ``forget``. It is not changed.
+        records : Records of n records
+            All records of the game.
+        keep, forget : ndarray of int
+            Positions of the training records that stay, and of those to be forgotten.
+        rng : numpy Generator
+            Source of randomness.
+
+        Returns
+        -------
+        model : fitted estimator
+        """
+        self.validate()
+        return self._forget(model, records, keep, forget, rng)
+
+    @abstractmethod
+    def _forget(self, model, records, keep, forget, rng):
+        """Return the model after unlearning."""
+
+
+_INSTEAD = "Pass a function unlearn(model, records, keep, forget, rng) instead."
+
+
+def copy_model(model):
+    """Copy a model, which can be trained without a change of the original."""
+    return copy.deepcopy(unwrap(model))
+
+
+def last_step(model):
+    """Return the model that is trained after the transformers of a Pipeline."""
+    while isinstance(model, Pipeline):
+        model = unwrap(model[-1])
+    return model
+
+
+def why_not_further(estimator):
+    """Why an estimator cannot be trained further, or None."""
+    last = last_step(unwrap(estimator))
+    if is_skorch(last) or hasattr(last, "partial_fit"):
+        return None
+    return (
+        f"it needs a model that can be trained further, a net of skorch or an estimator with "
+        f"partial_fit; got {type(last).__name__}. {_INSTEAD}"
+    )
+
+
+def why_not_back(estimator):
+    """Why an estimator cannot take steps in the opposite direction, or None."""
+    last = last_step(unwrap(estimator))
+    if why_not_further(estimator) or is_skorch(last):
+        return why_not_further(estimator)
+    if isinstance(last, MLPClassifier | MLPRegressor):
+        return (
+            f"{type(last).__name__} divides by the sum of the weights, so negative ones have no "
+            f"effect. Use a net of skorch, or pass a function unlearn instead."
+        )
+    if "sample_weight" in inspect.signature(last.partial_fit).parameters:
+        return None
+    return f"partial_fit of {type(last).__name__} takes no sample_weight. {_INSTEAD}"
+
+
+def _transform(model, X):
+    """Rows as the last step of a Pipeline gets them."""
+    while isinstance(model, Pipeline):
+        X = model[:-1].transform(X) if len(model) > 1 else X
+        model = unwrap(model[-1])
+    return X
+
+
+def train_further(model, X, y, n_epochs, rng, whole=False):
+    """Train a model further, in place, by passes over rows in random order.
+
+    A net of skorch sets rows apart for validation as in its training, unless it is to learn all.
+    """
+    last, X = last_step(model), _transform(model, X)
+    if is_skorch(last):
+        split = last.train_split
+        last.train_split = None if whole else split
+        last.partial_fit(X, y, epochs=n_epochs)
+        last.train_split = split
+        return
+    for _ in range(n_epochs):
+        order = rng.permutation(len(y))
+        last.partial_fit(take_rows(X, order), y[order])
+
+
+def step_back(model, X, y, rng):
+    """Pass once over rows with weight -1, in place."""
+    last, X = last_step(model), _transform(model, X)
+    order = rng.permutation(len(y))
+    X, y = take_rows(X, order), y[order]
+    if is_skorch(last):
+        _climb(last, X, y)
+    else:
+        last.partial_fit(X, y, sample_weight=-np.ones(len(y)))
+
+
+def _climb(net, X, y):
+    """One epoch of a net with minus its loss."""
+    from skorch.dataset import unpack_data
+
+    net.module_.train()
+    for batch in net.get_iterator(net.get_dataset(X, y), training=True):
+        Xi, yi = unpack_data(batch)
+        net.optimizer_.zero_grad()
+        loss = -net.get_loss(net.infer(Xi), yi, X=Xi, training=True)
+        loss.backward()
+        net.optimizer_.step()
+
+
+@dataclass(frozen=True)
+class FineTuning(Forgetting):
+    """Train the model further on the records that stay, in the hope that it forgets the others.
+
+    It is ``unlearn="finetune"`` of :func:`~skmia.games.unlearning_game`. The model is a net of
+    skorch, or an estimator or the last step of a Pipeline with ``partial_fit``.
+
+    Parameters
+    ----------
+    n_epochs : int, default=10
+        Number of passes over the records that stay.
+
+    See Also
+    --------
+    NegativeWeights : Takes steps against the forgotten records first.
+    """
+
+    n_epochs: int = 10
+
+    _parameter_constraints = {"n_epochs": [at_least(1)]}
+
+    def _why_not(self, estimator):
+        return why_not_further(estimator)
+
+    def _forget(self, model, records, keep, forget, rng):
+        model = copy_model(model)
+        train_further(model, take_rows(records.X, keep), records.y[keep], self.n_epochs, rng)
+        return model
+
+
+@dataclass(frozen=True)
+class NegativeWeights(Forgetting):
+    """Pass once over the forgotten records with weight -1, then train on those that stay.
+
+    It is ``unlearn="negative"`` of :func:`~skmia.games.unlearning_game`. The first pass increases
+    the loss of the forgotten records (gradient ascent). The model is a net of skorch, or an
+    estimator or the last step of a Pipeline whose ``partial_fit`` takes ``sample_weight``.
+
+    Parameters
+    ----------
+    n_epochs : int, default=1
+        Number of passes over the records that stay, afterwards.
+
+    See Also
+    --------
+    Relabeling : Trains on random labels instead.
+    """
+
+    n_epochs: int = 1
+
+    _parameter_constraints = {"n_epochs": [at_least(0)]}
+
+    def _why_not(self, estimator):
+        return why_not_back(estimator)
+
+    def _forget(self, model, records, keep, forget, rng):
+        model = copy_model(model)
+        step_back(model, take_rows(records.X, forget), records.y[forget], rng)
+        train_further(model, take_rows(records.X, keep), records.y[keep], self.n_epochs, rng)
+        return model
+
+
+@dataclass(frozen=True)
+class NoUnlearning(Forgetting):
+    """Forget nothing: the model stays as it is, which a game must find.
+
+    It is ``unlearn="noop"`` of :func:`~skmia.games.unlearning_game`.
+
+    See Also
+    --------
+    Retraining : The opposite, which a game must not find.
+    """
+
+    def _forget(self, model, records, keep, forget, rng):
+        return model
+
+
+@dataclass(frozen=True)
+class Relabeling(Forgetting):
+    """Train the model on the forgotten records with random labels, then on those that stay.
+
+    It is ``unlearn="relabel"`` of :func:`~skmia.games.unlearning_game`. The labels are drawn from
+    the labels of the records that stay. The model is a net of skorch, or an estimator or the last
+    step of a Pipeline with ``partial_fit``.
+
+    Parameters
+    ----------
+    n_wrong : int, default=1
+        Number of passes over the forgotten records, with the same random labels.
+    n_epochs : int, default=2
+        Number of passes over the records that stay, afterwards.
+
+    See Also
+    --------
+    NegativeWeights : Keeps the labels and reverses the steps.
+    """
+
+    n_wrong: int = 1
+    n_epochs: int = 2
+
+    _parameter_constraints = {"n_wrong": [at_least(1)], "n_epochs": [at_least(0)]}
+
+    def _why_not(self, estimator):
+        return why_not_further(estimator)
+
+    def _forget(self, model, records, keep, forget, rng):
+        model = copy_model(model)
+        wrong = rng.choice(records.y[keep], len(forget))
+        train_further(model, take_rows(records.X, forget), wrong, self.n_wrong, rng, whole=True)
+        train_further(model, take_rows(records.X, keep), records.y[keep], self.n_epochs, rng)
+        return model
+
+
+def train_again(model, records, rows, rng):
+    """Train a clone of a model on some records, with new seeds."""
+    fresh = clone(unwrap(model))
+    seed_estimator(fresh, np.random.SeedSequence(rng.integers(2**32, size=4).tolist()))
+    weights = weights_for(fresh, records)
+    weights = None if weights is None else weights[rows]
+    return fit_weighted(fresh, take_rows(records.X, rows), records.y[rows], weights)
+
+
+@dataclass(frozen=True)
+class Retraining(Forgetting):
+    """Forget by training a new model on the records that stay: exact, and the control of a game.
+
+    It is ``unlearn="retrain"`` of :func:`~skmia.games.unlearning_game`.
+
+    See Also
+    --------
+    SISA : Exact as well, at a part of the cost.
+    """
+
+    def _forget(self, model, records, keep, forget, rng):
+        return train_again(model, records, keep, rng)
+
+
+def place_in_shards(records, n_shards):
+    """Shard of each record, by its content, so that it does not depend on other records."""
+    return (records.fingerprint % np.uint64(n_shards)).astype(int)
+
+
+class ShardedModel(BaseEstimator):
+    """Average of models that are each trained on one shard of the rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Estimator of each shard.
+    n_shards : int
+        Number of shards.
+    random_state : int, RandomState instance or None, default=None
+        Controls the seeds of the models.
+    """
+
+    answers_queries = True
+
+    def __init__(self, estimator, n_shards, random_state=None):
+        self.estimator = estimator
+        self.n_shards = n_shards
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        """Train a model on each shard that has rows.
+
+        Parameters
+        ----------
+        X : array-like of n rows
+            Features.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights, for estimators that take them.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        X, y = as_rows(X), np.asarray(y)
+        shards = place_in_shards(Records(X, y), self.n_shards)
+        states = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_shards)
+        takes = sample_weight is not None and name_parameter(self.estimator) is not None
+        self.models_ = {}
+        for shard in np.unique(shards).tolist():
+            rows = np.flatnonzero(shards == shard)
+            model = clone(self.estimator)
+            seed_estimator(model, np.random.SeedSequence(int(states[shard])))
+            weights = np.asarray(sample_weight)[rows] if takes else None
+            with _named(shard, y[rows]):
+                self.models_[shard] = fit_weighted(model, take_rows(X, rows), y[rows], weights)
+        self._set_classes()
+        return self
+
+    def _set_classes(self):
+        known = [model.classes_ for model in self.models_.values() if hasattr(model, "classes_")]
+        if known:
+            self.classes_ = np.unique(np.concatenate(known))
+
+    def replace(self, models):
+        """Return a copy with other models of some shards; None removes a shard."""
+        changed = copy.copy(self)
+        changed.models_ = {
+            shard: model for shard, model in (self.models_ | models).items() if model is not None
+        }
+        changed._set_classes()
+        return changed
+
+    def query(self, X):
+        """Average of the outputs of all models: probabilities, decision values or numbers.
+
+        Parameters
+        ----------
+        X : array-like of n rows
+            Features.
+
+        Returns
+        -------
+        outputs : Outputs of n answers
+        """
+        check_is_fitted(self, "models_")
+        models = list(self.models_.values())
+        if is_regressor(models[0]):
+            values = [query_victim(model, X).values for model in models]
+            return Outputs(np.mean(values, axis=0), kind="value")
+        answers = [query_aligned(model, X, self.classes_) for model in models]
+        if answers[0].kind == "logits":
+            return Outputs(_average([np.exp(each.log_proba()) for each in answers]), self.classes_)
+        values = _average([each.values for each in answers])
+        return Outputs(values, self.classes_, answers[0].kind)
+
+    def predict(self, X):
+        """Predict the class with the largest average, or the average of numbers.
+
+        Parameters
+        ----------
+        X : array-like of n rows
+            Features.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n,)
+        """
+        outputs = self.query(X)
+        if outputs.kind == "value":
+            return outputs.values
+        return outputs.classes[outputs.values.argmax(axis=1)]
+
+
+@contextmanager
+def _named(shard, y):
+    """Name the shard that could not be trained, and say what helps."""
+    try:
+        yield
+    except Exception as error:
+        raise TrainingError(
+            f"Shard {shard} could not be trained on its {len(y)} records with "
+            f"{len(np.unique(y))} different labels; use fewer shards or more records: {error}"
+        ) from error
+
+
+def _average(values):
+    return np.mean(np.asarray(values, dtype=np.float64), axis=0)
+
+
+@dataclass(frozen=True)
+class SISA(Forgetting):
+    """Train one model per shard, and train again only the shards that held a forgotten record.
+
+    It is ``unlearn="sisa"`` of :func:`~skmia.games.unlearning_game`. Records are assigned to shards
+    by a hash of their content, and the answers of the models are averaged. Forgetting is exact,
+    because a model has seen nothing but its shard. All shards are trained again if many records are
+    forgotten.
+
+    Parameters
+    ----------
+    n_shards : int, default=5
+        Number of shards.
+
+    References
+    ----------
+    Bourtoule, L., Chandrasekaran, V., Choquette-Choo, C. A., Jia, H., Travers, A., Zhang, B., Lie,
+    D. and Papernot, N. (2021). Machine unlearning. IEEE S&P.
+    """
+
+    n_shards: int = 5
+
+    _parameter_constraints = {"n_shards": [at_least(1)]}
+
+    def prepare(self, estimator: BaseEstimator) -> BaseEstimator:
+        return ShardedModel(estimator, self.n_shards)
+
+    def _forget(self, model, records, keep, forget, rng):
+        shards, models = place_in_shards(records, model.n_shards), {}
+        for shard in np.unique(shards[forget]).tolist():
+            rows = keep[shards[keep] == shard]
+            models[shard] = None
+            if len(rows):
+                with _named(shard, records.y[rows]):
+                    models[shard] = train_again(model.estimator, records, rows, rng)
+        return model.replace(models)
+
+
+_ATTRIBUTES = "coef_", "intercept_", "coefs_", "intercepts_"
+# Modules whose models can have them, of the packages that are known.
+_WITH_WEIGHTS = "linear_model", "neural_network", "svm", "discriminant_analysis"
+_KNOWN = "sklearn", "skmia"
+_NEEDED = (
+    "it needs a model with weights (coef_, coefs_) or a net of skorch; got {}. Pass a function "
+    "unlearn(model, records, keep, forget, rng) instead."
+)
+
+
+@dataclass(frozen=True)
+class WeightNoise(Forgetting):
+    """Add normal noise to the weights of the model.
+
+    It is ``unlearn="noise"`` of :func:`~skmia.games.unlearning_game`. The model, or the last step
+    of a Pipeline, is a linear model or a perceptron of scikit-learn, or a net of skorch.
+
+    Parameters
+    ----------
+    scale : float, default=0.3
+        Standard deviation of the noise, in standard deviations of the weights of each array.
+
+    See Also
+    --------
+    FineTuning : Changes the weights by further training.
+    """
+
+    scale: float = 0.3
+
+    _parameter_constraints = {"scale": [Interval(Real, 0, None, closed="left")]}
+
+    def _why_not(self, estimator):
+        last = last_step(unwrap(estimator))
+        package, *rooms = type(last).__module__.split(".")
+        if package not in _KNOWN or set(rooms) & set(_WITH_WEIGHTS):
+            return None
+        return _NEEDED.format(type(last).__name__)
+
+    def _forget(self, model, records, keep, forget, rng):
+        model = copy_model(model)
+        last = last_step(model)
+        if is_skorch(last):
+            self._shake_net(last, rng)
+            return model
+        held = [name for name in _ATTRIBUTES if hasattr(last, name)]
+        if not {"coef_", "coefs_"} & set(held):
+            raise TypeError(
+                f"{type(self).__name__} cannot be played: {_NEEDED.format(type(last).__name__)}"
+            )
+        for name in held:
+            setattr(last, name, self._shake(getattr(last, name), rng))
+        return model
+
+    def _shake(self, weights, rng):
+        if isinstance(weights, list):
+            return [self._shake(part, rng) for part in weights]
+        weights = np.asarray(weights)
+        spread = np.std(weights) if weights.size > 1 else np.abs(weights).max(initial=0.0)
+        noise = self.scale * spread * rng.normal(size=weights.shape)
+        return np.asarray(weights + noise, dtype=weights.dtype, order="C")
+
+    def _shake_net(self, net, rng):
+        import torch
+
+        with torch.no_grad():
+            for weights in net.module_.parameters():
+                shaken = self._shake(weights.cpu().numpy(), rng)
+                weights.copy_(torch.as_tensor(shaken))
+
+
+WAYS = {
+    "retrain": Retraining,
+    "noop": NoUnlearning,
+    "negative": NegativeWeights,
+    "finetune": FineTuning,
+    "relabel": Relabeling,
+    "noise": WeightNoise,
+    "sisa": SISA,
+}
