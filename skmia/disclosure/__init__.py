@@ -1,17 +1,13 @@
 """Checks of a model before its release, as research environments make them."""
 
 from ._judge import LOWER_ENDS as LOWER_ENDS
-from ._judge import JudgedCheck, JudgedLimit, JudgedRequirement
-from ._measurements import Condition, Measurement
-from ._membership import MembershipMeasure
+from ._judge import Condition, JudgedCheck, JudgedLimit, JudgedRequirement, Measurement
 from ._parameters import ParameterCount, count_parameters
 from ._policy import Policy, StructuralLimit, load_policy
-from ._recommend import Recommendation, recommend
-from ._result import StructuralCheck, StructuralReport
+from ._recommend import JudgedCondition, Recommendation, recommend
+from ._result import THRESHOLDS, MembershipMeasure, StructuralCheck, StructuralReport, Threshold
 from ._rules import Rule, RuleBook, load_rules
 from ._structural_checks import structural_checks
-from ._thresholds import THRESHOLDS, Threshold
-from ._tried import JudgedCondition
 
 __all__ = [
     "THRESHOLDS",

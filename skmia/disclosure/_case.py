@@ -1,19 +1,174 @@
 """What is checked: a model with its answers to members and non-members."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy.special import expit
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.checks import check_finite_vector
 from .._core.groups import number_groups
+from .._core.numbers import check_count, show
 from .._core.validation import check_membership, check_records, query
 from ..victims.inputs import find_model
 from ..victims.offers import has_file
-from ._answers import read_answers
+from ._result import choose_thresholds
 from ._rules import RuleBook, load_rules
-from ._thresholds import choose_thresholds
-from .given import check_decimals, check_model
+
+# Digits that a float64 has at most.
+_MOST_DECIMALS = 17
+
+
+def check_decimals(decimals):
+    """Refuse what is neither a number of decimals of answers nor None.
+
+    Raises
+    ------
+    ValueError
+        If it is not an integer from 0 to 17.
+    """
+    if decimals is not None:
+        check_count(decimals, "decimals", 0, _MOST_DECIMALS)
+
+
+def check_model(model):
+    """Refuse what cannot be checked.
+
+    Raises
+    ------
+    TypeError, NotFittedError, ValueError
+        If the model cannot predict, is not fitted or predicts several outputs.
+    """
+    name = type(unwrap(model)).__name__
+    if not hasattr(model, "predict"):
+        raise TypeError(
+            f"model must be a fitted classifier or regressor with a method predict; got {name}."
+        )
+    try:
+        check_is_fitted(unwrap(model))
+    except NotFittedError:
+        raise NotFittedError(f"model must be fitted; this {name} is not.") from None
+    n_outputs = getattr(find_model(model)[0], "n_outputs_", 1)
+    if not hasattr(unwrap(model), "coefs_") and n_outputs > 1:
+        raise ValueError(
+            f"model must have one output; this {name} has {n_outputs}. Check a model of each."
+        )
+
+
+def check_provenance(provenance):
+    """Return what a second person needs as a dictionary.
+
+    Raises
+    ------
+    TypeError
+        If it is not a mapping, or one of its names or values is not a text.
+    """
+    if provenance is not None and not isinstance(provenance, Mapping):
+        raise TypeError(f"provenance must be a mapping of texts; got {show(provenance)}.")
+    provenance = dict(provenance or {})
+    for name, value in provenance.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(
+                f"provenance must be a mapping of texts; got {show(value)} for {show(name)}."
+            )
+    return provenance
+
+
+# Kinds of outputs with a probability of the label, and all in which a share is at stake.
+_PROBABILITIES = ("proba", "logits")
+
+
+class Answers(NamedTuple):
+    """Answers to some records.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n, n_columns)
+        Numbers that are released, as the model gives them.
+    confidence : ndarray of shape (n,)
+        Higher if the answer fits the label better.
+    loss : ndarray of shape (n,) or None
+        One minus the probability of the label, or 1 for a wrong class; None for regressors.
+    labels : ndarray of shape (n,), dtype int
+        Number of the class of each record; 0 for regressors.
+    n_classes : int
+        Number of classes; 0 for regressors.
+    has_probabilities : bool
+        Whether the columns are the probabilities of the classes.
+    signal : str
+        What the confidence is.
+    """
+
+    columns: np.ndarray
+    confidence: np.ndarray
+    loss: np.ndarray | None
+    labels: np.ndarray
+    n_classes: int
+    has_probabilities: bool
+    signal: str
+
+    def take(self, rows):
+        """Return the answers to some of the records."""
+        parts = (self.columns, self.confidence, self.loss, self.labels)
+        taken = [None if part is None else part[rows] for part in parts]
+        return Answers(*taken, *self[4:])
+
+
+def round_answers(answers, decimals):
+    """Return the columns of answers, rounded to the decimals that are released."""
+    return answers.columns if decimals is None else np.round(answers.columns, decimals)
+
+
+def read_answers(outputs, y):
+    """Return the answers in some outputs.
+
+    Parameters
+    ----------
+    outputs : Outputs of n answers
+    y : ndarray of shape (n,)
+        Labels or targets.
+    """
+    confidence, loss, signal = _measure(outputs, y)
+    columns = _list_columns(outputs)
+    labels, n_classes = _number_labels(outputs, y)
+    known = outputs.kind in _PROBABILITIES
+    return Answers(columns, confidence, loss, labels, n_classes, known, signal)
+
+
+def _list_columns(outputs):
+    if outputs.kind == "label":
+        return pd.factorize(outputs.values)[0][:, None]
+    values = np.exp(outputs.log_proba()) if outputs.kind == "logits" else outputs.values
+    return np.reshape(np.asarray(values, dtype=np.float64), (len(outputs), -1))
+
+
+def _measure(outputs, y):
+    if outputs.kind in _PROBABILITIES:
+        own = outputs.label_index(y)[:, None]
+        values = np.exp(outputs.log_proba()) if outputs.kind == "logits" else outputs.values
+        sure = np.take_along_axis(values, own, axis=1)[:, 0].astype(np.float64)
+        return sure, 1 - sure, "probability of the label"
+    if outputs.kind == "log_odds":
+        return outputs.values.astype(np.float64), 1 - expit(outputs.values), "log odds of the label"
+    if outputs.kind == "value":
+        return -np.abs(outputs.values - y.astype(np.float64)), None, "minus the absolute error"
+    wrong = 1.0 - outputs.is_correct(y)
+    if outputs.kind == "label":
+        return 1 - wrong, wrong, "whether the class is right"
+    return outputs.margin(y), wrong, "margin of the label"
+
+
+def _number_labels(outputs, y):
+    if outputs.kind == "value":
+        return np.zeros(len(y), dtype=np.int64), 0
+    if outputs.classes is None:
+        classes, labels = np.unique(y, return_inverse=True)
+        return labels, len(classes)
+    return outputs.label_index(y), len(outputs.classes)
 
 
 class Case(NamedTuple):

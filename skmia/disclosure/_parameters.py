@@ -1,18 +1,173 @@
 """Number of parameters of a fitted model, by its kind."""
 
+import json
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
+from scipy.special import expit
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.classes import is_of_package
+from .._core.sklearn import read_baseline, read_trees_of_boosting
 from .._core.skorch_nets import is_skorch
 from ..victims import read_state
+from ..victims.boosters import (
+    OBLIVIOUS,
+    is_catboost,
+    is_lightgbm,
+    is_xgboost,
+    load_catboost,
+    load_lightgbm,
+)
 from ..victims.inputs import find_model
-from ._tree_parameters import count_tree_parameters
+from ..victims.tree_families import BOOSTED, FORESTS, HISTOGRAMS
+
+_FORMULA = "2 per inner node, 1 per leaf"
+
+
+def count_tree_parameters(model):
+    """Number of parameters, formula, and parameters of the largest tree; None for other models."""
+    if isinstance(model, BaseDecisionTree):
+        free = _count_free(model)
+        return _count_tree(model), f"2 per inner node, {free} per leaf"
+    if isinstance(model, FORESTS):
+        return _add_up([_count_tree(tree) for tree in model.estimators_], 0, "sum over all trees")
+    if isinstance(model, BOOSTED):
+        sizes = [_count_of_trees(tree.tree_.n_leaves) for tree in model.estimators_.ravel()]
+        return _add_up(sizes, model.estimators_.shape[1])
+    if isinstance(model, HISTOGRAMS):
+        trees = read_trees_of_boosting(model)
+        sizes = [_count_of_trees(int(tree.nodes["is_leaf"].sum())) for tree in trees]
+        return _add_up(sizes, read_baseline(model).size)
+    if is_xgboost(model):
+        return _count_xgboost(model)
+    if is_lightgbm(model):
+        return _count_lightgbm(model)
+    return _count_catboost(model) if is_catboost(model) else None
+
+
+def _count_free(model):
+    """Free numbers in a leaf of a single tree, over all of its outputs."""
+    if is_classifier(model):
+        return int((model.tree_.n_classes - 1).sum())
+    return int(model.tree_.n_outputs)
+
+
+def _count_tree(model):
+    n_leaves = int(model.tree_.n_leaves)
+    return 2 * (n_leaves - 1) + n_leaves * _count_free(model)
+
+
+def _count_of_trees(n_leaves):
+    """Parameters of a tree with one number in each leaf; it has one leaf more than inner nodes."""
+    return int(2 * (n_leaves - 1) + n_leaves)
+
+
+def _add_up(sizes, n_starts, formula=f"{_FORMULA}, and start values"):
+    return sum(sizes) + n_starts, formula, max(sizes, default=None)
+
+
+def _count_xgboost(model):
+    booster = model.get_booster()
+    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    stored = learner["gradient_booster"]
+    stored = stored.get("gbtree", stored)  # of dart
+    if "model" not in stored or "trees" not in stored["model"]:
+        return None
+    trees, groups = stored["model"]["trees"], stored["model"]["tree_info"]
+    # Of trees after the best round, which early stopping has found, none is used.
+    per_round = (max(groups) + 1) * int(
+        stored["model"]["gbtree_model_param"].get("num_parallel_tree", 1) or 1
+    )
+    best = learner.get("attributes", {}).get("best_iteration")
+    used = trees if best is None else trees[: (int(best) + 1) * per_round]
+    leaves = [int((np.array(tree["left_children"]) < 0).sum()) for tree in used]
+    return _add_up([_count_of_trees(n) for n in leaves], 1)
+
+
+def _count_lightgbm(model):
+    text = load_lightgbm(model)
+    n_outputs = int(text.header.get("num_tree_per_iteration", 1))
+    best = getattr(model, "best_iteration_", None) or getattr(model.booster_, "best_iteration", 0)
+    used = text.trees[: best * n_outputs] if best and best > 0 else text.trees
+    return _add_up([_count_of_trees(len(tree["leaf_value"])) for tree in used], 0, _FORMULA)
+
+
+def _count_catboost(model):
+    stored = load_catboost(model)
+    if OBLIVIOUS not in stored:
+        return None, "its grow_policy is not 'SymmetricTree'"
+    sizes = [
+        2 * len(tree.get("splits") or ()) + len(tree["leaf_values"]) for tree in stored[OBLIVIOUS]
+    ]
+    formula = "2 per level, 1 per leaf and output, and start values"
+    return _add_up(sizes, int(np.size(stored["scale_and_bias"][1])), formula)
+
+
+# Columns up to which the matrix of second derivatives is decomposed, which takes seconds.
+_MOST_COLUMNS = 2_000
+
+
+def measure_effective_dof(model, X):
+    """Return the effective degrees of freedom of a fitted model, or None if they are not known.
+
+    A leaf predicts the mean of its rows, so a tree has as many as leaves and a forest their mean
+    over its trees. Penalized linear models have the trace of X'WX (X'WX + penalty)^-1, with an
+    intercept that is not penalized.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : array-like of n rows
+        Training rows as the model takes them.
+    """
+    found, steps = find_model(model)
+    if isinstance(found, BaseDecisionTree):
+        return float(found.tree_.n_leaves)
+    if isinstance(found, FORESTS):
+        return float(np.mean([tree.tree_.n_leaves for tree in found.estimators_]))
+    penalty = _get_penalty(found)
+    if penalty is None:
+        return None
+    X = X if steps is None else steps.transform(X)
+    if np.shape(X)[1] > _MOST_COLUMNS:
+        return None
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    return _trace(found, X, penalty)
+
+
+def _get_penalty(model):
+    """The factor of half the squared weights, or None if the model is of another kind."""
+    if type(model) is LinearRegression and not model.positive:
+        return 0.0 if np.ndim(model.coef_) == 1 else None
+    if type(model) is Ridge and not model.positive and np.ndim(model.alpha) == 0:
+        return float(model.alpha) if np.ndim(model.coef_) == 1 else None
+    if type(model) is not LogisticRegression or model.solver == "liblinear":
+        return None
+    settings = model.get_params()
+    plain = settings.get("penalty") in ("l2", "deprecated", None) and not settings.get("l1_ratio")
+    if not plain or model.class_weight is not None or len(model.classes_) != 2:
+        return None
+    return 0.0 if settings["penalty"] is None else 1 / float(model.C)
+
+
+def _trace(model, X, penalty):
+    weights = np.ones(len(X))
+    if isinstance(model, LogisticRegression):
+        share = expit(X @ model.coef_[0] + model.intercept_[0])
+        weights = share * (1 - share)
+    penalties = np.full(X.shape[1], penalty)
+    if model.fit_intercept:
+        X, penalties = np.column_stack([X, np.ones(len(X))]), np.append(penalties, 0.0)
+    curvature = (X * weights[:, None]).T @ X
+    whole = curvature + np.diag(penalties)
+    return float(np.trace(linalg.pinvh(whole) @ curvature))
 
 
 @dataclass(frozen=True)

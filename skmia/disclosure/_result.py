@@ -1,15 +1,188 @@
 """What the structural checks found, as frozen values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from .._core.numbers import show
-from ..metrics import Interval
-from ._membership import MembershipMeasure
+from .._core.numbers import check_number, show
+from .._core.pages.text import wrap
+from .._core.visible import visible
+from ..leakage import GeneralizationGapBound
+from ..metrics import Interval, auc_interval, conformal_pvalues
 from ._parameters import ParameterCount
-from ._text import write_summary
+
+_ACRO = "ACRO (acro 1.0.2)"
+_RULE_OF_TEN = (
+    f"{_ACRO} safe_threshold; rule of 10 of the statistical offices of the UK and Australia"
+)
+
+
+class Threshold(NamedTuple):
+    """Smallest value with which a check is not flagged.
+
+    Attributes
+    ----------
+    least : float
+        A smaller value is flagged.
+    source : str
+        Where the number comes from.
+    """
+
+    least: float
+    source: str
+
+
+THRESHOLDS = {
+    "k": Threshold(10, _RULE_OF_TEN),
+    "small_cells": Threshold(10, _RULE_OF_TEN),
+    "smallest_leaf": Threshold(5, "SafeModel rules of SACRO-ML 2.0.1 (min_samples_leaf)"),
+    "residual_dof": Threshold(10, f"{_ACRO} safe_dof_threshold"),
+}
+# Sources of the checks without a number.
+SOURCES = {
+    "class_disclosure": f"{_ACRO} zeros_are_disclosive",
+    "keeps_rows": "SACRO-ML 2.0 InstanceBasedAttack",
+}
+_GIVEN = "given by the caller"
+
+
+def choose_thresholds(given):
+    """Return the thresholds by name, with those that the caller gives instead of the defaults.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or a threshold is not a number.
+    TypeError
+        If they are not given by name.
+    """
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(
+            "thresholds must map names of checks, such as 'k', to their smallest values; "
+            f"got {show(given)}."
+        )
+    chosen = dict(THRESHOLDS)
+    for name, value in (given or {}).items():
+        if name not in chosen:
+            raise ValueError(
+                f"thresholds knows the names {', '.join(chosen)}; got {show(name)}. Other checks "
+                "have no threshold."
+            )
+        least = check_number(value, f"thresholds[{name!r}]", "a number", -(2**53), 2**53)
+        chosen[name] = Threshold(least, _GIVEN)
+    return chosen
+
+
+_RELEASES = {
+    "service": "As a service, by the groups of records with the same answer{decimals}",
+    "file": "As a file",
+    "both": "Either way",
+}
+_NEVER = (
+    "Structural checks alone never say that a model can be released: a model that passes them can "
+    "leak, and one that is flagged may not."
+)
+
+
+def write_summary(report):
+    """The text of a StructuralReport."""
+    lines = [
+        f"Structural checks of {visible(report.model)} for {report.n_members:,} members",
+        _write_headline(report),
+    ]
+    digits = report.decimals
+    rounded = "" if digits is None else f", rounded to {digits} digits after the point"
+    for release, title in _RELEASES.items():
+        checks = [check for check in report.checks if check.release == release]
+        if checks:
+            lines += ["", title.format(decimals=rounded)]
+        for check in checks:
+            lines.append(f"  {check.name:18s}{check.status}")
+            lines.append(wrap(f"{visible(check.text)} [{visible(check.source)}]", "    "))
+    lines += ["", *_write_membership(report.membership)]
+    lines += [wrap(f"Note: {visible(note)}") for note in report.notes]
+    return "\n".join([*lines, "", wrap(_NEVER)])
+
+
+def _write_headline(report):
+    n_flagged = sum(check.status == "flagged" for check in report.checks)
+    n_open = sum(check.status == "cannot be said" for check in report.checks)
+    words = f"{n_flagged} of {len(report.checks)} checks are flagged"
+    return f"{words}, and {n_open} cannot be said." if n_open else f"{words}."
+
+
+def _write_membership(measure):
+    if measure is None:
+        return [wrap("Membership was not measured: pass non-members and their membership.")]
+    low, high = measure.auc[1:]
+    text = (
+        f"Membership by the {measure.signal}: AUC {measure.auc.estimate:.3f} [{low:.3f}, "
+        f"{high:.3f}] for {measure.n_members:,} members and {measure.n_nonmembers:,} non-members "
+        "(0.5 is chance)."
+    )
+    if measure.gap is not None:
+        low, high = measure.gap[1:]
+        text += f" Generalization gap {measure.gap.estimate:.3f} [{low:.3f}, {high:.3f}]."
+    return [wrap(text)]
+
+
+@dataclass(frozen=True)
+class MembershipMeasure:
+    """How well the answers of a model tell members from non-members.
+
+    Attributes
+    ----------
+    auc : Interval
+        AUC of the signal with its confidence interval, 0.5 for chance.
+    gap : Interval or None
+        Generalization gap: mean loss of the non-members minus mean loss of the members, where the
+        loss is one minus the probability of the label, or 1 for a wrong class where there are no
+        probabilities; with its confidence interval. None for regressors.
+    signal : str
+        What was compared.
+    n_members, n_nonmembers : int
+        Numbers of records.
+    """
+
+    auc: Interval
+    gap: Interval | None
+    signal: str
+    n_members: int
+    n_nonmembers: int
+
+
+def measure_membership(answers, membership, people):
+    """Return the membership measurement, and a p-value of each member from the non-members.
+
+    Parameters
+    ----------
+    answers : Answers to n records
+    membership : ndarray of shape (n,), dtype bool
+    people : ndarray of shape (n,), dtype int, or None
+    """
+    score = np.nan_to_num(answers.confidence)  # infinite log odds keep their order
+    measure = MembershipMeasure(
+        auc=auc_interval(membership, score, groups=people),
+        gap=None if answers.loss is None else _measure_gap(answers.loss, membership, people),
+        signal=answers.signal,
+        n_members=int(membership.sum()),
+        n_nonmembers=int((~membership).sum()),
+    )
+    return measure, conformal_pvalues(score[membership], score[~membership])
+
+
+def _measure_gap(loss, membership, people):
+    """Welch's interval, of the means of people where they have several records."""
+    if people is not None:
+        table = pd.DataFrame({"loss": loss, "member": membership, "person": people})
+        table = table.groupby(["member", "person"], as_index=False).mean()
+        loss, membership = table["loss"].to_numpy(), table["member"].to_numpy(dtype=bool)
+    bound = GeneralizationGapBound().fit(-loss[:, None], membership)
+    low, high = bound.gap_interval_[0]
+    return Interval(float(bound.gap_[0]), float(low), float(high))
 
 
 @dataclass(frozen=True)

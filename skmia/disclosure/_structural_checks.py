@@ -1,27 +1,494 @@
 """Structural checks of a fitted model."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
 
+from .._core.asking import unwrap
+from .._core.classes import is_of_package
 from .._core.records import Records
+from .._core.skorch_nets import is_skorch
 from .._core.types import PathLike
-from ._answers import round_answers
-from ._as_published import count_as_published
-from ._case import open_case
-from ._checks import check_freedom, check_groups, check_rounding, check_rules, name_no_file
-from ._effective import measure_effective_dof
-from ._file import examine_file
-from ._findings import Findings
-from ._groups import count_groups, number_rows
-from ._membership import measure_membership
-from ._parameters import ParameterCount, count_parameters
-from ._result import StructuralReport
+from ..attacks import StoredValuesAttack
+from ..inspection import inspect_model
+from ..victims import read_state
+from ..victims.inputs import find_model
+from ..victims.leaves import has_leaves, iter_leaves
+from ._case import open_case, round_answers
+from ._parameters import ParameterCount, count_parameters, measure_effective_dof
+from ._result import SOURCES, StructuralCheck, StructuralReport, measure_membership
 from ._rules import RuleBook
+
+
+@dataclass
+class Findings:
+    """Checks, columns of the table of members, and notes, in the order in which they are found.
+
+    Attributes
+    ----------
+    checks : list of StructuralCheck
+    columns : dict of str to ndarray
+    notes : list of str
+    """
+
+    checks: list = field(default_factory=list)
+    columns: dict = field(default_factory=dict)
+    notes: list = field(default_factory=list)
+
+    def add_groups(self, checks, sizes, ending):
+        """Add checks of groups, and the counts of the group of each member."""
+        self.checks.extend(checks)
+        self.columns[f"k_{ending}"] = sizes.sizes
+        self.columns[f"n_classes_{ending}"] = sizes.n_classes
+        self.columns[f"smallest_cell_{ending}"] = sizes.smallest_cells
+
+
+class GroupSizes(NamedTuple):
+    """What is counted in the group of each record.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n,), dtype int
+        Group of each record.
+    sizes : ndarray of shape (n,), dtype int
+        Number of people in it.
+    n_classes : ndarray of shape (n,), dtype int
+        Number of classes that occur in it.
+    smallest_cells : ndarray of shape (n,), dtype int
+        Smallest number of people in it who share a class, of the classes that occur.
+    """
+
+    numbers: np.ndarray
+    sizes: np.ndarray
+    n_classes: np.ndarray
+    smallest_cells: np.ndarray
+
+
+def number_rows(columns, n_rows, *, to_the_end=False):
+    """Number records by their values in some columns; equal ones have the same number.
+
+    Parameters
+    ----------
+    columns : iterable of ndarray of shape (n_rows,)
+    n_rows : int
+    to_the_end : bool, default=False
+        Whether all columns are read, also if no two records are equal before.
+
+    Returns
+    -------
+    numbers : ndarray of shape (n_rows,), dtype int
+    """
+    numbers, n_groups = np.zeros(n_rows, dtype=np.int64), 1
+    for column in columns:
+        if n_groups == n_rows:
+            if not to_the_end:
+                break  # further columns cannot change that
+            continue
+        codes, values = pd.factorize(column, use_na_sentinel=False)
+        numbers, found = pd.factorize(numbers * len(values) + codes)
+        n_groups = len(found)
+    return numbers
+
+
+def count_groups(numbers, labels, people=None):
+    """Count people and classes in the group of each record.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n,), dtype int
+        Group of each record.
+    labels : ndarray of shape (n,), dtype int
+        Number of the class of each record.
+    people : ndarray of shape (n,), dtype int, default=None
+        Person of each record; by default each record is one.
+
+    Returns
+    -------
+    sizes : GroupSizes
+    """
+    people = np.arange(len(numbers)) if people is None else people
+    n_groups, n_labels = numbers.max() + 1, labels.max() + 1
+    cells, places = np.unique(numbers * n_labels + labels, return_inverse=True)
+    counts = _count_distinct(places, people, len(cells))
+    smallest = np.full(n_groups, np.iinfo(np.int64).max)
+    np.minimum.at(smallest, cells // n_labels, counts)
+    sizes = _count_distinct(numbers, people, n_groups)
+    n_classes = np.bincount(cells // n_labels, minlength=n_groups)
+    return GroupSizes(numbers, *(part[numbers] for part in (sizes, n_classes, smallest)))
+
+
+def count_leaves(places, people=None):
+    """Count the people in the leaf of each record."""
+    people = np.arange(len(places)) if people is None else people
+    return _count_distinct(places, people, places.max() + 1)[places]
+
+
+def _count_distinct(places, people, n_places):
+    """Number of different people at each place."""
+    n_people = people.max() + 1
+    if n_people == len(people):
+        return np.bincount(places, minlength=n_places)
+    pairs = pd.unique(places.astype(np.int64) * n_people + people)
+    return np.bincount(pairs // n_people, minlength=n_places)
+
+
+# A probability nearer to 0 is 0 there.
+_ZERO = 1e-8
+
+
+def count_as_published(case, answers):
+    """Count flagged members by shares of answers, which are not shares of people.
+
+    Groups are leaves of a decision tree, and members with exactly the same answer otherwise. A
+    class with a share of 0 is ruled out, and a small cell is a share of a group that makes fewer
+    people than the threshold.
+
+    Parameters
+    ----------
+    case : Case
+    answers : Answers to the members
+
+    Returns
+    -------
+    counts : dict of str to int
+        Empty if the answers are not probabilities.
+    """
+    if not answers.has_probabilities:
+        return {}
+    columns = answers.columns.T
+    if case.has_file and isinstance(find_model(case.model)[0], DecisionTreeClassifier):
+        columns = [leaves.places for leaves in iter_leaves(case.model, case.training.X)]
+    numbers = number_rows(columns, case.n_records)
+    sizes = count_groups(numbers, answers.labels, case.people).sizes
+    is_zero = answers.columns < _ZERO
+    is_small = answers.columns * sizes[:, None] < case.thresholds["small_cells"].least
+    return {
+        "class_disclosure": int(is_zero.any(axis=1).sum()),
+        "small_cells": int((is_small & ~is_zero).any(axis=1).sum()),
+    }
+
+
+PASSED, FLAGGED, UNKNOWN, NONE = "passed", "flagged", "cannot be said", "not applicable"
+_OF_GROUPS = "k", "class_disclosure", "small_cells"
+_KINDS = {"service": "the same answer", "file": "the same leaves"}
+
+
+def check_groups(sizes, answers, release, thresholds):
+    """Check the groups of records with the same answer, or with the same leaves.
+
+    Parameters
+    ----------
+    sizes : GroupSizes
+    answers : Answers
+    release : {"service", "file"}
+    thresholds : dict of str to Threshold
+
+    Returns
+    -------
+    checks : list of StructuralCheck
+    """
+    n_groups, kind = int(sizes.numbers.max()) + 1, _KINDS[release]
+    least, source = thresholds["k"]
+    small = sizes.sizes < least
+    k = _make(
+        ("k", release),
+        (int(sizes.sizes.min()), least, int(small.sum())),
+        f"{n_groups:,} groups of members with {kind}; the smallest has {sizes.sizes.min():,}, and "
+        f"{small.sum():,} members are in one of fewer than {least:g}.",
+        source,
+    )
+    if not answers.n_classes:
+        return [k, *_list_undefined(release)]
+    lacking = sizes.n_classes < answers.n_classes
+    disclosure = _make(
+        ("class_disclosure", release),
+        (int(lacking.sum()), None, int(lacking.sum())),
+        f"{lacking.sum():,} members are in a group in which some class has no member, so that the "
+        "group rules it out.",
+        SOURCES["class_disclosure"],
+    )
+    least, source = thresholds["small_cells"]
+    cells = sizes.smallest_cells < least
+    smallest = int(sizes.smallest_cells.min())
+    rare = _make(
+        ("small_cells", release),
+        (smallest, least, int(cells.sum())),
+        f"{cells.sum():,} members are in a group in which fewer than {least:g} share a class that "
+        f"occurs; the fewest are {smallest:,}.",
+        source,
+    )
+    return [k, disclosure, rare]
+
+
+def _make(place, found, text, source):
+    """A check that is flagged if it is about some members."""
+    (name, release), (value, threshold, n_records) = place, found
+    status = FLAGGED if n_records else PASSED
+    return StructuralCheck(name, release, status, value, threshold, n_records, text, source)
+
+
+def check_rounding(answers, released, decimals, has_file):
+    """Check that the answers are rounded as stated."""
+    status, source = PASSED, "the digits that are stated to be released"
+    if decimals is None:
+        status, text = NONE, "Answers are released with all digits."
+    elif np.array_equal(answers.columns, released):
+        text = f"All answers have at most {decimals} digits after the point."
+    elif has_file:
+        status = UNKNOWN
+        text = (
+            f"The model gives more than {decimals} digits after the point; whether the service "
+            "rounds them was not seen. Check the service itself, or the model in a RoundingDefense."
+        )
+    else:
+        status = FLAGGED
+        text = f"The service gives more than {decimals} digits after the point."
+    return StructuralCheck("rounded_answers", "service", status, None, None, None, text, source)
+
+
+def check_groups_of_rows(sizes, answers, name, thresholds):
+    """Say why a model without leaves has no groups of its own in its file.
+
+    Parameters
+    ----------
+    sizes : GroupSizes
+        Of groups of equal rows.
+    answers : Answers
+    name : str
+        Name of the model.
+    thresholds : dict of str to Threshold
+
+    Returns
+    -------
+    checks : list of StructuralCheck
+    """
+    n_groups, smallest = int(sizes.numbers.max()) + 1, int(sizes.sizes.min())
+    text = (
+        f"{name} has no leaves that can be read, which would divide the members into groups. The "
+        f"table has {n_groups:,} different rows, which says nothing of the model."
+    )
+    k, *others = (
+        StructuralCheck(name, "file", UNKNOWN, None, None, None, text, source)
+        for name, source in zip(_OF_GROUPS, _list_sources(thresholds), strict=True)
+    )
+    if not answers.n_classes:
+        others = _list_undefined("file")
+    return [replace(k, value=smallest), *others]
+
+
+def _list_sources(thresholds):
+    return [SOURCES.get(name) or thresholds[name].source for name in _OF_GROUPS]
+
+
+def _list_undefined(release):
+    """Checks of classes, of a regressor."""
+    text = "Regression has no classes that a group could rule out."
+    return [
+        StructuralCheck(name, release, NONE, None, None, None, text, "no classes")
+        for name in _OF_GROUPS[1:]
+    ]
+
+
+def check_leaves(leaves, name, may_have, thresholds):
+    """Check the smallest leaf.
+
+    Parameters
+    ----------
+    leaves : ndarray of shape (n,), dtype int, or None
+        Smallest number of training records in a leaf of each member.
+    name : str
+        Name of the model.
+    may_have : bool
+        Whether a model whose leaves cannot be read may have some.
+    thresholds : dict of str to Threshold
+
+    Returns
+    -------
+    check : StructuralCheck
+    """
+    least, source = thresholds["smallest_leaf"]
+    if leaves is None:
+        status = UNKNOWN if may_have else NONE
+        text = f"{name} {'may have leaves that cannot be read' if may_have else 'has no leaves'}."
+        return StructuralCheck("smallest_leaf", "file", status, None, least, None, text, source)
+    n_records, smallest = int((leaves < least).sum()), int(leaves.min())
+    text = (
+        f"{n_records:,} members are in a leaf of fewer than {least:g} training records; the "
+        f"smallest has {smallest:,}."
+    )
+    return _make(("smallest_leaf", "file"), (smallest, least, n_records), text, source)
+
+
+def check_freedom(count, n_members, effective, thresholds):
+    """Check the residual degrees of freedom."""
+    least, source = thresholds["residual_dof"]
+    if count.n_parameters is None:
+        return StructuralCheck(
+            "residual_dof",
+            "both",
+            UNKNOWN,
+            None,
+            least,
+            None,
+            f"Cannot be said: {count.formula}.",
+            source,
+        )
+    left = n_members - count.n_parameters
+    text = (
+        f"{n_members:,} members minus {count.n_parameters:,} parameters ({count.formula}) leave "
+        f"{left:,} degrees of freedom; fewer than {least:g} are flagged."
+    )
+    if count.largest_tree is not None:
+        text += f" The largest single tree has {count.largest_tree:,} parameters."
+    if effective is not None:
+        text += f" The effective degrees of freedom are {effective:,.1f}."
+    status = FLAGGED if left < least else PASSED
+    return StructuralCheck("residual_dof", "both", status, left, least, None, text, source)
+
+
+def check_rules(book, flags):
+    """Check the hyper-parameters; ``flags`` is None if no rule is about the model."""
+    if flags is None:
+        text = (
+            f"Cannot be said: the rules {book.name!r} are not about models of this kind, or the "
+            "model does not store its settings."
+        )
+        return StructuralCheck("rules", "both", UNKNOWN, None, None, None, text, book.source)
+    if not flags:
+        text = f"The settings are in none of the rules {book.name!r}."
+        return StructuralCheck("rules", "both", PASSED, "", None, None, text, book.source)
+    names = ", ".join(rule.name for rule in flags)
+    sources = "; ".join(dict.fromkeys(rule.source for rule in flags))
+    text = f"The settings are in the rules {book.name!r}: {names}."
+    return StructuralCheck("rules", "both", FLAGGED, names, None, None, text, sources)
+
+
+def check_rows(n_rows, n_found, unread):
+    """Check whether the file stores training rows; ``unread`` are parts that could not be read."""
+    source = SOURCES["keeps_rows"]
+    if n_rows:
+        found = "" if n_found is None else f" {n_found:,} members were found among them."
+        status, text = FLAGGED, f"The file stores {n_rows:,} training rows.{found}"
+    elif unread:
+        status, n_rows, n_found = UNKNOWN, None, None
+        text = f"{len(unread):,} parts of the file could not be read, such as {unread[0]}."
+    else:
+        status, n_found, text = PASSED, 0, "No training rows were found in the file."
+    return StructuralCheck("keeps_rows", "file", status, n_rows, None, n_found, text, source)
+
+
+def name_no_file(name, thresholds):
+    """Checks of the file of a model that is not at hand."""
+    text = f"The file of {name} is not at hand."
+    sources = {**SOURCES, **{key: threshold.source for key, threshold in thresholds.items()}}
+    names = (*_OF_GROUPS, "smallest_leaf", "keeps_rows")
+    return [
+        StructuralCheck(check, "file", UNKNOWN, None, None, None, text, sources[check])
+        for check in names
+    ]
+
+
+# Packages whose models keep rows under names that are known.
+_KNOWN = {"catboost", "imblearn", "lightgbm", "sklearn", "skorch", "xgboost"}
+
+
+def examine_file(case, answers, found):
+    """Add the checks of groups, leaves and stored rows to the findings.
+
+    Parameters
+    ----------
+    case : Case
+    answers : Answers to the members
+    found : Findings
+    """
+    inspection = inspect_model(case.model)
+    _compare_numbers(case, inspection, found)
+    smallest = _examine_groups(case, answers, found)
+    may_have = smallest is None and _may_have_leaves(case.model)
+    found.checks.append(check_leaves(smallest, case.name, may_have, case.thresholds))
+    n_rows, is_stored = _search_rows(case, inspection, found)
+    if is_stored is not None:
+        found.columns["is_stored"] = is_stored
+    n_found = None if is_stored is None else int(is_stored.sum())
+    found.checks.append(check_rows(n_rows, n_found, inspection.unread))
+
+
+def _examine_groups(case, answers, found):
+    """Add the checks of groups; return the smallest leaf of each member, or None."""
+    if not has_leaves(case.model):
+        hashes = Records(case.training.X, np.zeros(case.n_records)).digests
+        numbers = number_rows(hashes, case.n_records)
+        sizes = count_groups(numbers, answers.labels, case.people)
+        found.add_groups(
+            check_groups_of_rows(sizes, answers, case.name, case.thresholds), sizes, "structure"
+        )
+        return None
+    smallest = np.full(case.n_records, np.iinfo(np.int64).max)
+    leaves = iter_leaves(case.model, case.training.X)
+    numbers = number_rows(_watch(leaves, smallest, case.people), case.n_records, to_the_end=True)
+    sizes = count_groups(numbers, answers.labels, case.people)
+    checks = check_groups(sizes, answers, "file", case.thresholds)
+    found.add_groups(checks, sizes, "structure")
+    found.columns["smallest_leaf"] = smallest
+    return smallest
+
+
+def _watch(leaves, smallest, people):
+    """Yield the leaves of each tree, and note the smallest number of training records in them."""
+    for places, counts in leaves:
+        np.minimum(smallest, count_leaves(places, people), out=smallest)
+        if counts is not None and counts[places].all():
+            np.minimum(smallest, counts[places].astype(np.int64), out=smallest)
+        yield places
+
+
+def _compare_numbers(case, inspection, found):
+    stated, given = inspection.n_rows, case.n_records
+    if stated is not None and stated > given:
+        found.notes.append(
+            f"The file states at least {stated:,} training rows, and {given:,} members were given: "
+            "groups that are counted from them are too small."
+        )
+
+
+def _may_have_leaves(model):
+    """Whether there are trees inside of a model, or it is of a package that is not known."""
+    known = is_of_package(find_model(model)[0], "sklearn") or is_skorch(find_model(model)[0])
+    parts = (part.estimator for part in read_state(model).estimators)
+    return not known or any(has_leaves(part) for part in parts)
+
+
+def _search_rows(case, inspection, found):
+    """Number of training rows that the file stores, and which members are among them.
+
+    Estimators of packages that are not known may keep rows under any name, so all that they store
+    is searched.
+    """
+    stored = inspection.stored
+    named = stored[stored["kind"] == "rows"] if inspection.level == "rows" else stored[:0]
+    if named.empty and not _has_foreign_parts(case.model):
+        return 0, None
+    sizes = [shape[0] for shape in named["shape"] if shape is not None]
+    n_rows = max([*sizes, *named["n_arrays"]], default=0)
+    try:
+        attack = StoredValuesAttack(FrozenEstimator(unwrap(case.model))).fit(case.training)
+    except ValueError as error:  # such as sparse rows with too many columns
+        found.notes.append(f"Members were not looked for among the stored arrays: {error}")
+        return int(n_rows), None
+    is_stored, hits = np.zeros(case.n_records, dtype=bool), attack.found_
+    is_stored[hits.index[hits["whole_row"].astype(bool)]] = True
+    return max(int(n_rows), int(is_stored.sum())), is_stored
+
+
+def _has_foreign_parts(model):
+    parts = read_state(model).estimators
+    return any(type(part.estimator).__module__.split(".")[0] not in _KNOWN for part in parts)
 
 
 def structural_checks(

@@ -22,7 +22,7 @@ from ..disclosure import (
     recommend,
     structural_checks,
 )
-from ..disclosure.given import check_decimals, check_model, check_provenance
+from ..disclosure._case import check_decimals, check_model, check_provenance
 from ..metrics import Interval
 from ..synthetic import TableReport
 from ._report import AuditReport
