@@ -31,7 +31,7 @@ from skmia._training.ways.torch_nets.prepare import prepare
 from skmia._training.ways.torch_nets.train import Training as NetTraining
 from skmia.cli._model import make_estimator
 from skmia.cli._table import as_features, read_table, read_target
-from skmia.shadow._keep import PoolKeeper
+from skmia.shadow._job import PoolKeeper
 
 _RUN = """
 import contextlib, io, json, os, sys

@@ -23,7 +23,7 @@ from skmia._training.ways.one_by_one import OneByOneWay
 from skmia._training.ways.torch_nets import TorchNetsWay
 from skmia._training.ways.torch_nets.products import products_by
 from skmia._training.where.joblib import JoblibWorkers
-from skmia.shadow._keep import PoolKeeper
+from skmia.shadow._job import PoolKeeper
 
 SHAPES = {
     # name: records, features, hidden units, classes, epochs to time, epochs of the whole fit

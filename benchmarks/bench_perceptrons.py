@@ -31,7 +31,7 @@ from skmia._training.ways.perceptron.train import Training
 from skmia._training.where.joblib import JoblibWorkers
 from skmia.cli._model import make_estimator
 from skmia.cli._table import as_features, read_table, read_target
-from skmia.shadow._keep import PoolKeeper
+from skmia.shadow._job import PoolKeeper
 
 # Records, features, hidden units, records in a batch, epochs.
 CASES = [

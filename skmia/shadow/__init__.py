@@ -1,10 +1,8 @@
 """Shadow models, and records to train them on where there are none."""
 
 from ._layouts import load_shadows, save_shadows
-from ._plot import RecordSignalsDisplay
-from ._plot_separation import RecordSeparationDisplay
+from ._plot import RecordSeparationDisplay, RecordSignalsDisplay, record_separation
 from ._pool import ShadowPool as ShadowPool  # public as skmia.ShadowPool
-from ._separation import record_separation
 from ._synthesis import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
 
 __all__ = [

@@ -1,26 +1,250 @@
 """Pools of models that were trained elsewhere, from the models, their outputs or their scores."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._core.asking import check_victim
+from .._core.groups import check_columns, sorted_values
+from .._core.numbers import check_number, show, to_array
+from .._core.order import warn_of_given
+from .._core.output_checks import NUMBERS
+from .._core.outputs import Outputs
 from .._core.progress import show_progress
 from .._core.records import Records
 from .._core.sklearn import validate_parameter_constraints
 from .._core.splits import join_copies
 from .._core.validation import check_records
-from .._training.job import Data, Job, Trained, keep
+from .._training.job import Data, Job, Kept, Trained, keep
 from .._training.notes import warn_once
-from ..signals import Signal
-from ._design import infer_design
-from ._gather import gather
-from ._given import GivenOutputs, check_answerable, check_scores, check_training_sets
-from ._keep import check_temperatures, further_signals, make_keeper
+from ..signals import AnswerSignal, Signal
+from ._job import (
+    check_outputs_store,
+    check_temperatures,
+    further_signals,
+    infer_design,
+    make_keeper,
+)
 from ._lookup import augmented
+
+_SINGLE = ("log_odds", "value", "label")  # kinds of outputs with one number for each record
+_KINDS = ("logits", "proba", "decision", *_SINGLE)
+
+_MUST = "be an array with one row for each model"
+
+
+def check_scores(scores, membership, n_records, resolution):
+    """Check the arguments of ``ShadowPool.from_scores``.
+
+    Parameters
+    ----------
+    scores, membership : array-like of shape (n_estimators, n_records)
+        Scaled logits and training sets.
+    n_records : int
+        Number of records.
+    resolution : object
+        Resolution as passed by the user.
+
+    Returns
+    -------
+    scores, membership : ndarray of shape (n_estimators, n_records)
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+    """
+    if not isinstance(resolution, str) or resolution != "auto":
+        check_number(resolution, "resolution", '"auto" or a finite number of at least 0', 0)
+    scores = to_array(scores, "scores", _MUST)
+    membership = to_array(membership, "membership", _MUST)
+    if scores.ndim != 2 or scores.shape[1] != n_records or membership.shape != scores.shape:
+        raise ValueError(
+            f"scores and membership need the shape (n_estimators, {n_records}); "
+            f"got {scores.shape} and {membership.shape}."
+        )
+    if scores.dtype.kind not in "biuf":
+        raise ValueError(f"scores must hold numbers; got an array of {scores.dtype}.")
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"scores holds {np.isnan(scores).sum()} NaN; every model must score every record."
+        )
+    return scores, membership
+
+
+def check_training_sets(membership, n_records, n_models=None):
+    """Check training sets of models.
+
+    Parameters
+    ----------
+    membership : array-like of shape (n_models, n_records)
+        1 where the model was trained on the record, else 0.
+    n_records : int
+        Number of records.
+    n_models : int, default=None
+        Number of models, if it is known.
+
+    Returns
+    -------
+    membership : ndarray of shape (n_models, n_records), dtype bool
+
+    Raises
+    ------
+    ValueError
+        If it has another shape or other values.
+    """
+    membership = to_array(membership, "membership", _MUST)
+    n_rows = "n_estimators" if n_models is None else n_models
+    if membership.ndim != 2 or membership.shape != (n_models or len(membership), n_records):
+        raise ValueError(
+            f"membership needs the shape ({n_rows}, {n_records}); got {membership.shape}."
+        )
+    if membership.dtype.kind not in "biuf":
+        raise ValueError(f"membership must hold 0 and 1; got an array of {membership.dtype}.")
+    if not np.isin(membership, (0, 1)).all():
+        raise ValueError("membership must be 1 where a model was trained on the record, else 0.")
+    if not len(membership):
+        raise ValueError("membership is empty; a pool needs one model or more.")
+    return membership.astype(bool)
+
+
+def check_answerable(pool, kind):
+    """Refuse settings of a pool for which outputs of its models do not suffice.
+
+    Raises
+    ------
+    ValueError
+        If models are to be kept, class probabilities that log odds do not hold, or a signal needs
+        the models themselves.
+    """
+    if pool.store == "models" or (pool.store == "outputs" and kind == "log_odds"):
+        wanted = "models" if pool.store == "models" else "class probabilities"
+        raise ValueError(
+            f'store="{pool.store}" keeps {wanted}, which outputs of kind {kind!r} lack.'
+        )
+    check_outputs_store(pool.store, kind)
+    if kind == "log_odds" and any(temperature != 1 for temperature in pool.temperatures):
+        raise ValueError(
+            "Log odds of the label do not tell those at another temperature, which depend on the "
+            f"single classes; got temperatures={show(pool.temperatures)}."
+        )
+    for signal in further_signals(pool.signals):
+        if not isinstance(signal, AnswerSignal):
+            raise ValueError(
+                f"Signal {signal.name!r} needs the models themselves: use from_models."
+            )
+
+
+class GivenOutputs:
+    """Outputs of models for records and their augmentations, which are read model by model.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_models, [n_queries,] n_records[, n_classes])
+        Outputs; without the last axis for kinds with one number for each record.
+    records : Records of n_records
+        Records in this order.
+    classes : array-like of shape (n_classes,) or None
+        Labels of the last axis; None for the sorted labels of the records.
+    kind : str
+        Kind of the outputs.
+    """
+
+    def __init__(self, values, records, classes, kind):
+        if not isinstance(kind, str) or kind not in _KINDS:
+            raise ValueError(f"kind must be one of {', '.join(_KINDS)}; got {show(kind)}.")
+        self._values, self._kind, self._y = to_array(values, "outputs", _MUST), kind, records.y
+        is_single = kind in _SINGLE
+        shape = self._values.shape if is_single else self._values.shape[:-1]
+        if len(shape) not in (2, 3) or shape[-1] != len(records) or 0 in self._values.shape:
+            last = "" if is_single else ", n_classes"
+            raise ValueError(
+                f"outputs of kind {kind!r} need the shape (n_estimators, {len(records)}{last}) or "
+                f"(n_estimators, n_queries, {len(records)}{last}); got {self._values.shape}."
+            )
+        self._has_queries = len(shape) == 3
+        self.n_models, self.n_queries = shape[0], 1 if len(shape) == 2 else shape[1]
+        self._classes = None if kind in NUMBERS else self._get_classes(classes)
+        if not is_single:
+            first = self._values[(0, 0) if self._has_queries else 0]
+            warn_of_given(Outputs(first, self._classes, kind), self._y, stacklevel=4)
+
+    def _get_classes(self, classes):
+        if self._kind == "label":
+            found = self._y if classes is None else check_columns(classes)
+            both = np.concatenate([found, sorted_values(self._values, "outputs")])
+            return sorted_values(both, "outputs and labels of the records")
+        n_columns = self._values.shape[-1]
+        found = np.unique(self._y) if classes is None else check_columns(classes)
+        if len(found) != n_columns:
+            source = "The records have" if classes is None else "classes has"
+            raise ValueError(
+                f"{source} {len(found)} labels, and outputs have {n_columns} columns; pass "
+                "classes=, with the label of each column."
+            )
+        return found
+
+    def of_model(self, k):
+        """Outputs of a model for each query, with a column for every class that occurs in y."""
+        values = self._values[k]
+        values = values if self._has_queries else values[None]
+        answers = [Outputs(rows, self._classes, self._kind) for rows in values]
+        if self._classes is None:
+            return answers
+        all_classes = np.union1d(self._classes, self._y)
+        return [outputs.aligned_to(all_classes) for outputs in answers]
+
+
+class Gathered(NamedTuple):
+    """Results of all models of a pool."""
+
+    signals: np.ndarray | None  # (n_signals, n_queries, n_estimators, n), float32; None on disk
+    outputs: np.ndarray | None  # (n_estimators, n, n_classes), float32
+    models: list
+    steps: np.ndarray  # (n_estimators,)
+    warnings: list  # (category, message) of all
+    last: Kept  # for what all models have in common
+
+
+def gather(results, n_estimators, n_records, on_disk=False):
+    """Write the results of the workers into place as they arrive.
+
+    Parameters
+    ----------
+    results : iterable of (int, Kept)
+        Model numbers and results in any order. If a model appears twice, the last result counts.
+    n_estimators : int
+        Number of models.
+    n_records : int
+        Number of records.
+    on_disk : bool, default=False
+        Whether signals and outputs stay in files.
+
+    Returns
+    -------
+    gathered : Gathered
+    """
+    signals = outputs = None
+    models, caught, steps = [None] * n_estimators, {}, np.zeros(n_estimators)
+    for k, kept in results:
+        raw, answers = kept.arrays["raw"], kept.arrays.get("outputs")
+        if signals is None and not on_disk:
+            n_signals, n_queries, _ = raw.shape
+            shape = (n_signals, n_queries, n_estimators, n_records)
+            signals = np.empty(shape, dtype=np.float32)
+        if not on_disk:
+            signals[:, :, k] = raw
+        if answers is not None and not on_disk:
+            if outputs is None:
+                outputs = np.empty((n_estimators, *answers.shape), np.float32)
+            outputs[k] = answers
+        models[k], steps[k], caught[k] = kept.model, kept.facts["step"], kept.warnings
+    said = [warning for k in sorted(caught) for warning in caught[k]]
+    return Gathered(signals, outputs, models, steps, said, kept)
+
 
 _SETTINGS = (
     "augment",

@@ -1,21 +1,448 @@
 """The job of a pool: its training sets, its seeds, and what is kept of each model."""
 
-from numbers import Integral
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 
-from .._core.asking import unwrap
+from .._core.asking import CHUNK, unwrap
+from .._core.numbers import show
 from .._core.randomness import draw_integers
+from .._core.records import Records
+from .._core.resolution import Resolution
 from .._core.sample_weights import weights_for
 from .._core.splits import BlockDraws, PairDraws, compute_strata
 from .._training.frozen import make_recipe
-from .._training.job import Data, Job
+from .._training.identity import identify_values
+from .._training.job import Data, Job, Kept
 from .._training.notes import warn_of_weights
-from ._design import BLOCK
-from ._keep import make_keeper
+from ..signals import AnswerSignal, ScaledLogit
+from ..signals.auto import auto_of
+from ..signals.registry import get_signal
+from ..victims.offers import is_trainable
 from ._lookup import augmented
-from ._sets import DrawnSets
+
+
+def check_temperatures(temperatures):
+    """Check that temperatures are one or more different positive numbers."""
+    numbers = [
+        isinstance(temperature, Real) and not isinstance(temperature, bool)
+        for temperature in temperatures
+    ]
+    if not (
+        numbers and all(numbers) and all(0 < temperature < np.inf for temperature in temperatures)
+    ):
+        raise ValueError(
+            f"temperatures must be one or more positive numbers; got {show(temperatures)}."
+        )
+    if len({float(temperature) for temperature in temperatures}) < len(temperatures):
+        raise ValueError(f"temperatures must be different numbers; got {show(temperatures)}.")
+
+
+def further_signals(signals):
+    """Return the signals that are stored in addition to ``"auto"``.
+
+    Raises
+    ------
+    ValueError
+        If ``"auto"`` is missing, or something is neither a signal nor the name of one.
+    """
+    if not any(isinstance(signal, str) and signal == "auto" for signal in signals):
+        raise ValueError(
+            'signals must hold "auto", which audits and thresholds read, and may hold further '
+            f"signals; got {show(signals)}."
+        )
+    return [
+        get_signal(signal) for signal in signals if not isinstance(signal, str) or signal != "auto"
+    ]
+
+
+def signals_of(kind, signals, temperatures):
+    """Return all signals that a pool stores, the log odds at each temperature first.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the models' outputs.
+    signals : sequence of str or Signal
+        ``"auto"`` and further signals.
+    temperatures : sequence of float
+        Temperatures of the log odds.
+
+    Returns
+    -------
+    stored : list of Signal
+        Stored signals, without duplicates.
+    """
+    auto = auto_of(kind)
+    # Log odds of the label do not tell those at another temperature.
+    is_tempered = auto == ScaledLogit() and kind != "log_odds"
+    stored = [ScaledLogit(one) for one in temperatures] if is_tempered else [auto]
+    return list(dict.fromkeys([*stored, *further_signals(signals)]))
+
+
+def check_outputs_store(store, kind):
+    """Refuse to keep the class probabilities of models that return labels.
+
+    Raises
+    ------
+    ValueError
+        If ``store="outputs"`` and the outputs are labels.
+    """
+    if store == "outputs" and kind == "label":
+        raise ValueError(
+            'store="outputs" keeps class probabilities or decision values, and the models of this '
+            'pool return labels alone; use store="signals" or store="models".'
+        )
+
+
+@dataclass(frozen=True)
+class PoolKeeper:
+    """Signals of the records and of each augmentation.
+
+    Parameters
+    ----------
+    signals : tuple of str or Signal
+        ``"auto"`` and further signals.
+    temperatures : tuple of float
+        Temperatures of the log odds.
+    resolution : "auto" or float
+        Step of the probabilities.
+    store : {"signals", "outputs", "models"}
+        What is kept in addition to the signals.
+    output_kind : {"auto", "label"}
+        Kind to which outputs are reduced.
+    """
+
+    signals: tuple
+    temperatures: tuple
+    resolution: object
+    store: str
+    output_kind: str = "auto"
+
+    @property
+    def keeps_models(self):
+        """Whether the models are kept, as pickles if there is a folder."""
+        return self.store == "models"
+
+    def __call__(self, trained):
+        """Compute the signals of a trained model."""
+        if self._suits_blocks(trained):
+            raw, facts, classes = self._evaluate_blocks(trained)
+            arrays = {"raw": raw}
+        else:
+            answers = [self._reduce(outputs) for outputs in trained.answers]
+            first = answers[0]
+            check_outputs_store(self.store, first.kind)
+            step = first.compute_resolution() if self.resolution == "auto" else self.resolution
+            stored = signals_of(first.kind, self.signals, self.temperatures)
+            raw = [
+                [_evaluate(signal, trained, q, step, answers) for q in range(len(answers))]
+                for signal in stored
+            ]
+            arrays = {"raw": np.array(raw, dtype=np.float32)}  # (n_signals, n_queries, n)
+            facts, classes = _describe(stored, step, first), first.classes
+        if classes is not None:
+            arrays["classes"] = np.asarray(classes)
+        if self.store == "outputs":
+            arrays["outputs"] = first.values.astype(np.float32)
+        return Kept(facts, arrays, trained.model if self.keeps_models else None)
+
+    def _reduce(self, outputs):
+        return outputs.as_labels() if self.output_kind == "label" else outputs
+
+    def _suits_blocks(self, trained):
+        """Whether signals can be computed block by block, without the outputs for all records."""
+        return (
+            len(trained.data.y) > CHUNK
+            and not trained.is_asked
+            and self.store != "outputs"
+            and all(isinstance(signal, AnswerSignal) for signal in further_signals(self.signals))
+        )
+
+    def _evaluate_blocks(self, trained):
+        """Return the signals of all records, facts and classes, with outputs of one block only."""
+        y, resolution, raw = trained.data.y, Resolution(), None
+        step = 0.0 if self.resolution == "auto" else self.resolution
+        for number, rows, full in trained.ask_in_blocks():
+            outputs = self._reduce(full)
+            if raw is None:
+                stored = signals_of(outputs.kind, self.signals, self.temperatures)
+                raw = np.empty((len(stored), len(trained.data.tables), len(y)), np.float32)
+            if self.resolution == "auto" and number == 0 and outputs.kind == "proba":
+                resolution.add(outputs.values)
+            for place, signal in enumerate(stored):
+                if not resolution.compute() or signal == ScaledLogit():
+                    raw[place, number, rows] = signal.raw(outputs, y[rows], step)
+        # Only the log odds without a temperature do not depend on the step of all blocks.
+        again = [place for place, signal in enumerate(stored) if signal != ScaledLogit()]
+        if resolution.compute():
+            step = resolution.compute()
+            for number, rows, full in trained.ask_in_blocks() if again else ():
+                outputs = self._reduce(full)
+                for place in again:
+                    raw[place, number, rows] = stored[place].raw(outputs, y[rows], step)
+        return raw, _describe(stored, step, outputs), outputs.classes
+
+    def describe(self):
+        """Describe what else the signals depend on, for the identity of a checkpoint."""
+        further = {repr(signal): signal for signal in further_signals(self.signals)}
+        reduced = {} if self.output_kind == "auto" else {"output_kind": self.output_kind}
+        return reduced | {
+            "signals": identify_values(further),
+            "temperatures": [float(temperature) for temperature in self.temperatures],
+            "resolution": self.resolution,
+            "store": self.store,
+        }
+
+    def check(self, arrays, n_records):
+        """Refuse arrays that cannot come from a model of this pool.
+
+        Raises
+        ------
+        ValueError
+            If the arrays do not have the shapes and contents of this pool.
+        """
+        if arrays["raw"].ndim != 3 or arrays["raw"].shape[2] != n_records:
+            raise ValueError(f"its signals have the shape {arrays['raw'].shape}")
+        if ("outputs" in arrays) != (self.store == "outputs"):
+            raise ValueError("it holds outputs where none were asked for, or lacks them")
+
+
+def make_keeper(pool):
+    """What keeps results of a model with the settings of a pool."""
+    settings = tuple(pool.signals), tuple(pool.temperatures), pool.resolution, pool.store
+    return PoolKeeper(*settings, pool.output_kind)
+
+
+def _describe(stored, step, outputs):
+    """Return what the models of a pool have in common, and the step of this one."""
+    return {
+        "signal": stored[0].name,
+        "step": float(step),
+        "dtype": outputs.values.dtype.str,
+        "kind": outputs.kind,
+    }
+
+
+def _evaluate(signal, trained, query, step, answers):
+    """Compute raw values of a signal on the records, or on one of their augmentations."""
+    if isinstance(signal, AnswerSignal):
+        return signal.raw(answers[query], trained.data.y, step)
+    return signal.of(trained.model, Records(trained.data.tables[query], trained.data.y))
+
+
+# Models of a block of a balanced design. The gap between IN and OUT models has 8/7 of the variance
+# that independent draws would give it (pairs: twice), and a pool can grow by 8 models.
+BLOCK = 8
+
+# Number of standard errors by which a variance must fall short of independent draws.
+_N_ERRORS = 5
+
+
+class Design(NamedTuple):
+    """Design of the training sets: how they depend on each other.
+
+    Attributes
+    ----------
+    partners : ndarray of shape (n_estimators,)
+        Model with the complementary training set, drawn together with this one; -1 for none.
+    n_in, n_out : float
+        Fixed numbers of IN and OUT models per record in each block of models; infinite if each
+        training set was drawn independently.
+    blocks : ndarray of shape (n_estimators,)
+        Number of the block of each model. Blocks were drawn independently of each other.
+    """
+
+    partners: np.ndarray
+    n_in: float
+    n_out: float
+    blocks: np.ndarray
+
+    def first(self, n_estimators):
+        """Return the design of the first models."""
+        partners = self.partners[:n_estimators]
+        return self._replace(
+            partners=np.where(partners < n_estimators, partners, -1),
+            blocks=self.blocks[:n_estimators],
+        )
+
+
+def one_block(partners, n_in=np.inf, n_out=np.inf):
+    """Return a design whose models are all in one block."""
+    return Design(partners, n_in, n_out, np.zeros(len(partners), dtype=int))
+
+
+def drawn_design(n_estimators, design):
+    """Return the design of training sets that were drawn as the parameter of a pool says."""
+    models = np.arange(n_estimators)
+    if design == "balanced":
+        alone = np.full(n_estimators, -1)
+        return Design(alone, BLOCK / 2, BLOCK / 2, models // BLOCK)
+    return one_block(models ^ 1 if design == "paired" else np.full(n_estimators, -1))
+
+
+def infer_design(membership, fingerprint):
+    """Infer the design of training sets that were drawn elsewhere.
+
+    Parameters
+    ----------
+    membership : ndarray of shape (n_estimators, n), dtype bool
+        Training sets.
+    fingerprint : ndarray of shape (n,)
+        Content hashes. Equal records count as IN if any of them was in a training set, so they are
+        not informative about the design; neither are records in no or in all training sets.
+
+    Returns
+    -------
+    design : Design
+        Complements are found in any order. Without complements, the number of IN models is assumed
+        to be fixed if it is the same for all records, and part of a larger fixed number if it
+        varies far less than with independent draws.
+    """
+    _, place, n_equal = np.unique(fingerprint, return_inverse=True, return_counts=True)
+    alone = n_equal[place] == 1
+    membership = membership[:, alone] if alone.any() and not alone.all() else membership
+    count = membership.sum(axis=0)
+    varied = membership[:, (count > 0) & (count < len(membership))]
+    partners = _find_partners(varied)
+    if (partners >= 0).any() or varied.shape[1] == 0:
+        return one_block(partners)
+    n_in = varied.sum(axis=0)
+    if varied.shape[1] > 1 and (n_in == n_in[0]).all():
+        return one_block(partners, float(n_in[0]), float(len(varied) - n_in[0]))
+    return _infer_whole(membership, count, partners)
+
+
+def _infer_whole(membership, count, partners):
+    """Estimate the fixed numbers of the whole design from the variance of the IN count."""
+    n_models, n_records = membership.shape
+    share = membership.mean(axis=1)
+    # The variance of a sum of independent draws is the sum of their variances.
+    ratio = count.var() / np.sum(share * (1 - share))
+    if ratio >= 1 - _N_ERRORS * np.sqrt(2 / n_records):
+        return one_block(partners)
+    # If the number of IN models among N models is fixed, a sample of n models has (N - n) / (N - 1)
+    # of this variance (sampling without replacement).
+    n_whole = round((n_models - ratio) / (1 - ratio))
+    n_in = round(n_whole * share.mean())
+    return one_block(partners, float(n_in), float(n_whole - n_in))
+
+
+def _find_partners(membership):
+    n_models = len(membership)
+    if n_models % 2 == 0 and not (membership[::2] & membership[1::2]).any():
+        return np.arange(n_models) ^ 1
+    packed = np.packbits(membership, axis=1)
+    # The padding bits of the last byte are 0 in both, so they have to be compared as complements
+    # too.
+    complements = np.packbits(~membership, axis=1)
+    place = {row.tobytes(): k for k, row in enumerate(packed)}
+    return np.array([place.get(row.tobytes(), -1) for row in complements])
+
+
+class PackedSets:
+    """Training sets as bits, unpacked one at a time: the form in which they travel to workers.
+
+    Parameters
+    ----------
+    sets : sequence of ndarray of shape (n,), dtype bool
+        Training sets.
+    """
+
+    def __init__(self, sets):
+        self._n_records = len(sets[0])
+        self._packed = [np.packbits(members) for members in sets]
+
+    def __len__(self):
+        return len(self._packed)
+
+    def __getitem__(self, key):
+        if isinstance(key, Integral):
+            return np.unpackbits(self._packed[key], count=self._n_records).view(bool)
+        return PackedSets([self[int(k)] for k in key])
+
+
+class DrawnSets:
+    """Training sets that are drawn when they are asked for, so that few are in memory at a time.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes a seed and returns the training sets of models that are drawn together, of shape
+        (n_together, n).
+    seeds : list of SeedSequence
+        One seed for each draw.
+    n_used : int
+        Number of models of each draw that belong to the pool.
+    """
+
+    def __init__(self, draw, seeds, n_used):
+        self._draw, self._seeds, self._n_used = draw, seeds, n_used
+        self._last = None, None
+
+    def __len__(self):
+        return len(self._seeds) * self._n_used
+
+    def __getitem__(self, key):
+        if isinstance(key, Integral):
+            if not 0 <= key < len(self):
+                raise IndexError(f"there are {len(self)} training sets, none of number {key}")
+            number, place = divmod(int(key), self._n_used)
+            if self._last[0] != number:
+                sets = self._draw(self._seeds[number])[: self._n_used]
+                self._last = number, PackedSets(sets)
+            return self._last[1][place]
+        return PackedSets([self[int(k)] for k in key])
+
+    def __array__(self, dtype=None, copy=None):
+        sets = np.empty((len(self), len(self[0])), dtype=bool)
+        for k in range(len(self)):
+            sets[k] = self[k]
+        return sets.astype(dtype or bool, copy=False)
+
+
+def check_settings(pool):
+    """Check parameters of a pool that are valid one by one.
+
+    Raises
+    ------
+    ValueError
+        If the estimator cannot be trained, the number of models does not suit the design, signals
+        or temperatures cannot be stored, or signals on disk have no folder.
+    """
+    if pool.estimator is not None and not is_trainable(pool.estimator):
+        name = type(unwrap(pool.estimator)).__name__
+        raise ValueError(
+            f"estimator must be a model that can be trained; {name} asks one that is fitted. Give "
+            "an estimator of the kind that it was trained with, if it is known."
+        )
+    n_models, design = pool.n_estimators, pool.design
+    if design == "paired" and n_models % 2:
+        raise ValueError(
+            "n_estimators must be even because shadow models come in complementary pairs "
+            f'(design="independent" draws each by itself); got {n_models}.'
+        )
+    if design == "balanced" and n_models % BLOCK:
+        raise ValueError(
+            f"n_estimators must be a multiple of {BLOCK} because shadow models come in blocks "
+            f'(design="independent" draws each by itself); got {n_models}.'
+        )
+    if pool.on_disk and pool.checkpoint is None:
+        raise ValueError("on_disk=True requires a folder for the files; set checkpoint.")
+    if pool.on_disk and pool.batched is True:
+        raise ValueError(
+            "batched=True trains many models at once, which on_disk=True does not; set "
+            'batched="auto".'
+        )
+    if pool.output_kind == "label" and is_regressor(unwrap(pool.estimator)):
+        name = type(unwrap(pool.estimator)).__name__
+        raise ValueError(f'output_kind="label" is for classifiers; {name} is a regressor.')
+    check_outputs_store(pool.store, pool._expected_kind())
+    check_temperatures(pool.temperatures)
+    further_signals(pool.signals)
 
 
 def draw_entropy(random_state, checkpoint):

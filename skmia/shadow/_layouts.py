@@ -11,7 +11,7 @@ from .._core.asking import unwrap
 from .._core.files import make_private_folder, write_atomically
 from .._core.numbers import show
 from ..signals import Confidence
-from ._given import check_training_sets
+from ._imported import check_training_sets
 
 _EPOCH = "0000000001.npy"
 

@@ -4,15 +4,242 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
-from .._core.drawing import COLORS, GRAY, thin_spines
+from .._core.drawing import COLORS, GRAY, LINE_STYLES, get_axes, thin_spines
+from .._core.groups import number_groups
+from .._core.moments import compute_both_moments
 from .._core.optional import import_optional
 from .._core.records import Records
 from .._core.validation import check_records
 from ..signals import Signal
+
+_BLOCK = 10_000  # records that are read at once
+
+
+def record_separation(
+    pool: Any, records: Records, signal: str | tuple[str, float] | Signal = "auto"
+) -> np.ndarray:
+    r"""Distance between the signals of IN and of OUT models, in their standard deviations.
+
+    It says how far a record stands out for a training procedure, without a victim: a threshold
+    halfway between two normal distributions errs with the probability that a normal variable
+    exceeds it. Its absolute value is the privacy score of Carlini et al. (2022).
+
+    Parameters
+    ----------
+    pool : ShadowPool
+        Fitted pool, possibly frozen.
+    records : Records of n records
+        Records of the pool.
+    signal : "auto", ("auto", temperature), str or Signal, default="auto"
+        Signal that the pool stores.
+
+    Returns
+    -------
+    separation : ndarray of shape (n,)
+        :math:`(\mu_{in} - \mu_{out}) / (\sigma_{in} + \sigma_{out})`, the mean over the queries of
+        a pool with augmentations; negative where models with the record have the lower signal. NaN
+        for records with fewer than two models on a side.
+
+    See Also
+    --------
+    RecordSeparationDisplay : Histograms of the distances of all records, by groups.
+    RecordSignalsDisplay : Shows these signals for a few records.
+    skmia.leakage.LeaveOneOutLeakage : Leakage of records from one fit.
+
+    Notes
+    -----
+    The spread of few models is uncertain: from 8 models, the largest values of many records are too
+    large. Compare records by it.
+
+    References
+    ----------
+    Carlini, N., Chien, S., Nasr, M., Song, S., Terzis, A. and Tramer, F. (2022). Membership
+    inference attacks from first principles. IEEE S&P.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.shadow import record_separation
+    >>> records, _ = make_membership_problem(200, random_state=0)
+    >>> tree = DecisionTreeClassifier(max_depth=6)
+    >>> pool = ShadowPool(tree, n_estimators=16, random_state=0).fit(records)
+    >>> away = record_separation(pool, records)
+    >>> away.shape, bool(away.mean() > 0)
+    ((200,), True)
+    """
+    pool = unwrap(pool)
+    check_is_fitted(pool)
+    found = np.empty(len(check_records(records)))
+    for rows, values, inside, _ in pool.blocks(records, _BLOCK, signal):
+        into, out = compute_both_moments(values, inside, ~inside)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            away = (into.mean - out.mean) / (np.sqrt(into.variance) + np.sqrt(out.variance))
+        away[..., np.minimum(into.count, out.count) < 2] = np.nan
+        found[rows] = away.mean(axis=0)
+    return found
+
+
+class RecordSeparationDisplay:
+    """Histograms of the privacy scores of records, by groups of records.
+
+    The privacy score of a record is how far shadow models that were trained on it are from others,
+    see :func:`record_separation`. Heights are shares of each group, so groups of different size can
+    be compared: for example records with wrong labels and the others, or classes.
+
+    It is recommended to use :meth:`from_pool`.
+
+    Parameters
+    ----------
+    separation : ndarray of shape (n,)
+        Privacy score of each record, NaN where it is unknown.
+
+    groups : ndarray of shape (n,), default=None
+        Group of each record. If None, all records are in one group.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the histograms.
+
+    figure_ : matplotlib Figure
+        Figure containing them.
+
+    See Also
+    --------
+    record_separation : Computes the scores.
+    RecordSignalsDisplay : Shows the models of single records.
+
+    References
+    ----------
+    Carlini, N., Chien, S., Nasr, M., Song, S., Terzis, A. and Tramer, F. (2022). Membership
+    inference attacks from first principles. IEEE S&P. Figure 13.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.shadow import RecordSeparationDisplay
+    >>> records, _ = make_membership_problem(200, random_state=0)
+    >>> tree = DecisionTreeClassifier(max_depth=6)
+    >>> pool = ShadowPool(tree, n_estimators=16, random_state=0).fit(records)
+    >>> display = RecordSeparationDisplay.from_pool(pool, records, groups=records.y)
+    >>> display.frame().columns.tolist()
+    ['group', 'separation']
+    """
+
+    def __init__(self, *, separation: np.ndarray, groups: np.ndarray | None = None) -> None:
+        self.separation = separation
+        self.groups = groups
+
+    @classmethod
+    def from_pool(
+        cls,
+        pool: Any,
+        records: Records,
+        groups: ArrayLike | None = None,
+        *,
+        signal: str | tuple[str, float] | Signal = "auto",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Plot the privacy scores of the records of a pool.
+
+        Parameters
+        ----------
+        pool : ShadowPool
+            Fitted pool, possibly frozen.
+
+        records : Records of n records
+            Records of the pool.
+
+        groups : array-like of shape (n,), default=None
+            Group of each record. If None, all records are in one group.
+
+        signal : "auto", ("auto", temperature), str or Signal, default="auto"
+            Signal that the pool stores.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        display : RecordSeparationDisplay
+
+        Raises
+        ------
+        ValueError
+            If there is not one group for each record.
+        """
+        away = record_separation(unwrap(pool), records, signal)
+        if groups is not None:
+            names, numbers = number_groups(groups, len(away), "groups")
+            groups = names[numbers]
+        return cls(separation=away, groups=groups).plot(ax=ax, **kwargs)
+
+    def frame(self) -> pd.DataFrame:
+        """Tabulate the scores.
+
+        Returns
+        -------
+        frame : DataFrame
+            One row for each record: ``group`` and ``separation``.
+        """
+        groups = "all" if self.groups is None else self.groups
+        return pd.DataFrame({"group": groups, "separation": self.separation})
+
+    def plot(self, ax: Any = None, *, bins: int | str = "auto", **kwargs: Any) -> Self:
+        """Draw the histograms.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+
+        bins : int or str, default="auto"
+            As in :func:`numpy.histogram_bin_edges`, over all records.
+
+        **kwargs : dict
+            Passed to the `stairs` function of matplotlib for all groups.
+
+        Returns
+        -------
+        display : RecordSeparationDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        ax = get_axes(ax)
+        known = self.frame().dropna(subset="separation")
+        edges = np.histogram_bin_edges(known["separation"], bins)
+        for k, (group, rows) in enumerate(known.groupby("group", observed=True)):
+            heights = np.histogram(rows["separation"], edges)[0] / len(rows)
+            style = {
+                "label": f"{group} ({len(rows)} records)",
+                "color": COLORS[k % len(COLORS)],
+                "linestyle": LINE_STYLES[k % len(LINE_STYLES)],
+            }
+            ax.stairs(heights, edges, **(style | kwargs))
+        ax.set(xlabel="privacy score (separation)", ylabel="share of the records")
+        ax.grid(axis="y", color=GRAY, alpha=0.2, linewidth=0.6)
+        thin_spines(ax)
+        if self.groups is not None:
+            ax.legend(fontsize="small", framealpha=0.9)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
 
 if TYPE_CHECKING:
     pass

@@ -1,5 +1,6 @@
 """Shadow models, trained once and shared by all attacks."""
 
+import copy
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from pathlib import Path
@@ -10,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
+from .._core.needs import LABELS
 from .._core.records import Records
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
@@ -24,16 +26,56 @@ from .._training.plan import describe_training, plan_training
 from .._training.progress import run_visibly
 from .._training.resume import saying_what_is_kept
 from ..signals import Signal
-from ._design import drawn_design
-from ._filed import open_arrays
-from ._gather import gather
-from ._imported import ImportedPools
-from ._job import describe_sampling, draw_entropy, make_job
-from ._keep import further_signals, signals_of
+from ._imported import ImportedPools, gather
+from ._job import (
+    check_settings,
+    describe_sampling,
+    draw_entropy,
+    drawn_design,
+    further_signals,
+    make_job,
+    signals_of,
+)
 from ._lookup import PoolLookup
-from ._moments import PoolMoments
-from ._settings import check_settings
-from ._stored import StoredSignals
+from ._stored import PoolMoments, StoredSignals, open_arrays
+
+
+def without(pool, what, records):
+    """Return the pool without something that it keeps.
+
+    Parameters
+    ----------
+    pool : ShadowPool
+        Fitted; not changed.
+    what : {"auto", "models", "outputs", "gradients"}, tuple or Signal
+        As in the ``keeps`` of :class:`skmia.base.Needs`.
+    records : Records
+        All records of the pool.
+
+    Returns
+    -------
+    less : ShadowPool or None
+        Pool that keeps less. None if there is no such pool, as no signal would be left to compare.
+    """
+    if what in ("gradients", LABELS):
+        return None  # the models have them
+    less = copy.copy(pool)
+    if what == "models":
+        if "outputs" in pool.keeps and pool.classes_ is not None and pool.outputs_ is None:
+            answers = pool.answers(records)
+            less.outputs_ = np.empty(answers.shape, np.float32)
+            less.outputs_[:, pool.locate(records)] = answers
+        less.estimators_ = None
+    elif what == "outputs":
+        less.outputs_ = less.estimators_ = None
+    else:
+        gone = pool.locate_signal(what).place
+        if len(pool.stored_) == 1:
+            return None
+        for name in ("stored_", "_smoothings"):
+            setattr(less, name, [part for k, part in enumerate(getattr(pool, name)) if k != gone])
+        less.signals_ = pool.signals_[[k for k in range(len(pool.stored_)) if k != gone]]
+    return less
 
 
 class ShadowPool(

@@ -11,7 +11,7 @@ from skmia.attacks import LiRA, StackedAttack, _stack_models, _stacked
 from skmia.attacks._stack_models import ChosenStack, Rows
 from skmia.attacks._stacked import choose_pseudo_victims, fold_records
 from skmia.model_selection import leave_one_model_out
-from skmia.shadow._design import drawn_design
+from skmia.shadow._job import drawn_design
 from skmia.testing import make_attack_problem
 
 

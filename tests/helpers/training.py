@@ -10,7 +10,7 @@ from skmia._training.ways.one_by_one import OneByOneWay
 from skmia._training.ways.perceptron import PerceptronWay
 from skmia._training.ways.torch_nets import TorchNetsWay
 from skmia._training.where.joblib import JoblibWorkers
-from skmia.shadow._keep import PoolKeeper
+from skmia.shadow._job import PoolKeeper
 
 
 def make_job(

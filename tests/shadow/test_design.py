@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool
 from skmia._core.left_out import choose_others
 from skmia._core.splits import draw_block
-from skmia.shadow._design import infer_design
+from skmia.shadow._job import infer_design
 
 N_RECORDS = 2000
 PRINTS = np.arange(N_RECORDS)

@@ -46,7 +46,7 @@ def test_scores_are_those_of_a_pool_too_large_to_keep_them(monkeypatch, attack, 
     shuffled = np.random.default_rng(1).permutation(N_RECORDS)
     again = attack.score_samples(records[shuffled])
     np.testing.assert_array_equal(again, scores[shuffled])
-    monkeypatch.setattr("skmia.shadow._moments._MOST_BYTES", 0)
+    monkeypatch.setattr("skmia.shadow._stored._MOST_BYTES", 0)
     assert pool.moments() is None
     blocks = attack.fit(records).score_samples(records)
     np.testing.assert_allclose(scores, blocks, rtol=1e-4, atol=1e-4)
@@ -81,8 +81,8 @@ def test_few_records_whose_models_are_not_in_pairs_spoil_no_others(monkeypatch):
     pool.membership_ = pool.membership_.copy()
     pool.membership_[:, 3] = [True, True, False, False, True, True, False, False]
     for block in (1 << 20, 1):
-        monkeypatch.setattr("skmia.shadow._moments._BLOCK", block)
-        monkeypatch.setattr("skmia.shadow._moments._FEWEST_RECORDS", 100)
+        monkeypatch.setattr("skmia.shadow._stored._BLOCK", block)
+        monkeypatch.setattr("skmia.shadow._stored._FEWEST_RECORDS", 100)
         pool.membership_ = pool.membership_.copy()
         sides = pool.moments()
         others = np.arange(N_RECORDS) != 3

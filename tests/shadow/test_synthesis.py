@@ -23,7 +23,7 @@ from skmia import Records, ShadowPool
 from skmia.attacks import ShadowAttack
 from skmia.datasets import make_membership_problem
 from skmia.shadow import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
-from skmia.shadow._synthesis._codes import TableCodes, choose_features
+from skmia.shadow._synthesis import TableCodes, choose_features
 from skmia.victims import CallableVictim
 
 N_FEATURES = 20

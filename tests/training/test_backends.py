@@ -18,7 +18,7 @@ from skmia import Records, ShadowPool
 from skmia._training.checkpoint import FolderCheckpoint
 from skmia._training.ways.one_by_one import train_alone
 from skmia.datasets import make_membership_problem
-from skmia.shadow._keep import PoolKeeper
+from skmia.shadow._job import PoolKeeper
 
 
 @pytest.fixture(scope="module")

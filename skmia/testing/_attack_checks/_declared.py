@@ -10,7 +10,7 @@ from ..._core.needs import ACCESS, BOTH, KNOWN, Needs
 from ..._core.outputs import KINDS, Outputs
 from ..._core.records import Records
 from ..._core.validation import query
-from ...shadow.withheld import without
+from ...shadow._pool import without
 from ...signals.auto import what_to_keep
 from ._helpers import (
     BATCH,
