@@ -1,30 +1,24 @@
 """Leakage to the best possible attacker: closed forms, worst cases and bounds."""
 
-from ._bandwidth_sensitivity import bandwidth_sensitivity
-from ._bayes_success import bayes_success
 from ._bounds import (
+    bayes_success,
     bounded_loss_success_bound,
+    cramer_rate,
     dp_advantage_bound,
-    subexponential_loss_success_bound,
-    subgaussian_loss_success_bound,
-)
-from ._cramer_rate import cramer_rate
-from ._exact_mean_ratio import mean_log_likelihood_ratio
-from ._gaussian import GaussianRegressionAttacker
-from ._generalization_gap import GeneralizationGapBound
-from ._information_bounds import (
     generalization_gap_probability_bound,
     mutual_information_success_bound,
     required_mutual_information,
+    subexponential_loss_success_bound,
+    subgaussian_loss_success_bound,
 )
+from ._gaussian import GaussianRegressionAttacker, leverage_total_variation, normal_total_variation
+from ._generalization_gap import GeneralizationGapBound
 from ._leave_one_out import LeaveOneOutLeakage
-from ._mahalanobis import MahalanobisLeakage
+from ._mahalanobis import MahalanobisLeakage, MisspecifiedTarget
 from ._mean_attacks import MeanLikelihoodRatioAttack, MeanScalarProductAttack
-from ._mean_glir import MeanGLiRAttack
+from ._mean_glir import MeanGLiRAttack, mean_log_likelihood_ratio
 from ._mean_mechanisms import EmpiricalMean, NoisyMean, SubsampledMean
-from ._misspecified import MisspecifiedTarget
-from ._normal_variation import leverage_total_variation, normal_total_variation
-from ._total_variation import total_variation
+from ._total_variation import bandwidth_sensitivity, total_variation
 from ._worst_case import WorstCaseVulnerability
 
 __all__ = [

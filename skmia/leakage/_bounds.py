@@ -1,5 +1,6 @@
 """Bounds of the best attacker's success from a generalization gap or differential privacy."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -7,8 +8,10 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from .._core.checks import check_option
-from .._core.numbers import SMALLEST, check_broadcast, check_numbers
+from .._core.numbers import SMALLEST, check_broadcast, check_numbers, show
+from .._core.probabilities import check_sums
 from .._core.types import FloatOrArray
+from .._core.user_functions import call_given
 
 # A gap is a difference of means, so rounding may take it beyond the possible range.
 _ROUNDING = 1e-9
@@ -330,3 +333,360 @@ def dp_advantage_bound(
         # exp overflows there, and from log(2) on the bound is 1 anyway.
         return like_input(np.minimum(np.expm1(np.minimum(epsilon, 1.0)) + delta, 1.0))
     return like_input(np.tanh(epsilon / 2) + 2 * delta * special.expit(-epsilon))
+
+
+def _binary_divergence(baseline, excess):
+    """Kullback-Leibler divergence of a coin with probability baseline + excess from baseline.
+
+    In terms of the excess, which keeps its digits where it is small.
+    """
+
+    def part(share, change):
+        # (share + change) * log((share + change) / share) - change; the changes cancel in the sum.
+        after = np.maximum(share + change, 0)
+        return special.xlog1py(after, np.maximum(change / share, -1)) - change
+
+    return np.maximum(part(baseline, excess) + part(1 - baseline, -excess), 0)
+
+
+def mutual_information_success_bound(
+    mutual_information: float | ArrayLike, *, baseline: float | ArrayLike = 0.5
+) -> FloatOrArray:
+    """Upper bound of any attacker's success from the information that a model carries.
+
+    It is the largest P in [baseline, 1] with ``d(P || baseline) <= mutual_information``, where d
+    is the divergence of two coins, and 1 if no P solves this.
+
+    Parameters
+    ----------
+    mutual_information : float or array-like
+        Mutual information between the attribute and the model, given the attacker's other
+        knowledge, in nats, or an upper bound of it. May be infinite.
+    baseline : float or array-like, default=0.5
+        Success of the best prediction without the model, in (0, 1): the share of the most frequent
+        value of the attribute; for membership the larger one of the shares of members and
+        non-members.
+
+    Returns
+    -------
+    success : float or ndarray
+        Upper bound of the probability of a correct prediction, in [baseline, 1].
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    See Also
+    --------
+    required_mutual_information : The inverse.
+
+    Notes
+    -----
+    All quantities are in nats. Information in nats with a divergence in bits, as in a published
+    experiment, gives a number that is too small to be a bound. The proof prints the smallest
+    instead of the largest share of the attribute's values; with the smallest the inequality is
+    false.
+
+    References
+    ----------
+    del Grosso, G. et al. (2023). Bounding information leakage in machine learning. Neurocomputing
+    534, theorem 5.
+
+    Examples
+    --------
+    >>> from skmia.leakage import mutual_information_success_bound
+    >>> mutual_information_success_bound([0.0, 0.1, 1.0]).round(4)
+    array([0.5   , 0.7198, 1.    ])
+    """
+    information = check_numbers(
+        mutual_information, "mutual_information", "a number of nats of at least 0", 0, np.inf
+    )
+    baseline = check_baseline(baseline, lowest=0)
+    information, baseline = check_broadcast(mutual_information=information, baseline=baseline)
+    low = np.zeros(information.shape)
+    high = low + (1 - baseline)
+    for _ in range(N_HALVINGS):
+        middle = (low + high) / 2
+        fits = _binary_divergence(baseline, middle) <= information
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    # The upper end of the last interval is returned, so that rounding does not make the bound too
+    # small.
+    return like_input(np.minimum(baseline + high, 1.0))
+
+
+def required_mutual_information(
+    success: float | ArrayLike, *, baseline: float | ArrayLike = 0.5
+) -> FloatOrArray:
+    """Lower bound of the information about the attribute that a given success requires.
+
+    Parameters
+    ----------
+    success : float or array-like
+        Probability of a correct prediction, in [baseline, 1].
+    baseline : float or array-like, default=0.5
+        Success of the best prediction without the model, in (0, 1).
+
+    Returns
+    -------
+    mutual_information : float or ndarray
+        Lower bound in nats.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or a success is below the baseline.
+
+    See Also
+    --------
+    mutual_information_success_bound : The inverse.
+
+    References
+    ----------
+    del Grosso, G. et al. (2023). Bounding information leakage in machine learning. Neurocomputing
+    534, theorem 5.
+
+    Examples
+    --------
+    >>> from skmia.leakage import required_mutual_information
+    >>> round(required_mutual_information(1.0), 4)  # membership, for certain: log(2)
+    0.6931
+    """
+    success = check_numbers(success, "success", "a fraction in [0, 1]", 0, 1)
+    baseline = check_baseline(baseline, lowest=0)
+    success, baseline = check_broadcast(success=success, baseline=baseline)
+    if (success < baseline).any():
+        raise ValueError("success must be at least the baseline, which does not need the model.")
+    return like_input(_binary_divergence(baseline, success - baseline))
+
+
+def generalization_gap_probability_bound(
+    gap: float | ArrayLike,
+    mutual_information: float | ArrayLike,
+    n_samples: int | ArrayLike,
+    *,
+    proxy_variance: float | ArrayLike | None = None,
+    rate: float | ArrayLike | None = None,
+) -> FloatOrArray:
+    """Upper bound of the probability of a large gap from the information that a model carries.
+
+    The bound is ``(mutual_information + log(2)) / (n_samples * rate)``.
+
+    Parameters
+    ----------
+    gap : float or array-like
+        Expected loss on a new record minus mean loss on the training records; positive.
+    mutual_information : float or array-like
+        Mutual information between the training records and the model, in nats.
+    n_samples : int or array-like
+        Number of independent training records.
+    proxy_variance : float or array-like, default=None
+        Sub-Gaussian proxy variance of the loss of any fixed model on a random record;
+        ``(b - a)**2 / 4`` for a loss in [a, b]. The rate is then ``gap**2 / (2 *
+        proxy_variance)``. If None, 1 unless ``rate`` is given.
+    rate : float or array-like, default=None
+        Rate of large deviations at the gap in nats, the smallest of all models: a value of
+        :func:`cramer_rate`.
+
+    Returns
+    -------
+    probability : float or ndarray
+        Upper bound of the probability that the gap is at least this large, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or both a proxy variance and a rate are given.
+
+    See Also
+    --------
+    cramer_rate : The rate of a loss whose distribution is known.
+
+    Notes
+    -----
+    The constant is log(2) in nats; where it is printed as 1, information is in bits.
+
+    References
+    ----------
+    del Grosso, G. et al. (2023). Bounding information leakage in machine learning. Neurocomputing
+    534, theorem 5.
+
+    Examples
+    --------
+    >>> from skmia.leakage import generalization_gap_probability_bound
+    >>> round(generalization_gap_probability_bound(0.1, 5.0, 10_000, proxy_variance=0.25), 4)
+    0.0285
+    """
+    gap = check_numbers(gap, "gap", "positive and finite", SMALLEST)
+    information = check_numbers(
+        mutual_information, "mutual_information", "a number of nats of at least 0", 0, np.inf
+    )
+    n_samples = check_numbers(n_samples, "n_samples", "at least 1", 1)
+    given = {"gap": gap, "mutual_information": information, "n_samples": n_samples}
+    if rate is None:
+        variance = check_variance(1.0 if proxy_variance is None else proxy_variance)
+        check_broadcast(**given, proxy_variance=variance)
+        rate = np.square(gap) / (2 * variance)
+    elif proxy_variance is None:
+        rate = check_numbers(rate, "rate", "a number of nats above 0", SMALLEST, np.inf)
+        check_broadcast(**given, rate=rate)
+    else:
+        raise ValueError("A rate takes the place of proxy_variance; give one of the two.")
+    return like_input(np.minimum((information + np.log(2)) / (n_samples * rate), 1.0))
+
+
+def bayes_success(likelihoods: ArrayLike, prior: ArrayLike | None = None) -> float:
+    r"""Success of the best attacker on an attribute with few values, from the law of a release.
+
+    The attacker sees the release and predicts the attribute's value with the largest posterior
+    probability: the success is :math:`\sum_\theta \max_t \pi_t\, p(\theta \mid t)`.
+
+    Parameters
+    ----------
+    likelihoods : array-like of shape (n_values, n_releases)
+        Probability of each release for each value of the attribute; rows sum to 1. For membership,
+        the rows are the laws of non-members and of members.
+    prior : array-like of shape (n_values,), default=None
+        Probability of each value, not necessarily equal. If None, all are equally likely.
+
+    Returns
+    -------
+    success : float
+        Probability of a correct prediction, at least the largest prior probability.
+
+    Raises
+    ------
+    ValueError
+        If rows or the prior are not probabilities, or shapes do not fit.
+
+    See Also
+    --------
+    total_variation : For two equally likely values the success is half of 1 plus this.
+    mutual_information_success_bound : Bound of the success by the information in the release.
+
+    References
+    ----------
+    del Grosso, G. et al. (2023). Bounding information leakage in machine learning. Neurocomputing
+    534, theorem 1.
+
+    Examples
+    --------
+    >>> from skmia.leakage import bayes_success
+    >>> nonmember, member = [0.7, 0.2, 0.1], [0.2, 0.3, 0.5]
+    >>> round(bayes_success([nonmember, member]), 2)
+    0.75
+    >>> round(bayes_success([nonmember, member], prior=[0.9, 0.1]), 2)  # "nonmember", always
+    0.9
+    """
+    likelihoods = check_numbers(likelihoods, "likelihoods", "probabilities in [0, 1]", 0, 1)
+    if likelihoods.ndim != 2 or not likelihoods.size:
+        raise ValueError(
+            f"likelihoods must be of shape (n_values, n_releases); got shape {likelihoods.shape}."
+        )
+    n_values = len(likelihoods)
+    if prior is None:
+        prior = np.full(n_values, 1 / n_values)
+    prior = check_numbers(prior, "prior", "probabilities in [0, 1]", 0, 1)
+    if prior.shape != (n_values,):
+        raise ValueError(
+            f"prior must have {n_values} probabilities, one for each row of likelihoods; got shape "
+            f"{prior.shape}."
+        )
+    check_sums(likelihoods, "likelihoods")
+    check_sums(prior, "prior")
+    return float((prior[:, None] * likelihoods).max(axis=0).sum())
+
+
+# Steps of the golden section search; each takes off 38% of an interval.
+_N_STEPS = 100
+_MOST_DOUBLINGS = 200
+_GOLDEN = (np.sqrt(5) - 1) / 2
+
+
+def cramer_rate(gap: float | ArrayLike, cumulant: Callable[[float], float]) -> FloatOrArray:
+    r"""Rate of large deviations: the convex conjugate of a cumulant generating function.
+
+    It is :math:`\psi^*(\epsilon) = \sup_{\lambda \ge 0} \lambda \epsilon - \psi(\lambda)` for
+    :math:`\psi(\lambda) = \log \mathbb{E}\, e^{\lambda R}`, where R is the expected loss of a model
+    minus its loss on a random record. The mean of n independent such R is at least epsilon with a
+    probability of at most :math:`e^{-n \psi^*(\epsilon)}`.
+
+    Parameters
+    ----------
+    gap : float or array-like
+        Deviations epsilon, above 0.
+    cumulant : callable
+        The function :math:`\psi` of a number :math:`\lambda` of at least 0: convex, 0 at 0, and
+        infinite where the expectation is. An upper bound of it gives a rate that holds as well.
+
+    Returns
+    -------
+    rate : float or ndarray
+        Rate in nats. Where the conjugate is infinite, a large number below it.
+
+    Raises
+    ------
+    TypeError
+        If the cumulant is not a function of a number.
+    ValueError
+        If a gap is not positive, or the cumulant is not 0 at 0 or not a number.
+
+    See Also
+    --------
+    generalization_gap_probability_bound : Takes the smallest rate over all models.
+
+    References
+    ----------
+    Boucheron, S., Lugosi, G. and Massart, P. (2013). Concentration inequalities. Oxford University
+    Press, section 2.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.leakage import cramer_rate
+    >>> round(cramer_rate(0.5, lambda t: 2.0 * t**2 / 2), 4)  # normal with variance 2
+    0.0625
+    >>> fair = lambda t: np.logaddexp(t, -t) - np.log(2)  # -1 or 1
+    >>> cramer_rate([0.5, 0.9], fair).round(4)
+    array([0.1308, 0.4946])
+    """
+    gap = check_numbers(gap, "gap", "positive and finite", SMALLEST)
+    start = _evaluate(cumulant, 0.0)
+    if not abs(start) < 1e-9:
+        raise ValueError(f"cumulant must be 0 at 0; got {start}.")
+    rate = np.array([_conjugate(epsilon, cumulant) for epsilon in gap.ravel().tolist()]).reshape(
+        gap.shape
+    )
+    return float(rate) if rate.ndim == 0 else rate
+
+
+def _evaluate(cumulant, slope):
+    value = call_given(cumulant, "cumulant", "f(number)", slope)
+    try:
+        return float(value)
+    except TypeError:
+        raise TypeError(f"cumulant must return a number; got {show(value)}.") from None
+
+
+def _conjugate(gap, cumulant):
+    def height(slope):
+        with np.errstate(over="ignore"):
+            value = _evaluate(cumulant, slope)
+        if np.isnan(value):
+            raise ValueError(f"cumulant must return numbers; got NaN at {slope:g}.")
+        return slope * gap - value
+
+    # The height is concave: once it falls, its top is passed.
+    top = 1.0
+    for _ in range(_MOST_DOUBLINGS):
+        if not height(2 * top) > height(top):
+            break
+        top *= 2
+    low, high = 0.0, 2 * top
+    for _ in range(_N_STEPS):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        if height(left) < height(right):
+            low = left
+        else:
+            high = right
+    return max(height((low + high) / 2), 0.0)

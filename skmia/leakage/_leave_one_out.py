@@ -1,15 +1,340 @@
 """Leakage of training records, from one fit."""
 
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from scipy.linalg import cho_solve
+from scipy.special import expit, logit, logsumexp
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils import get_tags
 
 from .._core.advice import with_advice
+from .._core.asking import unwrap
+from .._core.factor import SMALLEST_RCOND
+from .._core.linear_influence import LinearInfluence
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
-from ._left_out import leave_out
+from ..victims.inputs import check_labels, find_model, read_features
+from ..victims.linear_model import LinearModel
+
+# Smaller residuals count as this value, as in the signal of regressors.
+_SMALLEST_RESIDUAL = 1e-12
+
+
+class Sides(NamedTuple):
+    """Signals of each training record; higher means that the model fits it better.
+
+    Attributes
+    ----------
+    p, phi : tuple of ndarray of shape (n,)
+        Signals with the record in the training set, and without it; NaN where none is known.
+    """
+
+    p: tuple
+    phi: tuple
+
+
+def sides_of_log_odds(inside, outside):
+    """Sides of log odds of the label."""
+    return Sides((expit(inside), expit(outside)), (inside, outside))
+
+
+def sides_of_proba(inside, outside, resolution):
+    """Sides of probabilities of the label, whose log odds stay off the ends by a resolution."""
+    bounded = [np.clip(side, resolution, 1 - resolution) for side in (inside, outside)]
+    return Sides((inside, outside), tuple(map(logit, bounded)))
+
+
+def sides_of_residuals(inside, outside):
+    """Sides of the residuals of a regressor."""
+    sizes = [np.abs(side) for side in (inside, outside)]
+    logs = [-np.log(np.maximum(size, _SMALLEST_RESIDUAL)) for size in sizes]
+    return Sides((-sizes[0], -sizes[1]), tuple(logs))
+
+
+def why_not_bags(model, n_records):
+    """Why the votes of a fitted ensemble cannot be parted, or None."""
+    if not model.bootstrap:
+        return "bootstrap=False, so that each of its members may have seen every record"
+    samples = model.estimators_samples_
+    takes_all = model.max_samples is None or model.max_samples == 1.0
+    if (takes_all and len(samples[0]) != n_records) or max(map(np.max, samples)) >= n_records:
+        return f"it was fitted on another number of records than {n_records}"
+    return None
+
+
+def leave_out_of_bags(model, X, y):
+    """Answers of all members, and of those that were trained without the record.
+
+    Parameters
+    ----------
+    model : fitted forest or bagging ensemble
+    X : ndarray of shape (n, n_features)
+        Training rows, in the order of ``fit``.
+    y : ndarray of shape (n,)
+        Numbers of classes, or targets.
+
+    Returns
+    -------
+    sides : Sides
+    """
+    total, count = np.zeros(len(X)), np.zeros(len(X))
+    of_all = np.zeros(len(X))
+    features = getattr(model, "estimators_features_", [slice(None)] * len(model.estimators_))
+    for member, rows, columns in zip(
+        model.estimators_, model.estimators_samples_, features, strict=True
+    ):
+        answer = _answer(model, member, X[:, columns], y)
+        is_out = np.ones(len(X), dtype=bool)
+        is_out[rows] = False
+        of_all += answer
+        total += np.where(is_out, answer, 0.0)
+        count += is_out
+    outside = np.divide(total, count, out=np.full(len(X), np.nan), where=count > 0)
+    inside = of_all / len(model.estimators_)
+    if not is_classifier(model):
+        return sides_of_residuals(y - inside, y - outside)
+    return sides_of_proba(inside, outside, 0.5 / len(model.estimators_))
+
+
+def _answer(model, member, X, y):
+    """Prediction of one member, or its probability of the label."""
+    if not is_classifier(model):
+        return member.predict(X)
+    if not hasattr(member, "predict_proba"):
+        return (member.predict(X) == y).astype(float)
+    proba = member.predict_proba(X)
+    # A member whose rows lack a class gives it no column.
+    known = np.asarray(member.classes_).astype(np.intp)
+    place = np.searchsorted(known, y)
+    has_label = known[np.minimum(place, len(known) - 1)] == y
+    rows = np.arange(len(y))
+    return np.where(has_label, proba[rows, np.minimum(place, len(known) - 1)], 0.0)
+
+
+def why_not_discriminant(model, n_records):
+    """Why the formulas do not hold for a fitted LinearDiscriminantAnalysis, or None."""
+    if model.shrinkage is not None or model.covariance_estimator is not None:
+        return "its covariance is shrunk or estimated by another estimator"
+    if model.priors is not None:
+        return "its priors are given"
+    return None
+
+
+def leave_out_of_discriminant(model, X, y):
+    """Log odds of the label, with and without the record, exact.
+
+    Parameters
+    ----------
+    model : fitted LinearDiscriminantAnalysis
+    X : ndarray of shape (n, n_features)
+    y : ndarray of shape (n,)
+        Numbers of the classes.
+
+    Returns
+    -------
+    sides : Sides
+    """
+    n, n_classes = len(X), len(model.classes_)
+    sizes = np.bincount(y, minlength=n_classes)
+    means = np.array([X[y == k].mean(axis=0) for k in range(n_classes)])
+    residuals = X - means[y]
+    precision = _invert(residuals.T @ residuals)
+    degrees = _count_degrees(model, means, precision)
+    away = X[:, None] - means
+    reach = away @ precision
+    distance = np.einsum("nkd,nkd->nk", away, reach)
+    inside = -degrees / 2 * distance + np.log(sizes)
+    rows = np.arange(n)
+    # A class of one record has no mean without it.
+    held = np.where(sizes[y] > 1, sizes[y], np.nan)
+    share = held / (held - 1)
+    cross = np.einsum("nd,nkd->nk", residuals, reach)
+    own = cross[rows, y]
+    away_own = share[:, None] * cross[rows, y][:, None]
+    cross[rows, y], distance[rows, y] = away_own[:, 0], share**2 * distance[rows, y]
+    distance += share[:, None] * cross**2 / (1 - share * own)[:, None]
+    counts = np.tile(sizes.astype(float), (n, 1))
+    counts[rows, y] = held - 1
+    outside = (1 - degrees) / 2 * distance + np.log(counts)
+    return sides_of_log_odds(_log_odds(inside, y), _log_odds(outside, y))
+
+
+def _invert(scatter):
+    """Pseudo-inverse, as constant and dependent features take no part."""
+    scale = np.sqrt(np.diag(scatter))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(scatter / np.outer(scale, scale))
+    kept = values > SMALLEST_RCOND * values.max()
+    vectors = vectors[:, kept] / scale[:, None]
+    return (vectors / values[kept]) @ vectors.T
+
+
+def _count_degrees(model, means, precision):
+    """Number that the solver has divided the scatter within classes by; it differs by version."""
+    apart = (means[1:] - means[0]) @ precision
+    found = model.coef_ if len(means) == 2 else model.coef_[1:] - model.coef_[0]
+    return float(np.sum(found * apart) / np.sum(apart**2))
+
+
+def _log_odds(scores, y):
+    rest = scores.copy()
+    rest[np.arange(len(y)), y] = -np.inf
+    return scores[np.arange(len(y)), y] - logsumexp(rest, axis=1)
+
+
+def leave_out_of_linear(model, X, y):
+    """Answers of a fitted linear model, and of the same after a Newton step without the record.
+
+    Parameters
+    ----------
+    model : LinearModel
+        Fitted.
+    X, y
+        Training records as it reads them.
+
+    Returns
+    -------
+    sides : Sides
+    """
+    loss, outputs = model.loss, model.outputs(X)
+    curve = loss.curve(outputs, y)
+    influence = LinearInfluence(X, curve, 1.0, model.penalty)
+    without = outputs + influence.move(influence.leverage(X), curve, -np.ones(len(X)))
+    if loss.is_quadratic:
+        return sides_of_residuals(y - outputs[:, 0], y - without[:, 0])
+    return sides_of_log_odds(loss.signal(outputs, y), loss.signal(without, y))
+
+
+def why_not_neighbors(model, n_records):
+    """Why the neighbors of a fitted model are not known, or None."""
+    if model.n_samples_fit_ != n_records:
+        return f"it was fitted on {model.n_samples_fit_} records, not {n_records}"
+    if model.n_neighbors > n_records - 1:
+        return f"it has n_neighbors={model.n_neighbors}, and n_samples={n_records} has fewer others"
+    if model.weights not in (None, "uniform", "distance"):
+        return "its weights are a function of its own"
+    return None
+
+
+def leave_out_of_neighbors(model, X, y):
+    """Answers of the nearest neighbors, with and without the record itself among them."""
+    inside = _vote(model, *model.kneighbors(X), y)
+    outside = _vote(model, *model.kneighbors(), y)
+    if not is_classifier(model):
+        return sides_of_residuals(y - inside, y - outside)
+    return sides_of_proba(inside, outside, 0.5 / model.n_neighbors)
+
+
+def _vote(model, distances, neighbors, y):
+    """Share of the label among neighbors, or their mean target."""
+    votes = y[neighbors] == y[:, None] if is_classifier(model) else y[neighbors]
+    if model.weights == "distance":
+        equal = distances == 0
+        with np.errstate(divide="ignore"):
+            weights = np.where(equal.any(axis=1, keepdims=True), equal, 1 / distances)
+    else:
+        weights = np.ones_like(distances)
+    return np.average(votes, axis=1, weights=weights)
+
+
+def why_not_process(model, n_records):
+    """Why the formulas do not hold for a fitted GaussianProcessRegressor, or None."""
+    if len(model.X_train_) != n_records:
+        return f"it was fitted on {len(model.X_train_)} records, not {n_records}"
+    return "it has several outputs" if np.ndim(model.alpha_) > 1 else None
+
+
+def leave_out_of_process(model, X, y):
+    """Residuals of a process with fixed hyper-parameters, with and without the record, exact."""
+    inside = y - model.predict(X)
+    precision = np.diag(cho_solve((model.L_, True), np.eye(len(X))))
+    # The process models targets that were centered and scaled once.
+    scale = np.std(y) if model.normalize_y else 1.0
+    return sides_of_residuals(inside, scale * model.alpha_ / precision)
+
+
+class _Family(NamedTuple):
+    """How records are left out of a kind of models, and why not of one of them."""
+
+    method: str
+    leave_out: object
+    why_not: object
+
+
+_BAGS = _Family("out-of-bag votes", leave_out_of_bags, why_not_bags)
+_NEIGHBORS = _Family("leave-one-out", leave_out_of_neighbors, why_not_neighbors)
+_EXACT, _NEWTON = "leave-one-out", "one Newton step"
+
+_FAMILIES = {
+    RandomForestClassifier: _BAGS,
+    RandomForestRegressor: _BAGS,
+    ExtraTreesClassifier: _BAGS,
+    ExtraTreesRegressor: _BAGS,
+    BaggingClassifier: _BAGS,
+    BaggingRegressor: _BAGS,
+    KNeighborsClassifier: _NEIGHBORS,
+    KNeighborsRegressor: _NEIGHBORS,
+    LinearDiscriminantAnalysis: _Family(_EXACT, leave_out_of_discriminant, why_not_discriminant),
+    GaussianProcessRegressor: _Family(_EXACT, leave_out_of_process, why_not_process),
+}
+_LINEAR = {LinearRegression: _EXACT, Ridge: _EXACT, LogisticRegression: _NEWTON}
+
+
+def leave_out(model, X, y):
+    """Signals of each training record with and without it, from one fitted model.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : array-like of shape (n, ...)
+        All rows that it was fitted on, in their order.
+    y : array-like of shape (n,)
+        Their labels.
+
+    Returns
+    -------
+    sides : Sides
+    method : str
+        How the answers without the record were found.
+
+    Raises
+    ------
+    TypeError
+        If no such formula is known for this kind of model.
+    ValueError
+        If it does not hold with the settings of this one.
+    """
+    found, steps = find_model(unwrap(model))
+    if type(found) in _LINEAR:
+        linear = LinearModel(unwrap(model))
+        linear.check()
+        return leave_out_of_linear(linear, *linear.read(X, y)), _LINEAR[type(found)]
+    family = _FAMILIES.get(type(found))
+    if family is None:
+        names = ", ".join(sorted(kind.__name__ for kind in (*_FAMILIES, *_LINEAR)))
+        raise TypeError(
+            f"Records are left out in closed form of {names}, also at the end of a Pipeline; got "
+            f"{type(unwrap(model)).__name__}."
+        )
+    why = family.why_not(found, len(y))
+    if why is not None:
+        raise ValueError(f"No record can be left out of this {type(found).__name__}: {why}.")
+    X = read_features(found, steps, X, role="The model has")
+    return family.leave_out(found, X, check_labels(found, y)), family.method
 
 
 class LeaveOneOutLeakage(MetaEstimatorMixin, BaseEstimator):

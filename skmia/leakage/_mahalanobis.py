@@ -1,13 +1,17 @@
 """Leakage of a released mean."""
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.checks import check_option
 from .._core.gaussians import (
     COVARIANCE_CONSTRAINT,
     check_moments,
@@ -18,14 +22,347 @@ from .._core.gaussians import (
     inner_products,
     make_moments,
 )
+from .._core.hashing import hash_records
 from .._core.matrix import validate_matrix
-from .._core.numbers import check_count
+from .._core.numbers import check_count, check_number, check_numbers
 from .._core.shrinkage import CovarianceMixin
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
-from .._core.tradeoff import advantage, make_subsampling
-from ._known_rows import KnownRows
-from ._misspecified import MisspecifiedTarget, make_misspecified
-from ._row_curves import RowCurvesMixin
+from .._core.tradeoff import (
+    DIRECTIONS,
+    advantage,
+    beside,
+    check_epsilons,
+    check_rates,
+    make_subsampling,
+    power,
+    privacy_budget,
+    privacy_profile,
+    threshold,
+)
+
+
+class KnownRows:
+    """Moments that leave out the row whose distance is measured.
+
+    A row pulls the mean and the directions of a covariance towards itself; with more columns than
+    rows its distance would be too small by a third or more. The variances of columns use all rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Rows that the moments were estimated from.
+    moments : ShrunkMoments or FullMoments
+        Moments, with the covariance of :func:`shrink`.
+    shrinkage : Shrinkage
+        How the covariance was shrunken.
+    """
+
+    def __init__(self, X, moments, shrinkage):
+        n_rows = len(X)
+        self._known = np.unique(hash_records(X, None))
+        self._moments = moments
+        self._n_rows = n_rows
+        # The sample covariance without a row is, up to a factor near 1, the covariance of all rows
+        # minus this multiple of the outer product of the row's deviation from the mean.
+        self._weight = shrinkage.scale * (1 - shrinkage.share) * n_rows / (n_rows - 1) ** 2
+
+    def inner_products(self, left, right, removed):
+        """Inner products like :func:`inner_products`, each without a row of the third argument.
+
+        Parameters
+        ----------
+        left, right, removed : ndarray of shape (k, d)
+            Rows; of those removed, only rows that the moments were estimated from count.
+
+        Returns
+        -------
+        products : ndarray of shape (k,)
+        """
+        known = np.isin(hash_records(removed, None), self._known)
+        products = inner_products(left, right, self._moments)
+        if known.any():
+            rows = np.flatnonzero(known)
+            parts = (part[rows] for part in (left, right, removed))
+            products[rows] = self._without(*parts)
+        return products
+
+    def _without(self, left, right, removed):
+        mean, n_rows = self._moments.mean, self._n_rows
+        away = removed - mean
+        shift = away / (n_rows - 1)  # of the mean, when the row leaves
+        # Rows as deviations from the mean of the others, around the mean of all.
+        left, right, away = left + shift, right + shift, mean + away
+        products = inner_products(left, right, self._moments)
+        own = inner_products(away, away, self._moments)
+        sides = [inner_products(side, away, self._moments) for side in (left, right)]
+        with np.errstate(invalid="ignore"):  # infinite where a column without spread differs
+            correction = self._weight * sides[0] * sides[1] / (1 - self._weight * own)
+        finite = np.isfinite(products)
+        return np.where(finite, (products + correction) * (n_rows - 2) / (n_rows - 1), products)
+
+
+Direction = Literal["both", "in/out", "out/in"]
+
+
+def check_direction(direction):
+    """Return which of the two laws has the larger probabilities."""
+    return check_option(direction, "direction", DIRECTIONS)
+
+
+def make_leakage_table(leakage, X, record_ids, delta):
+    """Describe each row by a fitted estimator of the leakage of a mean."""
+    delta = float(check_number(delta, "delta", "0 or more and below 1", 0, np.nextafter(1, 0)))
+    scores = leakage.score_samples(X)
+    names = getattr(X, "index", None) if record_ids is None else np.asarray(record_ids)
+    if callable(names):  # a list has a method of this name
+        names = None
+    if names is not None and (np.ndim(names) != 1 or len(names) != len(scores)):
+        raise ValueError(f"record_ids needs one name for each of the {len(scores)} rows of X.")
+    n_below = np.searchsorted(np.sort(scores), scores, side="right")
+    columns = {
+        "score": scores,
+        "epsilon in/out": leakage.privacy_budget(X, delta, direction="in/out"),
+        "epsilon out/in": leakage.privacy_budget(X, delta, direction="out/in"),
+        "delta at epsilon 1": leakage.privacy_profile(X, 1.0),
+        "tpr at fpr 0.01": leakage.power(X, 0.01),
+        "percentile": 100 * n_below / len(scores),
+    }
+    return pd.DataFrame(columns, index=None if names is None else pd.Index(names, name="record"))
+
+
+class RowCurvesMixin:
+    """Adds curves of each row to an estimator with ``_shifts(X)`` and ``_subsampling``."""
+
+    _shifts: Any
+    _subsampling: Any
+
+    def power(self, X: ArrayLike, fpr: float | ArrayLike) -> np.ndarray:
+        """True positive rate of the best attacker who knows `covariance_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+        fpr : float or array-like of shape (k,)
+            False positive rates, fractions.
+
+        Returns
+        -------
+        tpr : ndarray of shape (n_rows,) or (n_rows, k)
+            One row per target, one column per rate.
+        """
+        rates = check_rates(fpr)
+        shifts = beside(self._shifts(X), rates)
+        return power(rates, shifts, self._subsampling.inclusion)
+
+    def threshold(self, X: ArrayLike, fpr: float | ArrayLike) -> np.ndarray:
+        """Threshold of the log-likelihood ratio with a false positive rate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+        fpr : float or array-like of shape (k,)
+            False positive rates, fractions.
+
+        Returns
+        -------
+        thresholds : ndarray of shape (n_rows,) or (n_rows, k)
+            In nats, for the scores of :class:`MeanLikelihoodRatioAttack`. Rows with at least this
+            ratio are predicted as members. The advantage is largest at 0. A row of infinite score
+            has the threshold 0.
+        """
+        rates = check_rates(fpr)
+        shifts = beside(self._shifts(X), rates)
+        return threshold(rates, shifts)
+
+    def privacy_profile(
+        self, X: ArrayLike, epsilon: float | ArrayLike, *, direction: Direction = "both"
+    ) -> np.ndarray:
+        """Smallest delta of (epsilon, delta)-differential privacy with respect to each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+        epsilon : float or array-like of shape (k,)
+            Privacy parameters in nats, 0 or more.
+        direction : {"both", "in/out", "out/in"}, default="both"
+            ``"in/out"`` bounds the probability of a mean with the row by the probability of the
+            same mean without it, ``"out/in"`` the reverse, and ``"both"`` is the larger delta.
+            They differ after sub-sampling only.
+
+        Returns
+        -------
+        delta : ndarray of shape (n_rows,) or (n_rows, k)
+            Fractions; the mean with the row and the mean without it are this close. It holds for
+            these targets and rows drawn from the distribution, and is not a guarantee for other
+            data sets.
+        """
+        epsilons = check_epsilons(epsilon)
+        shifts, kind = beside(self._shifts(X), epsilons), check_direction(direction)
+        return privacy_profile(epsilons, shifts, self._subsampling.inclusion, kind)
+
+    def privacy_budget(
+        self, X: ArrayLike, delta: float | ArrayLike, *, direction: Direction = "both"
+    ) -> np.ndarray:
+        """Smallest epsilon of (epsilon, delta)-differential privacy with respect to each row.
+
+        It is the inverse of :meth:`privacy_profile`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+        delta : float or array-like of shape (k,)
+            Probabilities, in [0, 1).
+        direction : {"both", "in/out", "out/in"}, default="both"
+            As for :meth:`privacy_profile`. After sub-sampling a share s of the rows, ``"out/in"``
+            is at most ``-log(1 - s)`` whatever the row is, and ``"in/out"`` is larger than without
+            sub-sampling, because the mean has fewer rows.
+
+        Returns
+        -------
+        epsilon : ndarray of shape (n_rows,) or (n_rows, k)
+            In nats; infinite at a delta of 0, unless sub-sampling bounds it or the score is 0.
+        """
+        deltas = check_numbers(delta, "delta", "0 or more and below 1", 0, np.nextafter(1, 0))
+        shifts, kind = beside(self._shifts(X), deltas), check_direction(direction)
+        return privacy_budget(deltas, shifts, self._subsampling.inclusion, kind)
+
+    def leakage_table(
+        self, X: ArrayLike, *, record_ids: ArrayLike | None = None, delta: float = 1e-5
+    ) -> pd.DataFrame:
+        """What the mean gives away about each row, for people who ask about themselves.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+        record_ids : array-like of shape (n_rows,), default=None
+            Names of the rows. If None, the index of a DataFrame, otherwise the positions.
+        delta : float, default=1e-5
+            The delta at which epsilon is stated, in [0, 1).
+
+        Returns
+        -------
+        table : DataFrame
+            Indexed by the names: ``score`` (see :meth:`score_samples`), ``epsilon in/out`` and
+            ``epsilon out/in`` at `delta`, ``delta at epsilon 1``, ``tpr at fpr 0.01`` of the best
+            attacker, and ``percentile``, the percentage of these rows that leak at most as much.
+            It is about the *mean*, and an attacker who knows all else in distribution; it is not
+            the epsilon of a model.
+
+        See Also
+        --------
+        privacy_profile, privacy_budget : The functions that it shows at single points.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skmia.leakage import MahalanobisLeakage
+        >>> X = np.random.default_rng(0).normal(size=(100, 50))
+        >>> leakage = MahalanobisLeakage(covariance="diagonal").fit(X)
+        >>> table = leakage.leakage_table(X[:3], record_ids=["Ann", "Bob", "Cem"])
+        >>> print(table[["score", "epsilon in/out", "tpr at fpr 0.01"]].round(2))
+                score  epsilon in/out  tpr at fpr 0.01
+        record
+        Ann      0.45            2.76             0.05
+        Bob      0.52            3.01             0.05
+        Cem      0.45            2.76             0.05
+        """
+        return make_leakage_table(self, X, record_ids, delta)
+
+
+@dataclass(frozen=True)
+class MisspecifiedTarget:
+    """Leakage of targets to an attacker whose test was designed for other targets.
+
+    Returned by :meth:`MahalanobisLeakage.misspecified`. Each array has one entry per pair of a true
+    and an assumed target.
+
+    Attributes
+    ----------
+    true_score : ndarray of shape (n,)
+        Leakage score of the true target, with the correct test.
+    assumed_score : ndarray of shape (n,)
+        Leakage score of the target that the test was designed for.
+    cross_score : ndarray of shape (n,)
+        Scalar product of the two targets in place of the squared norm of one; negative where the
+        test is misled.
+    inclusion : float
+        Probability with which a member takes part in the mean.
+    scale : float
+        Factor of the scores due to sub-sampling.
+    """
+
+    true_score: np.ndarray
+    assumed_score: np.ndarray
+    cross_score: np.ndarray
+    inclusion: float = 1.0
+    scale: float = 1.0
+
+    @property
+    def _shift(self):
+        spread = np.sqrt(self.assumed_score)
+        out = np.zeros_like(spread)
+        shift = np.divide(self.cross_score, spread, out=out, where=spread > 0)
+        return np.sqrt(self.scale) * shift
+
+    @property
+    def effective_score(self) -> np.ndarray:
+        """Score of a target with the same power under the correct test, at most ``true_score``."""
+        return self._shift**2 / self.scale
+
+    @property
+    def advantage(self) -> np.ndarray:
+        """Advantage at the best threshold, with the sign of the test reversed if it is misled."""
+        return advantage(self._shift, self.inclusion)
+
+    @property
+    def loss(self) -> np.ndarray:
+        """Advantage that the wrong target costs, 0 or more."""
+        right = advantage(np.sqrt(self.scale * self.true_score), self.inclusion)
+        return np.maximum(right - self.advantage, 0.0)
+
+    @property
+    def naive_advantage(self) -> np.ndarray:
+        """Advantage of the attacker who believes the test and keeps its threshold of 0."""
+        spread = np.sqrt(self.scale * self.assumed_score)
+        return self.inclusion * (ndtr(self._shift - spread / 2) - ndtr(-spread / 2))
+
+    def power(self, fpr: float | ArrayLike) -> np.ndarray:
+        """True positive rate at a false positive rate.
+
+        Parameters
+        ----------
+        fpr : float or array-like of shape (k,)
+            False positive rates, fractions.
+
+        Returns
+        -------
+        tpr : ndarray of shape (n,) or (n, k)
+            True positive rates; below `fpr` if the test is misled.
+        """
+        rates = check_rates(fpr)
+        shift = self._shift
+        return power(rates, shift if rates.ndim == 0 else shift[:, np.newaxis], self.inclusion)
+
+
+def make_misspecified(true, assumed, cross, subsampling):
+    """Return the leakage of pairs of targets, given their inner products.
+
+    Raises
+    ------
+    ValueError
+        If a pair differs from the mean in a column without spread.
+    """
+    if np.isinf(cross).any():
+        raise ValueError(
+            f"The pair in row {np.isinf(cross).argmax()} differs from the mean in a column "
+            "without spread, which reveals membership without any test."
+        )
+    return MisspecifiedTarget(true, assumed, cross, *subsampling)
 
 
 class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):

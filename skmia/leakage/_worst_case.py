@@ -2,6 +2,7 @@
 
 from functools import partial
 from numbers import Integral, Real
+from textwrap import indent
 from typing import Literal, Self
 
 import numpy as np
@@ -18,14 +19,100 @@ from .._core.groups import sorted_values
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import to_array
 from .._core.probabilities import as_columns
+from .._core.pvalues import format_pvalue
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import draw_halves
 from .._core.types import Seed, Splitter
+from .._core.visible import visible
 from ..metrics import membership_advantage_score
-from ._columns import take_column
-from ._confidence import summarize_null, threshold_interval, witness_bound
-from ._describe import describe_worst_case
+from ._total_variation import summarize_null, threshold_interval, witness_bound
 from ._witness import GroupedWitness, choose_method, make_witness
+
+
+def take_column(X, column, parameter):
+    """Take one column out of a table or a matrix.
+
+    Parameters
+    ----------
+    X : DataFrame or array-like of shape (n, d)
+        Table that holds the column.
+    column : int or str
+        Position, or name in a DataFrame.
+    parameter : str
+        Parameter that names the column, for messages.
+
+    Returns
+    -------
+    rest : DataFrame or ndarray of shape (n, d - 1)
+        The other columns.
+    values : ndarray of shape (n,)
+        Values of the column.
+
+    Raises
+    ------
+    ValueError
+        If the column does not exist, is the only one, or lacks values.
+    """
+    X = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+    if isinstance(column, str):
+        if column not in X.columns:
+            known = ", ".join(map(visible, X.columns))
+            raise ValueError(
+                f"{parameter}={column!r} is not a column of X; its columns are {known}."
+            )
+        column = X.columns.get_loc(column)
+    elif not -X.shape[1] <= column < X.shape[1]:
+        raise ValueError(
+            f"{parameter}={column} is not a column of X, which has {X.shape[1]} columns."
+        )
+    if X.shape[1] == 1:
+        raise ValueError(f"X has no feature other than the column {parameter}={column}.")
+    values = X.iloc[:, column]
+    missing = values.isna().to_numpy()
+    if missing.any():
+        raise ValueError(
+            f"The column {parameter}={column} lacks {missing.sum()} of {len(X)} values, "
+            f"first at position {missing.argmax()}."
+        )
+    return X.drop(columns=X.columns[column]), values.to_numpy()
+
+
+_NAMES = {
+    "plugin": "observed frequencies",
+    "kde": "kernel densities",
+    "neighbors": "nearest neighbors",
+    "classifier": "a cross-fitted classifier",
+}
+
+
+def describe_worst_case(worst):
+    """Lines about a fitted WorstCaseVulnerability."""
+    level = f"{100 * worst.confidence_level:g}%"
+    n_members, n_nonmembers = worst.n_members_, worst.n_nonmembers_
+    rows = [
+        ("vulnerability", f"{worst.vulnerability_:.3f}"),
+        ("lower bound", f"{worst.lower_bound_:.3f} at {level} confidence"),
+    ]
+    if len(worst.null_):
+        chance = f"{worst.bias_:.3f} on average over {len(worst.null_)} shuffles"
+        p = format_pvalue(worst.pvalue_, 1 / (1 + len(worst.null_)), digits=3)
+        rows.insert(1, ("without leakage", f"{chance}, {p}"))
+    if worst.threshold_advantage_ is not None:
+        estimate, low, high = worst.threshold_advantage_
+        band = f"{estimate:.3f}, {level} interval [{low:.3f}, {high:.3f}]"
+        rows.append(("best threshold", band))
+    if worst.signed_gap_ is not None:
+        rows.append(("signed gap", f"{worst.signed_gap_:+.3f}"))
+    lines = [
+        f"Worst-case vulnerability by {_NAMES[worst.method_]}: "
+        f"{n_members:,} members, {n_nonmembers:,} non-members",
+        *(f"  {name:<17}{text}" for name, text in rows),
+    ]
+    if worst.group_vulnerability_ is not None:
+        table = worst.group_vulnerability_.rename(index=visible)
+        text = table.to_string(index_names=False, float_format="{:.3f}".format, na_rep="-")
+        lines.append(indent(text, "  "))
+    return "\n".join(lines)
 
 
 class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):

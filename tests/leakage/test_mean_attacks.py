@@ -14,7 +14,7 @@ from skmia.leakage import (
     MeanScalarProductAttack,
     _mean_glir,
 )
-from skmia.leakage._noncentral import ncx2_logcdf
+from skmia.leakage._mean_glir import ncx2_logcdf
 from skmia.metrics import MembershipRocDisplay, clopper_pearson
 
 ATTACKS = [MeanLikelihoodRatioAttack, MeanScalarProductAttack, MeanGLiRAttack]
