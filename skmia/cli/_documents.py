@@ -14,9 +14,9 @@ from ..report.page import render
 from ..report.schema import check_document
 from ..report.table_schema import check_table_document
 from ..report.text import column_name
-from ..synthetic.table.document import SCHEMA as TABLE_SCHEMA
-from ..synthetic.table.document import SCHEMA_VERSION as TABLE_VERSION
-from ..synthetic.table.page import render as render_table
+from ..synthetic.table._report import SCHEMA as TABLE_SCHEMA
+from ..synthetic.table._report import SCHEMA_VERSION as TABLE_VERSION
+from ..synthetic.table._report import render as render_table
 from ._errors import CommandError
 from ._output import shown_after
 

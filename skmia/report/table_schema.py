@@ -17,8 +17,7 @@ from .._core.kinds import (
     text,
     word,
 )
-from ..synthetic.table.document import SCHEMA, SCHEMA_VERSION
-from ..synthetic.table.evidence import (
+from ..synthetic.table._evidence import (
     FIRST,
     Grounds,
     choose_evidence,
@@ -26,6 +25,7 @@ from ..synthetic.table.evidence import (
     list_reversals,
     write_verdict,
 )
+from ..synthetic.table._report import SCHEMA, SCHEMA_VERSION
 from .release_schema import TABLE_RECOMMENDATION, check_recommendation
 
 _MOST_NAMED = 200

@@ -4,25 +4,16 @@ from ._adversarial_accuracy import (
     AdversarialAccuracy,
     NearestNeighborAdversarialAccuracy,
 )
+from ._collapse import RareClassRate, rare_class_rate
 from ._copy_test import CopyTest
-from ._gan import (
-    DPWassersteinGAN,
-    RareClassRate,
-    critic_gradient_bounds,
-    gradient_penalty_bounds,
-    rare_class_rate,
-)
+from ._critic_bounds import critic_gradient_bounds, gradient_penalty_bounds
+from ._dp_wgan import DPWassersteinGAN
 from ._generator_attack import GeneratorAttack
 from ._generators import BootstrapGenerator, SDVGenerator, SmoteGenerator
-from ._gower import GowerEncoder
+from ._neighbors import GowerEncoder
 from ._privacy_loss import PrivacyLoss
-from ._risks import (
-    ExcessRisk,
-    InferenceRisk,
-    LinkabilityRisk,
-    SinglingOutRisk,
-    excess_risk,
-)
+from ._risks import ExcessRisk, InferenceRisk, LinkabilityRisk, excess_risk
+from ._singling_out import SinglingOutRisk
 from ._synthetic_distance import SyntheticDistance
 from .table import TableReport, audit_table
 

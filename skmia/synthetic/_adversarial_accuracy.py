@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,9 +14,167 @@ from .._core.matrix import validate_matrix
 from .._core.randomness import check_random_state
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
-from ._deals import FEW_ROWS, spread_of_deals
-from ._neighbors import as_points, find_nearest
-from ._terms import VERSIONS, Terms, count_farther, estimate_standard_error
+from ._neighbors import as_points, find_nearest, is_farther
+
+VERSIONS = ("tie_corrected", "unbiased", "original")
+# What a tie counts.
+_TIES = {"tie_corrected": 0.5, "unbiased": 0.0, "original": 0.0}
+
+
+class Terms(NamedTuple):
+    """Shares of rows in an adversarial accuracy.
+
+    Attributes
+    ----------
+    real, synthetic : ndarray of shape (n,)
+        Of either side, whose means are the two sides of the accuracy.
+    rows, made : ndarray of shape (n,)
+        Numbers of the real and of the synthetic rows; the last one is the largest.
+    edges : list of pairs of ndarray
+        Numbers of rows, and of the neighbors on which what they add depends.
+    """
+
+    real: np.ndarray
+    synthetic: np.ndarray
+    rows: np.ndarray
+    made: np.ndarray
+    edges: list
+
+    @property
+    def sides(self):
+        """Accuracy on real and on synthetic rows."""
+        return float(self.real.mean()), float(self.synthetic.mean())
+
+    @property
+    def mean(self):
+        """The adversarial accuracy."""
+        return sum(self.sides) / 2
+
+    @property
+    def shares(self):
+        """Of all numbered rows in the deviation of the mean from what is expected of it."""
+        shares = np.zeros(self.made[-1] + 1)
+        shares[self.rows] = self.real - self.real.mean()
+        shares[self.made] = self.synthetic - self.synthetic.mean()
+        return shares / (2 * len(self.rows))
+
+
+def count_farther(own, cross, version, n=None):
+    """What each row adds to its side: 1 where rows of the other kind are farther than its own.
+
+    Parameters
+    ----------
+    own : ndarray of shape (..., n)
+        Distance to the nearest other row of its kind.
+    cross : ndarray of shape (..., n, 2)
+        Distances to the two nearest of the n rows of the other kind.
+    version : {"tie_corrected", "unbiased", "original"}
+        See :class:`NearestNeighborAdversarialAccuracy`.
+    n : int, default=None
+        Number of rows of each kind; None for the length of `own`.
+
+    Returns
+    -------
+    terms : ndarray of shape (..., n)
+    """
+    first = is_farther(cross[..., 0], own, _TIES[version])
+    if version == "original":
+        return first
+    # A row has n - 1 others of its kind and n of the other kind, so one of the latter has to be
+    # left out. Only if it is the nearest is the second one the nearest.
+    n = n or len(own)
+    return ((n - 1) * first + is_farther(cross[..., 1], own, _TIES[version])) / n
+
+
+def estimate_standard_error(shares, edges):
+    """Standard error of a sum of shares that depend on each other where rows are neighbors.
+
+    The variance is the sum of the products of all shares with themselves, with the shares of their
+    neighbors and of rows with a neighbor in common. Resampling goes wrong here: a bootstrap draws
+    rows twice, which then are each other's nearest, and leaving rows out changes the neighbors of
+    the rest.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n,)
+        Of each row, with a mean of zero.
+    edges : list of pairs of ndarray
+        Rows and neighbors.
+    """
+    rows, neighbors = (np.concatenate(ends) for ends in zip(*edges))
+    n = len(shares)
+    graph = sparse.coo_array((np.ones(len(rows)), (rows, neighbors)), shape=(n, n)).tocsr()
+    graph = (graph + graph.T + graph @ graph.T + sparse.csr_array(sparse.eye(n))).astype(bool)
+    # Few rows can give a negative sum; the shares alone are then the better guess.
+    return float(np.sqrt(max(shares @ (graph @ shares), shares @ shares)))
+
+
+# Tables with fewer rows have a standard error that is at least the spread over the deals.
+FEW_ROWS = 100
+# With 199 deals, the standard deviation has a relative error of 5%.
+_N_DEALS = 199
+# The chance that no row of a table is among so many neighbors is 2^-40.
+_N_KEPT = 40
+
+
+def deal_rows(n):
+    """Deal 2 n rows into two tables of n rows.
+
+    The deals are the same in each call, so that a standard error does not depend on a seed.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows of each table.
+
+    Returns
+    -------
+    first : ndarray of shape (199, 2 n), dtype bool
+        Marks the rows of the first table.
+    """
+    rng = np.random.default_rng(0)
+    return rng.permuted(np.tile(np.arange(2 * n) < n, (_N_DEALS, 1)), axis=1)
+
+
+def spread_of_deals(real, synthetic, metric, version, n_jobs=None):
+    """Standard deviation of the adversarial accuracy if the kinds of the rows are exchanged.
+
+    Nearly all rows of small tables are neighbors of each other, so that the sum over neighbors has
+    nothing left to estimate a variance from. The deals keep ties and distances as they are.
+
+    Parameters
+    ----------
+    real, synthetic : ndarray of shape (n, d)
+        Points of the two tables.
+    metric : str or callable
+        Name of a metric of scikit-learn, or a function of two rows.
+    version : str
+        Version of the adversarial accuracy.
+    n_jobs : int or None
+        Number of threads.
+
+    Returns
+    -------
+    spread : float
+    """
+    n = len(real)
+    kept = min(_N_KEPT, 2 * n - 1)
+    distances, places = find_nearest(np.concatenate([real, synthetic]), None, kept, metric, n_jobs)
+    first = deal_rows(n)
+    same = first[:, places] == first[:, :, None]
+    own = take_first(distances, same, 1)[..., 0]
+    cross = take_first(distances, ~same, 2)
+    return float(count_farther(own, cross, version, n).mean(axis=1).std(ddof=1))
+
+
+def take_first(distances, wanted, k):
+    """Distances of the first k wanted neighbors, of shape (n_deals, n_rows, k).
+
+    The nearest neighbor stands for one that is not among the neighbors that were kept.
+    """
+    rank = np.cumsum(wanted, axis=2, dtype=np.int8)
+    rows = np.arange(len(distances))
+    return np.stack([distances[rows, np.argmax(rank == j, axis=2)] for j in range(1, k + 1)], 2)
 
 
 @dataclass(frozen=True)

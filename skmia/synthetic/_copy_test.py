@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import Interval, validate_params_of
 from .._core.types import Seed
-from ._risks._cells import TIE, Cells, iter_blocks, take
-from ._risks._rates import excess_risk
+from ._risks import TIE, Cells, excess_risk, iter_blocks, take
 
 # Rows of each table whose nearest rows are looked for, and real rows among which they are.
 _MOST_ROWS, _MOST_OTHERS = 2000, 5000

@@ -5,7 +5,12 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
+import pandas as pd
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
+from scipy.stats import norm
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import check_random_state
 
 from .._core.needs import ANY, Needs
@@ -14,9 +19,284 @@ from .._core.sampling import check_generator, draw_samples
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from ..base import BaseAttack
-from ._neighbors import TIE, as_points, find_nearest
-from ._scores import SCORES
-from ._scores._space import Space
+from ._neighbors import TIE, GowerEncoder, as_frame, as_points, check_columns, find_nearest
+
+_N_TREES = 100
+
+
+class ClassifierScore:
+    """Log odds of a synthetic row against a reference row, as of tables of equal size."""
+
+    def __init__(self, space):
+        rows = np.concatenate([space.synthetic, space.reference])
+        made = np.arange(len(rows)) < len(space.synthetic)
+        seed = space.random_state.randint(np.iinfo(np.int32).max)
+        forest = RandomForestClassifier(_N_TREES, min_samples_leaf=5, random_state=seed)
+        self._forest = forest.fit(rows, made)
+        self._prior = np.log(len(space.synthetic) / len(space.reference))
+
+    def __call__(self, points):
+        # A leaf of one kind has a probability of 0 or 1; half a tree keeps the odds finite.
+        share = self._forest.predict_proba(points)[:, 1] * _N_TREES
+        return np.log((share + 0.5) / (_N_TREES - share + 0.5)) - self._prior
+
+
+_SHRINKAGE = 0.05
+_BLOCK = 2_000_000
+
+
+class CopulaScore:
+    """Logarithm of the ratio of two densities with a Gaussian copula and kernel marginals."""
+
+    def __init__(self, space):
+        if space.is_categorical:
+            raise ValueError(
+                "statistic='copula' needs columns of numbers; use 'classifier' or 'domias' for "
+                "tables with categories."
+            )
+        widths = [_choose_width(column) for column in space.reference.T]
+        self._made, self._known = (
+            _Copula(rows, widths) for rows in (space.synthetic, space.reference)
+        )
+
+    def __call__(self, points):
+        return self._made.log_density(points) - self._known.log_density(points)
+
+
+class _Copula:
+    """Density of one table."""
+
+    def __init__(self, rows, widths):
+        self._columns, self._widths = [np.sort(column) for column in rows.T], widths
+        normal = self._as_normal(rows)
+        spread = normal.std(axis=0)
+        normal = (normal - normal.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        correlation = (1 - _SHRINKAGE) * normal.T @ normal / len(rows)
+        np.fill_diagonal(correlation, 1.0)
+        self._log_volume = np.linalg.slogdet(correlation)[1]
+        self._form = np.linalg.inv(correlation) - np.eye(len(correlation))
+
+    def log_density(self, points):
+        """Logarithm of the density, up to a constant that both tables share."""
+        normal = self._as_normal(points)
+        bent = np.einsum("ni,ij,nj->n", normal, self._form, normal)
+        total = -(self._log_volume + bent) / 2
+        for column, width, values in zip(self._columns, self._widths, points.T):
+            step = max(1, _BLOCK // len(column))
+            for start in range(0, len(values), step):
+                gap = (values[start : start + step, None] - column) / width
+                total[start : start + step] += logsumexp(-(gap**2) / 2, axis=1)
+        return total - len(self._columns) * np.log(len(self._columns[0]))
+
+    def _as_normal(self, points):
+        """Normal scores of the mid-ranks among the rows of the table."""
+        scores = []
+        for column, values in zip(self._columns, points.T):
+            rank = np.searchsorted(column, values) + np.searchsorted(column, values, "right")
+            scores.append(norm.ppf((rank / 2 + 0.5) / (len(column) + 1)))
+        return np.stack(scores, axis=1)
+
+
+def _choose_width(values):
+    """Silverman's width of a normal kernel; 1 for a constant column."""
+    low, high = np.quantile(values, [0.25, 0.75])
+    spreads = [spread for spread in (values.std(), (high - low) / 1.34) if spread > 0]
+    return 0.9 * min(spreads) * len(values) ** -0.2 if spreads else 1.0
+
+
+class DistanceDifference:
+    """Distance to the nearest reference row minus the distance to the nearest synthetic row.
+
+    Both tables have as many rows, since distances to the nearest row depend on their number.
+    """
+
+    def __init__(self, space):
+        n = min(len(space.synthetic), len(space.reference))
+        self._space = space
+        self._made, self._known = (
+            points if len(points) == n else points[space.random_state.permutation(len(points))[:n]]
+            for points in (space.synthetic, space.reference)
+        )
+
+    def __call__(self, points):
+        known, made = (self._space.nearest(points, rows) for rows in (self._known, self._made))
+        return known - made
+
+
+class Neighborhood:
+    """Share of the synthetic rows minus share of the reference rows within a radius.
+
+    The radius is the median distance of reference rows from the nearest synthetic row.
+    """
+
+    def __init__(self, space):
+        self._space = space
+        self._radius = float(np.median(space.nearest(space.reference, space.synthetic)))
+
+    def __call__(self, points):
+        made, known = (
+            np.concatenate(
+                [
+                    (block <= self._radius * (1 + TIE)).mean(axis=1)
+                    for block in self._space.iter_from(points, rows)
+                ]
+            )
+            for rows in (self._space.synthetic, self._space.reference)
+        )
+        return made - known
+
+
+class RareCopies:
+    """Distance from the reference rows of a record that is a synthetic row; 0 for other records."""
+
+    def __init__(self, space):
+        self._space = space
+        self._least = TIE * max(float(np.abs(space.synthetic).max()), np.finfo(float).tiny)
+
+    def __call__(self, points):
+        made, known = (
+            self._space.nearest(points, rows)
+            for rows in (self._space.synthetic, self._space.reference)
+        )
+        return np.where(made <= self._least, known, 0.0)
+
+
+class DensityRatio:
+    """Logarithm of the ratio of the densities of synthetic and of reference rows.
+
+    One bandwidth for both. The published form, a ratio of densities, is 0 / 0 for records far from
+    all rows.
+    """
+
+    def __init__(self, space):
+        self._space = space
+
+    def __call__(self, points):
+        space = self._space
+        made, known = (
+            _log_sums(space, points, rows) - np.log(len(rows))
+            for rows in (space.synthetic, space.reference)
+        )
+        return made - known
+
+
+class LikelihoodRatio:
+    """Likelihood of the nearest synthetic rows with the record among the reference rows, or not.
+
+    A kernel density of n rows and the record is n / (n + 1) of the density of the n rows, plus the
+    kernel of the record: nothing is refitted.
+    """
+
+    def __init__(self, space):
+        self._space = space
+        self._k = min(space.n_neighbors, len(space.synthetic))
+        self._known = _log_sums(space, space.synthetic, space.reference)
+
+    def __call__(self, points):
+        space, n = self._space, len(self._space.reference)
+        scores = []
+        for block in space.iter_from(points, space.synthetic):
+            nearest = np.argpartition(block, self._k - 1, axis=1)[:, : self._k]
+            own = space.log_kernel(np.take_along_axis(block, nearest, axis=1))
+            scores.append(np.logaddexp(0, own - self._known[nearest]).sum(axis=1))
+        return np.concatenate(scores) + self._k * np.log(n / (n + 1))
+
+
+def _log_sums(space, points, rows):
+    """Logarithm of the sum of the kernels of rows at each point."""
+    blocks = space.iter_from(points, rows)
+    return np.concatenate([logsumexp(space.log_kernel(block), axis=1) for block in blocks])
+
+
+# Cells of a block of distances.
+# Metrics of scikit-learn that scipy calls by another name.
+_NAMES = {"gower": "cityblock", "manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean"}
+
+
+class Space:
+    """Synthetic and reference rows as points; other rows have no part in the encoding.
+
+    Parameters
+    ----------
+    synthetic, reference : DataFrame or array-like
+        Rows.
+    metric : str or callable
+        Metric of scipy, or ``"gower"``.
+    bandwidth : float or None
+        Width of kernels; if None, the median distance of a reference row from its tenth neighbor.
+    n_neighbors : int
+        Number of neighbors of scores that have such a number.
+    random_state : RandomState instance
+        Controls draws.
+    """
+
+    names = "The table of synthetic rows", "reference"
+
+    def __init__(self, synthetic, reference, metric, bandwidth, n_neighbors, random_state):
+        self.metric, self.n_neighbors, self.random_state = metric, n_neighbors, random_state
+        self._encoder = None
+        if metric == "gower":
+            frames = [as_frame(t, name) for t, name in zip((synthetic, reference), self.names)]
+            check_columns(frames, self.names)
+            self._encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
+        self._frame = synthetic
+        self.synthetic, self.reference = self.encode(synthetic), self.encode(reference, 1)
+        self.is_categorical = self._encoder is not None and self._encoder.is_categorical_.any()
+        self._bandwidth = bandwidth
+
+    def encode(self, X, place=None):
+        """Points of a table; ``place`` is its name."""
+        name = "The table of records" if place is None else self.names[place]
+        if self._encoder is not None:
+            frame = as_frame(X, name)
+            check_columns((self._frame, frame), (self.names[0], name))
+            return self._encoder.transform(frame)
+        tables, _ = as_points((self._frame, X), "manhattan", (self.names[0], name))
+        return np.asarray(tables[1], dtype=float)
+
+    @property
+    def bandwidth(self):
+        """Width of kernels, above 0."""
+        if self._bandwidth is None:
+            k = min(10, len(self.reference) - 1)
+            tenth = [np.partition(d, k, axis=1)[:, k] for d in self.iter_from(self.reference)]
+            found = float(np.median(np.concatenate(tenth))) if k else 0.0
+            # Where more than half of the rows have ten copies, no distance is a scale.
+            self._bandwidth = found or 1.0
+        return self._bandwidth
+
+    def iter_from(self, points, others=None):
+        """Blocks of distances of points from others, by default from the reference."""
+        others = self.reference if others is None else others
+        metric = (
+            _NAMES.get(self.metric, self.metric) if isinstance(self.metric, str) else self.metric
+        )
+        step = max(1, _BLOCK // len(others))
+        for start in range(0, len(points), step):
+            yield cdist(points[start : start + step], others, metric)
+
+    def nearest(self, points, others):
+        """Distance of each point from the nearest of the others."""
+        return np.concatenate([block.min(axis=1) for block in self.iter_from(points, others)])
+
+    def log_kernel(self, distances):
+        """Logarithm of the kernel, 0 at distance 0: normal, or exponential in Gower's distance."""
+        if self.metric == "gower":
+            return -distances / self.bandwidth
+        return -((distances / self.bandwidth) ** 2) / 2
+
+
+# By the name of the statistic; an entry is a class whose instances are called with points.
+SCORES = {
+    "distance_difference": DistanceDifference,
+    "neighborhood": Neighborhood,
+    "rare_copies": RareCopies,
+    "domias": DensityRatio,
+    "gen_lra": LikelihoodRatio,
+    "copula": CopulaScore,
+    "classifier": ClassifierScore,
+}
+
 
 _TINY = np.finfo(float).tiny
 

@@ -14,8 +14,7 @@ from .._core.matrix import validate_matrix
 from .._core.sampling import draw_samples
 from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.types import Seed
-from ._gower import GowerEncoder
-from ._neighbors import as_frame, find_nearest
+from ._neighbors import GowerEncoder, as_frame, find_nearest
 
 
 class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):

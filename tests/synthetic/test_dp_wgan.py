@@ -14,14 +14,14 @@ from skmia.synthetic import (
     critic_gradient_bounds,
     gradient_penalty_bounds,
 )
-from skmia.synthetic._gan import DPWassersteinGAN, rare_class_rate
-from skmia.synthetic._gan._noise import share_noise, unit_scales
+from skmia.synthetic._collapse import rare_class_rate
+from skmia.synthetic._dp_wgan import DPWassersteinGAN
+from skmia.synthetic._gan_training import share_noise, unit_scales
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
-from skmia.synthetic._gan._critic import clipped_gradient, flat_gradient, penalize  # noqa: E402
-from skmia.synthetic._gan._training import Plan, Training  # noqa: E402
+from skmia.synthetic._gan_training import Plan, Training, clipped_gradient, flat_gradient, penalize  # noqa: E402  # noqa: E402
 
 X = np.random.default_rng(0).beta(2, 5, size=(60, 3))
 QUICK = {"max_iter": 2, "n_critic": 2, "batch_size": 20, "critic_layers": (5,), "random_state": 0}

@@ -7,16 +7,18 @@ from numpy.testing import assert_allclose
 torch = pytest.importorskip("torch")
 
 from skmia.defenses.private_randomness import PrivateRandomness  # noqa: E402
-from skmia.synthetic._gan._bounds import gradient_bounds  # noqa: E402
-from skmia.synthetic._gan._critic import (  # noqa: E402
+from skmia.synthetic._critic_bounds import gradient_bounds  # noqa: E402
+from skmia.synthetic._gan_training import (  # noqa: E402  # noqa: E402  # noqa: E402
+    Alternatives,
+    Layout,
+    Plan,
+    Training,
     flat_gradient,
     layers_of,
     make_critic,
     penalize,
+    unit_scales,
 )
-from skmia.synthetic._gan._layout import Layout  # noqa: E402
-from skmia.synthetic._gan._noise import Alternatives, unit_scales  # noqa: E402
-from skmia.synthetic._gan._training import Plan, Training  # noqa: E402
 
 SIZES = (3, 1, 4, 2, 1)
 LAYOUT = Layout(SIZES)

@@ -7,8 +7,8 @@ from scipy.stats import binom
 from sklearn.base import clone
 
 from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss
-from skmia.synthetic._deals import deal_rows
-from skmia.synthetic._halves import Halves
+from skmia.synthetic._adversarial_accuracy import deal_rows
+from skmia.synthetic._privacy_loss import Halves
 
 
 def measure(real, synthetic, **settings):

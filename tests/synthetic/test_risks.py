@@ -9,7 +9,7 @@ from scipy.stats import binom, hypergeom
 from sklearn.base import clone
 
 from skmia.synthetic import InferenceRisk, LinkabilityRisk, SinglingOutRisk, excess_risk
-from skmia.synthetic._risks._linkability import link
+from skmia.synthetic._risks import link
 
 ESTIMATORS = [
     SinglingOutRisk(random_state=0),

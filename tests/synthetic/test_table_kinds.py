@@ -8,7 +8,7 @@ import pytest
 
 from skmia.report.table_schema import check_table_document
 from skmia.synthetic import BootstrapGenerator, audit_table
-from skmia.synthetic.table._read import read_tables, unify
+from skmia.synthetic.table._measure import read_tables, unify
 
 N = 40
 

@@ -11,7 +11,7 @@ from sklearn.neighbors import KernelDensity
 from skmia.report.table_schema import check_table_document
 from skmia.synthetic import audit_table
 from skmia.synthetic.table import save_table
-from skmia.synthetic.table.page import render
+from skmia.synthetic.table._report import render
 
 NAME = "a\n<script>window.ran = true</script>"
 

@@ -7,19 +7,262 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.stats import norm
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import OrdinalEncoder
 
 from ..._core.circumstances import Clock, list_versions, tell_time
 from ..._core.numbers import check_number, show
 from ..._core.randomness import check_random_state
-from ..._core.sampling import check_generator
+from ..._core.sampling import check_generator, draw_samples
 from ..._core.types import Seed
-from ._checks import make_checks
-from ._measure import COLUMNS, measure, measure_shift
-from ._read import read_tables, unify
+from .._copy_test import CopyTest
+from .._privacy_loss import PrivacyLoss
+from ._evidence import FIRST, POWER, format_share
+from ._measure import (
+    COLUMNS,
+    MOST_ROWS,
+    measure,
+    measure_shift,
+    measure_utility,
+    read_tables,
+    thin,
+    thin_and_fill,
+    unify,
+)
 from ._report import TableReport
-from ._spread import measure_spread
-from .trained import train_on_each
-from .utility import measure_utility
+
+PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
+# Share of the training rows with an equal row in the holdout from which there is a warning.
+_MANY = 0.1
+
+
+def make_checks(tables, shift, copies):
+    """List the checks.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+    shift : Interval or None
+        AUC of a model that distinguishes training rows from the holdout.
+    copies : DataFrame or None
+        Result of the :class:`CopyTest`.
+
+    Returns
+    -------
+    checks : dict of str to dict
+        ``status`` and ``text`` of each check by its name.
+    """
+    if "holdout" not in tables:
+        missing = {"status": NOT_RUN, "text": "There is no holdout."}
+        return {name: dict(missing) for name in ("one population", "duplicates", "resolution")}
+    return {
+        "one population": _check_shift(shift),
+        "duplicates": _check_duplicates(tables["real"], tables["holdout"]),
+        "resolution": _check_resolution(copies),
+    }
+
+
+def _check_shift(shift):
+    if shift is None:
+        return {"status": NOT_RUN, "text": "There are too few rows."}
+    estimate, low, high = shift
+    text = (
+        "A model without the synthetic rows distinguishes training rows from the holdout with AUC "
+        f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
+    )
+    if low <= 0.5:
+        text += "; a warning is given if the interval lies above 0.5."
+        return {"status": PASSED, "text": text}
+    return {"status": WARNING, "text": f"{text}."}
+
+
+def _check_duplicates(real, holdout):
+    keys = [_hash(table) for table in (real, holdout)]
+    share = float(np.isin(keys[0], np.unique(keys[1])).mean())
+    text = f"{100 * share:.3g}% of the training rows have an equal row in the holdout"
+    if share <= _MANY:
+        return {"status": PASSED, "text": f"{text}."}
+    return {
+        "status": WARNING,
+        "text": f"{text}, and what is copied from one is copied from the other: the numbers are "
+        "too small. Are rows of one person in both tables?",
+    }
+
+
+def _hash(table):
+    numbers = table.select_dtypes("number")
+    table = table.assign(**{name: numbers[name] + 0.0 for name in numbers})
+    return pd.util.hash_pandas_object(table.astype(object), index=False).to_numpy()
+
+
+def _check_resolution(copies):
+    shares = {name: copies.loc[name, "smallest_share_corrected"] for name in (FIRST, "near copies")}
+    text = (
+        f"Exact copies of {format_share(shares[FIRST])} of the training rows, or near copies of "
+        f"{format_share(shares['near copies'])}, would have been found with a probability of "
+        f"{100 * POWER:g}%."
+    )
+    return {"status": STATED, "text": text}
+
+
+N_TABLES = 5
+
+
+def measure_spread(generator, tables, settings):
+    """Draw further tables and measure each.
+
+    Parameters
+    ----------
+    generator : fitted generator
+    tables : dict of str to DataFrame
+        Tables with their own types, as returned by :func:`read_tables`.
+    settings : dict
+        ``confidence_level`` and ``random_state``.
+
+    Returns
+    -------
+    spread : DataFrame
+        Rows ``"quality"`` and, with a holdout, ``"privacy loss"`` and ``"rare copies"``, the share
+        of copied training rows; columns ``mean``, ``sd``, ``smallest``, ``largest``, ``n_tables``.
+    """
+    rng = np.random.RandomState(settings["random_state"])
+    found = [
+        _measure_table(unify(tables | {"synthetic": _draw(generator, tables, rng)}), settings)
+        for _ in range(N_TABLES)
+    ]
+    frame = pd.DataFrame(found)
+    columns = {"mean": frame.mean(), "sd": frame.std(ddof=1)}
+    columns |= {"smallest": frame.min(), "largest": frame.max()}
+    return pd.DataFrame(columns).assign(n_tables=N_TABLES)
+
+
+def _draw(generator, tables, rng):
+    made, real = draw_samples(generator, len(tables["synthetic"]), rng), tables["real"]
+    if not isinstance(made, pd.DataFrame):
+        made = pd.DataFrame(np.asarray(made))
+        made.columns = real.columns if made.shape[1] == real.shape[1] else made.columns
+    made = made.rename(columns=str).reset_index(drop=True)
+    if sorted(made.columns) != sorted(real.columns):
+        raise ValueError(
+            f"generator must return rows with the {real.shape[1]} columns of the tables; got "
+            f"{made.shape[1]} columns."
+        )
+    return made[real.columns]
+
+
+def _measure_table(tables, settings):
+    rng = np.random.RandomState(settings["random_state"])
+    made, real, held = (tables.get(name) for name in ("synthetic", "real", "holdout"))
+    overall = measure_utility(made, real, held, settings["confidence_level"], rng)[0]
+    found = {"quality": overall.loc["quality", "estimate"]}
+    if held is not None:
+        thin = thin_and_fill([real, held, made], rng)
+        loss = PrivacyLoss(metric="gower", n_permutations=0, **settings).fit(*thin)
+        copies = CopyTest(**settings).fit(real, held, made).result_
+        found |= {"privacy loss": loss.statistic_, FIRST: copies.loc[FIRST, "share"]}
+    return found
+
+
+_N_DRAWS = 100
+_FOREST = {"n_estimators": 100, "min_samples_leaf": 5}
+# A target of more different numbers than this is a number to predict, not a class.
+_MOST_CLASSES = 20
+
+
+def train_on_each(synthetic, real, holdout, target, confidence_level, rng):
+    """How much of what a model of real rows gains a model of synthetic rows gains as well.
+
+    Both are random forests with one seed, measured on the holdout: AUC for two classes,
+    accuracy for more, R2 for numbers.
+
+    Parameters
+    ----------
+    synthetic, real, holdout : DataFrame
+    target : str
+        Column to predict.
+    confidence_level : float
+    rng : RandomState
+
+    Returns
+    -------
+    found : dict
+        ``metric``, its ``chance``, its value ``synthetic`` and ``real``, and the ratio of what
+        both gain over chance, ``estimate``, with its limits ``low`` and ``high`` over draws of the
+        holdout; NaN if the model of real rows gains nothing.
+    """
+    known = [table[table[target].notna()] for table in (synthetic, real, holdout)]
+    tables = [thin(table, rng, MOST_ROWS) for table in known]
+    y = [table[target].to_numpy() for table in tables]
+    seed, held = rng.randint(np.iinfo(np.int32).max), y[2]
+    metric, score = _choose_metric(real[target], held)
+    if metric != "R2":
+        y, held = [part.astype(str) for part in y], held.astype(str)
+    answers = [_fit(tables[k], y[k], tables[2], held, target, metric, seed) for k in (0, 1)]
+    draws = np.array(
+        [
+            [score(held[rows], answer[rows]) for answer in answers]
+            for rows in (rng.randint(len(held), size=len(held)) for _ in range(_N_DRAWS))
+        ]
+    )
+    chance = {"AUC": 0.5, "R2": 0.0}.get(metric)
+    if chance is None:
+        chance = float(np.unique(held, return_counts=True)[1].max() / len(held))
+    made, own = (score(held, answer) for answer in answers)
+    found = {"metric": metric, "chance": chance, "synthetic": made, "real": own}
+    return found | _divide(made - chance, own - chance, draws - chance, confidence_level)
+
+
+def _divide(gained, possible, draws, confidence_level):
+    if not possible > 0:
+        return dict.fromkeys(("estimate", "low", "high"), np.nan)
+    ratio = gained / possible
+    # The delta method on the draws, in which a small denominator does no harm.
+    error = np.nanstd(draws[:, 0] - ratio * draws[:, 1], ddof=1) / possible
+    reach = norm.ppf((1 + confidence_level) / 2) * error
+    return {"estimate": ratio, "low": ratio - reach, "high": ratio + reach}
+
+
+def _choose_metric(column, held):
+    numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    if numbers and column.nunique() > _MOST_CLASSES:
+        return "R2", lambda y, guess: 1 - np.mean((y - guess) ** 2) / max(np.var(y), 1e-300)
+    classes = np.unique(held.astype(str))
+    if len(classes) == 2:
+
+        def auc(y, scores):
+            is_last = y == classes[1]
+            return roc_auc_score(is_last, scores) if 0 < is_last.sum() < len(y) else np.nan
+
+        return "AUC", auc
+    return "accuracy", lambda y, guess: float(np.mean(y == guess))
+
+
+def _fit(table, y, held, y_held, target, metric, seed):
+    """Answers for the held-out rows of a model of a table."""
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    numbers = [
+        name
+        for name in table.columns.drop(target)
+        if pd.api.types.is_numeric_dtype(table[name]) and pd.api.types.is_numeric_dtype(held[name])
+    ]
+    words = list(table.columns.drop([target, *numbers]))
+    parts = [[part[numbers].to_numpy(dtype=float, na_value=np.nan) for part in (table, held)]]
+    if words:
+        encoder.fit(table[words].astype(str))
+        parts.append([encoder.transform(part[words].astype(str)) for part in (table, held)])
+    X, held = (np.column_stack(part) for part in zip(*parts))
+    if metric == "R2":
+        return RandomForestRegressor(**_FOREST, random_state=seed).fit(X, y).predict(held)
+    classes = np.unique(y)
+    last = np.unique(y_held)[-1]
+    if len(classes) == 1 or (metric == "AUC" and last not in classes):
+        return np.zeros(len(held)) if metric == "AUC" else np.full(len(held), classes[0])
+    model = RandomForestClassifier(**_FOREST, random_state=seed).fit(X, y)
+    if metric == "AUC":
+        return model.predict_proba(held)[:, list(classes).index(last)]
+    return model.predict(held)
 
 
 def audit_table(

@@ -1,18 +1,451 @@
 """The privacy numbers of a synthetic table, of training rows beside held-out rows."""
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm, rankdata
 
 from ..._core.blind import score_blindly
 from ..._core.records import Records
 from ...metrics import auc_interval
 from .._copy_test import CopyTest, compute_smallest_share
+from .._generator_attack import GeneratorAttack
+from .._neighbors import as_frame, check_columns
 from .._privacy_loss import PrivacyLoss
-from .._risks import InferenceRisk, LinkabilityRisk, SinglingOutRisk
-from ._membership import ATTACKS, measure_membership
-from .evidence import FIRST, correct, weigh
+from .._risks import Cells, InferenceRisk, LinkabilityRisk, permute_rows
+from .._singling_out import SinglingOutRisk
+from ._evidence import FIRST, correct, weigh
+
+_NUMBERS, _DATES, _DURATIONS, _TRUTH = "numbers", "dates", "durations", "truth values"
+# Kinds of columns of objects, as pandas infers them.
+_INFERRED = {
+    **dict.fromkeys(("integer", "floating", "mixed-integer-float"), _NUMBERS),
+    "boolean": _TRUTH,
+    "string": "text",
+    **dict.fromkeys(("mixed", "mixed-integer"), "values of several types"),
+}
+# Squares of larger numbers overflow, and models hold numbers in single precision.
+_LARGEST = 2.0**100
+# Floats hold all smaller whole numbers.
+_EXACT = 2**53
+
+
+def read_tables(real, synthetic, holdout):
+    """Tables with the same columns in the same order, named by text, with their own types.
+
+    Returns
+    -------
+    tables : dict of str to DataFrame
+        ``"real"``, ``"synthetic"`` and, if there is one, ``"holdout"``.
+    """
+    given = {"real": real, "synthetic": synthetic}
+    given |= {} if holdout is None else {"holdout": holdout}
+    frames = {name: as_frame(table, name) for name, table in given.items()}
+    columns = list(frames["real"].columns)
+    named = all(isinstance(name, str) for frame in frames.values() for name in frame.columns)
+    for name, frame in frames.items() if named else ():
+        _check_names(frame, columns, name)
+    check_columns(list(frames.values()), list(frames))
+    # Tests of distances need another row.
+    least = 1 if holdout is None else 2
+    for name, frame in frames.items():
+        if len(frame) < least or not columns:
+            rows = "1 row" if least == 1 else f"{least} rows"
+            raise ValueError(f"{name} needs at least {rows} and 1 column; got shape {frame.shape}.")
+        frame = frame[columns] if named else frame.set_axis(columns, axis=1)
+        frames[name] = frame.set_axis(list(map(str, columns)), axis=1).reset_index(drop=True)
+    names = frames["real"].columns
+    if names.has_duplicates:
+        raise ValueError(f"Two columns have the name {names[names.duplicated()][0]!r} as text.")
+    return frames
+
+
+def _check_names(frame, columns, name):
+    lacking = [column for column in columns if column not in frame.columns]
+    if lacking:
+        raise ValueError(f"{name} lacks the column {lacking[0]!r} of real.")
+    further = [column for column in frame.columns if column not in columns]
+    if further:
+        raise ValueError(f"{name} has the column {further[0]!r}, which real lacks.")
+
+
+def unify(tables):
+    """Tables whose columns can be compared: equal values are equal, whatever their types.
+
+    Numbers of several types become floats of the lowest precision among them; dates and durations
+    become days. Very large numbers are scaled, which changes none of the results.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        As returned by :func:`read_tables`.
+
+    Returns
+    -------
+    tables : dict of str to DataFrame
+    """
+    columns = {
+        column: _unify_column({name: table[column] for name, table in tables.items()}, column)
+        for column in tables["real"].columns
+    }
+    return {
+        name: pd.DataFrame({column: parts[name] for column, parts in columns.items()})
+        for name in tables
+    }
+
+
+def _unify_column(parts, column):
+    parts = {name: part.infer_objects() for name, part in parts.items()}
+    kinds = {name: _name_kind(part) for name, part in parts.items() if part.notna().any()}
+    found = set(kinds.values())
+    if found == {_NUMBERS, _TRUTH}:
+        found = {_NUMBERS}
+    if len(found) > 1 or found & {"values of several types", "complex"}:
+        each = ", ".join(f"{kind} in {name}" for name, kind in kinds.items())
+        raise ValueError(
+            f"The column {column!r} must hold values of one kind in all tables, such as numbers or "
+            f"text; got {each}."
+        )
+    kind = found.pop() if found else _NUMBERS
+    if kind == _TRUTH:
+        return {name: part.astype(object).where(part.notna(), None) for name, part in parts.items()}
+    if kind not in (_NUMBERS, _DATES, _DURATIONS):
+        return parts
+    numbers = {name: _read_numbers(part, kind) for name, part in _shift(parts).items()}
+    for name, part in numbers.items():
+        if np.isinf(part).any():
+            raise ValueError(f"{name} must hold finite numbers; column {column!r} does not.")
+    return _scale(_round(numbers, parts))
+
+
+def _shift(parts):
+    """Whole numbers that floats do not tell apart, counted from the smallest of them."""
+    if not all(pd.api.types.is_integer_dtype(part.dtype) for part in parts.values()):
+        return parts
+    known = [part.dropna() for part in parts.values()]
+    ends = [int(end) for part in known if len(part) for end in (part.min(), part.max())]
+    if max(map(abs, ends), default=0) <= _EXACT:
+        return parts
+    # Differences of long integers wrap, those of Python do not.
+    return {name: part.astype(object) - min(ends) for name, part in parts.items()}
+
+
+def _name_kind(part):
+    """What a column holds, in words."""
+    dtype, types = part.dtype, pd.api.types
+    if isinstance(dtype, pd.CategoricalDtype):
+        if types.is_numeric_dtype(dtype.categories):
+            return "categories of numbers"
+        part = dtype.categories.infer_objects()
+        dtype = part.dtype
+    elif types.is_complex_dtype(dtype):
+        return "complex"
+    elif types.is_bool_dtype(dtype):
+        return _TRUTH
+    elif types.is_numeric_dtype(dtype):
+        return _NUMBERS
+    elif types.is_datetime64_any_dtype(dtype):
+        return _DATES
+    elif types.is_timedelta64_dtype(dtype):
+        return _DURATIONS
+    inferred = types.infer_dtype(part, skipna=True)
+    return _INFERRED.get(inferred, inferred)
+
+
+def _read_numbers(part, kind):
+    if part.isna().all():
+        return np.full(len(part), np.nan)
+    if kind == _NUMBERS:
+        return part.to_numpy(dtype=float, na_value=np.nan)
+    if kind == _DATES and part.dt.tz is not None:
+        part = part.dt.tz_convert("UTC").dt.tz_localize(None)
+    ticks = part.to_numpy()
+    unit, _ = np.datetime_data(ticks.dtype)
+    # Counts of the unit, because differences of old dates overflow in some versions of pandas.
+    days = ticks.astype(np.int64) / (np.timedelta64(1, "D") / np.timedelta64(1, unit))
+    return np.where(np.isnat(ticks), np.nan, days)
+
+
+def _round(numbers, parts):
+    """Numbers at the precision of the table that has the lowest."""
+    types = [getattr(part.dtype, "numpy_dtype", part.dtype) for part in parts.values()]
+    coarse = min((t for t in types if t.kind == "f"), key=lambda t: t.itemsize, default=None)
+    if coarse is None or coarse.itemsize == 8:
+        return numbers
+    with np.errstate(over="ignore"):
+        rounded = {name: part.astype(coarse).astype(float) for name, part in numbers.items()}
+    fits = all(np.isfinite(part[~np.isnan(part)]).all() for part in rounded.values())
+    return rounded if fits else numbers
+
+
+def _scale(numbers):
+    """Numbers divided by a power of two if they are very large."""
+    largest = max(np.abs(part[~np.isnan(part)]).max(initial=0.0) for part in numbers.values())
+    if largest > _LARGEST:
+        exponent = int(np.frexp(largest)[1])
+        numbers = {name: np.ldexp(part, -exponent) for name, part in numbers.items()}
+    return {name: pd.Series(part) for name, part in numbers.items()}
+
+
+# Statistics of GeneratorAttack, by the names of the numbers.
+ATTACKS = {
+    "membership by distances": "distance_difference",
+    "membership by DOMIAS": "domias",
+    "membership by Gen-LRA": "gen_lra",
+    "membership by a classifier": "classifier",
+}
+
+
+def measure_membership(tables, settings, n_permutations):
+    """How much more often a training row has the higher score than a held-out row has.
+
+    Parameters
+    ----------
+    tables : list of DataFrame
+        Training rows, holdout and synthetic rows, whose numbers are not missing.
+    settings : dict
+        ``confidence_level`` and ``random_state``.
+    n_permutations : int
+
+    Returns
+    -------
+    numbers : dict of str to dict
+    """
+    real, holdout, made = tables
+    rng = np.random.RandomState(settings["random_state"])
+    order = rng.permutation(len(holdout))
+    known, control = (holdout.iloc[np.sort(part)] for part in np.array_split(order, 2))
+    rows = pd.concat([real, control], ignore_index=True)
+    records = Records(rows, np.zeros(len(rows)))
+    is_train = np.arange(len(rows)) < len(real)
+    numbers = {}
+    for name, statistic in ATTACKS.items():
+        attack = GeneratorAttack(
+            Records(made.reset_index(drop=True)),
+            statistic=statistic,
+            reference=Records(known.reset_index(drop=True)),
+            metric="gower",
+            random_state=settings["random_state"],
+        )
+        scores = attack.fit(records).score_samples(records)
+        interval = auc_interval(is_train, scores, confidence_level=settings["confidence_level"])
+        # The sum of the ranks of the training rows is the statistic of Mann and Whitney.
+        ranks = rankdata(scores)
+        pvalue = permute_rows(ranks[is_train], ranks[~is_train], n_permutations, rng)
+        low, estimate, high = (2 * interval[k] - 1 for k in (1, 0, 2))
+        number = {"estimate": estimate, "low": low, "high": high, "pvalue": pvalue}
+        number |= dict.fromkeys(("attack", "control", "naive", "pvalue_below"), np.nan)
+        numbers[name] = number | {"n_attacks": len(real), "n_controls": len(control)}
+    return numbers
+
+
+# Bins of a number in a pair, draws of the bootstrap and of halves, and what is compared at most.
+_N_BINS, _N_DRAWS, _N_HALVES = 10, 100, 20
+MOST_ROWS, _MOST_PAIRS = 10_000, 200
+
+
+class Similarity:
+    """Similarity of a table to reference rows, for any weights of these.
+
+    Parameters
+    ----------
+    cells : Cells
+    made, rows : int
+        Position of the table that is compared, and of the reference rows.
+    pairs : list of (int, int)
+        Columns to compare in pairs.
+    """
+
+    def __init__(self, cells, made, rows, pairs):
+        self._number, self._pairs = cells.is_number, pairs
+        self._n_rows = cells.sizes[rows]
+        tables = cells.tables[rows], cells.tables[made]
+        self._columns = [_Histogram(*parts) for parts in zip(*tables)]
+        binned = [self._bin(place, *parts) for place, parts in enumerate(zip(*tables))]
+        self._cross = {
+            pair: _Histogram(*_combine(binned[pair[0]], binned[pair[1]]))
+            for pair in pairs
+            if not self._are_numbers(pair)
+        }
+        numbers = sorted({column for pair in pairs for column in pair if self._are_numbers(pair)})
+        self._place = {column: place for place, column in enumerate(numbers)}
+        self._filled = [_fill_numbers([table[column] for column in numbers]) for table in tables]
+        self._made = _correlate(self._filled[1], np.ones(len(tables[1][0]))) if numbers else None
+
+    def _are_numbers(self, pair):
+        return self._number[pair[0]] and self._number[pair[1]]
+
+    def _bin(self, place, own, made):
+        """Codes of a column in both tables, of at most ten values for a number."""
+        if not self._number[place]:
+            return own, made
+        known = own[~np.isnan(own)]
+        edges = np.zeros(0)
+        if len(known):
+            edges = np.linspace(known.min(), known.max(), _N_BINS + 1)[1:-1]
+        return tuple(
+            np.where(np.isnan(part), _N_BINS, np.searchsorted(edges, part, "right"))
+            for part in (own, made)
+        )
+
+    def compare(self, weights=None):
+        """Similarity of each column and of each pair; NaN for a pair with a constant number.
+
+        Returns
+        -------
+        columns : ndarray of shape (d,)
+            One minus the distance of Kolmogorov and Smirnov for numbers, one minus the total
+            variation for categories.
+        pairs : ndarray of shape (n_pairs,)
+            One minus half the difference of correlations for numbers, one minus the total variation
+            of the joint frequencies for others.
+        """
+        weights = np.ones(self._n_rows) if weights is None else weights
+        gaps = [column.gap(weights) for column in self._columns]
+        columns = [
+            1 - (np.abs(np.cumsum(gap)).max() if number else np.abs(gap).sum() / 2)
+            for gap, number in zip(gaps, self._number)
+        ]
+        if self._made is not None:
+            gap = np.abs(_correlate(self._filled[0], weights) - self._made) / 2
+        pairs = [
+            1 - np.abs(self._cross[pair].gap(weights)).sum() / 2
+            if pair in self._cross
+            else 1 - gap[self._place[pair[0]], self._place[pair[1]]]
+            for pair in self._pairs
+        ]
+        return np.array(columns), np.array(pairs, dtype=float)
+
+
+class _Histogram:
+    """Frequencies of the values of two tables."""
+
+    def __init__(self, own, made):
+        values, codes = np.unique(np.concatenate([own, made]), return_inverse=True)
+        self._codes, self._n_values = codes[: len(own)], len(values)
+        self._made = np.bincount(codes[len(own) :], minlength=self._n_values) / len(made)
+
+    def gap(self, weights):
+        own = np.bincount(self._codes, weights, self._n_values)
+        return own / weights.sum() - self._made
+
+
+def _combine(one, other):
+    """A number for each pair of codes, which may be -1."""
+    width = max(int(part.max()) for part in other) + 2
+    return tuple(
+        (a + 1).astype(np.int64) * width + b.astype(np.int64) + 1 for a, b in zip(one, other)
+    )
+
+
+def _fill_numbers(columns):
+    """Columns of numbers as a matrix; a missing one is the median."""
+    filled = []
+    for column in columns:
+        known = column[~np.isnan(column)]
+        filled.append(np.where(np.isnan(column), np.median(known) if len(known) else 0.0, column))
+    return np.array(filled).T
+
+
+def _correlate(matrix, weights):
+    share = weights / weights.sum()
+    centered = matrix - share @ matrix
+    # Columns of any size, whose squares do not overflow.
+    scale = np.abs(centered).max(axis=0, initial=0.0)
+    centered = centered / np.where(scale > 0, scale, 1.0)
+    covariance = (centered * share[:, None]).T @ centered
+    spread = np.sqrt(np.diag(covariance))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return covariance / np.outer(spread, spread)
+
+
+def measure_utility(synthetic, real, holdout, confidence_level, rng):
+    """Compare a synthetic table with real rows.
+
+    Parameters
+    ----------
+    synthetic, real : DataFrame or array-like
+    holdout : DataFrame or array-like or None
+        Rows to compare with; if None, `real`.
+    confidence_level : float
+        Confidence level of each interval, over draws of the rows to compare with.
+    rng : RandomState
+
+    Returns
+    -------
+    overall : DataFrame
+        Rows ``"columns"``, ``"pairs"`` and ``"quality"``, their mean; columns ``estimate``,
+        ``low``, ``high`` and ``real``, which the training rows reach on the holdout.
+    columns, pairs : DataFrame
+        The same of each column, and of each pair.
+    """
+    names = ("real", "synthetic") if holdout is None else ("real", "holdout", "synthetic")
+    tables = (real, synthetic) if holdout is None else (real, holdout, synthetic)
+    cells = Cells(tables, names)
+    cells = _thin(cells, rng)
+    everything = list(combinations(range(len(cells.columns)), 2))
+    chosen = np.arange(len(everything))
+    if len(everything) > _MOST_PAIRS:
+        chosen = np.sort(rng.choice(len(everything), _MOST_PAIRS, replace=False))
+    pairs = [everything[place] for place in chosen]
+    rows = len(tables) - 2
+    made = Similarity(cells, len(tables) - 1, rows, pairs)
+    others = Similarity(cells, 0, rows, pairs) if holdout is not None else None
+    found = _estimate(made, cells.sizes[rows], confidence_level, rng)
+    reached = np.full(len(found), np.nan) if others is None else _join(*others.compare())
+    found["real"] = reached
+    n_columns = len(cells.columns)
+    by_column = found.iloc[3 : 3 + n_columns].set_axis(map(str, cells.columns))
+    titles = [f"{cells.columns[a]} and {cells.columns[b]}" for a, b in pairs]
+    by_pair = found.iloc[3 + n_columns :].set_axis(titles)
+    return found.iloc[:3].set_axis(["columns", "pairs", "quality"]), by_column, by_pair
+
+
+def _thin(cells, rng):
+    for place, n_rows in enumerate(cells.sizes):
+        if n_rows > MOST_ROWS:
+            rows = np.sort(rng.choice(n_rows, MOST_ROWS, replace=False))
+            cells.tables[place] = [column[rows] for column in cells.tables[place]]
+            cells.sizes[place] = MOST_ROWS
+    return cells
+
+
+def _estimate(similarity, n_rows, confidence_level, rng):
+    columns, pairs = similarity.compare()
+    n_columns, estimate = len(columns), _join(columns, pairs)
+    share = np.full(n_rows, 1 / n_rows)
+    draws = np.array(
+        [
+            _join(*similarity.compare(rng.multinomial(n_rows, share).astype(float)))
+            for _ in range(_N_DRAWS)
+        ]
+    )
+    reach = norm.ppf((1 + confidence_level) / 2) * draws.std(axis=0, ddof=1)
+    # Chance makes tables differ, by about the inverse root of the number of rows: halves of the
+    # rows show how much, and what all rows would show is where the line through both ends.
+    is_half = np.arange(n_rows) < max(1, n_rows // 2)
+    halves = np.mean(
+        [
+            np.concatenate(similarity.compare(rng.permutation(is_half).astype(float)))
+            for _ in range(_N_HALVES)
+        ],
+        axis=0,
+    )
+    found = np.concatenate([columns, pairs])
+    least = np.minimum(found + (found - halves) / (np.sqrt(2) - 1), 1.0)
+    high = np.maximum(_join(least[:n_columns], least[n_columns:]), estimate) + reach
+    high = np.minimum(high, 1.0)
+    return pd.DataFrame({"estimate": estimate, "low": estimate - reach, "high": high})
+
+
+def _join(columns, pairs):
+    """Means over columns and pairs, their mean, and all single ones."""
+    known = pairs[~np.isnan(pairs)]
+    means = [columns.mean(), known.mean() if len(known) else np.nan]
+    return np.concatenate([means, [np.nanmean(means)], columns, pairs])
+
 
 # Rows of each table for the distances of all pairs, and records to attack.
 _MOST_ROWS, _N_ATTACKS = 2000, 2000

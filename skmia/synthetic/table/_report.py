@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from ..._core.evidence import LEAK, NONE
+from ..._core.pages.decision import format_decision
+from ..._core.pages.markdown import escape, make_table
 from ..._core.pages.saved import (
     frame_page,
     save_documents,
@@ -14,11 +17,363 @@ from ..._core.pages.saved import (
     write_json,
     write_text,
 )
+from ..._core.pages.templates import render_page
+from ..._core.pages.text import wrap_lines
+from ..._core.plain import as_plain
+from ..._core.pvalues import format_pvalue
 from ..._core.types import PathLike
-from .document import as_document
-from .evidence import FIRST, Grounds, choose_evidence, write_verdict
-from .page import TITLE, render
-from .text import format_markdown, format_summary
+from ..._core.visible import visible
+from ._evidence import (
+    FIRST,
+    HEADLINES,
+    UNSEEN,
+    Grounds,
+    choose_evidence,
+    list_reversals,
+    write_verdict,
+)
+
+SCHEMA = "skmia.table"
+
+# Raised if a field changes its meaning or is removed; fields may be added without a new version.
+SCHEMA_VERSION = 1
+
+
+def as_document(report):
+    """The document of an audit of a table.
+
+    Parameters
+    ----------
+    report : TableReport
+
+    Returns
+    -------
+    document : dict
+        Plain Python values, see :meth:`TableReport.to_json`.
+    """
+    grounds = report.grounds
+    names = ("created", "versions", "data", "settings", "seeds", "seconds", "notes")
+    return as_plain(
+        {
+            "schema": SCHEMA,
+            "schema_version": SCHEMA_VERSION,
+            **{name: getattr(report, name) for name in names},
+            "evidence": report.evidence,
+            "verdict": report.verdict,
+            "recommendation": report.recommendation and report.recommendation.to_dict(),
+            "checks": [{"name": name, **check} for name, check in report.checks.items()],
+            "results": _list_rows(grounds.results),
+            "reversed": list_reversals(grounds.results),
+            "copies": None if report.copies is None else _list_rows(report.copies),
+            "utility": _list_rows(report.utility),
+            "trained": report.trained,
+            "spread": None if report.spread is None else _list_rows(report.spread),
+            "columns": _list_rows(report.columns),
+            "pairs": _list_rows(report.pairs),
+        }
+    )
+
+
+def _list_rows(frame):
+    return [{"name": name, **row} for name, row in zip(frame.index, frame.to_dict("records"))]
+
+
+# Columns that are named as least similar, and characters of a cell for a terminal.
+_MOST_SHOWN, _WIDEST = 5, 30
+
+_MEANINGS = {
+    "rare copies": "rows with rare values that are in the synthetic table",
+    "near copies": "rows to which a synthetic row is much nearer than any other real row",
+    "privacy loss": "how much nearer synthetic rows are to training rows",
+    "membership by distances": "training rows have smaller distances, compared with real rows",
+    "membership by DOMIAS": "synthetic rows lie more densely around training rows",
+    "membership by Gen-LRA": "training rows make the synthetic rows more likely",
+    "membership by a classifier": "training rows look more like synthetic rows",
+    "singling out": "a combination of values of a synthetic row isolates one real row",
+    "singling out, one column": "a single value of the synthetic table isolates one real row",
+    "linkability": "the synthetic table joins two halves of a row",
+}
+_OF_UTILITY = {
+    "columns": "distribution of each column, mean",
+    "pairs": "pairs of columns, mean",
+    "quality": "mean of both",
+    "resemblance loss": "0: synthetic rows lie like other real rows; 0.5: all are told apart",
+}
+
+
+def explain(name):
+    """What a number is, in a few words."""
+    if name in _MEANINGS:
+        return _MEANINGS[name]
+    if name.startswith("inference of "):
+        column = name.removeprefix("inference of ")
+        return f"the value of {column} is guessed from the nearest synthetic row"
+    if name.startswith("model of "):
+        return "gain over guessing of a model of synthetic rows, as a share of one of real rows"
+    return _OF_UTILITY.get(name, "")
+
+
+def describe_rows(data):
+    """The numbers of rows, in a line."""
+    parts = [f"{data['n_synthetic']:,} synthetic rows", f"{data['n_real']:,} training rows"]
+    held = data.get("n_holdout")
+    parts.append(f"{held:,} held-out rows" if held else "no holdout")
+    return f"{', '.join(parts)}; {data['n_columns']:,} columns."
+
+
+def format_interval(row):
+    """A number and its interval, ``0.021 [0.010, 0.033]``."""
+    if row["estimate"] is None:
+        return "cannot be said"
+    text = format_number(row["estimate"])
+    if row["low"] is None:
+        return text
+    return f"{text} [{format_number(row['low'])}, {format_number(row['high'])}]"
+
+
+def format_number(value):
+    """A number with three decimals, or a dash where there is none."""
+    return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"
+
+
+def format_rate(rate):
+    """A share as ``12.3%``, or a dash where there is none."""
+    return "-" if rate is None else f"{100 * rate:.1f}%"
+
+
+def tabulate_results(document):
+    """Cells of the table of privacy numbers, with its headings first."""
+    level = f"{100 * document['settings']['confidence_level']:g}%"
+    rows = [["number", "training rows", "held-out rows", f"excess [{level}]", "p, corrected"]]
+    for row in document["results"]:
+        p = format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p ").removeprefix("= ")
+        mark = " *" if row["leak"] else ""
+        rates = [format_rate(row[side]) for side in ("attack", "control")]
+        rows.append([row["name"], *rates, format_interval(row), p + mark])
+    return rows
+
+
+def tabulate_utility(document):
+    """Cells of the table of utility, with its headings first."""
+    rows = [["utility", "synthetic rows", "training rows"]]
+    for row in document["utility"]:
+        rows.append([row["name"], format_interval(row), format_number(row["real"])])
+    return rows
+
+
+def list_worst(rows):
+    """The columns, or pairs, that are least similar to real rows."""
+    known = [row for row in rows if row["estimate"] is not None]
+    return sorted(known, key=lambda row: row["estimate"])[:_MOST_SHOWN]
+
+
+def describe_worst(document):
+    """A line on the columns that are least similar."""
+    worst = [f"{row['name']} {row['estimate']:.2f}" for row in list_worst(document["columns"])]
+    return f"Least similar columns: {', '.join(worst)}."
+
+
+def describe_models(trained):
+    """A line on the models of the target, or None."""
+    if trained is None:
+        return None
+    made, own = (f"{trained[name]:.3f}" for name in ("synthetic", "real"))
+    return (
+        f"A model of {trained['target']} that was fitted on synthetic rows reaches an "
+        f"{trained['metric']} of {made} on held-out rows; one of training rows {own} (chance: "
+        f"{trained['chance']:.3f})."
+    )
+
+
+def describe_spread(document):
+    """A line on each number of the further tables of the generator."""
+    return [
+        f"{row['n_tables']} further tables of the generator: {row['name']} "
+        f"{format_number(row['mean'])} on average, from {format_number(row['smallest'])} to "
+        f"{format_number(row['largest'])}."
+        for row in document["spread"] or ()
+    ]
+
+
+def format_summary(document):
+    """Format the audit as lines of at most 100 characters."""
+    lines = [*wrap_lines(["Audit of a synthetic table", describe_rows(document["data"])])]
+    if document["results"]:
+        lines += ["", *_align(tabulate_results(document))]
+        lines += wrap_lines(["*: beyond chance after correction for all numbers."])
+    lines += ["", *_align(tabulate_utility(document))]
+    foot = [describe_worst(document), describe_models(document["trained"])]
+    foot += describe_spread(document)
+    foot += [
+        f"{'Warning' if check['status'] == 'warning' else check['name'].capitalize()}"
+        f"{' (' + check['name'] + ')' if check['status'] == 'warning' else ''}: {check['text']}"
+        for check in document["checks"]
+        if check["status"] != "not run"
+    ]
+    foot += [f"Note: {note}" for note in document["notes"]]
+    lines += wrap_lines(text for text in foot if text)
+    lines += ["", *wrap_lines([document["verdict"]])]
+    if document["recommendation"] is not None:
+        lines += ["", *wrap_lines(_list_decision(document["recommendation"]))]
+    return "\n".join(lines)
+
+
+def _list_decision(found):
+    head = f"As a {found['release']}, by the policy {found['policy']['name']}: {found['result']}"
+    return [
+        head,
+        *(f"  {reason}" for reason in found["reasons"]),
+        *(f"  Condition: {name}" for name in found["conditions"]),
+    ]
+
+
+def _align(rows):
+    rows = [[_shorten(visible(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _shorten(text):
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+
+
+def format_markdown(document, title):
+    """Format the audit as Markdown, in tables of the extended syntax of GitHub and GitLab."""
+    lines = [f"# {escape(title)}", ""]
+    if document["recommendation"] is not None:
+        lines += format_decision(document["recommendation"])
+    lines += [f"**{document['evidence']}**: {escape(document['verdict'])}", ""]
+    lines += [f"* {describe_rows(document['data'])}"]
+    lines += [f"* Made by skmia {document['versions']['skmia']}, {document['created']}"]
+    if document["results"]:
+        lines += ["", "## Privacy", "", *_as_table(tabulate_results(document))]
+    lines += ["", "## Utility", "", *_as_table(tabulate_utility(document)), ""]
+    found = [describe_worst(document), describe_models(document["trained"])]
+    found += describe_spread(document)
+    lines += [f"* {escape(text)}" for text in found if text]
+    checks = [
+        f"* {check['name']} ({check['status']}): {escape(check['text'])}"
+        for check in document["checks"]
+    ]
+    lines += ["", "## Checks", "", *checks]
+    if document["notes"]:
+        lines += ["", "## Notes", "", *(f"* {escape(note)}" for note in document["notes"])]
+    return "\n".join(lines) + "\n"
+
+
+def _as_table(rows):
+    head, *body = rows
+    return make_table(list(map(escape, head)), body)
+
+
+TITLE = "Audit of a synthetic table"
+
+
+def render(document, title=TITLE):
+    """Render the page of an audit of a synthetic table.
+
+    Parameters
+    ----------
+    document : dict
+        Document as written by :meth:`TableReport.to_json`.
+    title : str
+        Title of the page.
+
+    Returns
+    -------
+    page : str
+        HTML that contains its style and script.
+
+    Raises
+    ------
+    ImportError
+        If jinja2 is not installed.
+    """
+    headline = HEADLINES[document["evidence"]]
+    return render_page(
+        "page_table.html.j2",
+        __package__,
+        title=title,
+        audit=document,
+        headline=headline,
+        verdict=document["verdict"].removeprefix(f"{headline}. "),
+        rows=describe_rows(document["data"]),
+        privacy=[_describe_number(row) for row in document["results"]],
+        copies=[_describe_copies(row) for row in document["copies"] or ()],
+        utility=[_describe_utility(row) for row in document["utility"]],
+        worst=[
+            (heading, [_describe_utility(row) for row in list_worst(document[name])])
+            for heading, name in (("column", "columns"), ("pair of columns", "pairs"))
+        ],
+        spread=describe_spread(document),
+        models=describe_models(document["trained"]),
+        unseen=UNSEEN,
+        advice=_advise(document),
+        level=f"{100 * document['settings']['confidence_level']:g}%",
+    )
+
+
+def _describe_number(row):
+    return {
+        "name": row["name"],
+        "meaning": explain(row["name"]),
+        "attack": format_rate(row["attack"]),
+        "control": format_rate(row["control"]),
+        "naive": format_rate(row["naive"]),
+        "excess": format_interval(row),
+        "pvalue": format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p ").removeprefix("= "),
+        "keys": [row[name] for name in ("attack", "control", "naive", "estimate", "pvalue_holm")],
+        "leak": row["leak"],
+    }
+
+
+def _describe_copies(row):
+    smallest = row["smallest_share_corrected"]
+    return {
+        "name": row["name"],
+        "counts": [
+            f"{row[k]:,.0f} of {row[n]:,.0f}" for k, n in (("train", "n_train"), ("test", "n_test"))
+        ],
+        "smallest": "none" if smallest is None else f"{100 * smallest:.2g}%",
+        "keys": [row["train"], row["test"], smallest],
+    }
+
+
+def _describe_utility(row):
+    return {
+        "name": row["name"],
+        "meaning": explain(row["name"]),
+        "value": format_interval(row),
+        "real": format_number(row["real"]),
+        "keys": [row["estimate"], row["real"]],
+    }
+
+
+def _advise(document):
+    """What to do next, in sentences."""
+    if document["evidence"] == LEAK:
+        return [
+            "Do not treat the table as anonymous: for the people in the training rows, it is "
+            "personal data.",
+            "Remove copies and near copies of training rows only together with their cause. A "
+            "filter that drops synthetic rows near training rows tells an attacker where these "
+            "are.",
+            "Train the generator with differential privacy, or with fewer steps and more rows, and "
+            "audit again.",
+        ]
+    if document["evidence"] == NONE:
+        return [
+            "Say with the table what was tested, and which copies would not have been found.",
+            "Audit each table that is released: another draw of the same generator can leak.",
+            "If the worst case matters, rely on a generator with a guarantee of differential "
+            "privacy; this page does not give one.",
+        ]
+    return [
+        "Put rows aside before the generator is trained, at random and by person, as a holdout, "
+        "and audit again.",
+        "Do not publish the table because of this page: it says nothing about leaks.",
+    ]
+
 
 if TYPE_CHECKING:
     from ...disclosure import Recommendation

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..._core.groups import number_groups
-from ..._core.matrix import check_classes
-from ..._core.numbers import show
-from ...metrics import clopper_pearson
+from .._core.groups import number_groups
+from .._core.matrix import check_classes
+from .._core.numbers import show
+from ..metrics import clopper_pearson
 
 
 class RareClassRate(NamedTuple):

@@ -1,0 +1,733 @@
+"""Singling out, linkability and inference: three risks of a synthetic table."""
+
+import warnings
+from collections.abc import Sequence
+from numbers import Real
+from typing import NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+from scipy.stats import norm
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.numbers import check_count, check_number, show
+from .._core.sklearn import Interval, at_least, validate_params_of
+from .._core.types import Seed
+from ._neighbors import as_frame, check_columns
+
+# Distances by column lie in [0, 1], so that smaller differences of a sum are rounding.
+TIE = 1e-9
+# Cells of a block of distances.
+_BLOCK = 2_000_000
+
+
+class Cells:
+    """Three tables as arrays: numbers as they are, categories as codes, NaN where a number lacks.
+
+    A missing category is a category, and one that is not in the last table has the code -1.
+
+    Parameters
+    ----------
+    tables : sequence of DataFrame or array-like
+        Tables with the same columns; the last one has the synthetic rows, from which ranges and
+        categories come.
+    names : sequence of str
+        Names of the tables, for messages.
+    """
+
+    def __init__(self, tables, names):
+        frames = _align([as_frame(table, name) for table, name in zip(tables, names)], names)
+        self.columns = list(frames[-1].columns)
+        self.is_number = [all(_is_number(frame[c]) for frame in frames) for c in self.columns]
+        self.sizes = [len(frame) for frame in frames]
+        encoded = [
+            _read_numbers([frame[c] for frame in frames], c, names)
+            if number
+            else _read_categories([frame[c] for frame in frames], c)
+            for c, number in zip(self.columns, self.is_number)
+        ]
+        self.tables = [list(table) for table in zip(*(cells for cells, _ in encoded))]
+        # The scale of a number is its range, and the values of a category are those of its codes.
+        self.kinds = [kind for _, kind in encoded]
+
+    def distance(self, column, rows, others):
+        """Distances of rows from others in one column, of shape (n, m)."""
+        own, other = rows[column][:, None], others[column]
+        if not self.is_number[column]:
+            return (own != other).astype(float)
+        gap = np.abs(own - other) / self.kinds[column]
+        lacks = np.isnan(gap)
+        if lacks.any():
+            gap[lacks] = 1.0
+            gap[np.isnan(own) & np.isnan(other)] = 0.0
+        return gap
+
+    def sum_distances(self, columns, rows, others):
+        """Distances of rows from others, summed over columns."""
+        total = self.distance(columns[0], rows, others)
+        for column in columns[1:]:
+            total += self.distance(column, rows, others)
+        return total
+
+
+def take(table, rows):
+    """Cells of some rows."""
+    return [column[rows] for column in table]
+
+
+def iter_blocks(table, n_others):
+    """Blocks of the rows of a table for which distances from all others fit into memory."""
+    n_rows = len(table[0])
+    step = max(1, _BLOCK // n_others)
+    for start in range(0, n_rows, step):
+        yield take(table, slice(start, start + step))
+
+
+def _align(frames, names):
+    check_columns(frames, names)
+    for frame, name in zip(frames, names):
+        if len(frame) == 0 or frame.shape[1] == 0:
+            raise ValueError(f"{name} needs at least 1 row and 1 column; got shape {frame.shape}.")
+    columns = frames[-1].columns
+    if not all(isinstance(name, str) for frame in frames for name in frame.columns):
+        return [frame.set_axis(columns, axis=1) for frame in frames]
+    for frame, name in zip(frames, names):
+        lacking = [column for column in columns if column not in frame.columns]
+        if lacking:
+            raise ValueError(f"{name} lacks the column {lacking[0]!r} of {names[-1]}.")
+    return [frame[columns] for frame in frames]
+
+
+def _is_number(values):
+    dtype = values.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _read_numbers(parts, column, names):
+    cells = [part.to_numpy(dtype=float, na_value=np.nan) for part in parts]
+    for part, name in zip(cells, names):
+        if np.isinf(part).any():
+            raise ValueError(f"{name} must hold finite numbers; column {column!r} does not.")
+    known = cells[-1][~np.isnan(cells[-1])]
+    scale = float(np.ptp(known / 2)) * 2 if len(known) else 0.0
+    return cells, scale if 0 < scale < np.inf else 1.0
+
+
+def _read_categories(parts, column):
+    parts = [part.astype(object) for part in parts]
+    try:
+        known = pd.Index(parts[-1].dropna().unique())
+        cells = [known.get_indexer(part) for part in parts]
+    except TypeError:
+        raise ValueError(
+            f"The column {column!r} holds values that cannot be compared, such as lists."
+        ) from None
+    for codes, part in zip(cells, parts):
+        codes[part.isna().to_numpy()] = len(known)
+    return cells, [*known, None]
+
+
+# A rate of failure below this one has no ratio.
+_NO_RATE = 1e-9
+
+
+class ExcessRisk(NamedTuple):
+    """Risk of an attack in excess of its success on control records.
+
+    Attributes
+    ----------
+    risk : float
+        One minus the ratio of the rates of failure; 0 means that training records are attacked
+        no better than control records, 1 that all attacks on training records succeed. NaN if no
+        attack on control records fails.
+    low, high : float
+        Confidence limits, not cut to [0, 1].
+    """
+
+    risk: float
+    low: float
+    high: float
+
+
+def wilson(successes, trials, confidence_level):
+    """Wilson's limits of a rate; the number of successes may be an expected number."""
+    if trials == 0:
+        return 0.0, 1.0
+    rate, z = successes / trials, norm.ppf((1 + confidence_level) / 2)
+    center = rate + z**2 / (2 * trials)
+    reach = z * np.sqrt(rate * (1 - rate) / trials + z**2 / (4 * trials**2))
+    low, high = (center - reach, center + reach) / (1 + z**2 / trials)
+    return float(max(low, 0.0)), float(min(high, 1.0))
+
+
+def excess_risk(
+    successes: float,
+    n_attacks: int,
+    control_successes: float,
+    n_controls: int,
+    *,
+    confidence_level: float = 0.95,
+) -> ExcessRisk:
+    """Compare successful attacks on training records with those on control records.
+
+    The risk is ``(p_train - p_control) / (1 - p_control)``: the share of the attacks that succeed
+    because of the training, among those that fail on control records. Its interval combines
+    Wilson's intervals of the two rates of failure into one of their ratio (MOVER-R).
+
+    Parameters
+    ----------
+    successes : float
+        Number of successful attacks on training records; where ties are broken at random, the
+        expected number.
+    n_attacks : int
+        Number of attacks on training records.
+    control_successes : float
+        Number of successful attacks on control records.
+    n_controls : int
+        Number of attacks on control records.
+    confidence_level : float, default=0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    risk : ExcessRisk
+        Risk and confidence limits.
+
+    Raises
+    ------
+    ValueError
+        If a number of successes exceeds the number of attacks, or a number is out of range.
+
+    References
+    ----------
+    Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnadi, B. (2023). A unified framework for
+    quantifying privacy risk in synthetic data. PoPETs.
+
+    Donner, A. and Zou, G. Y. (2012). Closed-form confidence intervals for functions of the normal
+    mean and standard deviation. Statistical Methods in Medical Research 21(4).
+
+    Examples
+    --------
+    >>> from skmia.synthetic import excess_risk
+    >>> found = excess_risk(300, 500, 100, 500)
+    >>> print(f"{found.risk:.2f} [{found.low:.2f}, {found.high:.2f}]")
+    0.50 [0.44, 0.56]
+    """
+    for name, n in (("n_attacks", n_attacks), ("n_controls", n_controls)):
+        check_count(n, name, 0)
+    for name, s, n in (
+        ("successes", successes, n_attacks),
+        ("control_successes", control_successes, n_controls),
+    ):
+        check_number(s, name, f"a number from 0 to the number of attacks, {n}", 0, n)
+    check_number(confidence_level, "confidence_level", "a number in (0, 1)", 0, 1)
+    if confidence_level in (0, 1):
+        raise ValueError(f"confidence_level must be a number in (0, 1); got {confidence_level}.")
+    if n_attacks == 0 or n_controls == 0 or control_successes >= n_controls:
+        return ExcessRisk(np.nan, np.nan, np.nan)
+    failed, spared = n_attacks - successes, n_controls - control_successes
+    q, q0 = failed / n_attacks, spared / n_controls
+    low, high = _ratio_limits(
+        q,
+        q0,
+        wilson(failed, n_attacks, confidence_level),
+        wilson(spared, n_controls, confidence_level),
+    )
+    return ExcessRisk(float(1 - q / q0), float(1 - high), float(1 - low))
+
+
+def _ratio_limits(q, q0, limits, limits0):
+    """Limits of q / q0 by the method of variance estimates recovery."""
+    (l1, u1), (l0, u0) = limits, limits0
+    low, high = 0.0, np.inf
+    if 2 * q0 > u0:
+        root = max((q * q0) ** 2 - l1 * u0 * (2 * q - l1) * (2 * q0 - u0), 0.0)
+        low = (q * q0 - np.sqrt(root)) / (u0 * (2 * q0 - u0))
+    if l0 >= _NO_RATE:
+        root = max((q * q0) ** 2 - u1 * l0 * (2 * q - u1) * (2 * q0 - l0), 0.0)
+        high = (q * q0 + np.sqrt(root)) / (l0 * (2 * q0 - l0))
+    return low, high
+
+
+class Attempts(NamedTuple):
+    """Success of the attacks of one kind, in [0, 1] each, and of guesses without the attack."""
+
+    train: np.ndarray
+    test: np.ndarray
+    naive: float
+    pvalue: float
+
+
+class TableRisk(BaseEstimator):
+    """Base of the estimators that attack a synthetic table and compare with control records."""
+
+    _parameter_constraints = {
+        "n_attacks": [at_least(1)],
+        "n_permutations": [at_least(0)],
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def fit(self, train: ArrayLike, test: ArrayLike, synthetic: ArrayLike) -> Self:
+        """Attack training records and control records.
+
+        Parameters
+        ----------
+        train : DataFrame or array-like of shape (n_train, d)
+            Rows that the generator was trained on.
+        test : DataFrame or array-like of shape (n_test, d)
+            Control: rows of the same population that it has not seen.
+        synthetic : DataFrame or array-like of shape (n_synthetic, d)
+            Rows that it returned.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        cells = Cells((train, test, synthetic), ("train", "test", "synthetic"))
+        random_state = check_random_state(self.random_state)
+        attempts = self._attack(cells, random_state)
+        self.result_ = pd.DataFrame(
+            {name: self._summarize(one) for name, one in attempts.items()}
+        ).T.astype({"n_attacks": int, "n_controls": int})
+        return self
+
+    def _summarize(self, attempts):
+        found = {}
+        for name, values in (("attack", attempts.train), ("control", attempts.test)):
+            low, high = wilson(values.sum(), len(values), self.confidence_level)
+            rate = values.mean() if len(values) else np.nan
+            found.update({name: rate, f"{name}_low": low, f"{name}_high": high})
+        risk = excess_risk(
+            float(attempts.train.sum()),
+            len(attempts.train),
+            float(attempts.test.sum()),
+            len(attempts.test),
+            confidence_level=self.confidence_level,
+        )
+        found.update(naive=attempts.naive, risk=risk.risk, low=risk.low, high=risk.high)
+        sizes = {"n_attacks": len(attempts.train), "n_controls": len(attempts.test)}
+        return {**found, "pvalue": attempts.pvalue, **sizes}
+
+    def summary(self) -> str:
+        """Summarize the risks and their meaning as text.
+
+        Returns
+        -------
+        text : str
+        """
+        check_is_fitted(self)
+        lines = [f"intervals at {self.confidence_level:.0%}"]
+        for name, row in self.result_.iterrows():
+            risk = f"{row.risk:6.3f} [{row.low:.3f}, {row.high:.3f}]"
+            if np.isnan(row.risk):
+                risk = "cannot be said: no attack on a control record fails"
+                if not row.n_attacks:
+                    risk = "cannot be said: no attack could be made"
+            rates = f"attack {row.attack:.3f}, control {row.control:.3f}, naive {row.naive:.3f}"
+            weak = " (not better than guessing)" if row.attack_low <= row.naive else ""
+            lines.append(f"{name}: risk {risk}; {rates}{weak}")
+        return "\n".join(lines)
+
+
+def draw_targets(table, n_attacks, random_state):
+    """Cells of at most ``n_attacks`` rows, drawn without replacement."""
+    n_rows = len(table[0])
+    if n_rows <= n_attacks:
+        return table
+    return take(table, random_state.choice(n_rows, n_attacks, replace=False))
+
+
+def permute_rows(train, test, n_permutations, random_state):
+    """P-value of a larger success on training records, by exchanges with control records."""
+    if not n_permutations:
+        return np.nan
+    values, n = np.concatenate([train, test]), len(train)
+    sums = [random_state.permutation(values)[:n].sum() for _ in range(n_permutations)]
+    # Equal sums may differ by rounding.
+    return float((1 + np.sum(np.array(sums) >= train.sum() - 1e-9)) / (1 + n_permutations))
+
+
+class LinkabilityRisk(TableRisk):
+    """Risk that a synthetic table links two parts of a record.
+
+    The attacker has two files with different columns of the same people. A link is found if one
+    synthetic row is among the nearest rows of both parts. Control records show how often this
+    happens for people who were not in the training table.
+
+    Parameters
+    ----------
+    columns : pair of sequences of str or int, default=None
+        Names or positions of the columns of either part. If None, the first and the second half of
+        the columns.
+    n_neighbors : int, default=1
+        Number of nearest synthetic rows of each part.
+    n_attacks : int, default=500
+        Largest number of training records, and of control records, to attack.
+    n_permutations : int, default=999
+        Number of exchanges of training records with control records, for the p-value; 0 for no
+        test.
+    confidence_level : float, default=0.95
+        Confidence level of each interval, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        Controls which records are attacked, and the permutations.
+
+    Attributes
+    ----------
+    result_ : DataFrame
+        A row ``"linkability"`` with the success on training records (``attack``) and control
+        records (``control``) and of random guesses (``naive``), Wilson's limits of the former two,
+        the ``risk`` of :func:`excess_risk` with its limits ``low`` and ``high``, the ``pvalue``,
+        and the numbers of attacks.
+
+    Raises
+    ------
+    ValueError
+        If the two parts share a column, or columns of the tables differ.
+
+    See Also
+    --------
+    SinglingOutRisk : Risk that a predicate isolates a record.
+    InferenceRisk : Risk that a value of a record is inferred.
+
+    Notes
+    -----
+    Distances are Gower's, with the ranges of the synthetic table; a value that is missing in both
+    rows agrees. Rows at equal distances are equally likely to be chosen, for either part apart: a
+    record with a rows tied for the one part, b for the other and c of these in common counts as
+    c / (a b) successes.
+
+    References
+    ----------
+    Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnadi, B. (2023). A unified framework for
+    quantifying privacy risk in synthetic data. PoPETs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.synthetic import LinkabilityRisk
+    >>> train, test = np.random.default_rng(0).normal(size=(2, 200, 4))
+    >>> risk = LinkabilityRisk(random_state=0).fit(train, test, train)
+    >>> bool(risk.result_.loc["linkability", "low"] > 0.95)
+    True
+    """
+
+    _parameter_constraints = {
+        **TableRisk._parameter_constraints,
+        "columns": ["array-like", None],
+        "n_neighbors": [at_least(1)],
+    }
+
+    def __init__(
+        self,
+        columns: Sequence | None = None,
+        *,
+        n_neighbors: int = 1,
+        n_attacks: int = 500,
+        n_permutations: int = 999,
+        confidence_level: float = 0.95,
+        random_state: Seed = None,
+    ) -> None:
+        self.columns = columns
+        self.n_neighbors = n_neighbors
+        self.n_attacks = n_attacks
+        self.n_permutations = n_permutations
+        self.confidence_level = confidence_level
+        self.random_state = random_state
+
+    def _attack(self, cells, random_state):
+        parts = self._split(cells)
+        n_synthetic, k = cells.sizes[-1], self.n_neighbors
+        if k > n_synthetic:
+            raise ValueError(f"n_neighbors={k} needs that many synthetic rows; got {n_synthetic}.")
+        train, test = (
+            np.concatenate(
+                [
+                    link(*(cells.sum_distances(part, rows, cells.tables[-1]) for part in parts), k)
+                    for rows in iter_blocks(
+                        draw_targets(table, self.n_attacks, random_state), n_synthetic
+                    )
+                ]
+            )
+            for table in cells.tables[:2]
+        )
+        naive = 1 - np.exp(_log_choose(n_synthetic - k, k) - _log_choose(n_synthetic, k))
+        pvalue = permute_rows(train, test, self.n_permutations, random_state)
+        return {"linkability": Attempts(train, test, float(naive), pvalue)}
+
+    def _split(self, cells):
+        if self.columns is None:
+            if len(cells.columns) < 2:
+                raise ValueError("Linkability needs at least 2 columns; got 1.")
+            return np.array_split(range(len(cells.columns)), 2)
+        if len(self.columns) != 2:
+            raise ValueError(f"columns must be a pair; got {show(self.columns)}.")
+        parts = [find_columns(part, cells.columns, "columns") for part in self.columns]
+        shared = sorted(set(parts[0]) & set(parts[1]))
+        if shared:
+            raise ValueError(
+                f"The two parts of columns share {cells.columns[shared[0]]!r}, so that any record "
+                "is linked; give each column to one part."
+            )
+        return parts
+
+
+def find_columns(wanted, columns, name):
+    """Positions of columns that are given by name or by position, at least one."""
+    wanted = [wanted] if isinstance(wanted, str) or not np.iterable(wanted) else list(wanted)
+    positions = []
+    for column in wanted:
+        if isinstance(column, str) and column in columns:
+            positions.append(columns.index(column))
+        elif isinstance(column, int | np.integer) and 0 <= column < len(columns):
+            positions.append(int(column))
+        else:
+            raise ValueError(f"{name} has {show(column)}, which is not a column of the tables.")
+    if not positions or len(set(positions)) < len(positions):
+        raise ValueError(f"{name} must name columns, each of them once; got {show(wanted)}.")
+    return positions
+
+
+def link(one, other, k):
+    """Probability that the k nearest rows of the two parts have a row in common.
+
+    Parameters
+    ----------
+    one, other : ndarray of shape (n, m)
+        Distances of n records from m synthetic rows, by the columns of either part.
+    k : int
+        Number of nearest rows; those tied for the last places are drawn at random.
+
+    Returns
+    -------
+    probability : ndarray of shape (n,)
+    """
+    (sure, tied), (sure_other, tied_other) = (_nearest(part, k) for part in (one, other))
+    n_drawn, n_drawn_other = k - sure.sum(axis=1), k - sure_other.sum(axis=1)
+    n_tied, n_tied_other = tied.sum(axis=1), tied_other.sum(axis=1)
+    met, met_other = (tied & sure_other).sum(axis=1), (sure & tied_other).sum(axis=1)
+    both = (tied & tied_other).sum(axis=1)
+    missed = np.zeros(len(one))
+    # The draw of one part takes j of the rows that are tied for both, and none that would be met.
+    for j in range(k + 1):
+        ways = (
+            _log_choose(both, j)
+            + _log_choose(n_tied - met - both, n_drawn - j)
+            - _log_choose(n_tied, n_drawn)
+            + _log_choose(n_tied_other - met_other - j, n_drawn_other)
+            - _log_choose(n_tied_other, n_drawn_other)
+        )
+        missed += np.exp(ways)
+    return np.where((sure & sure_other).any(axis=1), 1.0, np.clip(1 - missed, 0, 1))
+
+
+def _nearest(distances, k):
+    """Rows that are certainly among the k nearest, and rows tied for the last places."""
+    last = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
+    return distances < last - TIE, np.abs(distances - last) <= TIE
+
+
+def _log_choose(n, k):
+    """Logarithm of the number of ways to choose k of n; minus infinity if there is none."""
+    n, k = np.broadcast_arrays(np.asarray(n, dtype=float), np.asarray(k, dtype=float))
+    fine = (k >= 0) & (n >= k)
+    n, k = np.where(fine, n, 0), np.where(fine, k, 0)
+    return np.where(fine, gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), -np.inf)
+
+
+class InferenceRisk(TableRisk):
+    """Risk that a synthetic table reveals a value of a record whose other values are known.
+
+    The attacker knows some columns of a record and takes the secret of the nearest synthetic row as
+    the guess. Control records show how much of that is true of the whole population: a high success
+    on both is not a leak.
+
+    Parameters
+    ----------
+    secrets : str, int or sequence of these, default=None
+        Names or positions of the columns to infer, one at a time. If None, each column in turn.
+    known : sequence of str or int, default=None
+        Columns that the attacker knows. If None, all columns except the secret.
+    tolerance : float, default=0.05
+        Largest error of a right guess of a number, as a share of its range in the synthetic table.
+    n_attacks : int, default=500
+        Largest number of training records, and of control records, to attack.
+    n_permutations : int, default=999
+        Number of exchanges of training records with control records, for the p-values; 0 for no
+        test.
+    confidence_level : float, default=0.95
+        Confidence level of each interval, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        Controls which records are attacked, and the permutations.
+
+    Attributes
+    ----------
+    result_ : DataFrame
+        A row for each secret, with the success on training records (``attack``) and control records
+        (``control``) and of guesses drawn from the synthetic column (``naive``), Wilson's limits of
+        the former two, the ``risk`` of :func:`excess_risk` with its limits ``low`` and ``high``,
+        the ``pvalue``, and the numbers of attacks.
+
+    Raises
+    ------
+    ValueError
+        If a secret is among the known columns, or columns of the tables differ.
+
+    Warns
+    -----
+    UserWarning
+        If a known column determines a secret.
+
+    See Also
+    --------
+    LinkabilityRisk : Risk that two parts of a record are joined.
+    SinglingOutRisk : Risk that a predicate isolates a record.
+
+    Notes
+    -----
+    Distances are Gower's, with the ranges of the synthetic table; a value that is missing in both
+    rows agrees. Where several rows are nearest, a record counts with the share of them whose secret
+    is right.
+
+    References
+    ----------
+    Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnadi, B. (2023). A unified framework for
+    quantifying privacy risk in synthetic data. PoPETs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.synthetic import InferenceRisk
+    >>> train, test = np.random.default_rng(0).normal(size=(2, 200, 4))
+    >>> risk = InferenceRisk(secrets=0, random_state=0).fit(train, test, train)
+    >>> bool(risk.result_["low"].iloc[0] > 0.95)
+    True
+    """
+
+    _parameter_constraints = {
+        **TableRisk._parameter_constraints,
+        "secrets": ["array-like", str, at_least(0), None],
+        "known": ["array-like", None],
+        "tolerance": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        secrets: str | int | Sequence | None = None,
+        *,
+        known: Sequence | None = None,
+        tolerance: float = 0.05,
+        n_attacks: int = 500,
+        n_permutations: int = 999,
+        confidence_level: float = 0.95,
+        random_state: Seed = None,
+    ) -> None:
+        self.secrets = secrets
+        self.known = known
+        self.tolerance = tolerance
+        self.n_attacks = n_attacks
+        self.n_permutations = n_permutations
+        self.confidence_level = confidence_level
+        self.random_state = random_state
+
+    def _attack(self, cells, random_state):
+        known = self._choose(cells)
+        _warn_of_determined(cells, known)
+        made = cells.tables[-1]
+        right, targets = [], []
+        for table in cells.tables[:2]:
+            drawn = draw_targets(table, self.n_attacks, random_state)
+            blocks = [self._guess(cells, known, rows) for rows in iter_blocks(drawn, len(made[0]))]
+            right.append({secret: np.concatenate([b[secret] for b in blocks]) for secret in known})
+            targets.append(drawn)
+        return {
+            cells.columns[secret]: Attempts(
+                right[0][secret],
+                right[1][secret],
+                self._guess_blindly(cells, secret, targets[0][secret]),
+                permute_rows(right[0][secret], right[1][secret], self.n_permutations, random_state),
+            )
+            for secret in known
+        }
+
+    def _choose(self, cells):
+        """Known columns of each secret."""
+        everything = range(len(cells.columns))
+        if len(everything) < 2:
+            raise ValueError("Inference needs at least 2 columns; got 1.")
+        secrets = everything
+        if self.secrets is not None:
+            secrets = find_columns(self.secrets, cells.columns, "secrets")
+        if self.known is None:
+            return {secret: [c for c in everything if c != secret] for secret in secrets}
+        known = find_columns(self.known, cells.columns, "known")
+        for secret in secrets:
+            if secret in known:
+                raise ValueError(
+                    f"known has the secret {cells.columns[secret]!r}; an attacker who knows it has "
+                    "nothing to infer."
+                )
+        return dict.fromkeys(secrets, known)
+
+    def _guess(self, cells, known, rows):
+        """Share of right guesses of each secret for a block of records."""
+        made, found = cells.tables[-1], {}
+        shared = sorted(set().union(*known.values()))
+        total = cells.sum_distances(shared, rows, made)
+        for secret, columns in known.items():
+            distances = total
+            if len(columns) < len(shared):
+                distances = total - cells.distance(secret, rows, made)
+            nearest = distances <= distances.min(axis=1, keepdims=True) + TIE
+            record, place = np.nonzero(nearest)
+            right = self._is_right(cells, secret, made[secret][place], rows[secret][record])
+            sums = np.bincount(record, weights=right, minlength=len(distances))
+            found[secret] = sums / nearest.sum(axis=1)
+        return found
+
+    def _is_right(self, cells, secret, guess, value):
+        if not cells.is_number[secret]:
+            return guess == value
+        near = np.abs(guess - value) <= self.tolerance * cells.kinds[secret]
+        return near | (np.isnan(guess) & np.isnan(value))
+
+    def _guess_blindly(self, cells, secret, values):
+        """Expected success of guesses drawn from the synthetic column."""
+        made = cells.tables[-1][secret]
+        if not cells.is_number[secret]:
+            counts = np.append(np.bincount(made, minlength=len(cells.kinds[secret])), 0)
+            return float(counts[values].mean() / len(made))  # the code -1 is the last place
+        ordered, reach = np.sort(made[~np.isnan(made)]), self.tolerance * cells.kinds[secret]
+        inside = np.searchsorted(ordered, values + reach, "right")
+        inside = inside - np.searchsorted(ordered, values - reach, "left")
+        right = np.where(np.isnan(values), np.isnan(made).sum(), inside)
+        return float(right.mean() / len(made))
+
+
+def _warn_of_determined(cells, known):
+    """Warn of known columns that have repeated values and one secret for each of them."""
+    made = cells.tables[-1]
+    codes = [np.unique(column, return_inverse=True)[1] for column in made]
+    sizes = [code.max() + 1 for code in codes]
+    pairs = []
+    for secret, columns in known.items():
+        if sizes[secret] == 1:
+            continue
+        for column in columns:
+            if 2 * sizes[column] <= len(codes[column]):
+                both = np.unique(codes[column] * sizes[secret] + codes[secret])
+                if len(both) == sizes[column]:
+                    pairs.append(f"{cells.columns[column]!r} determines {cells.columns[secret]!r}")
+    if pairs:
+        more = f", and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
+        warnings.warn(
+            f"In the synthetic table, {', '.join(pairs[:3])}{more}: a right guess of such a secret "
+            "may say nothing about the training records; leave the column out of known.",
+            stacklevel=4,
+        )
