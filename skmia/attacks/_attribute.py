@@ -25,7 +25,7 @@ from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
 from .._core.types import Seed
 from .._core.validation import check_finite, check_records
-from ..metrics.shares import mean_interval, share_interval
+from ..metrics._intervals import mean_interval, share_interval
 from ..victims import open_white_box
 from ._sensitive import SensitiveAttribute
 

@@ -22,7 +22,7 @@ from .._core.validation import check_membership, check_records
 from .._training.where.joblib import use_one_job
 from ..base.cross_fitting import score
 from ..base.parts import needs_of
-from ..metrics.auc import mean_variance, placements
+from ..metrics._intervals import mean_variance, placements
 from ._membership import ready_attack
 
 _CONSTRAINTS = {

@@ -12,7 +12,7 @@ from .._core.moments import Sides, compute_both_moments
 from .._core.normal_law import NormalLaw
 from .._core.pvalues import adjust_pvalues
 from ..metrics import Interval, operating_point
-from ..metrics.auc import placements
+from ..metrics._intervals import placements
 
 NEVER, RETAINED, FORGOTTEN = 0, 1, 2
 

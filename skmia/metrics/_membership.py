@@ -1,20 +1,84 @@
 """Point estimates of the performance of an attack."""
 
+import math
+import warnings
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.metrics import make_scorer
 
 from .._core.checks import (
     RATE_TOLERANCE,
     check_membership_predictions,
     check_membership_scores,
+    check_option,
     check_rate,
     check_weights,
 )
-from .._core.numbers import check_broadcast, show, to_array
+from .._core.numbers import check_broadcast, check_number, show, to_array
 from .._core.types import FloatOrArray
-from .resolution import check_resolution
+from ..exceptions import ResolutionWarning
+
+# The standard error of a rate that is based on ten false positives is a third of the rate.
+MIN_FALSE_POSITIVES = 10
+UNRESOLVABLE_POLICIES = ("warn", "ignore", "raise")
+
+
+def resolvable_fpr(n_nonmembers: int) -> float:
+    """Return the smallest false positive rate at which `n_nonmembers` allow 10 false positives.
+
+    The standard error of a rate that is based on 10 false positives is about a third of the rate.
+    At smaller rates the functions of this module warn with
+    :class:`~skmia.exceptions.ResolutionWarning`.
+
+    Parameters
+    ----------
+    n_nonmembers : int
+        Number of non-members among the evaluated records; 0 or more.
+
+    Returns
+    -------
+    fpr : float
+        A fraction in (0, 1]; infinity for fewer than 10 non-members, which cannot resolve any rate.
+
+    Raises
+    ------
+    ValueError
+        If `n_nonmembers` is not a whole number of at least 0.
+
+    See Also
+    --------
+    operating_point : The true positive rate at such a rate, with its interval.
+
+    Examples
+    --------
+    >>> from skmia.metrics import resolvable_fpr
+    >>> resolvable_fpr(5000), resolvable_fpr(9)
+    (0.002, inf)
+    """
+    check_number(n_nonmembers, "n_nonmembers", "a whole number from 0 on", 0, whole=True)
+    if n_nonmembers < MIN_FALSE_POSITIVES:
+        return math.inf
+    return float(MIN_FALSE_POSITIVES / n_nonmembers)
+
+
+def check_resolution(n_nonmembers, max_fpr, on_unresolvable):
+    """Return whether `n_nonmembers` resolve the rate `max_fpr`; warn or raise if requested."""
+    check_option(on_unresolvable, "on_unresolvable", UNRESOLVABLE_POLICIES)
+    expected = n_nonmembers * max_fpr
+    if expected >= MIN_FALSE_POSITIVES * (1 - RATE_TOLERANCE):
+        return True
+    message = (
+        f"max_fpr={max_fpr:g} cannot be resolved with {n_nonmembers} non-members: it allows "
+        f"{expected:.3g} false positives, and at least {MIN_FALSE_POSITIVES} are needed."
+    )
+    if on_unresolvable == "raise":
+        raise ValueError(message)
+    if on_unresolvable == "warn":
+        warnings.warn(message, ResolutionWarning, stacklevel=3)
+    return False
 
 
 def membership_roc_curve(
@@ -367,3 +431,55 @@ def precision_at_prior(
     flagged = true + false
     precision = np.divide(true, flagged, out=np.full(flagged.shape, np.nan), where=flagged > 0)
     return precision if precision.ndim else float(precision)
+
+
+membership_advantage_scorer = make_scorer(membership_advantage_score)
+
+
+def tpr_at_fpr_scorer(
+    max_fpr: float = 0.01, *, on_unresolvable: Literal["warn", "ignore", "raise"] = "warn"
+) -> Callable[..., float]:
+    """Make a scorer of the true positive rate at a given false positive rate.
+
+    Parameters
+    ----------
+    max_fpr : float, default=0.01
+        Largest false positive rate allowed, a fraction in [0, 1].
+
+    on_unresolvable : {"warn", "ignore", "raise"}, default="warn"
+        What to do when a test fold holds fewer than ``10 / max_fpr`` non-members.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(attack, records, membership)``; it uses the attack's `decision_function`, or
+        `predict_proba` if it has none. Picklable; higher means more leakage.
+
+    Raises
+    ------
+    ValueError
+        If `max_fpr` is not in [0, 1] or `on_unresolvable` is none of its options.
+
+    See Also
+    --------
+    tpr_at_fpr_score : The metric of this scorer.
+    membership_advantage_scorer : The scorer of TPR - FPR of hard predictions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_validate
+    >>> from skmia.metrics import membership_advantage_scorer, tpr_at_fpr_scorer
+    >>> signals, membership = make_classification(n_samples=1000, random_state=0)
+    >>> scoring = {"advantage": membership_advantage_scorer, "low_fpr": tpr_at_fpr_scorer(0.1)}
+    >>> results = cross_validate(LogisticRegression(), signals, membership, scoring=scoring)
+    >>> results["test_low_fpr"].shape
+    (5,)
+    """
+    return make_scorer(
+        tpr_at_fpr_score,
+        response_method=("decision_function", "predict_proba"),
+        max_fpr=check_rate(max_fpr, "max_fpr"),
+        on_unresolvable=check_option(on_unresolvable, "on_unresolvable", UNRESOLVABLE_POLICIES),
+    )

@@ -1,17 +1,158 @@
 """Operating point of an attack: a threshold and its rates with intervals."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special, stats
 
 from .._core.checks import check_confidence_level, check_membership_scores, check_rate
-from ._membership import point_at_fpr, realizable_points
-from .intervals import beta_limits
-from .mixture import count_points, tpr_limits
-from .people import check_people, effective_sizes, split_people
-from .resolution import check_resolution
+from ._intervals import beta_limits, check_people, effective_sizes, split_people
+from ._membership import check_resolution, point_at_fpr, realizable_points
+
+# Probability mass of J, the number of non-members above the cut, that is left out on either side.
+_LEFT_OUT = 1e-6
+_PRECISION = 1e-9
+_MOST_STEPS = 60
+
+# Tolerance, so that rounding does not reduce a whole number by one.
+_TOLERANCE = 1e-12
+_UP = 1 + _TOLERANCE
+
+
+class Counts(NamedTuple):
+    """Corners of a ROC curve as numbers of records, from none to all."""
+
+    nonmembers: np.ndarray  # at or above each threshold
+    members: np.ndarray
+
+
+def count_points(fpr, tpr, n_members, n_nonmembers):
+    """Return the numbers of records behind the points of a ROC curve."""
+    return Counts(np.rint(fpr * n_nonmembers), np.rint(tpr * n_members))
+
+
+def tpr_limits(counts, rates, tail, *, sizes=None, n_nodes=64):
+    """Compute limits of the TPR at the cuts that given shares of all non-members exceed.
+
+    The number J of non-members above that cut is binomial for any distribution of the scores. Given
+    J the cut lies between two neighboring non-members, and the members above either of them give a
+    beta distribution of the TPR, as for the limits of Clopper and Pearson. The limits are quantiles
+    of these distributions, mixed over J.
+
+    Parameters
+    ----------
+    counts : Counts
+        Counts at all points of the curve.
+    rates : ndarray of shape (n_rates,)
+        Requested FPRs.
+    tail : float
+        Mass beyond either limit.
+    sizes : pair of Sizes, default=None
+        Effective numbers of independent members and non-members at each rate. If None, records are
+        independent.
+    n_nodes : int, default=64
+        Maximum number of values of J that are evaluated. If there are more, neighboring values are
+        joined.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_rates,)
+        Limits; they enclose the observed TPR at each rate.
+    """
+    n_members, n_nonmembers = counts.members[-1], counts.nonmembers[-1]
+    worth = (n_members, n_nonmembers) if sizes is None else [size.trusted(tail) for size in sizes]
+    members = np.broadcast_to(np.asarray(worth[0], dtype=np.float64), rates.shape)
+    nonmembers = np.broadcast_to(np.maximum(np.floor(worth[1]), 1.0), rates.shape)
+    first, last, weights = _blocks(nonmembers, rates, min(_LEFT_OUT, tail / 1000), n_nodes)
+    stretch = (n_nonmembers / nonmembers)[:, None]
+    at_least = _mean_above(counts, [np.floor(j * stretch * _UP) for j in (first, last)])
+    at_most = _mean_above(counts, [np.ceil((j + 1) * stretch / _UP) for j in (first, last)])
+    share = (members / n_members)[:, None]
+    low = _beta_quantile(weights, at_least * share, members[:, None], tail)
+    high = 1 - _beta_quantile(weights, (n_members - at_most) * share, members[:, None], tail)
+    # At confidence levels below a half the quantiles need not enclose the estimate.
+    point = point_at_fpr(counts.nonmembers / n_nonmembers, rates)
+    estimate = counts.members[point] / n_members
+    return np.minimum(low, estimate), np.maximum(high, estimate)
+
+
+def _blocks(n, rates, left_out, n_nodes):
+    """Return first and last value of blocks of a binomial variable, and their masses."""
+    start, stop = stats.binom.ppf(left_out, n, rates), stats.binom.isf(left_out, n, rates) + 1
+    n_blocks = int(min(n_nodes, (stop - start).max()))
+    shares = np.arange(n_blocks + 1) / n_blocks
+    edges = np.floor(start[:, None] + (stop - start)[:, None] * shares + _TOLERANCE)
+    weights = -np.diff(_binomial_survival(edges, n[:, None], rates[:, None]), axis=1)
+    return edges[:, :-1], edges[:, 1:] - 1, weights / weights.sum(axis=1, keepdims=True)
+
+
+def _binomial_survival(k, n, rate):
+    """Return the probability that a binomial variable is at least k."""
+    inside = special.betainc(np.maximum(k, 1), np.maximum(n - k, 0) + 1, rate)
+    return np.where(k <= 0, 1.0, np.where(k > n, 0.0, inside))
+
+
+def _mean_above(counts, ends):
+    """Return the number of members above the non-members of a block, averaged over both ends."""
+    return sum(_members_above(counts, ranks) for ranks in ends) / 2
+
+
+def _members_above(counts, ranks):
+    """Count the members above the non-member of each rank, 1 = the highest; 0 at rank 0."""
+    places = np.searchsorted(counts.nonmembers, ranks, side="left")
+    above = counts.members[np.maximum(places - 1, 0)]
+    beyond = places == len(counts.nonmembers)
+    return np.where(beyond, counts.members[-1], above) * (ranks > 0)
+
+
+def _beta_quantile(weights, counts, sizes, tail):
+    """Return a quantile of a mixture of Beta(count, size - count + 1), 0 for a count of 0."""
+    at_zero = (weights * (counts <= 0)).sum(axis=1)
+    weights = np.where(counts <= 0, 0.0, weights)
+    a, b = np.maximum(counts, _TOLERANCE), np.maximum(sizes - counts, 0) + 1
+    x = _matched_quantile(weights, a / (a + b), sizes, tail)
+    x[at_zero >= tail] = 0.0
+    low, high = np.zeros(len(x)), np.ones(len(x))
+    rows = np.flatnonzero(x)
+    for _ in range(_MOST_STEPS):
+        if not len(rows):
+            break
+        mass, slope = _mixture_at(x[rows, None], weights[rows], a[rows], b[rows])
+        mass += at_zero[rows]
+        below = mass < tail
+        low[rows], high[rows] = (
+            np.where(below, x[rows], low[rows]),
+            np.where(below, high[rows], x[rows]),
+        )
+        # Newton's step for the logarithm of the mass as a function of the logit, which is nearly
+        # linear.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            reach = mass * np.log(tail / mass) / (slope * x[rows] * (1 - x[rows]))
+        new = special.expit(special.logit(x[rows]) + reach)
+        outside = ~((new > low[rows]) & (new < high[rows]))
+        new[outside] = ((low[rows] + high[rows]) / 2)[outside]
+        moved = np.abs(new - x[rows])
+        x[rows] = new
+        rows = rows[moved > _PRECISION]
+    return x
+
+
+def _mixture_at(x, weights, a, b):
+    """Return mass below x and density at x of a mixture of beta distributions."""
+    mass = (weights * special.betainc(a, b, x)).sum(axis=1)
+    logs = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b)
+    return mass, (weights * np.exp(logs)).sum(axis=1)
+
+
+def _matched_quantile(weights, means, sizes, tail):
+    """Return a quantile of the beta distribution with the mean and variance of the mixture."""
+    mean = (weights * means).sum(axis=1)
+    second = (weights * means * (means * (sizes + 1) + 1) / (sizes + 2)).sum(axis=1)
+    size = (mean - second) / np.maximum(second - mean**2, _TOLERANCE)
+    x = special.betaincinv(np.maximum(mean * size, _TOLERANCE), (1 - mean) * size, tail)
+    return np.clip(x, _TOLERANCE, 1 - _TOLERANCE)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from ..metrics import membership_roc_curve
-from ..metrics.mixture import count_points, tpr_limits
-from ..metrics.people import check_people, effective_sizes, split_people
+from ..metrics._intervals import check_people, effective_sizes, split_people
+from ..metrics._operating_point import count_points, tpr_limits
 
 # Number of points that are kept of a curve; more would not be visible.
 MOST_POINTS = 120

@@ -11,7 +11,7 @@ from ..base import list_repeatable
 from ..base.parts import is_open
 from ..base.power import count_pseudo_victims, measure_models
 from ..exceptions import CheckpointError
-from ..metrics.resolution import check_resolution as is_resolved
+from ..metrics._membership import check_resolution as is_resolved
 from ._plan import make_pool, prepare
 from .growth import ENOUGH, MOST, SIZES, TIME, UNMEASURED, is_enough
 

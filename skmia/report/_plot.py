@@ -4,7 +4,7 @@ import numpy as np
 
 from .._core.drawing import COLORS, LINE_STYLES
 from ..metrics import MembershipRocDisplay
-from ..metrics.roc_axes import draw_background, label_axes
+from ..metrics._plot_roc import draw_background, label_axes
 from ._curves import list_judged
 from .groups import OVERALL
 from .measure import OK

@@ -4,7 +4,7 @@ import pandas as pd
 
 from .._core.pages.templates import render_page
 from ..metrics import precision_at_prior, resolvable_fpr
-from ..metrics.resolution import MIN_FALSE_POSITIVES
+from ..metrics._membership import MIN_FALSE_POSITIVES
 from ._html._advice import advise
 from ._html._group_figure import draw_groups
 from ._html._power_figure import draw_power

@@ -11,11 +11,11 @@ from skmia import Records
 from skmia.metrics import (
     MembershipRocDisplay,
     ScoreDistributionDisplay,
+    _plot_roc,
     membership_roc_curve,
     operating_point,
     tpr_at_fpr_score,
 )
-from skmia.metrics._plot import roc_curves
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -67,7 +67,7 @@ def test_roc_line_is_the_curve_with_zeros_at_half_a_record(evaluation):
 def test_a_very_long_curve_keeps_points_that_are_close_together(evaluation, monkeypatch):
     membership, strong, _ = evaluation
     whole = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
-    monkeypatch.setattr(roc_curves, "_MOST_POINTS", 400)
+    monkeypatch.setattr(_plot_roc, "_MOST_POINTS", 400)
     display = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
     points, kept = (list(zip(*one.curves["strong"])) for one in (whole, display))
     assert set(kept) < set(points) and len(kept) <= 400

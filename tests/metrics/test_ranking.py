@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from skmia.exceptions import ResolutionWarning
 from skmia.metrics import RankingTest
-from skmia.metrics._ranking import _list_cliques, _signed_rank_test
+from skmia.metrics._comparison import _list_cliques, _signed_rank_test
 
 RNG = np.random.default_rng(0)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from skmia.metrics import clopper_pearson
-from skmia.metrics.shares import mean_interval, share_interval
+from skmia.metrics._intervals import mean_interval, share_interval
 
 
 def test_independent_records_by_hand():

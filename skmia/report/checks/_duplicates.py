@@ -13,7 +13,7 @@ from ..._core.records import Records
 from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval, resolvable_fpr
-from ...metrics.shares import share_interval
+from ...metrics._intervals import share_interval
 from ..evidence import count_permutations
 from ..groups import get_people
 from ..text import format_rate

@@ -13,7 +13,7 @@ from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.types import Seed
 from ..._core.validation import check_membership
-from ...metrics.resolution import check_resolution
+from ...metrics._membership import check_resolution
 from ..evidence import count_permutations
 from ..groups import EVERYONE, OVERALL, get_people
 from ..measure import FEWEST

@@ -1,7 +1,7 @@
 """Statement on the false positive rates that can be measured."""
 
 from ...metrics import resolvable_fpr
-from ...metrics.people import People, check_people
+from ...metrics._intervals import People, check_people
 from ..groups import OVERALL
 from ..measure import OK
 from .base import STATED, BaseCheck

@@ -9,24 +9,136 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.metrics import auc
 
-from ..._core.checks import (
-    check_confidence_level,
-    check_rate,
-)
-from ..._core.drawing import COLORS, LINE_STYLES, attack_scores, get_axes
-from ..._core.numbers import show
-from ..._core.records import Records
-from .._membership import point_at_fpr
-from ..mixture import count_points, tpr_limits
-from ..resolution import check_resolution
-from ..roc_axes import draw_background, label_axes
-from .roc_curves import compute_curves
+from .._core.checks import check_confidence_level, check_judged, check_membership_scores, check_rate
+from .._core.drawing import COLORS, GRAY, LINE_STYLES, attack_scores, get_axes, thin_spines
+from .._core.numbers import show
+from .._core.records import Records
+from ._intervals import check_people, split_people, thinned_sizes
+from ._membership import MIN_FALSE_POSITIVES, check_resolution, point_at_fpr, realizable_points
+from ._operating_point import count_points, tpr_limits
+
+
+def draw_background(ax, x_floor, y_floor, n_nonmembers, chance):
+    """Draw the line of chance if it is wanted, and shade rates that cannot be resolved.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Axes to draw on.
+    x_floor, y_floor : float
+        Position of the rate 0 on each axis.
+    n_nonmembers : int
+        Number of non-members.
+    chance : bool
+        Whether to draw the line TPR = FPR.
+    """
+    if chance:
+        rates = np.geomspace(min(x_floor, y_floor), 1, 200)
+        ax.plot(rates, rates, color=GRAY, linestyle=":", linewidth=1.2, label="chance: TPR = FPR")
+    ax.axvspan(
+        x_floor,
+        min(MIN_FALSE_POSITIVES / n_nonmembers, 1.0),
+        color=GRAY,
+        alpha=0.12,
+        linewidth=0,
+        zorder=0,
+        label=f"not resolvable: < {MIN_FALSE_POSITIVES} false positives",
+    )
+
+
+def label_axes(ax, x_floor, y_floor, n_members, n_nonmembers):
+    """Label the axes and make them logarithmic, from a floor that stands for zero up to 1.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Axes to change.
+    x_floor, y_floor : float
+        Position of the rate 0 on each axis, below the smallest positive rate.
+    n_members, n_nonmembers : int
+        Numbers of records behind the rates.
+    """
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlim=(x_floor, 1),
+        ylim=(y_floor, 1),
+        xlabel="False positive rate (fraction of non-members)",
+        ylabel="True positive rate (fraction of members)",
+        title=(
+            "Membership inference: ROC on logarithmic axes\n"
+            f"{n_members:,} members, {n_nonmembers:,} non-members"
+        ),
+    )
+    for axis, floor in ((ax.xaxis, x_floor), (ax.yaxis, y_floor)):
+        decades = 10.0 ** np.arange(np.ceil(np.log10(2 * floor) - 1e-9), 1)
+        axis.set_minor_formatter("")
+        axis.set_ticks([floor, *decades], labels=["0", *(f"{rate:g}" for rate in decades)])
+    ax.grid(which="major", color=GRAY, alpha=0.2, linewidth=0.6)
+    thin_spines(ax)
+
+
+# A curve of more points than these keeps about so many, evenly on linear and on logarithmic axes:
+# neighbors then differ by less than a tenth of a percent, which no figure shows.
+_MOST_POINTS = 200_000
+
+
+def compute_curves(y_true, named, groups, judged):
+    """Compute the ROC curve of each attack.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_records,)
+        Membership of all records.
+    named : dict of str to array-like of shape (n_records,)
+        Scores by name.
+    groups : array-like of shape (n_records,) or None
+        Person of each record.
+    judged : mapping of str to array-like of shape (n_records,) or None
+        Records that each attack can judge.
+
+    Returns
+    -------
+    parameters : dict
+        Parameters of :class:`MembershipRocDisplay`.
+    """
+    curves, sizes, counts = {}, {}, {}
+    for key, each in named.items():
+        membership, scores = check_membership_scores(y_true, each)
+        people = check_people(groups, len(membership))
+        n_members, n_nonmembers = int(membership.sum()), int((~membership).sum())
+        masks = check_judged(judged, named, len(membership))
+        if masks is not None:
+            rows = masks[key]
+            membership, scores = check_membership_scores(membership[rows], scores[rows])
+            people = people[rows]
+        sides = split_people(people, membership)
+        curves[key] = _thin(realizable_points(membership, scores))
+        sizes[key] = thinned_sizes(scores, membership, sides, curves[key][2])
+        counts[key] = tuple(side.n_rows for side in sides)
+    totals = {"n_members": n_members, "n_nonmembers": n_nonmembers}
+    return {"curves": curves, "sizes": sizes, "counts": counts, **totals}
+
+
+def _thin(curve):
+    """Keep some of the points of a very long curve, among them the first and the last."""
+    n_points = len(curve[0])
+    if n_points <= _MOST_POINTS:
+        return curve
+    n_each = _MOST_POINTS // 4
+    places = [np.arange(n_each), np.linspace(0, n_points - 1, n_each).astype(np.intp)]
+    for rates in curve[:2]:
+        wanted = np.geomspace(rates[rates > 0][0], 1, n_each)
+        places.append(np.searchsorted(rates, wanted, side="right") - 1)
+    kept = np.unique(np.concatenate(places))
+    return tuple(values[kept] for values in curve)
+
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Maximum number of rates at which limits are computed.
-_MOST_POINTS = 200
+_MOST_RATES = 200
 
 
 def _by_name(value, name):
@@ -250,7 +362,7 @@ class MembershipRocDisplay:
         for name in self.curves:
             corners = self._corners(name)
             rates = corners["fpr"].to_numpy()
-            some = np.unique(np.linspace(0, len(rates) - 1, _MOST_POINTS).astype(int))
+            some = np.unique(np.linspace(0, len(rates) - 1, _MOST_RATES).astype(int))
             limits = self._limits(name, rates[some], confidence_level)
             low, high = (np.interp(rates, rates[some], limit) for limit in limits)
             low, high = np.minimum(low, corners["tpr"]), np.maximum(high, corners["tpr"])
@@ -371,7 +483,7 @@ class MembershipRocDisplay:
 
     def _draw_band(self, name, confidence_level):
         x_floor, y_floor = self._floors()
-        rates = np.geomspace(x_floor, 1, _MOST_POINTS)
+        rates = np.geomspace(x_floor, 1, _MOST_RATES)
         low, high = self._limits(name, rates, confidence_level)
         self.bands_[name] = self.ax_.fill_between(
             rates,

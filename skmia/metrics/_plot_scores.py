@@ -7,10 +7,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from ..._core.checks import check_finite_vector, check_membership_scores
-from ..._core.drawing import COLORS, GRAY, attack_scores, get_axes, thin_spines
-from ..._core.numbers import show
-from ..._core.records import Records
+from .._core.checks import check_finite_vector, check_membership_scores
+from .._core.drawing import COLORS, GRAY, attack_scores, get_axes, thin_spines
+from .._core.numbers import show
+from .._core.records import Records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

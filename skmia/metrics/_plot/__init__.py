@@ -1,1 +1,0 @@
-"""Displays of membership metrics."""
