@@ -1,16 +1,12 @@
 """Sequence models: memorization of random sequences, and language models as victims."""
 
 from .._core.token_outputs import TokenOutputs
-from ._exposure import Exposure
+from ._exposure import Exposure, skew_normal_exposure
 from ._extraction import ExtractionResult, shortest_path_extraction
-from ._format import CanaryFormat
-from ._insert import insert_canaries
-from ._model import SequenceModel, log_perplexity
+from ._format import CanaryFormat, insert_canaries
+from ._model import SequenceModel, log_perplexity, token_records
 from ._ngram import NGramModel
-from ._records import token_records
-from ._skew_normal_exposure import skew_normal_exposure
-from ._torch import TorchSequenceModel
-from ._transformers import TransformersModel
+from ._torch import TorchSequenceModel, TransformersModel
 from ._victims import FunctionSequenceVictim, SequenceVictim
 
 __all__ = [

@@ -6,20 +6,276 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import optimize, special, stats
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.numbers import show
+from .._core.checks import check_finite_vector
+from .._core.numbers import as_numbers, check_numbers, show
 from .._core.randomness import check_random_state
 from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
-from .._core.types import Seed, TokenModel
+from .._core.types import FloatOrArray, Seed, TokenModel
 from ..metrics import Interval, clopper_pearson
 from ..metrics import Interval as Estimate
-from ._candidates import as_candidates, measure, measure_all
 from ._format import CanaryFormat
-from ._model import check_model, is_model
-from ._skew_normal import fit_skew_normal, skew_normal_logcdf
+from ._model import (
+    CHUNK,
+    check_model,
+    check_sequences,
+    is_model,
+    log_perplexity,
+    next_bits,
+    token_bits,
+)
+
+# A float each: above it an enumeration takes gigabytes.
+MOST_CANDIDATES = 100_000_000
+
+
+class CandidateList:
+    """Explicit list of candidates, with the methods of a format."""
+
+    def __init__(self, candidates):
+        self._rows = np.unique(check_sequences(candidates), axis=0)
+        self.n_candidates = len(self._rows)
+
+    def encode(self, sequences):
+        return check_sequences(sequences)
+
+    def sample(self, n_samples, *, random_state=None):
+        rng = check_random_state(random_state)
+        return self._rows[rng.randint(self.n_candidates, size=n_samples)]
+
+    def position(self, sequences):
+        numbers = {row.tobytes(): number for number, row in enumerate(self._rows)}
+        tokens = self.encode(sequences)
+        position = [numbers.get(row.tobytes()) for row in tokens]
+        if None in position:
+            missing = tokens[position.index(None)].tolist()
+            raise ValueError(f"The sequence {missing} is not among the candidates.")
+        return position
+
+    def candidates(self, start=0, stop=None):
+        return self._rows[start:stop]
+
+
+def as_candidates(candidates):
+    """A format as it is, anything else as a list of candidates."""
+    return candidates if isinstance(candidates, CanaryFormat) else CandidateList(candidates)
+
+
+def measure(model, sequences):
+    """Log-perplexity of sequences under a model, or by a function of the user."""
+    if is_model(model):
+        return log_perplexity(model, sequences)
+    bits = as_numbers(model(sequences), "What log_perplexity returns", "an array of numbers")
+    if bits.shape != (len(sequences),) or np.isnan(bits).any():
+        raise ValueError(
+            f"log_perplexity must return a number for each of {len(sequences)} sequences; got an "
+            f"array of shape {bits.shape}{' with NaN' if np.isnan(bits).any() else ''}."
+        )
+    return bits
+
+
+def measure_all(model, candidates):
+    """Log-perplexity of every candidate, in the order of their positions."""
+    if candidates.n_candidates > MOST_CANDIDATES:
+        raise ValueError(
+            f"The {candidates.n_candidates} candidates are too many to query each of them; choose "
+            "method='sampling' or 'skew_normal'."
+        )
+    if is_model(model) and isinstance(candidates, CanaryFormat):
+        return _walk_tree(model, candidates)
+    starts = range(0, candidates.n_candidates, CHUNK)
+    parts = (candidates.candidates(start, start + CHUNK) for start in starts)
+    return np.concatenate([measure(model, part) for part in parts])
+
+
+def _walk_tree(model, secrets):
+    """Bits of all candidates, with one question for each beginning that they share."""
+    given = np.array([[choice[0] for choice in secrets.choices[: secrets.n_given]]], dtype=np.intp)
+    bits = token_bits(model, given, 0).sum(axis=1) if secrets.n_given else np.zeros(1)
+    last = max(i for i, choice in enumerate(secrets.choices) if len(choice) > 1)
+    prefixes = given
+    for i in range(secrets.n_given, last + 1):
+        choice = secrets.choices[i]
+        steps = _in_chunks(lambda part, choice=choice: next_bits(model, part)[:, choice], prefixes)
+        bits = (bits[:, None] + steps).ravel()
+        if i < last:
+            tail = np.tile(choice, len(prefixes))
+            prefixes = np.column_stack([np.repeat(prefixes, len(choice), axis=0), tail])
+    if last + 1 == len(secrets):
+        return bits
+    starts = range(0, secrets.n_candidates, CHUNK)
+    ends = [
+        token_bits(model, secrets.candidates(start, start + CHUNK), last + 1).sum(axis=1)
+        for start in starts
+    ]
+    return bits + np.concatenate(ends)
+
+
+def _in_chunks(function, rows):
+    return np.concatenate([function(rows[i : i + CHUNK]) for i in range(0, len(rows), CHUNK)])
+
+
+# Below it the distribution function loses digits, and is integrated on a logarithmic scale.
+_TAIL = 1e-4
+_NODES, _WEIGHTS = special.roots_laguerre(80)
+_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
+_STEEPEST = 1000.0
+
+
+def _log_density(z, shape):
+    return np.log(2) - z**2 / 2 - _LOG_ROOT_2PI + special.log_ndtr(shape * z)
+
+
+def _hazard(z):
+    """Density over distribution function of the normal."""
+    return np.exp(-(z**2) / 2 - _LOG_ROOT_2PI - special.log_ndtr(z))
+
+
+def skew_normal_logcdf(x, shape, loc, scale):
+    """Logarithm of the distribution function, in nats, also where it underflows.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        Points at which to evaluate the function.
+    shape, loc, scale : float
+        Parameters as scipy has them.
+
+    Returns
+    -------
+    logcdf : ndarray of shape (n,)
+    """
+    z = (np.asarray(x, dtype=np.float64) - loc) / scale
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logcdf = np.log(stats.skewnorm.cdf(z, shape))
+    slope = -z + shape * _hazard(shape * z)
+    deep = ~(logcdf > np.log(_TAIL)) & (slope > 0) & np.isfinite(z)
+    if deep.any():
+        # The density falls at least exponentially towards the tail, at the rate it has at z.
+        at, rate = z[deep, None], slope[deep, None]
+        terms = _log_density(at - _NODES / rate, shape) + _NODES + np.log(_WEIGHTS)
+        logcdf[deep] = special.logsumexp(terms, axis=1) - np.log(rate[:, 0])
+    return logcdf
+
+
+def _start_from_moments(z):
+    """Shape, location and scale with the sample's mean, variance and, if possible, skewness."""
+    skewness = np.clip(stats.skew(z), -0.99, 0.99)
+    power = np.abs(skewness) ** (2 / 3)
+    delta = np.sign(skewness) * np.sqrt(np.pi / 2 * power / (power + (2 - np.pi / 2) ** (2 / 3)))
+    shape = delta / np.sqrt(1 - delta**2)
+    scale = np.sqrt(1 / (1 - 2 * delta**2 / np.pi))
+    return np.array([shape, -scale * delta * np.sqrt(2 / np.pi), np.log(scale)])
+
+
+def _negative_likelihood(parameters, z):
+    shape, loc, log_scale = parameters
+    u = (z - loc) * np.exp(-log_scale)
+    hazard = _hazard(shape * u)
+    value = log_scale - _log_density(u, shape).mean()
+    gradient = np.array(
+        [
+            (hazard * u).mean(),
+            (u - shape * hazard).mean() * np.exp(-log_scale),
+            (u**2 - shape * hazard * u).mean() - 1,
+        ]
+    )
+    return value, -gradient
+
+
+def fit_skew_normal(values):
+    """Maximum likelihood, from the moments on.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Sample.
+
+    Returns
+    -------
+    shape, loc, scale : float
+        Parameters as scipy has them.
+    """
+    mean, spread = values.mean(), values.std()
+    if not np.isfinite(spread) or spread <= 1e-12 * max(1.0, abs(mean)):
+        raise ValueError(
+            "A skew-normal distribution is fitted to log-perplexities that are finite and not all "
+            f"equal; got a mean of {mean:g} and a standard deviation of {spread:g}."
+        )
+    z = (values - mean) / spread
+    start = _start_from_moments(z)
+    # The likelihood is flat at shape 0, so that a start there would stay there.
+    starts = [start] if abs(start[0]) > 0.5 else [np.array([s, 0.0, 0.0]) for s in (-1.0, 1.0)]
+    bounds = [(-_STEEPEST, _STEEPEST), (None, None), (None, None)]
+    fits = [
+        optimize.minimize(
+            _negative_likelihood, guess, args=(z,), jac=True, method="L-BFGS-B", bounds=bounds
+        )
+        for guess in starts
+    ]
+    shape, loc, log_scale = min(fits, key=lambda fit: fit.fun).x
+    return float(shape), float(mean + spread * loc), float(spread * np.exp(log_scale))
+
+
+_FEWEST = 8
+
+
+def skew_normal_exposure(log_perplexity: ArrayLike, sample: ArrayLike) -> FloatOrArray:
+    r"""Exposure of canaries from the log-perplexities of a sample of candidates.
+
+    A skew-normal distribution with the distribution function F is fitted to the sample by maximum
+    likelihood. The exposure is :math:`-\log_2 F(x)`, also far below the smallest value of the
+    sample.
+
+    Parameters
+    ----------
+    log_perplexity : float or array-like of shape (n,)
+        Log-perplexities of the canaries, in bits.
+    sample : array-like of shape (n_samples,)
+        Log-perplexities of candidates that were drawn at random, in bits; at least 8.
+
+    Returns
+    -------
+    exposure : float or ndarray of shape (n,)
+        Exposure in bits, at least 0; higher means more memorized.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite, or if the sample is too small or all equal.
+
+    See Also
+    --------
+    Exposure : Measures both with a model, and tests the fit.
+
+    Notes
+    -----
+    The exposure of candidates cannot be more than the logarithm of their number; the fitted
+    distribution does not know this number.
+
+    References
+    ----------
+    Carlini, N., Liu, C., Erlingsson, Ú., Kos, J. and Song, D. (2019). The secret sharer: evaluating
+    and testing unintended memorization in neural networks. USENIX Security.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.memorization import skew_normal_exposure
+    >>> sample = np.random.default_rng(0).normal(100, 5, size=2000)
+    >>> skew_normal_exposure([100.0, 60.0], sample).round()
+    array([ 1., 45.])
+    """
+    sample = check_finite_vector(sample, "sample")
+    if len(sample) < _FEWEST:
+        raise ValueError(f"sample must hold {_FEWEST} values or more; got {len(sample)}.")
+    bits = check_numbers(log_perplexity, "log_perplexity", "finite numbers")
+    logcdf = skew_normal_logcdf(bits.ravel(), *fit_skew_normal(sample))
+    exposure = (-logcdf / np.log(2) + 0.0).reshape(bits.shape)
+    return float(exposure) if exposure.ndim == 0 else exposure
 
 
 class Exposure(BaseEstimator):

@@ -18,7 +18,7 @@ from skmia.memorization import (
     log_perplexity,
     skew_normal_exposure,
 )
-from skmia.memorization._skew_normal import fit_skew_normal, skew_normal_logcdf
+from skmia.memorization._exposure import fit_skew_normal, skew_normal_logcdf
 
 ALPHABET = "0123456789 pin"
 SECRETS = CanaryFormat("pin ####", "0123456789", alphabet=ALPHABET)
