@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from skmia.base import BaseAttack
-from skmia.signals.registry import get_signal
+from skmia.signals._registry import get_signal
 
 GUIDE = Path(__file__).parent / "user_guide"
 PAGE = GUIDE / "table_of_attacks.md"

@@ -11,7 +11,7 @@ import pytest
 import skmia
 from skmia.base import BaseAttack
 from skmia.signals import get_signal_names
-from skmia.signals.registry import get_signal
+from skmia.signals._registry import get_signal
 
 DOC = Path(__file__).parents[1] / "doc"
 GUIDE = DOC / "user_guide"

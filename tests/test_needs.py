@@ -49,7 +49,7 @@ from skmia.signals import (
     Signals,
     get_signal_names,
 )
-from skmia.signals.registry import get_signal
+from skmia.signals._registry import get_signal
 from skmia.synthetic import GeneratorAttack
 from skmia.victims import CallableVictim
 from skmia.victims.offers import get_access, get_kind

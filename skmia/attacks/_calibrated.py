@@ -15,7 +15,7 @@ from .._core.sklearn import StrOptions
 from .._core.validation import check_records
 from ..shadow import ShadowPool
 from ..signals import Loss, ScaledLogit, Signal
-from ..signals.auto import POOLED
+from ..signals._registry import POOLED
 from ._by_moments import MomentAttack
 
 

@@ -20,7 +20,7 @@ from .._core.sklearn import Interval, StrOptions
 from ..base import warn_unlike
 from ..shadow import ShadowPool
 from ..signals import Signal
-from ..signals.auto import POOLED
+from ..signals._registry import POOLED
 from ._bit_law import BitLaw
 from ._by_moments import MomentAttack
 from ._vote_law import choose_law

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._core.numbers import as_numbers as as_array
 from .._core.numbers import show
-from ..signals.changes import as_numbers
+from ..signals._perturbation import as_rows_of_numbers
 from ..victims import open_white_box
 
 # Kinds of outputs that tell the predicted label.
@@ -25,7 +25,7 @@ def compute_margin(box, points, y):
 
 def as_values(X, who):
     """Return the features as floating-point numbers, and a function that restores the container."""
-    values, restore = as_numbers(X, who)
+    values, restore = as_rows_of_numbers(X, who)
     return values.astype(values.dtype if values.dtype.kind == "f" else float), restore
 
 

@@ -11,7 +11,7 @@ from .._core.types import Seed
 from .._core.validation import query
 from ..base import SupervisedAttack
 from ..signals import Loss, Merlin
-from ..signals.rounding import loss_rounding
+from ..signals._perturbation import loss_rounding
 
 # Number of quantiles of the loss that are candidates for the bounds of the window.
 _N_BOUNDS = 64

@@ -19,7 +19,7 @@ from .._core.types import Rows
 from .._core.validation import check_records
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
-from ..signals.changes import as_scale, check_scale, is_right
+from ..signals._perturbation import as_scale, check_scale, is_right
 from ._margins import CLASSES, as_values, check_bounds, check_labels, compute_margin, open_boxes
 
 # Number of values in one array of a chunk of records; the search holds about ten such arrays.

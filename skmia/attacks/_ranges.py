@@ -10,7 +10,7 @@ from scipy import sparse
 from .._core.containers import is_frame, is_tensor
 from .._core.numbers import show
 from .._core.records import Records
-from ..signals.changes import as_numbers, as_scale, check_scale
+from ..signals._perturbation import as_rows_of_numbers, as_scale, check_scale
 from ._quantile import mix
 
 
@@ -69,7 +69,7 @@ class GaussianRange:
         points : Records of n records
             Points in the order of the records.
         """
-        values, restore = as_numbers(records.X, "GaussianRange")
+        values, restore = as_rows_of_numbers(records.X, "GaussianRange")
         shape = values.shape[1:]
         noise = as_scale(self.scale, shape, "GaussianRange") * rng.normal(size=shape)
         dtype = values.dtype if values.dtype.kind == "f" else np.dtype(float)

@@ -17,7 +17,7 @@ from ..base import PoolAttack
 from ..base.power import TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
 from ..signals import Signal
-from ..signals.auto import what_to_keep, what_to_read
+from ..signals._registry import what_to_keep, what_to_read
 
 # Difference of log ratios, in nats, up to which two records of the population tie.
 _TIE = 1e-6

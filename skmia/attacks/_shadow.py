@@ -22,7 +22,7 @@ from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
 from ..signals import AnswerSignal, Signal, get_signal_names
-from ..signals.registry import get_signal
+from ..signals._registry import get_signal
 
 _ARRAYS = ("probabilities", "sorted_probabilities")
 

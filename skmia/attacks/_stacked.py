@@ -24,7 +24,7 @@ from ..base import PoolAttack
 from ..base.in_place import score_in_place
 from ..base.power import TooFewModelsError, number_pairs
 from ..shadow import ShadowPool
-from ..signals.auto import what_to_keep, what_to_read
+from ..signals._registry import what_to_keep, what_to_read
 from ._rmia import RMIA
 from ._similar_records import Surroundings
 from ._stack_features import SIMILAR, fit_parts, leave_out, list_scores

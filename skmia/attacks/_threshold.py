@@ -9,7 +9,7 @@ from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source
 from ..base import BaseAttack
 from ..signals import Signal
-from ..signals.registry import get_signal
+from ..signals._registry import get_signal
 
 
 class ThresholdAttack(BaseAttack):

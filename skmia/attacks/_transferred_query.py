@@ -20,7 +20,7 @@ from .._core.types import Rows, Seed
 from .._core.validation import check_records
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
-from ..signals.changes import as_scale, check_scale, is_right
+from ..signals._perturbation import as_scale, check_scale, is_right
 from ._margins import CLASSES, as_values, check_bounds, check_labels, open_boxes
 from ._transferred_paths import GradientSearch, SwapSearch
 

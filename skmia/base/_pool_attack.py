@@ -18,7 +18,7 @@ from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source, check_records
 from ..shadow import ShadowPool
 from ..signals import Signal
-from ..signals.auto import COMPARED, what_to_keep, what_to_read
+from ..signals._registry import COMPARED, what_to_keep, what_to_read
 from ._attack import BaseAttack, best_threshold
 from ._rates import rate_threshold, warn_unlike
 

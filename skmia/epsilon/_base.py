@@ -23,7 +23,7 @@ from .._core.records import Records
 from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from ..exceptions import PrivacyWarning
-from ..signals.registry import get_signal
+from ..signals._registry import get_signal
 from ._canaries import KINDS, Canaries, make_canaries
 
 CANARY_CONSTRAINT = [StrOptions(set(KINDS)), callable]

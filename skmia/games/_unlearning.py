@@ -29,7 +29,7 @@ from .._training.notes import warn_of_weights, warn_once
 from .._training.plan import plan_training
 from .._training.progress import run_visibly
 from .._training.where.joblib import use_one_job
-from ..signals.auto import COMPARED, auto_of
+from ..signals._registry import COMPARED, auto_of
 from ..victims import FunctionClassifier
 from ._unlearning_attacks import (
     ATTACKS,

@@ -21,7 +21,7 @@ from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
 from ..base.parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
 from ..signals import Correctness
-from ..signals.auto import auto_of, kinds_of
+from ..signals._registry import auto_of, kinds_of
 from ..victims.linear_model import is_linear_model
 from ..victims.offers import get_kind, is_trainable
 from .growth import AUTO, SIZES

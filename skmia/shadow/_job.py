@@ -19,8 +19,7 @@ from .._training.identity import identify_values
 from .._training.job import Data, Job, Kept
 from .._training.notes import warn_of_weights
 from ..signals import AnswerSignal, ScaledLogit
-from ..signals.auto import auto_of
-from ..signals.registry import get_signal
+from ..signals._registry import auto_of, get_signal
 from ..victims.offers import is_trainable
 from ._lookup import augmented
 

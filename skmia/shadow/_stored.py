@@ -17,7 +17,7 @@ from .._core.records import Records
 from .._core.validation import check_finite, check_records, query
 from .._training.stored import read_stored, read_stored_bits
 from ..signals import AnswerSignal, Correctness, LogResidual, ScaledLogit, Signal
-from ..signals.auto import kinds_of, what_to_read
+from ..signals._registry import kinds_of, what_to_read
 from ..victims.offers import get_access, get_kind
 from ._job import signals_of
 from ._lookup import augmented, take_columns

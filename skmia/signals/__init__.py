@@ -1,8 +1,7 @@
 """Signals of membership, one number per record."""
 
-from ._adversarial import AdversarialDistance
 from ._base import AnswerSignal, Signal, VictimSignal
-from ._boundary import BoundaryDistance
+from ._boundary import AdversarialDistance, BoundaryDistance
 from ._confidence import (
     ODIN,
     BrierScore,
@@ -11,24 +10,27 @@ from ._confidence import (
     Doctor,
     Entropy,
     Hinge,
+    LogResidual,
     Loss,
     MaxSoftmax,
     ModifiedEntropy,
     ScaledLogit,
+    SquaredError,
 )
 from ._gradient import GradientNorm, GradientStatistics
-from ._label_robustness import LabelRobustness
-from ._min_k import MinK, MinKPlusPlus
-from ._neighborhood import Neighborhood
-from ._perturbation import Merlin
-from ._recall import ReCaLL
-from ._reference import ReferenceRatio, WindowVotes
-from ._residual import LogResidual, SquaredError
-from ._signals import Signals
-from ._surprising_tokens import SurprisingTokens
-from ._trajectory import Trajectories, Trajectory
-from ._zlib_ratio import ZlibRatio
-from .registry import get_signal_names
+from ._perturbation import LabelRobustness, Merlin
+from ._registry import get_signal_names
+from ._signals import Signals, Trajectories, Trajectory
+from ._tokens import (
+    MinK,
+    MinKPlusPlus,
+    Neighborhood,
+    ReCaLL,
+    ReferenceRatio,
+    SurprisingTokens,
+    WindowVotes,
+    ZlibRatio,
+)
 
 __all__ = [
     "ODIN",

@@ -13,8 +13,7 @@ from .._core.records import Records
 from .._core.sklearn import StrOptions, validate_params_of
 from .._core.validation import check_finite, check_records
 from ..victims import WhiteBox, open_white_box
-from ._base import VictimSignal
-from ._columns import SignalColumns
+from ._base import SignalColumns, VictimSignal
 
 _LETTERS = {"parameters": "w", "inputs": "x"}
 

@@ -1,20 +1,316 @@
 """Signal of the victim's loss under small changes of a record."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+import pandas as pd
+from scipy import sparse
 from sklearn.utils import gen_batches
 
 from .._core.asking import query_victim
-from .._core.numbers import SMALLEST, check_count, check_number
+from .._core.checks import check_option
+from .._core.containers import is_frame, is_tensor, to_numpy
+from .._core.numbers import SMALLEST, check_count, check_number, check_numbers, show, to_array
 from .._core.randomness import check_seed
+from .._core.records import Records
 from ._base import VictimSignal
-from ._confidence import Loss
-from .changes import as_numbers
-from .rounding import loss_rounding
+from ._confidence import Correctness, Loss
+
+
+def as_rows_of_numbers(X, who):
+    """Return the numbers in a container of rows, and a function that restores the container.
+
+    Raises
+    ------
+    ValueError
+        If it is sparse or holds something else; the message says who changes the features.
+    """
+    changes = f"{who} changes every feature by a number"
+    if sparse.issparse(X):
+        raise ValueError(f"{changes}; X must not be sparse.")
+    if is_tensor(X):
+        return to_numpy(X), lambda values: X.new_tensor(values)
+    if is_frame(X):
+        for name, dtype in X.dtypes.items():
+            if not pd.api.types.is_numeric_dtype(dtype):
+                raise ValueError(f"{changes}; {name!r} holds no numbers.")
+        values = X.to_numpy()
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"{changes}; some of X are missing.")
+        return values, lambda values: pd.DataFrame(values, columns=X.columns)
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"{changes}; X holds no numbers but {X.dtype}.")
+    return X, lambda values: values
+
+
+def as_scale(scale, shape, who):
+    """One positive unit for each feature, of the shape of one record.
+
+    Raises
+    ------
+    ValueError
+        If there is another number of units than of features.
+    """
+    scale, size = np.ravel(check_scale(scale)), int(np.prod(shape))
+    if len(scale) not in (1, size):
+        raise ValueError(
+            f"scale of {who} must be one number or one for each of {size} features; "
+            f"got {len(scale)}."
+        )
+    return np.broadcast_to(scale, size).reshape(shape)
+
+
+def check_scale(scale):
+    """Return units, one or more numbers above 0."""
+    return check_numbers(scale, "scale", "above 0", SMALLEST)
+
+
+def is_right(victim, rows, y, who):
+    """Whether the predicted class is the label.
+
+    Raises
+    ------
+    ValueError
+        If the victim is a regressor, or does not know a label.
+    """
+    answers = query_victim(victim, rows)
+    if answers.kind == "value":
+        raise ValueError(f"{who} needs a classifier; got a regressor.")
+    if answers.kind == "label" and not hasattr(victim, "classes_"):
+        return answers.values == y  # a batch need not contain every label
+    return Correctness()(answers, y) == 1
+
+
+# Number of roundings that an output may contain, for example from a sum in another order.
+_ROUNDINGS = 8
+
+
+def loss_rounding(outputs, y):
+    """Return the difference up to which two losses of a record may differ by rounding only.
+
+    Parameters
+    ----------
+    outputs : Outputs of n answers
+        Probabilities, logits or values.
+    y : ndarray of shape (n,)
+        Task labels.
+
+    Returns
+    -------
+    differences : ndarray of shape (n,)
+        Differences of the loss, in its units.
+    """
+    unit = _ROUNDINGS * np.finfo(outputs.values.dtype).eps
+    if outputs.kind == "value":
+        values = np.asarray(outputs.values, dtype=np.float64)
+        return 2 * unit * (np.abs(y) + np.abs(values)) * np.abs(y - values)
+    loss = -Loss()(outputs, y)
+    if outputs.kind == "proba":
+        return unit * (1 + loss)
+    # Near 0, the loss of logits is the exponential of a difference, and as exact as the difference.
+    return unit * np.abs(outputs.values).max(axis=1) * np.minimum(loss, 1)
+
 
 # Number of changed rows per query of the victim.
 _ROWS = 50_000
+
+
+class _Noise:
+    """Gaussian noise with a standard deviation that is a multiple of the scale."""
+
+    magnitudes = (0.1, 0.2, 0.5, 1.0)
+
+    def __init__(self, X, signal):
+        self.X, self.restore = as_rows_of_numbers(X, f"Signal {signal.name!r}")
+        self.scale = as_scale(signal.scale, self.X.shape[1:], f"signal {signal.name!r}")
+        self.dtype = self.X.dtype if self.X.dtype.kind == "f" else np.dtype(float)
+
+    def draw(self, magnitude, n_copies, rng):
+        return magnitude * self.scale * rng.normal(size=(n_copies, *self.X.shape[1:]))
+
+    def apply(self, noise):
+        """Return changed copies of all records, one set of records after the other."""
+        changed = self.X + noise[:, None]
+        return self.restore(changed.reshape(-1, *self.X.shape[1:]).astype(self.dtype))
+
+
+class _Flip:
+    """Flip each feature of 0 or 1 with some probability."""
+
+    magnitudes = (0.01, 0.02, 0.05, 0.1)
+
+    def __init__(self, X, signal):
+        self.X, self.restore = as_rows_of_numbers(X, f"Signal {signal.name!r}")
+        if not np.isin(self.X, (0, 1)).all():
+            raise ValueError(
+                f'Signal {signal.name!r} with change="flip" needs features of 0 and 1.'
+            )
+
+    def draw(self, magnitude, n_copies, rng):
+        return rng.uniform(size=(n_copies, *self.X.shape[1:])) < magnitude
+
+    def apply(self, flipped):
+        changed = np.where(flipped[:, None], 1 - self.X, self.X)
+        return self.restore(changed.reshape(-1, *self.X.shape[1:]).astype(self.X.dtype))
+
+
+class _Swap:
+    """Replace each feature, with some probability, by its value in a random record."""
+
+    magnitudes = (0.05, 0.1, 0.2, 0.4)
+
+    def __init__(self, X, signal):
+        self.name, donors = signal.name, signal.population.X
+        for rows in (X, donors):
+            if sparse.issparse(rows) or is_tensor(rows):
+                raise ValueError(
+                    f'Signal {self.name!r} with change="swap" needs an array or a table; '
+                    f"got {type(rows).__name__}."
+                )
+        if is_frame(X) != is_frame(donors) or X.shape[1:] != donors.shape[1:]:
+            raise ValueError(
+                f"The population of signal {self.name!r} must have the features of the records."
+            )
+        self.X, self.donors = X, donors
+
+    def draw(self, magnitude, n_copies, rng):
+        shape = (n_copies, *self.X.shape[1:])
+        donor = rng.randint(len(self.donors), size=shape)
+        return np.where(rng.uniform(size=shape) < magnitude, donor, -1)
+
+    def apply(self, donor):
+        shape = (len(donor), len(self.X), *self.X.shape[1:])
+        donor = np.broadcast_to(donor[:, None], shape).reshape(-1, *shape[2:])
+        if not is_frame(self.X):
+            own = np.broadcast_to(self.X, shape).reshape(donor.shape)
+            taken = np.take_along_axis(self.donors, np.maximum(donor, 0), axis=0)
+            return np.where(donor >= 0, taken, own)
+        own = np.tile(np.arange(len(self.X)), shape[0])
+        columns = {}
+        for j, name in enumerate(self.X.columns):
+            # A column keeps its type, including categories, if values are taken from a
+            # concatenation.
+            both = pd.concat([self.X.iloc[:, j], self.donors.iloc[:, j]], ignore_index=True)
+            place = np.where(donor[:, j] >= 0, len(self.X) + donor[:, j], own)
+            columns[name] = both.iloc[place].reset_index(drop=True)
+        return pd.DataFrame(columns)
+
+
+_CHANGES = {"noise": _Noise, "flip": _Flip, "swap": _Swap}
+
+
+@dataclass(frozen=True)
+class LabelRobustness(VictimSignal):
+    """Share of random changes of a record under which the predicted label stays correct.
+
+    Models are often correct in a wider neighborhood of their training records. The attack queries
+    only predicted labels: of the record itself and, if it is classified correctly, of ``n_changes``
+    copies per magnitude. The score is the share of correct predictions, including the record
+    itself, and 0 if the record itself is misclassified. The same changes are applied to every
+    record, so that a score depends only on the record.
+
+    Parameters
+    ----------
+    change : {"noise", "flip", "swap"}, default="noise"
+        - ``"noise"``: Gaussian noise on all features; a magnitude is its standard deviation in
+          units of ``scale``;
+        - ``"flip"``: features of 0 and 1 are flipped; a magnitude is a probability;
+        - ``"swap"``: each feature is replaced by its value in a random record of the population; a
+          magnitude is a probability. Suitable for tables with categories.
+    magnitudes : sequence of float, default=None
+        Strengths of the change. If None, (0.1, 0.2, 0.5, 1) for noise, (0.01, 0.02, 0.05, 0.1) for
+        flips and (0.05, 0.1, 0.2, 0.4) for swaps.
+    n_changes : int, default=25
+        Number of changed copies per record and magnitude.
+    scale : float or sequence of float, default=1.0
+        Unit of the noise, one for all features or one per feature; 1 for standardized features.
+    population : Records, default=None
+        Records to take values from for ``change="swap"``, members or not.
+    random_state : int, default=0
+        Controls the changes.
+
+    See Also
+    --------
+    BoundaryDistance : Distance to the nearest misclassified point.
+    Merlin : Share of random changes that raise the loss.
+
+    Notes
+    -----
+    Source: Choquette-Choo et al. (2021). They also count correct predictions for copies of a
+    misclassified record, which did not improve the attack in our experiments.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia import Records
+    >>> from skmia.signals import LabelRobustness
+    >>> X, y = load_iris(return_X_y=True)
+    >>> victim = LogisticRegression(max_iter=500).fit(X, y)
+    >>> LabelRobustness(n_changes=5).of(victim, Records(X, y)[[0, 60, 70]]).round(2)
+    array([1.  , 0.95, 0.  ])
+    """
+
+    change: Literal["noise", "flip", "swap"] = "noise"
+    magnitudes: Sequence[float] | None = None
+    n_changes: int = 25
+    scale: float | Sequence[float] = 1.0
+    population: Records | None = None
+    random_state: int = 0
+    name = "label_robustness"
+    reads = ("proba", "logits", "decision", "label")
+
+    def __post_init__(self):
+        check_option(self.change, "change", _CHANGES)
+        check_count(self.n_changes, "n_changes")
+        check_scale(self.scale)
+        check_seed(self.random_state)
+        if (self.change == "swap") != isinstance(self.population, Records):
+            raise ValueError(
+                'population must be Records for change="swap" and None for others; '
+                f"got change={self.change!r} and population={self.population!r}."
+            )
+        if self.magnitudes is not None:
+            self._check_magnitudes(
+                to_array(self.magnitudes, "magnitudes", "hold numbers", np.float64)
+            )
+
+    def _check_magnitudes(self, magnitudes):
+        top = np.inf if self.change == "noise" else 1
+        if (
+            magnitudes.ndim != 1
+            or not len(magnitudes)
+            or not np.all((magnitudes > 0) & (magnitudes <= top))
+        ):
+            raise ValueError(
+                "magnitudes must be numbers above 0, probabilities for flips and swaps; "
+                f"got {show(self.magnitudes)}."
+            )
+
+    def _inspect(self, victim, records):
+        share = is_right(victim, records.X, records.y, f"Signal {self.name!r}").astype(float)
+        rows = np.flatnonzero(share)
+        if len(rows):
+            share[rows] = self._count(victim, records[rows])
+        return share
+
+    def _count(self, victim, records):
+        """Return the share of correct predictions for records and their copies."""
+        change = _CHANGES[self.change](records.X, self)
+        magnitudes = change.magnitudes if self.magnitudes is None else self.magnitudes
+        rng, right = np.random.RandomState(self.random_state), np.ones(len(records))
+        for magnitude in magnitudes:
+            drawn = change.draw(magnitude, self.n_changes, rng)
+            for some in gen_batches(self.n_changes, max(1, _ROWS // len(records))):
+                y = np.tile(records.y, len(drawn[some]))
+                kept = is_right(victim, change.apply(drawn[some]), y, f"Signal {self.name!r}")
+                right += kept.reshape(-1, len(records)).sum(axis=0)
+        return right / (1 + len(magnitudes) * self.n_changes)
+
+
+# Number of changed rows per query of the victim.
 _MOST_CHANGES = 1_000_000  # queries of each record
 
 
@@ -61,7 +357,7 @@ class Merlin(VictimSignal):
         check_seed(self.random_state)
 
     def _inspect(self, victim, records):
-        X, restore = as_numbers(records.X, f"Signal {self.name!r}")
+        X, restore = as_rows_of_numbers(records.X, f"Signal {self.name!r}")
         dtype = X.dtype if X.dtype.kind == "f" else np.dtype(float)
         rng = np.random.RandomState(self.random_state)
         noise = rng.normal(scale=self.scale, size=(self.n_changes, 1, *X.shape[1:])).astype(dtype)

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import ShadowAttack
 from skmia.signals import ODIN, LabelRobustness, Loss
-from skmia.signals.registry import get_signal
+from skmia.signals._registry import get_signal
 
 N_MODELS = 4
 

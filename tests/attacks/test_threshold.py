@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from skmia import Outputs, Records
 from skmia.attacks import ThresholdAttack
 from skmia.signals import ODIN, get_signal_names
-from skmia.signals.registry import get_signal
+from skmia.signals._registry import get_signal
 
 
 @pytest.fixture(scope="module")

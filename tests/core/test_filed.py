@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skmia._core.filed import FiledArray, Rows, rows_of
-from skmia._core.middle import compute_middle
+from skmia.signals._base import compute_middle
 
 
 class CountedRows(Rows):

@@ -8,8 +8,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records
-from skmia.signals import AdversarialDistance, _adversarial
-from skmia.signals._apgd import _choose_checkpoints, _project, _project_l1, compute_norm
+from skmia.signals import AdversarialDistance, _boundary
+from skmia.signals._boundary import _choose_checkpoints, _project, _project_l1, compute_norm
 
 RNG = np.random.default_rng(0)
 DUALS = {"linf": 1, "l2": 2, "l1": np.inf}
@@ -111,7 +111,7 @@ def test_chunks_and_company_change_nothing(monkeypatch):
     records, signal = Records(X, y), AdversarialDistance(eps=3.0)
     together = signal.of(victim, records)
     np.testing.assert_allclose(signal.of(victim, records[:7]), together[:7], rtol=1e-6)
-    monkeypatch.setattr("skmia.signals._adversarial._CELLS", 50)
+    monkeypatch.setattr("skmia.signals._boundary._CELLS", 50)
     np.testing.assert_allclose(signal.of(victim, records), together, rtol=1e-6)
 
 
@@ -144,14 +144,14 @@ def test_within_the_published_radii_a_point_is_found_for_every_record(norm, monk
     X, y = load_digits(return_X_y=True)
     X, y = X[:300] / 16, y[:300]
     net = MLPClassifier((32,), max_iter=500, random_state=0).fit(X, y)
-    found, search = [], _adversarial.ascend
+    found, search = [], _boundary.ascend
 
     def ascend(*arguments):
         points, hits = search(*arguments)
         found.append(hits)
         return points, hits
 
-    monkeypatch.setattr(_adversarial, "ascend", ascend)
+    monkeypatch.setattr(_boundary, "ascend", ascend)
     AdversarialDistance(norm, mode="fixed_eps", bounds=(0, 1)).of(net, Records(X, y))
     hits = np.concatenate(found)
     assert len(hits) == 300 and hits.all()

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from skmia import Outputs
 from skmia.signals import ODIN, Doctor, get_signal_names
-from skmia.signals.registry import get_signal
+from skmia.signals._registry import get_signal
 
 LABEL_FREE = ["doctor", "entropy", "max_softmax", "odin"]
 

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from skmia import Records
 from skmia.attacks import ThresholdAttack
 from skmia.signals import GradientNorm, GradientStatistics
-from skmia.signals.registry import get_signal
+from skmia.signals._registry import get_signal
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(80, 4)), RNG.integers(2, size=80)

@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs
-from skmia.signals.registry import get_signal
+from skmia.signals._registry import get_signal
 
 RESIDUAL_SIGNALS = {"squared_error": [-4.0, -0.25, 0.0]}
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs, Records
 from skmia.signals import ODIN, Loss, Signals
-from skmia.signals.registry import get_signal
+from skmia.signals._registry import get_signal
 
 
 @pytest.fixture(scope="module")

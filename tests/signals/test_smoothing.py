@@ -14,8 +14,8 @@ from skmia.signals import (
     ScaledLogit,
     SquaredError,
 )
-from skmia.signals.auto import auto_of, kinds_of, what_to_keep, what_to_read
-from skmia.signals.smoothing import LogitSmoothing, ResidualSmoothing
+from skmia.signals._base import LogitSmoothing, ResidualSmoothing
+from skmia.signals._registry import auto_of, kinds_of, what_to_keep, what_to_read
 
 OUTSIDE = np.ones((1, 4), dtype=bool)
 

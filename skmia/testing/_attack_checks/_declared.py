@@ -11,7 +11,7 @@ from ..._core.outputs import KINDS, Outputs
 from ..._core.records import Records
 from ..._core.validation import query
 from ...shadow._pool import without
-from ...signals.auto import what_to_keep
+from ...signals._registry import what_to_keep
 from ._helpers import (
     BATCH,
     asks_fitted,
