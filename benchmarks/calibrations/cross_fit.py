@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia.attacks import RenyiAttack
-from skmia.base.cross_fitting import cross_fit
+from skmia.base._cross_fitting import cross_fit
 from skmia.metrics import auc_interval
 from skmia.report.measure import widen
 

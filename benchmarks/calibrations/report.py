@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import MomentsAttack, ThresholdAttack
-from skmia.base.cross_fitting import assign_folds, cross_fit
+from skmia.base._cross_fitting import assign_folds, cross_fit
 from skmia.metrics import auc_interval
 from skmia.report import (
     blind_baseline,

@@ -18,7 +18,7 @@ from .._core.types import Seed
 from .._core.user_functions import call_given
 from .._core.validation import check_records
 from ..base import BaseAttack, PoolAttack, connect
-from ..base.parts import is_open
+from ..base._parts import is_open
 from ..shadow import ShadowPool
 from ._ranges import GaussianRange
 from ._rmia import RMIA

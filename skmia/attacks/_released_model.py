@@ -19,7 +19,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
 from ..base import BaseAttack
-from ..base.parts import offer_of, why_not
+from ..base._parts import offer_of, why_not
 from ..victims.inner_models import InnerModel, iter_inner_models
 from ..victims.inputs import find_model
 from ..victims.offers import PARTS_OF_FILES

@@ -14,7 +14,8 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.validation import check_records
 from ..base import PoolAttack
-from ..base.power import TooFewModelsError, choose_by_power
+from ..base._pool_attack import TooFewModelsError
+from ..base._power import choose_by_power
 from ..shadow import ShadowPool
 from ..signals import Signal
 from ..signals._registry import what_to_keep, what_to_read

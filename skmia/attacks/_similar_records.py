@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from .._core.features import FeatureEncoder
 from .._core.left_out import choose_others
 from ..base import PoolAttack
-from ..base.in_place import fit_without_threshold
+from ..base._parts import fit_without_threshold
 from ._calibrated import CalibratedAttack
 
 # Number of the most similar records that are averaged. Weights fall to 0 at the next one, so that

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._core.normal_law import NormalLaw
 from ..base import PoolAttack
-from ..base.in_place import fit_without_threshold
+from ..base._parts import fit_without_threshold
 from ..signals import ScaledLogit
 from ._calibrated import CalibratedAttack
 from ._lira import LiRA

@@ -2,7 +2,7 @@
 
 from numbers import Integral
 
-from ..base.power import TooFewModelsError
+from ..base._pool_attack import TooFewModelsError
 from ..shadow import ShadowPool
 
 # Minimum size of a pool, and of one whose models promise a rate. With fewer than 8, the models that

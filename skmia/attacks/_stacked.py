@@ -21,8 +21,9 @@ from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
 from .._core.validation import query
 from ..base import PoolAttack
-from ..base.in_place import score_in_place
-from ..base.power import TooFewModelsError, number_pairs
+from ..base._parts import score_in_place
+from ..base._pool_attack import TooFewModelsError
+from ..base._power import number_pairs
 from ..shadow import ShadowPool
 from ..signals._registry import what_to_keep, what_to_read
 from ._rmia import RMIA

@@ -2,17 +2,17 @@
 
 from .._core.needs import Needs, Offer
 from ._attack import BaseAttack, best_threshold, get_judged  # noqa: F401
-from ._learned import LearnedAttack
-from ._pool_attack import (  # noqa: F401
+from ._parts import connect, needs_of
+from ._pool_attack import (  # noqa: F401  # noqa: F401
     PoolAttack,
     get_neutral,
     get_pool,
     list_repeatable,
+    rate_threshold,
     treats_models_as_victims,
+    warn_unlike,
 )
-from ._rates import rate_threshold, warn_unlike  # noqa: F401
-from ._supervised import SupervisedAttack
-from .parts import connect, needs_of
+from ._supervised import LearnedAttack, SupervisedAttack
 
 __all__ = [
     "BaseAttack",

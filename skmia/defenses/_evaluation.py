@@ -25,7 +25,7 @@ from .._core.types import Seed
 from .._core.validation import check_records
 from ..attacks import LiRA
 from ..base import PoolAttack, treats_models_as_victims
-from ..base.parts import offer_of, settings_of_pool
+from ..base._parts import offer_of, settings_of_pool
 from ..metrics import best_advantage_score, tpr_at_fpr_score
 from ..shadow import ShadowPool
 

@@ -34,9 +34,8 @@ from .._training.plan import plan_training
 from .._training.progress import run_visibly
 from .._training.where.joblib import use_one_job
 from ..base import get_judged
-from ..base.cross_fitting import cross_fit, give_population
-from ..base.own_pools import fit_own_pools
-from ..base.parts import needs_of, offer_of, set_victim, takes_victim, why_not
+from ..base._cross_fitting import cross_fit, give_population
+from ..base._parts import fit_own_pools, needs_of, offer_of, set_victim, takes_victim, why_not
 
 _SIDES = ("train", "test", "reference")
 

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
 from ..attacks import ReleasedModelAttack
-from ..base.parts import needs_of
+from ..base._parts import needs_of
 from ..inspection import inspect_model
 from ..metrics import auc_interval
 from ..victims.offers import has_file

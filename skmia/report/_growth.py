@@ -8,8 +8,9 @@ from sklearn.frozen import FrozenEstimator
 
 from .._training.checkpoint import FolderCheckpoint
 from ..base import list_repeatable
-from ..base.parts import is_open
-from ..base.power import count_pseudo_victims, measure_models
+from ..base._parts import is_open
+from ..base._pool_attack import count_pseudo_victims
+from ..base._power import measure_models
 from ..exceptions import CheckpointError
 from ..metrics._membership import check_resolution as is_resolved
 from ._plan import make_pool, prepare

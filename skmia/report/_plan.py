@@ -18,7 +18,7 @@ from .._core.sklearn import (
 )
 from .._core.token_outputs import TokenOutputs
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
-from ..base.parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
+from ..base._parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
 from ..signals import Correctness
 from ..signals._registry import auto_of, kinds_of

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..base import get_pool
-from ..base.cross_fitting import assign_folds, cross_fit, judge, learns
-from ..base.own_pools import fit_own_pools
-from ..base.parts import connect, needs_of
+from ..base._cross_fitting import assign_folds, cross_fit, judge, learns
+from ..base._parts import connect, fit_own_pools, needs_of
 from ._growth import grow_pool
 from ._plan import make_pool, prepare
 from ._rounds import Repetitions

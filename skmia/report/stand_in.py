@@ -35,7 +35,7 @@ from .._core.outputs import Outputs
 from .._core.splits import compute_strata, draw_halves, number_units
 from .._core.tokens import hold_tokens
 from ..attacks import AnalyticLiRA
-from ..base.parts import is_open, needs_of, parts_of
+from ..base._parts import is_open, needs_of, parts_of
 from ..signals import Correctness, LogResidual
 from ..victims.offers import is_trainable
 from .checks.base import PASSED

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Outputs, Records
 from skmia.attacks import QuantileAttack, RenyiAttack, ThresholdAttack
-from skmia.base.cross_fitting import assign_folds, cross_fit, learns
+from skmia.base._cross_fitting import assign_folds, cross_fit, learns
 from skmia.signals import Signals
 
 

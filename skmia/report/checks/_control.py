@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..._core.circumstances import Clock
 from ..._core.pvalues import format_pvalue
-from ...base.parts import has_own_victim
+from ...base._parts import has_own_victim
 from ...metrics import auc_interval
 from .._case import Case
 from .._plan import Request, choose_attacks, make_plan

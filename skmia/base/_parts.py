@@ -1,4 +1,4 @@
-"""Needs of attacks and of estimators that combine them, and the parameters of their parts."""
+"""Unfitted pools among the parameters of an attack or of its parts."""
 
 from dataclasses import replace
 from functools import reduce
@@ -270,3 +270,68 @@ def has_own_victim(estimator):
 def is_open(part, name):
     """Whether a part has a parameter of that name that is None."""
     return part.get_params(deep=False).get(name, part) is None
+
+
+def fit_without_threshold(attack, pool, records):
+    """Fit what the shadow models determine of an attack.
+
+    Parameters
+    ----------
+    attack : PoolAttack
+        Unfitted attack, which gets the pool.
+    pool : ShadowPool
+        Fitted pool.
+    records : Records of n records
+        Records of the pool.
+    """
+    attack.shadows = pool
+    attack._fit_shadows(records)
+
+
+def score_in_place(attack, shadows, inside, models, others, judged):
+    """Score a block of records with models treated as the victim.
+
+    Parameters
+    ----------
+    attack : PoolAttack
+        Fitted attack, without what these models contribute.
+    shadows : ndarray of shape (n_queries, n_estimators, n)
+        What the attack reads of the pool.
+    inside : ndarray of shape (n_estimators, n), dtype bool
+        Training sets.
+    models : ndarray of shape (n_chosen,)
+        Numbers of the models treated as the victim.
+    others : ndarray of shape (n_chosen, n) or (n_chosen, 1)
+        Models that leave with them.
+    judged : ndarray of shape (n_chosen, n), dtype bool
+        Where the remaining models suffice.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_chosen, n)
+        Neutral where the remaining models do not suffice.
+    """
+    return attack._score_judged(shadows, inside, models, others, judged)
+
+
+def get_own_pools(attack):
+    """Return the unfitted pools of an attack by number of the part and name of the parameter."""
+    return {
+        (number, name): value
+        for number, part in enumerate(parts_of(attack) or [attack])
+        for name, value in part.get_params(deep=False).items()
+        if isinstance(value, ShadowPool)
+    }
+
+
+def set_pool(attack, place, pool):
+    """Replace an unfitted pool of an attack by a fitted one."""
+    number, name = place
+    part = (parts_of(attack) or [attack])[number]
+    part.set_params(**{name: FrozenEstimator(pool)})
+
+
+def fit_own_pools(attack, records):
+    """Fit the pools of an attack on all records, before the attack is fitted on subsets."""
+    for place, pool in get_own_pools(attack).items():
+        set_pool(attack, place, pool.fit(records))

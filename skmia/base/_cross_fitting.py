@@ -9,7 +9,7 @@ from sklearn.base import clone
 from .._core.needs import BOTH, NOBODY
 from .._core.splits import number_units
 from ._attack import get_judged
-from .parts import needs_of, parts_of
+from ._parts import needs_of, parts_of
 
 _N_FOLDS = 5
 
