@@ -22,8 +22,7 @@ from sklearn.metrics import roc_auc_score
 
 from skmia import Records
 from skmia.attacks import SplitThresholdAttack
-from skmia.defenses import move_thresholds
-from skmia.defenses._released import _thresholds
+from skmia.defenses import _released, move_thresholds
 from skmia.metrics import tpr_at_fpr_score
 from skmia.victims.split_thresholds import events
 
@@ -66,7 +65,7 @@ def list_gaps_of_round(values, event, thresholds, known):
 
 
 def move_to_round(model, X, seed):
-    with patch.object(_thresholds, "check_random_state", RoundDraws):
+    with patch.object(_released, "check_random_state", RoundDraws):
         return move_thresholds(model, X, random_state=seed)
 
 

@@ -11,10 +11,16 @@ matter, and decimals of any length decide about the others.
 
 import math
 import os
+import random
+from contextlib import contextmanager
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 from scipy.special import ndtri
+
+from .._core.optional import import_optional
+from .._core.randomness import preserved_randomness
 
 LARGEST_SCALE = 2**52
 
@@ -280,3 +286,175 @@ def _upper_tail(value, scale, digits):
             term *= -squared / (2 * k)
             total += term / (2 * k + 1)
         return Decimal("0.5") - total / (2 * _PI).sqrt()
+
+
+# A double added to a double is rounded, and which sums can occur depends on the exact value
+# (Mironov, 2012). Here the value is rounded to a multiple of a grid that the parameters alone
+# determine, and noise is added in integers: what the sum shows is what the law of the noise allows.
+
+
+# Steps of the grid to the scale of the noise, as a power of two.
+GRID_BITS = 40
+
+# Beyond these the grid or the noise leaves double precision.
+_SMALLEST, _LARGEST = np.finfo(np.float64).tiny, 2.0**960
+
+# Integers below this are exact as int64, with room for the noise.
+_LARGEST_INTEGER = 2.0**62
+
+
+def choose_exponents(scales, what):
+    """Exponents k of grids ``2**k`` that have 2^39 to 2^40 steps to a scale of noise.
+
+    Parameters
+    ----------
+    scales : float or ndarray
+        Scales of the noise, above 0.
+    what : str
+        What the scale is, for the message.
+
+    Returns
+    -------
+    exponents : ndarray of the same shape, dtype int
+        They depend on the parameters of a mechanism, never on values.
+
+    Raises
+    ------
+    ValueError
+        If a scale is 0, too small or too large in double precision.
+    """
+    scales = np.asarray(scales, dtype=np.float64)
+    bad = scales[~((scales >= _SMALLEST) & (scales <= _LARGEST))]
+    if bad.size:
+        raise ValueError(
+            f"{what} must be between {_SMALLEST:.3g} and {_LARGEST:.3g} for noise in double "
+            f"precision; got {bad[0]:.3g}."
+        )
+    return np.frexp(scales)[1].astype(int) - GRID_BITS
+
+
+def count_steps(width, exponent):
+    """The most steps by which a value changes on its grid when it changes by at most a width."""
+    return int(Fraction(float(width)) / Fraction(2) ** int(exponent)) + 1
+
+
+def add_on_grid(X, noise, exponents):
+    """Round values to the grid and add a number of steps to each.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_releases, n_features), dtype float64
+        Finite values.
+    noise : ndarray of shape (n_releases, n_features), dtype int64
+        Steps of the grid.
+    exponents : ndarray of shape (n_features,), dtype int
+        Of the grid of each column.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_releases, n_features)
+        The sums, rounded to double precision after the addition.
+    """
+    with np.errstate(over="ignore"):
+        steps = np.rint(np.ldexp(X, -exponents))
+    is_large = ~(np.abs(steps) < _LARGEST_INTEGER)
+    totals = np.where(is_large, 0, steps).astype(np.int64) + noise
+    sums = np.ldexp(totals.astype(np.float64), exponents)
+    for row, column in np.argwhere(is_large):
+        grid = Fraction(2) ** int(exponents[column])
+        total = round(Fraction(float(X[row, column])) / grid) + int(noise[row, column])
+        sums[row, column] = _as_double(total * grid)
+    return sums
+
+
+def _as_double(value):
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+# Initial weights come from torch's generator, whose state a short search or the outputs themselves
+# reveal. What a guarantee rests on comes from the operating system. That includes what modules draw
+# for rows, such as dropout: where one row is missing, all others get other numbers of a stream, and
+# a known stream would show more than one row.
+
+
+# Steps of the grid of noise to its standard deviation, as a power of two.
+COIN_BITS = 30
+
+# Noise outside these leaves no room for its grid, for sums, or for squares, in double precision.
+_SMALLEST_DEVIATION, _LARGEST_DEVIATION = 1e-150, 1e150
+
+
+class PrivateRandomness:
+    """Random numbers that cannot be repeated, unless a seed is given.
+
+    Parameters
+    ----------
+    seed : int or None
+        Seed. If None, the operating system is the source. With a seed, the result is not private.
+    """
+
+    def __init__(self, seed=None):
+        self._words = system_words if seed is None else seeded_words(np.random.default_rng(seed))
+
+    def uniforms(self, n):
+        """Uniform numbers in [0, 1) of 53 bits, shape (n,)."""
+        return (self._words(n) >> np.uint64(11)) * 2.0**-53
+
+    def coins(self, n, rate):
+        """Independent coins that show heads with a probability, rounded down, shape (n,)."""
+        words = self._words(n)
+        limit = int(rate * 2**53) << 11  # exact: a rate in double precision times a power of two
+        return np.ones(n, dtype=bool) if limit >> 64 else words < np.uint64(limit)
+
+    @contextmanager
+    def for_modules(self):
+        """Fresh states of the global generators, which are put back as they were."""
+        torch = import_optional("torch", "torch")
+        seeds = [int(word) >> 32 for word in self._words(3)]
+        with preserved_randomness():
+            random.seed(seeds[0])
+            np.random.seed(seeds[1])  # noqa: NPY002
+            torch.default_generator.manual_seed(seeds[2])
+            if torch.cuda.is_available() and torch.cuda.is_initialized():
+                torch.cuda.manual_seed_all(seeds[2])
+            yield
+
+    def noise_in_steps(self, scales, grids):
+        """Normal noise rounded to whole steps of grids, dtype float64; 0 where the scale is."""
+        noise = np.zeros(len(scales))
+        noisy = np.flatnonzero(scales)
+        steps = (scales / grids)[noisy]
+        noise[noisy] = rounded_normal(steps, steps.shape, self._words)
+        return noise
+
+
+def choose_grids(scales):
+    """Powers of two that have 2^29 to 2^30 steps to each scale of noise.
+
+    Contributions and noise that are rounded to it add without error, so that the lowest digits of a
+    noisy sum tell nothing of the exact one. Where the scale is 0 the grid is 1.
+
+    Raises
+    ------
+    ValueError
+        If a scale is so small or so large that its grid leaves double precision.
+    """
+    scales = np.asarray(scales, dtype=np.float64)
+    bad = scales[
+        (scales != 0) & ~((scales >= _SMALLEST_DEVIATION) & (scales <= _LARGEST_DEVIATION))
+    ]
+    if bad.size:
+        raise ValueError(
+            f"The standard deviation of the noise must be between {_SMALLEST_DEVIATION:.3g} and "
+            f"{_LARGEST_DEVIATION:.3g}; got {bad[0]:.3g}."
+        )
+    grids = np.ldexp(1.0, np.frexp(scales)[1] - COIN_BITS)
+    return np.where(scales > 0, grids, 1.0)
+
+
+def round_to(values, grids):
+    """Whole steps of grids."""
+    return np.rint(values / grids)

@@ -1,17 +1,26 @@
 """Base classes of defenses that wrap an estimator."""
 
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite, check_consistent_length, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._core.advice import with_advice
+from .._core.containers import as_rows, take_rows
+from .._core.matrix import check_classes
+from .._core.numbers import to_array
 from .._core.probabilities import check_answered
 from .._core.randomness import preserved_randomness
-from .._core.sklearn import HasMethods
+from .._core.sklearn import HasMethods, InvalidParameterError, validate_params_of
+from .._training.ways.torch_nets.plan import find_net
 
 
 class Defended(MetaEstimatorMixin, BaseEstimator):
@@ -90,4 +99,323 @@ class DefendedClassifier(ClassifierMixin, Defended):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags = get_tags(self.estimator).classifier_tags
+        return tags
+
+
+# Nets take probabilities as they are. Other classifiers get copies of each row, one for each class,
+# with the probabilities as sample weights: the weighted loss is the cross-entropy with the targets.
+
+
+def check_takes_targets(estimator, name):
+    """Check that a classifier can be fitted on target probabilities.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Never changed.
+    name : str
+        Of the defense, for the message.
+
+    Raises
+    ------
+    InvalidParameterError
+        Says what can be used.
+    """
+    if _choose_trainer(_last_step(estimator)) is None:
+        raise InvalidParameterError(
+            f"{name} trains on probabilities of the classes, which {_describe(estimator)} does not "
+            "take; use a classifier whose fit takes sample_weight, or a skorch net with "
+            "criterion=CrossEntropyLoss, alone or as the last step of a Pipeline."
+        )
+
+
+def fit_on_targets(model, X, y, targets, classes, sample_weight=None):
+    """Fit a classifier on target probabilities, in place.
+
+    Steps of a Pipeline before the last are fitted once, on the plain rows and their labels.
+
+    Parameters
+    ----------
+    model : estimator
+        Unfitted, as :func:`check_takes_targets` wants it.
+    X : array-like of n rows
+        Features.
+    y : ndarray of shape (n,)
+        Labels, for transformers that look at them and for validation splits that are stratified.
+    targets : ndarray of shape (n, n_classes)
+        Probabilities.
+    classes : ndarray of shape (n_classes,)
+        Labels of the columns, sorted.
+    sample_weight : ndarray of shape (n,), default=None
+        Factors of the loss of each row.
+
+    Returns
+    -------
+    model : estimator
+        Fitted. A net has all its units as ``classes_``; another classifier lacks a class to which
+        no target gives anything.
+    """
+    if type(model) is Pipeline:
+        if len(model.steps) > 1:
+            head = model[:-1]
+            X = head.fit_transform(X, y)
+            model.steps[:-1] = head.steps  # with a memory they are fitted copies
+        fit_on_targets(model[-1], X, y, targets, classes, sample_weight)
+        return model
+    with with_advice(model, X):
+        _choose_trainer(model).fit(model, X, y, targets, classes, sample_weight)
+    return model
+
+
+def _last_step(estimator):
+    while type(estimator) is Pipeline:
+        estimator = estimator[-1]
+    return estimator
+
+
+def _describe(estimator):
+    last = _last_step(estimator)
+    where = f" at the end of the {type(estimator).__name__}" if last is not estimator else ""
+    net = find_net(last)
+    what = "" if net is None else f" with criterion={_criterion_name(net)}"
+    return f"{type(last).__name__}{what}{where}"
+
+
+def _choose_trainer(model):
+    return next(
+        (trainer for trainer in (_NetTrainer(), _CopyTrainer()) if trainer.suits(model)), None
+    )
+
+
+class _Trainer(ABC):
+    """How classifiers of some kind are fitted on target probabilities."""
+
+    @abstractmethod
+    def suits(self, model):
+        """Whether the model is of that kind."""
+
+    @abstractmethod
+    def fit(self, model, X, y, targets, classes, sample_weight):
+        """Fit the model, in place."""
+
+
+# Multiples of it add up exactly, in any order, for thousands of rows.
+_GRID = 2.0**-40
+
+
+class _CopyTrainer(_Trainer):
+    """Classifiers that take sample weights."""
+
+    def suits(self, model):
+        return find_net(model) is None and has_fit_parameter(model, "sample_weight")
+
+    def fit(self, model, X, y, targets, classes, sample_weight):
+        # A tree decides between equally good splits by the last bit of sums of weights. Rounded to
+        # a grid, the weight of a row and the copies of the row have the same sums to the last bit.
+        targets = np.rint(targets / _GRID) * _GRID
+        rows, columns = np.nonzero(targets)
+        weight = targets[rows, columns]
+        if sample_weight is not None:
+            weight = weight * sample_weight[rows]
+        model.fit(take_rows(as_rows(X), rows), classes[columns], sample_weight=weight)
+
+
+class _NetTrainer(_Trainer):
+    """Nets of skorch, whose labels are the numbers of their output units."""
+
+    def suits(self, model):
+        net = find_net(model)
+        return net is not None and _criterion_name(net) == "CrossEntropyLoss"
+
+    def fit(self, model, X, y, targets, classes, sample_weight):
+        model.initialize()
+        n_units, dtype = _ask_units(model, X)
+        if not (np.isin(classes, np.arange(n_units)).all() and classes.dtype.kind in "biu"):
+            raise ValueError(
+                f"A net with {n_units} output units wants labels 0 to {n_units - 1}; "
+                f"got {classes.tolist()}."
+            )
+        scaled = targets if sample_weight is None else targets * sample_weight[:, None]
+        if sample_weight is not None and getattr(model.criterion_, "label_smoothing", 0):
+            raise ValueError(
+                "criterion__label_smoothing of a net would smooth the sample weights as well; "
+                "leave one of the two out."
+            )
+        units = np.zeros((len(targets), n_units), dtype=dtype)
+        units[:, classes.astype(int)] = scaled
+        with _reading_probabilities(model, y):
+            model.partial_fit(X, units)  # a fit is no more than this after initialize
+        model.classes_inferred_ = np.arange(n_units)
+
+
+def _criterion_name(net):
+    criterion = net.criterion
+    kind = criterion if isinstance(criterion, type) else type(criterion)
+    return getattr(kind, "__name__", str(kind))
+
+
+def _ask_units(net, X):
+    """Number of output units, and the type of the logits."""
+    with preserved_randomness():
+        answer = net.forward(take_rows(X, slice(0, 2)))
+    logits = answer[0] if isinstance(answer, tuple) else answer
+    if logits.ndim != 2:
+        raise ValueError(
+            "A net must return one logit for each class; "
+            f"for 2 rows it gave an array of shape {tuple(logits.shape)}."
+        )
+    return logits.shape[1], np.float64 if "float64" in str(logits.dtype) else np.float32
+
+
+class _LabelSplit:
+    """A net's split into training and validation rows, stratified by labels as always."""
+
+    def __init__(self, split, labels):
+        self.split, self.labels = split, labels
+
+    def __call__(self, dataset, y=None, **fit_params):
+        return self.split(dataset, y=self.labels, **fit_params)
+
+
+@contextmanager
+def _reading_probabilities(net, y):
+    """Let the split and the scores of an initialized net cope with targets that are not labels."""
+    from skorch.callbacks.scoring import ScoringBase
+    from skorch.utils import to_numpy
+
+    def likeliest(targets):
+        return to_numpy(targets).argmax(axis=1)
+
+    split = net.train_split
+    scores = [callback for _, callback in net.callbacks_ if isinstance(callback, ScoringBase)]
+    extractors = [scoring.target_extractor for scoring in scores]
+    net.train_split = _LabelSplit(split, y) if split else split
+    for scoring in scores:
+        scoring.target_extractor = likeliest
+    try:
+        yield
+    finally:
+        net.train_split = split
+        for scoring, extractor in zip(scores, extractors, strict=True):
+            scoring.target_extractor = extractor
+
+
+class Labeled(NamedTuple):
+    """Training rows."""
+
+    X: object
+    y: np.ndarray  # (n,)
+    sample_weight: np.ndarray | None  # (n,), positive
+
+    def take(self, rows):
+        """Some of them."""
+        return Labeled(*(take_rows(part, rows) for part in self))
+
+    def fit(self, model, targets, classes):
+        """Fit a model on targets for these rows, in place; see :func:`fit_on_targets`."""
+        return fit_on_targets(model, self.X, self.y, targets, classes, self.sample_weight)
+
+    def fit_labels(self, model):
+        """Fit a model on the labels, in place."""
+        if self.sample_weight is None:
+            with with_advice(model, self.X):
+                return model.fit(self.X, self.y)
+        classes = np.unique(self.y)
+        return self.fit(model, one_hot(self.y, classes), classes)
+
+
+def check_labeled(X, y, sample_weight):
+    """Training rows without rows of weight 0, which count as absent."""
+    if not isinstance(X, np.ndarray) or X.ndim == 0:
+        X = as_rows(X)
+    y = check_classes(y, "y", warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    check_consistent_length(X, y)
+    if len(y) == 0:
+        raise ValueError("Expected at least 1 row; got 0.")
+    if sample_weight is None:
+        return Labeled(X, y, None)
+    weight = to_array(sample_weight, "sample_weight", "hold one number for each row", np.float64)
+    if weight.shape != y.shape:
+        raise ValueError(
+            f"sample_weight must have the shape {y.shape}, one number for each row; "
+            f"got {weight.shape}."
+        )
+    if not (np.isfinite(weight).all() and weight.min(initial=0) >= 0):
+        raise ValueError("sample_weight must be finite and not negative.")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row.")
+    data = Labeled(X, y, weight)
+    return data if weight.all() else data.take(np.flatnonzero(weight))
+
+
+def one_hot(y, classes):
+    """Target probabilities that are the labels themselves, shape (n, n_classes)."""
+    return (y[:, None] == classes).astype(np.float64)
+
+
+def _has_probabilities(defense):
+    return hasattr(getattr(defense, "estimator_", defense.estimator), "predict_proba")
+
+
+class SoftTargetDefense(DefendedClassifier):
+    """Base class of defenses that train on class probabilities instead of labels.
+
+    A subclass implements ``_fit_targets``.
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Make the targets and fit the classifier on them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the loss of each row; a row of weight 0 counts as absent.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        check_takes_targets(self.estimator, type(self).__name__)
+        data = check_labeled(X, y, sample_weight)
+        self._fit_targets(data)
+        self.classes_ = np.union1d(np.unique(data.y), self.estimator_.classes_)
+        return self
+
+    @abstractmethod
+    def _fit_targets(self, data):
+        """Set ``estimator_``."""
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Probabilities predicted by the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Class probabilities; 0 for a class without any target probability.
+
+        Raises
+        ------
+        ValueError
+            If the model returns NaN.
+        """
+        check_is_fitted(self)
+        return self._widen(self._ask_proba(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = False
         return tags

@@ -22,7 +22,7 @@ from .._core.optional import import_optional
 from .._core.progress import show_progress
 from .._core.randomness import preserved_randomness
 from .._core.torch_parts import layers_of
-from .private_randomness import choose_grids
+from ._exact_noise import choose_grids
 
 # What code of others raises where its settings are of the wrong kind.
 _CANNOT_MAKE = (TypeError, ValueError, RuntimeError, AttributeError, AssertionError, IndexError)

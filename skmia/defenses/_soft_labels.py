@@ -1,19 +1,304 @@
 """Training on soft labels from models that were not trained on the record."""
 
 from collections.abc import Callable
-from numbers import Real
-from typing import Any, Literal
+from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Memory
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils.validation import column_or_1d
 
-from .._core.numbers import to_array
-from .._core.sklearn import Interval, StrOptions, at_least
+from .._core.advice import with_advice
+from .._core.checks import check_option
+from .._core.containers import as_rows
+from .._core.numbers import check_numbers, to_array
+from .._core.randomness import spawn_seeds
+from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
+from .._core.sklearn import (
+    N_JOBS,
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    at_least,
+    validate_params_of,
+)
+from .._core.splits import MOST_MODELS, compute_strata
 from .._core.types import Seed
 from .._core.user_functions import call_given
-from ._cross_fit import CrossFitDefense
-from ._soften import SPREADS, move_to_labels
+from .._training.notes import warn_once
+from ._cross_fit import (
+    CrossFitDefense,
+    draw_left_out,
+    number_equal_rows,
+    stack_left_out,
+    train_left_out,
+)
+from ._meta import Defended, Labeled, SoftTargetDefense, one_hot
+
+
+def soften(
+    proba: ArrayLike,
+    y: ArrayLike,
+    alpha: float | ArrayLike = 0.0,
+    *,
+    spread: Literal["label", "direction", "coordinate"] = "label",
+) -> np.ndarray:
+    r"""Optimally soft labels from the answers of models that were not trained on the rows.
+
+    The soft label of a row starts at the mean of the answers, and moves towards the label by
+    ``alpha`` standard deviations, at most to the label itself. A model that is trained on it can
+    memorize no more than that.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n_models, n, n_classes)
+        Class probabilities by two models or more that were not trained on the row.
+    y : array-like of shape (n,)
+        Column of the label of each row, from 0 to n_classes - 1.
+    alpha : float or array-like of shape (n,), default=0.0
+        Number of standard deviations, at least 0. With 0 the soft label is the mean of the answers,
+        with infinity the label.
+    spread : {"label", "direction", "coordinate"}, default="label"
+        What the standard deviation is taken of, with the number of models as its divisor:
+
+        - ``"label"``: the probability of the label, which rises by ``alpha`` of them;
+        - ``"direction"``: the projections of the answers on the line from the mean to the label;
+        - ``"coordinate"``: each class, then cut to [0, 1] and normalized.
+
+    Returns
+    -------
+    targets : ndarray of shape (n, n_classes)
+        Soft labels, which sum to 1.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or if values are not probabilities, columns or numbers of at least 0.
+
+    See Also
+    --------
+    SoftLabelDefense : Classifier that is trained on soft labels of its own making.
+    soften_values : Soft targets of a regression.
+
+    Notes
+    -----
+    The source says "by alpha standard deviations" and leaves open of what; ``"label"`` is the
+    reading of this package, as attacks look at the probability of the label.
+
+    References
+    ----------
+    Pedersen, J. (2022). Privacy Preservation and Evaluation in Machine Learning. PhD defense,
+    Rensselaer Polytechnic Institute.
+
+    Examples
+    --------
+    >>> from skmia.defenses import soften
+    >>> proba = [[[0.1, 0.7, 0.2]], [[0.3, 0.3, 0.4]]]  # two models, one row
+    >>> soften(proba, [0])
+    array([[0.2, 0.5, 0.3]])
+    >>> soften(proba, [0], 2.0).round(3)
+    array([[0.4  , 0.375, 0.225]])
+    """
+    check_option(spread, "spread", tuple(SPREADS))
+    proba = check_numbers(proba, "proba", "probabilities in [0, 1]", 0, 1)
+    if proba.ndim != 3 or len(proba) < 2:
+        raise ValueError(
+            "proba must be of shape (n_models, n, n_classes) with two models or more; got shape "
+            f"{proba.shape}."
+        )
+    _, n, n_classes = proba.shape
+    allowed = f"columns from 0 to {n_classes - 1}"
+    codes = check_numbers(y, "y", allowed, 0, n_classes - 1)
+    if codes.shape != (n,) or (codes % 1).any():
+        raise ValueError(f"y must be {n} {allowed}; got an array of shape {codes.shape}.")
+    alpha = check_numbers(alpha, "alpha", "numbers of at least 0", 0, np.inf)
+    if alpha.shape not in ((), (n,)):
+        raise ValueError(f"alpha must be a number or {n} of them; got shape {alpha.shape}.")
+    return move_to_labels(proba, codes.astype(np.intp), alpha, spread)
+
+
+def soften_values(
+    predictions: ArrayLike, y: ArrayLike, alpha: float | ArrayLike = 0.0
+) -> np.ndarray:
+    r"""Soft targets of a regression from models that were not trained on the rows.
+
+    The soft target of a row starts at the mean of the predictions, and moves towards the target by
+    ``alpha`` standard deviations of them, at most to the target itself.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n_models, n)
+        Predictions by two models or more that were not trained on the row.
+    y : array-like of shape (n,)
+        Targets.
+    alpha : float or array-like of shape (n,), default=0.0
+        Number of standard deviations (divisor ``n_models``), at least 0. With 0 the soft target is
+        the mean of the predictions, with infinity the target.
+
+    Returns
+    -------
+    targets : ndarray of shape (n,)
+        Soft targets.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or if values are not finite numbers or ``alpha`` is below 0.
+
+    See Also
+    --------
+    SoftRegressionDefense : Regressor that is trained on soft targets of its own making.
+    soften : Soft labels of a classification.
+
+    References
+    ----------
+    Pedersen, J. (2022). Privacy Preservation and Evaluation in Machine Learning. PhD defense,
+    Rensselaer Polytechnic Institute.
+
+    Examples
+    --------
+    >>> from skmia.defenses import soften_values
+    >>> predictions = [[1.0, 4.0], [3.0, 4.0]]  # two models, two rows
+    >>> soften_values(predictions, [9.0, 5.0])
+    array([2., 4.])
+    >>> soften_values(predictions, [9.0, 5.0], 3.0)
+    array([5., 4.])
+    """
+    predictions = check_numbers(predictions, "predictions", "finite numbers")
+    if predictions.ndim != 2 or len(predictions) < 2:
+        raise ValueError(
+            "predictions must be of shape (n_models, n) with two models or more; got shape "
+            f"{predictions.shape}."
+        )
+    y = check_numbers(y, "y", "finite numbers")
+    n = predictions.shape[1]
+    if y.shape != (n,):
+        raise ValueError(f"y must be {n} numbers; got an array of shape {y.shape}.")
+    alpha = check_numbers(alpha, "alpha", "numbers of at least 0", 0, np.inf)
+    if alpha.shape not in ((), (n,)):
+        raise ValueError(f"alpha must be a number or {n} of them; got shape {alpha.shape}.")
+    mean, spread = predictions.mean(axis=0), predictions.std(axis=0)
+    endless = np.isinf(alpha)
+    reach = np.where(endless, 0.0, alpha) * spread
+    return np.where(endless | (np.abs(y - mean) <= reach), y, mean + np.sign(y - mean) * reach)
+
+
+def move_to_labels(proba, codes, alpha, spread):
+    """Soft labels from answers of shape (n_models, n, n_classes) and the columns of the labels."""
+    label = np.eye(proba.shape[2])[codes]
+    alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), codes.shape)
+    endless = np.isinf(alpha)
+    targets = SPREADS[spread](proba, proba.mean(axis=0), label, np.where(endless, 0, alpha))
+    return np.where(endless[:, None], label, targets)
+
+
+def _part_of_way(numerator, denominator):
+    """Quotient of at most 1, and 1 where the way has length 0."""
+    return np.divide(
+        numerator, denominator, out=np.ones_like(denominator), where=numerator < denominator
+    )
+
+
+def _by_label(proba, mean, label, alpha):
+    """Until the probability of the label has risen by ``alpha`` of its standard deviations."""
+    own = label.argmax(axis=1)
+    at_label = np.take_along_axis(proba, own[None, :, None], axis=2)[:, :, 0]
+    spread, missing = at_label.std(axis=0), 1 - at_label.mean(axis=0)
+    return mean + _part_of_way(alpha * spread, missing)[:, None] * (label - mean)
+
+
+def _by_direction(proba, mean, label, alpha):
+    """By ``alpha`` standard deviations of the answers' projections on the line to the label."""
+    way = label - mean
+    length = np.linalg.norm(way, axis=1)
+    unit = way / np.where(length > 0, length, 1)[:, None]
+    spread = np.einsum("kij,ij->ki", proba, unit).std(axis=0)
+    return mean + _part_of_way(alpha * spread, length)[:, None] * way
+
+
+def _by_coordinate(proba, mean, label, alpha):
+    """Each class by ``alpha`` standard deviations of its own, cut to [0, 1] and normalized."""
+    moved = np.clip(mean + alpha[:, None] * proba.std(axis=0) * (2 * label - 1), 0, 1)
+    total = moved.sum(axis=1, keepdims=True)
+    return np.where(total > 0, moved / np.where(total > 0, total, 1), label)
+
+
+SPREADS = {"label": _by_label, "direction": _by_direction, "coordinate": _by_coordinate}
+
+
+class LabelSmoothingDefense(SoftTargetDefense):
+    """Classifier trained on labels that give an equal share to all classes.
+
+    It limits the confidence of a classifier, also on its training rows. It is a common regularizer,
+    and a baseline for defenses that choose soft labels record by record.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Classifier whose ``fit`` takes ``sample_weight``, or a skorch net with
+        ``criterion=CrossEntropyLoss``. Alone or as the last step of a Pipeline.
+    smoothing : float, default=0.1
+        Share in [0, 1] that is divided among all C classes: the target is ``1 - smoothing`` for
+        the label, and ``smoothing / C`` is added to every class.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on the soft labels.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    See Also
+    --------
+    SoftLabelDefense : Classifier that softens a label as far as other models disagree with it.
+
+    Notes
+    -----
+    Known limitation: the predictions for all training rows are pulled towards the same target,
+    which an attack with shadow models trained in the same way can recognize, and smoothed labels
+    were found to help model inversion attacks, which reconstruct inputs of a class.
+
+    How classifiers with ``sample_weight`` are trained, and what counts copies of rows, is said in
+    :class:`SoftLabelDefense`.
+
+    References
+    ----------
+    Szegedy, C., Vanhoucke, V., Ioffe, S., Shlens, J. and Wojna, Z. (2016). Rethinking the Inception
+    architecture for computer vision. CVPR.
+
+    Struppek, L., Hintersdorf, D. and Kersting, K. (2024). Be careful what you smooth for: label
+    smoothing can be a privacy shield but also a catalyst for model inversion attacks. ICLR.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.defenses import LabelSmoothingDefense
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> LabelSmoothingDefense(tree, smoothing=0.3).fit(X, y).predict_proba(X[:1])
+    array([[0.8, 0.1, 0.1]])
+    """
+
+    _parameter_constraints = {
+        **SoftTargetDefense._parameter_constraints,
+        "smoothing": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(self, estimator: BaseEstimator, *, smoothing: float = 0.1) -> None:
+        self.estimator = estimator
+        self.smoothing = smoothing
+
+    def _fit_targets(self, data):
+        classes = np.unique(data.y)
+        labels = one_hot(data.y, classes)
+        targets = (1 - self.smoothing) * labels + self.smoothing / len(classes)
+        self.estimator_ = data.fit(clone(self.estimator), targets, classes)
 
 
 class SoftLabelDefense(CrossFitDefense):
@@ -168,3 +453,185 @@ class SoftLabelDefense(CrossFitDefense):
                 f"got {alpha!r:.80}."
             )
         return alpha
+
+
+class SoftRegressionDefense(RegressorMixin, Defended):
+    r"""Regressor trained on soft targets between out-of-sample predictions and the target.
+
+    Sub-models are trained on parts of the rows, so that each row is left out of some of them. The
+    mean of their predictions for the row does not depend on its target. From this mean, the soft
+    target moves towards the target by ``alpha`` standard deviations of these predictions, and the
+    regressor is trained on the soft targets.
+
+    Parameters
+    ----------
+    estimator : regressor
+        Cloned and trained.
+    alpha : float, default=0.0
+        Number of standard deviations, 0 or more. With 0 the soft target is the mean prediction,
+        with ``inf`` the target.
+    n_estimators : int, default=10
+        Number of sub-models.
+    n_left_out : int, default=5
+        Number of sub-models that each row is left out of, at least 2.
+    store_targets : bool, default=False
+        Whether to keep the soft targets as ``targets_``.
+    n_jobs : int, default=None
+        Sub-models trained in parallel. The numbers are the same for every value.
+    random_state : int, RandomState instance or None, default=None
+        Controls which rows are left out, and the seeds of the sub-models and the regressor.
+    verbose : int, default=0
+        Verbosity level. If positive, a progress bar is shown.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        Fitted on the soft targets.
+    targets_ : ndarray of shape (n_samples,) or None
+        Soft targets, with ``store_targets=True``. They reveal what the defense hides: do not
+        publish them.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    See Also
+    --------
+    SoftLabelDefense : The same for classifiers.
+    soften_values : The soft targets alone.
+
+    Notes
+    -----
+    With predictions of the mean :math:`\mu` and the standard deviation s (divisor ``n_left_out``),
+    the soft target is :math:`\mu + \min(1, \alpha s / |y - \mu|)(y - \mu)`. This is the
+    formula of :class:`SoftLabelDefense` with the prediction in the place of the probability of the
+    label; the source is about classes.
+
+    Equal rows with equal targets are left out together. The target of a row still reaches the soft
+    targets of others, and a regressor that memorizes its targets answers otherwise to rows that it
+    has no targets of. Nothing is promised: judge the defense with shadow models that are trained
+    with it.
+
+    References
+    ----------
+    Pedersen, J. (2022). Privacy Preservation and Evaluation in Machine Learning. PhD defense,
+    Rensselaer Polytechnic Institute.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from skmia.defenses import SoftRegressionDefense
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> defended = SoftRegressionDefense(DecisionTreeRegressor(), alpha=1.0, random_state=0)
+    >>> defended.fit(X[:300], y[:300]).score(X[:300], y[:300]) < 0.9
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **Defended._parameter_constraints,
+        "alpha": [Interval(Real, 0, np.inf, closed="both")],
+        "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],
+        "n_left_out": [at_least(2)],
+        "store_targets": ["boolean"],
+        "n_jobs": N_JOBS,
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        *,
+        alpha: float = 0.0,
+        n_estimators: int = 10,
+        n_left_out: int = 5,
+        store_targets: bool = False,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.alpha = alpha
+        self.n_estimators = n_estimators
+        self.n_left_out = n_left_out
+        self.store_targets = store_targets
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Make the soft targets and fit the regressor on them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Targets.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        if self.n_left_out >= self.n_estimators:
+            raise InvalidParameterError(
+                f"n_left_out must be below n_estimators={self.n_estimators}, so that models are "
+                f"left that are trained on a row; got {self.n_left_out}."
+            )
+        refuse_trained_module(self.estimator)
+        data = _check_rows(X, y)
+        for_rows, for_models, for_estimator = spawn_seeds(self.random_state, 3)
+        left_out = self._draw(data, np.random.default_rng(for_rows))
+        left_out, answers, caught = train_left_out(
+            clone(self.estimator),
+            data,
+            left_out,
+            for_models.spawn(self.n_estimators),
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        warn_once(caught, self.n_estimators, "sub-models")
+        predictions = stack_left_out(left_out, [_read_values(part) for part in answers])
+        targets = soften_values(predictions, data.y, self.alpha)
+        estimator = clone(self.estimator)
+        seed_estimator(estimator, for_estimator)
+        with isolated_randomness(for_estimator), with_advice(estimator, data.X):
+            self.estimator_ = estimator.fit(data.X, targets)
+        self.targets_ = targets if self.store_targets else None
+        return self
+
+    def _draw(self, data, rng):
+        units = number_equal_rows(data)
+        if units.max(initial=0) == 0:
+            raise ValueError(
+                f"{type(self).__name__} leaves rows out and needs at least 2 different ones; got "
+                f"n_samples = {len(data.y)}{', all equal' if len(data.y) > 1 else ''}."
+            )
+        strata = compute_strata(data.y, is_classification=False)
+        return draw_left_out(units, strata, self.n_estimators, self.n_left_out, rng)
+
+
+def _check_rows(X, y):
+    if not isinstance(X, np.ndarray) or X.ndim == 0:
+        X = as_rows(X)
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    y = to_array(y, "y", "hold numbers")
+    if np.iscomplexobj(y):
+        raise ValueError("Complex data not supported: y must hold real numbers.")
+    y = column_or_1d(to_array(y, "y", "hold numbers", np.float64), warn=True)
+    assert_all_finite(y, input_name="y")
+    check_consistent_length(X, y)
+    if len(y) == 0:
+        raise ValueError("Expected at least 1 row; got 0.")
+    return Labeled(X, y, None)
+
+
+def _read_values(outputs):
+    if outputs.kind != "value":
+        raise InvalidParameterError(
+            "estimator must be a regressor that predicts one number for each row; its answers are "
+            f"of kind {outputs.kind!r}."
+        )
+    return np.asarray(outputs.values, dtype=np.float64).reshape(len(outputs.values))

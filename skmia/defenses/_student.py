@@ -22,8 +22,7 @@ from .._core.sklearn import (
     validate_params_of,
 )
 from .._core.types import Seed
-from ._meta import DefendedClassifier
-from ._soft_targets import check_takes_targets, fit_on_targets
+from ._meta import DefendedClassifier, check_takes_targets, fit_on_targets
 
 
 def _student_has(name):

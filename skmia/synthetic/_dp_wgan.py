@@ -20,14 +20,14 @@ from .._core.seeding import isolated_randomness
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
 from ..defenses import PrivacyLedger
-from ..defenses.private_input import (
+from ..defenses._exact_noise import PrivateRandomness
+from ..defenses._mechanisms import (
     DELTA,
     FINITE_POSITIVE,
     choose_delta,
     column_values,
     validate_rows,
 )
-from ..defenses.private_randomness import PrivateRandomness
 from ._gan_training import Layout, Plan, Training
 
 # Most values that a column has without being told which.

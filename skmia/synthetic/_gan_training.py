@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.optional import import_optional
-from ..defenses.private_randomness import GRID_BITS, choose_grids, round_to
+from ..defenses._exact_noise import COIN_BITS, choose_grids, round_to
 from ._critic_bounds import gradient_bounds, penalty_bounds
 
 _torch = "torch", "torch"
@@ -419,7 +419,7 @@ class Training:
 
         The grid is at most 2^-29 of the noise before it grows, or both would grow together.
         """
-        return 1 + self.plan.noise_multiplier * np.sqrt(n_components) * 2.0 ** (1 - GRID_BITS)
+        return 1 + self.plan.noise_multiplier * np.sqrt(n_components) * 2.0 ** (1 - COIN_BITS)
 
     def _bound(self):
         """The most that a row changes each component of the two sums, from the weights alone."""

@@ -18,7 +18,7 @@ from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.defenses import evaluate_defense
 from skmia.defenses._cross_fit import ask_left_out
-from skmia.defenses._soft_meta import Labeled
+from skmia.defenses._meta import Labeled
 from skmia.epsilon import EpsilonAudit, OneRunAudit, make_canaries
 from skmia.games import membership_game, retraining_oracle
 

@@ -11,7 +11,7 @@ from scipy.stats import beta
 from sklearn.base import clone
 
 from skmia.defenses import DPSGDClassifier
-from skmia.defenses.private_randomness import PrivateRandomness
+from skmia.defenses._exact_noise import PrivateRandomness
 from skmia.exceptions import PrivacyWarning
 from skmia.synthetic import DPWassersteinGAN
 

@@ -20,7 +20,7 @@ from skmia.defenses import (
     NonSphericalGaussianMechanism,
     gaussian_sigma,
 )
-from skmia.defenses._gaussian import _concentrated_multiplier
+from skmia.defenses._mechanisms import _concentrated_multiplier
 
 N = 100_000
 WIDTHS = np.array([0.2, 1.0, 5.0])

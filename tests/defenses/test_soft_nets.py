@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skmia.defenses import LabelSmoothingDefense, SELENADefense, SoftLabelDefense
-from skmia.defenses._soft_targets import fit_on_targets
+from skmia.defenses._meta import fit_on_targets
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from skmia.defenses import LabelSmoothingDefense
-from skmia.defenses._soft_targets import check_takes_targets, fit_on_targets
+from skmia.defenses._meta import check_takes_targets, fit_on_targets
 
 X, Y = load_iris(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)

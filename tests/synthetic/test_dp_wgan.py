@@ -7,7 +7,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia import Records
-from skmia.defenses.private_randomness import PrivateRandomness
+from skmia.defenses._exact_noise import PrivateRandomness
 from skmia.exceptions import PrivacyWarning
 from skmia.synthetic import (
     GeneratorAttack,

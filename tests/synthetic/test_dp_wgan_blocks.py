@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 torch = pytest.importorskip("torch")
 
-from skmia.defenses.private_randomness import PrivateRandomness  # noqa: E402
+from skmia.defenses._exact_noise import PrivateRandomness  # noqa: E402
 from skmia.synthetic._critic_bounds import gradient_bounds  # noqa: E402
 from skmia.synthetic._gan_training import (  # noqa: E402  # noqa: E402  # noqa: E402
     Alternatives,

@@ -1,0 +1,317 @@
+"""Defenses that change the outputs of a classifier."""
+
+from abc import abstractmethod
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.advice import with_advice
+from .._core.probabilities import PROBABILITY_FLOOR
+from .._core.sklearn import Interval, at_least, validate_params_of
+from ._meta import DefendedClassifier
+
+
+def _has_probabilities(defense):
+    model = getattr(defense, "estimator_", defense.estimator)
+    if hasattr(model, "predict_proba"):
+        return True
+    raise AttributeError(
+        f"{type(defense).__name__} changes probabilities, and {type(model).__name__} has none."
+    )
+
+
+class OutputDefense(DefendedClassifier):
+    """Base class of defenses that change the outputs of a classifier, but not its training.
+
+    Predicted labels come from the classifier. A fitted one is kept as it is in a
+    :class:`~sklearn.frozen.FrozenEstimator`.
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels.
+        **fit_params : dict
+            Passed to the ``fit`` of the classifier.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        with with_advice(self.estimator, X):
+            self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+
+class ProbabilityDefense(OutputDefense):
+    """Base of output defenses that change probabilities; a subclass implements ``_change``."""
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Changed probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+
+        Raises
+        ------
+        ValueError
+            If the model answers NaN.
+        """
+        check_is_fitted(self)
+        return self.change_proba(self._ask_proba(X))
+
+    def change_proba(self, proba: ArrayLike) -> np.ndarray:
+        """Return what is answered instead of given probabilities.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n_samples, n_classes)
+            Probabilities of the classifier; it need not be fitted.
+
+        Returns
+        -------
+        changed : ndarray of shape (n_samples, n_classes)
+        """
+        validate_params_of(self)
+        return self._change(np.array(proba, dtype=np.float64))
+
+    @abstractmethod
+    def _change(self, proba):
+        """What is answered instead of these probabilities; the array may be written to."""
+
+
+def renormalized(proba):
+    """Rows that sum to 1; a row of zeros becomes equal shares."""
+    total = proba.sum(axis=1, keepdims=True)
+    return np.where(total > 0, proba / np.where(total > 0, total, 1), 1 / proba.shape[1])
+
+
+class LabelOnlyDefense(OutputDefense):
+    """Classifier that returns the predicted label and no probability.
+
+    There is no ``predict_proba``: tools that need one refuse it. Labels alone still leak membership
+    if the classifier is correct more often on members.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Unfitted classifier, or a fitted one in a :class:`~sklearn.frozen.FrozenEstimator`.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    References
+    ----------
+    Choquette-Choo, C. A., Tramer, F., Carlini, N. and Papernot, N. (2021). Label-only membership
+    inference attacks. ICML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skmia.defenses import LabelOnlyDefense
+    >>> X, y = load_iris(return_X_y=True)
+    >>> defended = LabelOnlyDefense(GaussianNB()).fit(X, y)
+    >>> hasattr(defended, "predict_proba")
+    False
+    """
+
+    def __init__(self, estimator: BaseEstimator) -> None:
+        self.estimator = estimator
+
+
+class RoundingDefense(ProbabilityDefense):
+    """Classifier that returns rounded probabilities.
+
+    Halves are rounded to even digits. The predicted label stays, so the defense has no effect on
+    label-only attacks: evaluate it with one of them.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba``; a fitted one in a :class:`~sklearn.frozen.FrozenEstimator`.
+    decimals : int, default=3
+        Number of decimals.
+    renormalize : bool, default=True
+        Whether to divide by the sum, so that rows sum to 1 as users of classifiers expect; an
+        attacker can undo it. A row that was rounded to zeros becomes equal shares.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    References
+    ----------
+    Shokri, R., Stronati, M., Song, C. and Shmatikov, V. (2017). Membership inference attacks
+    against machine learning models. IEEE S&P.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skmia.defenses import RoundingDefense
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RoundingDefense(GaussianNB(), decimals=1).fit(X, y).predict_proba(X[70:71])
+    array([[0. , 0.2, 0.8]])
+    """
+
+    _parameter_constraints = {
+        **ProbabilityDefense._parameter_constraints,
+        "decimals": [at_least(0)],
+        "renormalize": ["boolean"],
+    }
+
+    def __init__(
+        self, estimator: BaseEstimator, *, decimals: int = 3, renormalize: bool = True
+    ) -> None:
+        self.estimator = estimator
+        self.decimals = decimals
+        self.renormalize = renormalize
+
+    def _change(self, proba):
+        rounded = np.round(proba, self.decimals)
+        return renormalized(rounded) if self.renormalize else rounded
+
+
+class TemperatureDefense(ProbabilityDefense):
+    """Classifier whose log-probabilities are divided by a temperature.
+
+    The order of the classes stays, and knowing the temperature suffices to undo it up to rounding:
+    judge it with an attack that does.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba``; a fitted one in a :class:`~sklearn.frozen.FrozenEstimator`.
+    temperature : float, default=5.0
+        Temperature; above 1, the probabilities become more equal.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    References
+    ----------
+    Shokri, R., Stronati, M., Song, C. and Shmatikov, V. (2017). Membership inference attacks
+    against machine learning models. IEEE S&P.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skmia.defenses import TemperatureDefense
+    >>> X, y = load_iris(return_X_y=True)
+    >>> TemperatureDefense(GaussianNB()).fit(X, y).predict_proba(X[70:71]).round(2)
+    array([[0.  , 0.41, 0.58]])
+    """
+
+    _parameter_constraints = {
+        **ProbabilityDefense._parameter_constraints,
+        "temperature": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, estimator: BaseEstimator, *, temperature: float = 5.0) -> None:
+        self.estimator = estimator
+        self.temperature = temperature
+
+    def _change(self, proba):
+        return softmax(np.log(np.maximum(proba, PROBABILITY_FLOOR)) / self.temperature, axis=1)
+
+
+class TopKDefense(ProbabilityDefense):
+    """Classifier that returns the k largest probabilities and zeros.
+
+    The predicted label stays, so the defense has no effect on label-only attacks: evaluate it with
+    one of them.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba``; a fitted one in a :class:`~sklearn.frozen.FrozenEstimator`.
+    k : int, default=3
+        Number of probabilities kept; among equal ones the first classes.
+    renormalize : bool, default=False
+        Whether to divide by the sum of the kept probabilities. If False, the kept probabilities are
+        not changed, as in the paper, and rows need not sum to 1.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    See Also
+    --------
+    LabelOnlyDefense : Classifier that returns no probability at all.
+
+    References
+    ----------
+    Shokri, R., Stronati, M., Song, C. and Shmatikov, V. (2017). Membership inference attacks
+    against machine learning models. IEEE S&P.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skmia.defenses import TopKDefense
+    >>> X, y = load_iris(return_X_y=True)
+    >>> defended = TopKDefense(GaussianNB(), k=1).fit(X, y)
+    >>> defended.predict_proba(X[70:71]).round(2)
+    array([[0.  , 0.  , 0.85]])
+    """
+
+    _parameter_constraints = {
+        **ProbabilityDefense._parameter_constraints,
+        "k": [at_least(1)],
+        "renormalize": ["boolean"],
+    }
+
+    def __init__(self, estimator: BaseEstimator, *, k: int = 3, renormalize: bool = False) -> None:
+        self.estimator = estimator
+        self.k = k
+        self.renormalize = renormalize
+
+    def _change(self, proba):
+        dropped = np.argsort(-proba, axis=1, kind="stable")[:, self.k :]
+        np.put_along_axis(proba, dropped, 0, axis=1)
+        return renormalized(proba) if self.renormalize else proba
