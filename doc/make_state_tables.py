@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from skmia.defenses import strip_state  # noqa: E402
-from skmia.inspection._stored import generalize, list_owned_arrays  # noqa: E402
+from skmia.inspection._families import generalize, list_owned_arrays  # noqa: E402
 from skmia.victims import read_state  # noqa: E402
 from tests.helpers.generic import make_generically  # noqa: E402
 

@@ -1,10 +1,24 @@
 """Inspection of a fitted model as a file."""
 
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.frozen import FrozenEstimator
+
 from .._core.asking import unwrap
 from .._core.records import Records
+from .._core.validation import check_records
+from ..attacks import (
+    NodeEquationsAttack,
+    SplitThresholdAttack,
+    StationarityAttack,
+    StoredValuesAttack,
+)
 from ..victims import read_state
 from ..victims.offers import get_access
-from ._candidates import search_candidates
+from ..victims.resampling import SELECTS, is_sampler, judge_sampler
 from ._families import (
     BY_KIND,
     CHANGES_OF_KIND,
@@ -12,20 +26,166 @@ from ._families import (
     LEVELS,
     NEEDED_KINDS,
     STRIPPED,
-    get_family,
-)
-from ._reconstruct import count_values, list_values
-from ._result import Finding, ModelInspection
-from ._rows import count_training_rows
-from ._stored import (
     check_model,
     generalize,
+    get_family,
     get_strongest,
     is_fitted,
     list_owned_arrays,
     make_frame,
     name_place,
 )
+from ._reconstruct import count_values, list_values
+from ._result import CandidateSearch, Finding, ModelInspection
+
+# Candidates up to which equations are also checked for contradictions, which takes a second.
+_MOST_PROPAGATED = 1000
+
+
+def search_candidates(model, records):
+    """What the file attacks find of candidate records.
+
+    Raises
+    ------
+    ValueError
+        If the model is a regressor and the records have no targets.
+    """
+    records = check_records(records, labels=False)
+    if records.y is None and is_regressor(model):
+        raise ValueError("A regressor stores targets, and the records have none: pass their y.")
+    # Values of features are compared without labels.
+    labeled = Records(records.X, np.zeros(len(records))) if records.y is None else records
+    victim, notes = FrozenEstimator(model), []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        stored = StoredValuesAttack(victim).fit(labeled)
+        equations = _solve(victim, records, notes)
+        thresholds = _weigh(victim, labeled, notes)
+        optimum = _balance(victim, records, notes)
+    notes += dict.fromkeys(str(one.message) for one in caught)
+    n_rows = int(stored.found_["whole_row"].sum())
+    return CandidateSearch(
+        n_candidates=len(records),
+        n_rows=n_rows,
+        n_values=len(stored.found_) - n_rows,
+        places=stored.places_,
+        equations=equations,
+        thresholds=thresholds,
+        optimum=optimum,
+        notes=tuple(notes),
+    )
+
+
+def _solve(victim, records, notes):
+    # The strength that is said beforehand comes from ridge regression, which takes seconds.
+    solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
+    attack = NodeEquationsAttack(victim, solver=solver, random_state=0)
+    return _read_strength(
+        attack, records, ("n_equations_", "n_rows_", "known_", "expected_auc_", "misfit_"), notes
+    )
+
+
+def _weigh(victim, records, notes):
+    attack = SplitThresholdAttack(victim)
+    return _read_strength(attack, records, ("n_thresholds_", "explained_", "expected_auc_"), notes)
+
+
+def _balance(victim, records, notes):
+    solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
+    attack = StationarityAttack(victim, solver=solver, random_state=0)
+    return _read_strength(attack, records, ("n_equations_", "known_", "expected_auc_"), notes)
+
+
+def _read_strength(attack, records, names, notes):
+    """What an attack on a file says of its strength, or None."""
+    own, name = attack.needs().access - {"file", "queries"}, type(attack).__name__
+    if not own <= get_access(attack.victim)[0]:
+        return None
+    if records.y is None:
+        notes.append(f"{name} was not run: it needs the labels of the candidates.")
+        return None
+    try:
+        attack.fit(records)
+    except ValueError as error:
+        notes.append(f"{name} was not run: {error}")
+        return None
+    return {one[:-1]: getattr(attack, one) for one in names}
+
+
+# What estimators note in whole numbers, some of them for each column.
+_NOTED = ("n_samples_fit_", "n_samples_seen_", "n_samples_", "_n_samples")
+# Arrays with one row, or one entry, for each training row.
+_EACH = {
+    "rows": {"_fit_X", "X_train_", "X_fit_", "X_", "_raw_data", "data"},
+    "per-record": {"labels_"},
+}
+# Arrays of nodes whose first one is the root.
+_ROOTS = {"['n_node_samples']", "['count']", "['internal_count']"}
+# Numbers of rows in all leaves of a tree of CatBoost.
+_LEAVES = "['leaf_weights']"
+
+
+def count_training_rows(owned, estimators):
+    """The largest number of training rows that a part of a model states, or None.
+
+    Parts that were fitted on a share of the rows, such as models of a cross-validation or trees on
+    samples, state a smaller one. It is None if a sampler of imbalanced-learn has repeated rows, or
+    made new ones, because other parts count them.
+
+    Parameters
+    ----------
+    owned : list of OwnedArray
+    estimators : tuple of StoredEstimator
+    """
+    if any(is_sampler(one.estimator) and _adds_rows(one.estimator) for one in estimators):
+        return None
+    stated = [_read_array(one.stored, one.kind) for one in owned]
+    stated += [_read_notes(one.estimator) for one in estimators]
+    return max((int(one) for one in stated if one), default=None)
+
+
+def _adds_rows(sampler):
+    """Whether other parts may count rows that a fitted sampler repeated or made."""
+    return is_fitted(sampler) and judge_sampler(sampler) != SELECTS
+
+
+def _read_array(stored, kind):
+    name = stored.path.rpartition(".")[2]
+    if name in _EACH.get(kind, ()):
+        return stored.array.shape[0]
+    if name == "class_count_" or stored.path.endswith(_LEAVES):
+        return _as_count(stored.array.sum())
+    is_root = any(stored.path.endswith(one) for one in _ROOTS)
+    return _as_count(stored.array.ravel()[0]) if is_root else 0
+
+
+def _read_notes(estimator):
+    state = getattr(estimator, "__dict__", {})
+    noted = [np.max(np.asarray(state[one])) for one in _NOTED if _is_noted(state.get(one))]
+    shape = state.get("shape_fit_")  # of a support vector machine
+    noted += list(shape[:1]) if isinstance(shape, tuple) else []
+    if _is_noted(state.get("t_")) and _is_noted(state.get("n_iter_")) and state["n_iter_"]:
+        noted.append(_count_by_epochs(estimator, state))
+    return max(map(_as_count, noted), default=0)
+
+
+def _is_noted(value):
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number or (isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size)
+
+
+def _count_by_epochs(estimator, state):
+    """Stochastic gradients count their steps: one for each row in each epoch."""
+    first = 0 if hasattr(estimator, "coefs_") else 1
+    return (np.max(state["t_"]) - first) / np.max(state["n_iter_"])
+
+
+def _as_count(number):
+    """A number as a count of rows, or 0 if it is none."""
+    if not isinstance(number, Real) or not np.isfinite(number) or not 0 < number < 2**63:
+        return 0
+    return int(number) if number == int(number) else 0
+
 
 # Attacks by what they need of a model file, in the terms of their needs.
 _READERS = {

@@ -1,25 +1,486 @@
 """Values of the training data that a model file gives to those who know no candidate."""
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.compose import TransformedTargetRegressor
+from scipy import sparse
+from sklearn.base import is_regressor
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     IsolationForest,
     RandomTreesEmbedding,
 )
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    StandardScaler,
+)
 
 from .._core.asking import unwrap
 from ..victims import read_state
-from ._columns import Column, name_columns, trace_columns
-from ._edges import rebuild_values, snap
-from ._leaks import DERIVED, EDGE, EXACT, MIDDLES, TARGET, Part, list_leaks
-from ._stored import check_model, is_fitted, is_inside
-from ._text import write_counts
+from ._families import check_model, is_fitted, is_inside, keeps_targets
+from ._result import write_counts
+
+# Columns of a table without names that are followed; a damaged file can name any number.
+_MOST_COLUMNS = 100_000
+
+
+class Column(NamedTuple):
+    """A column as it reaches a part: ``scale`` times the table's column, plus ``shift``."""
+
+    name: str
+    scale: float = 1.0
+    shift: float = 0.0
+    is_made: bool = False  # by a step, of one or several columns of the table
+
+    @property
+    def is_scaled(self):
+        return (self.scale, self.shift) != (1.0, 0.0)
+
+    def undo(self, values):
+        """Values of the table behind those that reached the part."""
+        return (values - self.shift) / self.scale if self.is_scaled else values
+
+    def then(self, scale, shift):
+        return self._replace(
+            scale=float(self.scale * scale), shift=float(self.shift * scale + shift)
+        )
+
+
+def trace_columns(model):
+    """Columns that reach each part of a model.
+
+    Returns
+    -------
+    columns : dict of int to list of Column
+        By the ``id`` of each estimator that was reached.
+    """
+    found = {}
+    _follow(model, name_columns(model), found)
+    return found
+
+
+def name_columns(estimator):
+    """Columns of an estimator by the names that it was fitted with, or by numbers."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        n_columns = getattr(estimator, "n_features_in_", 0)
+        is_number = isinstance(n_columns, Integral) and 0 < n_columns <= _MOST_COLUMNS
+        names = [f"x{k}" for k in range(n_columns if is_number else 0)]
+    return [Column(str(name)) for name in names]
+
+
+def _follow(model, columns, found):
+    model = unwrap(model)
+    if isinstance(model, str) or model is None or id(model) in found or not is_fitted(model):
+        return
+    found[id(model)] = columns if columns is not None else name_columns(model)
+    if isinstance(model, Pipeline):
+        for _, part in model.steps:
+            _follow(part, columns, found)
+            columns = None if columns is None else _pass(part, columns)
+    elif isinstance(model, ColumnTransformer):
+        for _, part, chosen in model.transformers_:
+            _follow(part, _choose(columns, chosen), found)
+    elif isinstance(model, FeatureUnion):
+        for _, part in model.transformer_list:
+            _follow(part, columns, found)
+    else:
+        for part, chosen in _list_members(model):
+            some = columns if chosen is None or columns is None else [columns[k] for k in chosen]
+            _follow(part, some, found)
+
+
+def _list_members(model):
+    """Models inside of one that get its records, and the numbers of the columns that they get."""
+    for name in ("best_estimator_", "estimator_", "regressor_"):
+        if hasattr(getattr(model, name, None), "fit"):
+            yield getattr(model, name), None
+    # Histogram boosting encodes its categories.
+    if "_preprocessor" in getattr(model, "__dict__", {}):
+        yield vars(model)["_preprocessor"], None
+    members = np.ravel(np.array(getattr(model, "estimators_", []), dtype=object)).tolist()
+    subsets = getattr(model, "estimators_features_", [None] * len(members))
+    yield from zip(members, subsets, strict=False)
+    yield from ((one.estimator, None) for one in getattr(model, "calibrated_classifiers_", []))
+
+
+def _choose(columns, chosen):
+    """Columns that a ColumnTransformer hands to a part, by names, numbers, a mask or a slice."""
+    if columns is None or callable(chosen):
+        return None
+    if isinstance(chosen, slice) and not isinstance(chosen.start or chosen.stop, str):
+        return columns[chosen]
+    chosen = [chosen] if isinstance(chosen, str | int) else list(chosen)
+    if len(chosen) and isinstance(chosen[0], str):
+        places = {one.name: one for one in columns}
+        return [places[name] for name in chosen] if places.keys() >= set(chosen) else None
+    return [columns[k] for k in np.arange(len(columns))[chosen]]
+
+
+def _pass(part, columns):
+    """Columns after a step, or None where they are not known."""
+    part = unwrap(part)
+    if part is None or (isinstance(part, str) and part == "passthrough"):
+        return columns
+    if isinstance(part, Pipeline):
+        for _, step in part.steps:
+            columns = None if columns is None else _pass(step, columns)
+        return columns
+    if isinstance(part, ColumnTransformer):
+        return _join(part, columns)
+    moved = _get_scaling(part, len(columns))
+    if moved is not None:
+        return [column.then(*each) for column, each in zip(columns, moved, strict=True)]
+    return _name_output(part, columns)
+
+
+def _join(transformer, columns):
+    joined = []
+    for _, part, chosen in transformer.transformers_:
+        some = _choose(columns, chosen)
+        if isinstance(part, str) and part == "drop":
+            continue
+        after = None if some is None else _pass(part, some) if some else []
+        if after is None:
+            return None
+        joined += after
+    return joined
+
+
+def _get_scaling(part, n_columns):
+    """Scale and shift of each column by a transformer that scales them, else None."""
+    ones, zeros = np.ones(n_columns), np.zeros(n_columns)
+    if isinstance(part, FunctionTransformer):
+        return None if part.func is not None else np.column_stack([ones, zeros])
+    if isinstance(part, MinMaxScaler):
+        return np.column_stack([part.scale_, part.min_])
+    centers = {StandardScaler: "mean_", RobustScaler: "center_", MaxAbsScaler: ""}
+    for kind, name in centers.items():
+        if isinstance(part, kind):
+            scale = 1 / _or_else(getattr(part, "scale_", None), ones)
+            return np.column_stack([scale, -scale * _or_else(getattr(part, name, None), zeros)])
+    return None
+
+
+def _or_else(values, other):
+    return other if values is None else values
+
+
+def _name_output(part, columns):
+    names = [one.name for one in columns]
+    for given in (names, None):
+        try:
+            out = [str(name) for name in part.get_feature_names_out(given)]
+        except Exception:  # names that the part was not fitted with, or of another number
+            continue
+        # An imputer leaves columns as they are, and names them as they were.
+        return columns if out == names else [Column(name, is_made=True) for name in out]
+    return None
+
+
+# Digits after the point of columns whose values are rebuilt.
+_MOST_DECIMALS = 3
+_SLACK = 1e-6  # of a step of the grid
+
+
+def rebuild_values(middles):
+    """Reconstruct values from all middles between neighbors, if only one set of values fits.
+
+    The first value determines all others, each the mirror image of the one before at the middle
+    between them. Values of so many digits leave a few first values, and most often one, for which
+    all others are in order.
+
+    Parameters
+    ----------
+    middles : ndarray of shape (n,)
+        Sorted.
+
+    Returns
+    -------
+    values : ndarray of shape (n + 1,) or None
+        None if none or several fit.
+    """
+    decimals = _count_decimals(2 * middles)
+    if decimals is None or len(middles) < 2:
+        return None
+    step = 10.0**-decimals
+    # The gap g below the first middle leaves gaps a_k +- g below the others, all above 0.
+    signs = (-1.0) ** np.arange(len(middles))
+    offsets = _alternate(np.diff(middles, prepend=middles[0]))
+    low = np.max(np.where(signs > 0, -offsets, 0), initial=0)
+    ups = np.append(offsets[signs < 0], np.inf)
+    high = np.min(ups)
+    if not np.isfinite(high) or (high - low) / step > 2**31:
+        return None
+    ends = (middles[0] - high) / step, (middles[0] - low) / step
+    first = np.arange(np.ceil(ends[0] + _SLACK), np.floor(ends[1] - _SLACK) + 1)
+    if len(first) != 1:
+        return None
+    gap = middles[0] - first[0] * step
+    below = middles - (offsets + signs * gap)
+    values = np.append(below, 2 * middles[-1] - below[-1])
+    return np.round(values, decimals) + 0.0
+
+
+def snap(values, precision):
+    """Values that were rounded on the way, on the grid of decimals that all of them are close to.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    precision : float
+        How close, as a share of the step of the grid.
+    """
+    for digits in range(_MOST_DECIMALS + 1):
+        near = np.round(values, digits)
+        if np.all(np.abs(near - values) <= precision * 10.0**-digits):
+            return near + 0.0
+    return values
+
+
+def _alternate(steps):
+    """Sums with alternating signs: a_k = steps_k - a_{k-1}, from 0."""
+    signs = (-1.0) ** np.arange(len(steps))
+    return signs * np.cumsum(signs * steps)
+
+
+def _count_decimals(values):
+    for digits in range(_MOST_DECIMALS + 1):
+        if np.allclose(np.round(values, digits), values, rtol=0, atol=_SLACK * 10.0**-digits):
+            return digits
+    return None
+
+
+EXACT, DERIVED, EDGE = "exact", "derived", "edge"
+# Edges that are all halfway between neighboring values of a column.
+MIDDLES = "middles"
+
+# Histogram boosting has at most 255 bins for numbers, and one edge less than bins.
+_MOST_EDGES = 254
+# Stands for the target among the numbers of columns.
+TARGET = -1
+
+
+class Leak(NamedTuple):
+    """Values of one column that are kept in one place."""
+
+    column: int  # by its number among those that reach the estimator, or TARGET
+    values: np.ndarray
+    how: str
+    path: str
+    counts: np.ndarray | None = None
+
+
+class Part:
+    """An estimator inside of a model, and its arrays by their names."""
+
+    def __init__(self, path, estimator, arrays):
+        self.estimator = estimator
+        self._path, self._arrays = path, arrays
+
+    def place(self, name):
+        return f"{self._path}.{name}" if self._path else name
+
+    def get(self, name):
+        """The array of an attribute, or None."""
+        stored = self._arrays.get(self.place(name))
+        return None if stored is None else stored.array
+
+    def list_columns(self, name):
+        """Arrays of a list with one for each column, with their numbers."""
+        start = f"{self.place(name)}["
+        for path in self._arrays:
+            number = path.removeprefix(start).removesuffix("]")
+            if path.startswith(start) and number.isdigit():
+                yield int(number), f"{name}[{number}]"
+
+
+def list_leaks(part):
+    """What a part keeps, as a list of Leak."""
+    for kind in type(part.estimator).__mro__:
+        if kind.__name__ in _RULES:
+            return list(_RULES[kind.__name__](part))
+    return []
+
+
+def _leak(part, k, name, values, how, counts=None):
+    return Leak(k, values, how, part.place(name), counts)
+
+
+def _read_rows(*names):
+    """Rows as they are, each value with the number of records that have it."""
+
+    def read(part):
+        for name in names:
+            rows = part.get(name)
+            if rows is None or rows.ndim != 2:
+                continue
+            is_sparse = sparse.issparse(rows)
+            rows = rows.tocsc() if is_sparse else rows
+            for k in range(rows.shape[1]):
+                column = rows[:, [k]].toarray() if is_sparse else rows[:, k]
+                values, counts = np.unique(column, return_counts=True)
+                yield _leak(part, k, name, values, EXACT, counts)
+        targets = part.get("_y")
+        if is_regressor(part.estimator) and targets is not None and targets.ndim == 1:
+            values, counts = np.unique(targets, return_counts=True)
+            yield _leak(part, TARGET, "_y", values, EXACT, counts)
+
+    return read
+
+
+def _read_categories(part):
+    if not isinstance(part.estimator.categories, str):
+        return  # given by the user
+    for k, name in part.list_columns("categories_"):
+        yield _leak(part, k, name, part.get(name), EXACT)
+
+
+def _read_words(part):
+    words = part.get("vocabulary_.keys()")
+    if words is not None and getattr(part.estimator, "vocabulary", None) is None:
+        yield _leak(part, 0, "vocabulary_.keys()", words, EXACT)
+
+
+def _read_quantiles(part):
+    quantiles = part.get("quantiles_")
+    for k in range(0 if quantiles is None else quantiles.shape[1]):
+        yield _leak(part, k, "quantiles_", quantiles[[0, -1], k], EXACT)
+        yield _leak(part, k, "quantiles_", np.unique(quantiles[1:-1, k]), EDGE)
+
+
+def _read_bins(part):
+    for k, name in part.list_columns("bin_edges_"):
+        edges = part.get(name)
+        yield _leak(part, k, name, edges[[0, -1]], EXACT)
+        if part.estimator.strategy == "quantile":
+            yield _leak(part, k, name, edges[1:-1], EDGE)
+
+
+def _read_each(how, *names):
+    """One number for each column."""
+
+    def read(part):
+        for name in names:
+            for k, one in enumerate(_or_empty(part.get(name))):
+                yield _leak(part, k, name, np.array([one]), how)
+
+    return read
+
+
+def _or_empty(array):
+    return () if array is None else array
+
+
+def _read_statistics(part):
+    how = {"median": EDGE, "most_frequent": EXACT}.get(part.estimator.strategy)
+    yield from () if how is None else _read_each(how, "statistics_")(part)
+
+
+def _read_isotonic(part):
+    # Thresholds between others are left out where they say nothing; those that stay are values.
+    yield _leak(part, 0, "X_thresholds_", np.unique(_or_empty(part.get("X_thresholds_"))), EXACT)
+
+
+def _read_histograms(part):
+    """Edges between bins."""
+    if part.get("_bin_mapper.is_categorical_") is None or _has_categories(part):
+        return  # columns are in another order then
+    for k, name in part.list_columns("_bin_mapper.bin_thresholds_"):
+        edges = part.get(name)
+        yield _leak(part, k, name, edges, MIDDLES if len(edges) <= _MOST_EDGES else EDGE)
+
+
+def _has_categories(part):
+    return bool(np.any(part.get("_bin_mapper.is_categorical_")))
+
+
+def _read_booster(part):
+    """Split conditions, which the method of histograms takes from the values of the column."""
+    if getattr(part.estimator, "tree_method", None) not in (None, "auto", "hist"):
+        return
+    trees = "_Booster['learner']['gradient_booster']['model']['trees'][*]['split_conditions']"
+    found, k = {}, 0
+    while part.get(trees.replace("*", str(k))) is not None:
+        place = trees.replace("*", str(k))
+        conditions, base = part.get(place), place.removesuffix("['split_conditions']")
+        inner = part.get(f"{base}['left_children']") >= 0
+        if np.any(part.get(f"{base}['split_type']")[inner]):
+            return  # splits on categories
+        for column in np.unique(part.get(f"{base}['split_indices']")[inner]):
+            chosen = inner & (part.get(f"{base}['split_indices']") == column)
+            found.setdefault(int(column), []).append(conditions[chosen].astype(np.float32))
+        k += 1
+    for column, values in sorted(found.items()):
+        yield _leak(part, column, trees, np.unique(np.concatenate(values)), EXACT)
+
+
+def _read_ranges(part):
+    """Smallest and largest value of each column, which LightGBM stores in its text."""
+    places = "_Booster['feature_infos']", "booster['feature_infos']"
+    name = next((one for one in places if part.get(one) is not None), "")
+    ranges = part.get(name)
+    for k, extremes in enumerate(() if ranges is None else ranges.T):
+        yield _leak(part, k, name, np.unique(extremes[np.isfinite(extremes)]), EXACT)
+
+
+def _read_targets(part):
+    """Targets of leaves with one record, or with records of one target."""
+    counts, values = part.get("tree_.nodes['n_node_samples']"), part.get("tree_.values")
+    if counts is None or not keeps_targets(part.estimator) or values.shape[1:] != (1, 1):
+        return
+    is_leaf = part.get("tree_.nodes['left_child']") < 0
+    is_pure = part.get("tree_.nodes['impurity']") == 0
+    alone = is_leaf & (counts > 0) & ((counts == 1) | is_pure)
+    # The mean of several equal numbers can be another one in its last digit.
+    single = part.get("tree_.nodes['weighted_n_node_samples']") == 1
+    for how, chosen in ((EXACT, alone & single), (DERIVED, alone & ~single)):
+        found, place = np.unique(values[chosen, 0, 0], return_inverse=True)
+        numbers = np.zeros(len(found), dtype=int)
+        np.add.at(numbers, place, counts[chosen])
+        yield _leak(part, TARGET, "tree_.values", found, how, numbers)
+
+
+_NEIGHBORS = (
+    "KNeighborsClassifier KNeighborsRegressor KNeighborsTransformer RadiusNeighborsClassifier "
+    "RadiusNeighborsRegressor RadiusNeighborsTransformer NearestNeighbors LocalOutlierFactor "
+    "KNNImputer"
+)
+_OF_KINDS = {
+    _NEIGHBORS: _read_rows("_fit_X"),
+    "KernelDensity": _read_rows("tree_.data"),
+    "GaussianProcessRegressor": _read_rows("X_train_"),
+    "GaussianProcessClassifier": _read_rows("base_estimator_.X_train_"),
+    "KernelRidge KernelPCA": _read_rows("X_fit_"),
+    "LabelPropagation LabelSpreading": _read_rows("X_"),
+    "HDBSCAN": _read_rows("_raw_data"),
+    "DBSCAN Nystroem": _read_rows("components_"),
+    "SVC NuSVC SVR NuSVR OneClassSVM": _read_rows("support_vectors_"),
+    "AffinityPropagation": _read_rows("cluster_centers_"),
+    "OneHotEncoder OrdinalEncoder TargetEncoder": _read_categories,
+    "CountVectorizer TfidfVectorizer DictVectorizer": _read_words,
+    "QuantileTransformer": _read_quantiles,
+    "KBinsDiscretizer": _read_bins,
+    "MinMaxScaler": _read_each(EXACT, "data_min_", "data_max_"),
+    "RobustScaler": _read_each(EDGE, "center_"),
+    "SimpleImputer": _read_statistics,
+    "IsotonicRegression": _read_isotonic,
+    "HistGradientBoostingClassifier HistGradientBoostingRegressor": _read_histograms,
+    "XGBModel": _read_booster,
+    "LGBMModel LightGBMFile": _read_ranges,
+    "DecisionTreeRegressor ExtraTreeRegressor": _read_targets,
+}
+_RULES = {name: read for names, read in _OF_KINDS.items() for name in names.split()}
+
 
 # The parts of these are fitted on numbers of their own.
 _HIDING = (
@@ -156,7 +617,9 @@ def reconstruct_values(model: object) -> Reconstruction:
     state = read_state(model)
     found = list_values(model, state)
     kinds = {one.kind for one in state.arrays}
-    return Reconstruction(_join([_make_frame(one) for one in found]), _list_limits(found, kinds))
+    return Reconstruction(
+        _join_leaks([_make_frame(one) for one in found]), _list_limits(found, kinds)
+    )
 
 
 class Values(NamedTuple):
@@ -237,7 +700,7 @@ def _make_frame(one):
     return frame.assign(n_records=pd.NA if one.counts is None else one.counts, path=one.path)
 
 
-def _join(frames):
+def _join_leaks(frames):
     names = ["column", "value", "how", "n_records", "path"]
     if not frames:
         return pd.DataFrame(columns=names)

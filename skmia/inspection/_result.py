@@ -2,9 +2,164 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
 
-from ._text import write_summary
+from .._core.pages.text import wrap
+from .._core.visible import visible
+
+_MOST_PLACES = 12
+# Standard deviations of a rare event beyond which hits are listed.
+_FAR = 3
+
+_HEADLINES = {
+    "rows": "The file holds training rows.",
+    "values": "The file holds values of training rows.",
+    "per-record": "The file holds a number or label for each training row, in their order.",
+    "counts": "The file holds counts or sums of the training rows in each node or group.",
+    "summaries": "The file holds weights or moments over the training rows.",
+    None: "No array that is known to come from training rows was found in the file.",
+}
+_SERVICE = (
+    "skmia.defenses.strip_state drops what predictions do not use, which is hardly ever enough. "
+    "Behind a service a model gives answers alone: skmia audit --model measures what they tell. "
+    "What is not stored as an array, such as text or code, was not read."
+)
+
+
+def write_summary(inspection):
+    """The text of a ModelInspection."""
+    n_rows = inspection.n_rows
+    stated = "The file does not state the number of training rows."
+    if n_rows is not None:
+        stated = f"At least {n_rows:,} training rows, as the file states."
+    lines = [
+        f"Inspection of {visible(inspection.model)}",
+        _HEADLINES[inspection.level],
+        stated,
+        "",
+        *_write_stored(inspection.to_frame()),
+    ]
+    for one in inspection.findings:
+        lines += ["", *_write_finding(one)]
+    lines += _write_rebuilt(inspection.rebuilt)
+    if inspection.candidates is not None:
+        lines += ["", *_write_candidates(inspection.candidates)]
+    if inspection.unread:
+        first, n_unread = visible(inspection.unread[0]), len(inspection.unread)
+        lines += ["", wrap(f"Warning: {n_unread} objects could not be read, such as {first}.")]
+    return "\n".join([*lines, "", wrap(_SERVICE)])
+
+
+def _write_stored(frame):
+    if frame.empty:
+        return []
+    lines = [f"{'stored':12s}{'shape':>14s}{'arrays':>8s}{'bytes':>12s}  place"]
+    for one in frame.iloc[:_MOST_PLACES].itertuples():
+        shape = "various" if one.shape is None else " x ".join(map(str, one.shape)) or "1"
+        lines.append(
+            f"{one.kind:12s}{shape:>14s}{one.n_arrays:8,d}{one.bytes:12,d}  {visible(one.path)}"
+        )
+    more = frame.iloc[_MOST_PLACES:]
+    if len(more):
+        lines.append(
+            f"{'more':12s}{'':>14s}{more.n_arrays.sum():8,d}{more.bytes.sum():12,d}  "
+            f"{len(more)} places"
+        )
+    return lines
+
+
+def write_counts(frame, most=None):
+    """Numbers of values by column."""
+    lines = [f"{'exact':>9s}{'derived':>9s}{'edge':>9s}  column"]
+    lines += [
+        f"{one.exact:9,d}{one.derived:9,d}{one.edge:9,d}  {visible(one.Index)}"
+        for one in frame.iloc[:most].itertuples()
+    ]
+    return lines + ([] if most is None or len(frame) <= most else [f"{len(frame) - most} more"])
+
+
+def _write_rebuilt(frame):
+    if frame.empty:
+        return []
+    lines = ["", "Values that can be rebuilt without candidates (reconstruct_values lists them)"]
+    return lines + [f"  {line}" for line in write_counts(frame, _MOST_PLACES)]
+
+
+def _write_finding(one):
+    place = f"{visible(one.path)}: " if one.path else ""
+    number = f" ({one.n_estimators:,} of them)" if one.n_estimators > 1 else ""
+    lines = [f"{place}{visible(one.estimator)}{number}: {one.level}", wrap(one.stores, "  ")]
+    lines.append(f"  Read by: {', '.join(one.attacks) or 'no attack of skmia'}.")
+    return lines + [wrap(f"Change: {change}", "  ") for change in one.changes]
+
+
+def _write_candidates(found):
+    lines = [f"Among {found.n_candidates:,} candidate records"]
+    lines.append(f"  whole row stored: {found.n_rows:,} records")
+    lines.append(f"  a value stored that is unlikely by chance: {found.n_values:,} further records")
+    hits = _list_hits(found.places)
+    if len(hits):
+        lines.append(f"  {'rows':>8s}{'by chance':>11s}{'values':>9s}{'by chance':>11s}  place")
+    for one in hits.iloc[:_MOST_PLACES].itertuples():
+        lines.append(
+            f"  {one.n_rows:8,d}{one.expected_rows:11,.1f}{one.n_values:9,d}"
+            f"{one.expected_values:11,.1f}  {visible(one.place)} ({visible(one.view)})"
+        )
+    n_more = len(found.places) - len(hits.iloc[:_MOST_PLACES])
+    if n_more:
+        places = "one more place" if n_more == 1 else f"{n_more:,} more places"
+        lines.append(f"  in {places}, about as many as expected by chance")
+    lines.append(
+        "  A number of hits near the one expected by chance is not evidence, and no hit is proof."
+    )
+    if found.equations is not None:
+        lines += _write_equations(found.equations)
+    if found.thresholds is not None:
+        lines.append(_write_thresholds(found.thresholds))
+    if found.optimum is not None:
+        lines.append(_write_optimum(found.optimum))
+    return lines + [wrap(f"Note: {visible(note)}", "  ") for note in found.notes]
+
+
+def _list_hits(places):
+    """Places with clearly more hits than chance would give, those with most of them first."""
+    beyond = {}
+    for name in ("rows", "values"):
+        expected = places[f"expected_{name}"]
+        beyond[name] = places[f"n_{name}"] - expected - _FAR * np.sqrt(expected)
+    order = np.lexsort([-beyond["values"], -np.maximum(beyond["rows"], 0)])
+    is_far = (beyond["rows"] > 0) | (beyond["values"] > 0)
+    return places.iloc[order][is_far.to_numpy()[order]]
+
+
+def _write_equations(one):
+    rows = "" if one["n_rows"] is None else f"{one['n_rows']:,g} "
+    return [
+        wrap(
+            f"The nodes give {one['n_equations']:,} equations, which determine "
+            f"{one['known']:.0%} of what there is to know about which candidates are members: "
+            f"expected AUC {one['expected_auc']:.3f} (0.5 is chance), if all {rows}"
+            "training rows are among the candidates.",
+            "  ",
+        )
+    ]
+
+
+def _write_thresholds(one):
+    return wrap(
+        f"Values of the candidates explain {one['explained']:.0%} of {one['n_thresholds']:,} "
+        f"thresholds: expected AUC {one['expected_auc']:.3f} from them alone.",
+        "  ",
+    )
+
+
+def _write_optimum(one):
+    return wrap(
+        f"The optimum that the training reached determines {one['known']:.0%} of what there is to "
+        f"know about which candidates are members: expected AUC {one['expected_auc']:.3f}.",
+        "  ",
+    )
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
 
 from skmia.inspection import inspect_model, reconstruct_values
-from skmia.inspection._edges import rebuild_values
+from skmia.inspection._reconstruct import rebuild_values
 
 N = 300
 RNG = np.random.default_rng(0)
