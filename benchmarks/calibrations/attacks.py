@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, StackedAttack
-from skmia.attacks._smooth_rank import smooth_pvalues
+from skmia.attacks._vulnerable_records import smooth_pvalues
 from skmia.model_selection import leave_one_model_out
 
 from ._registry import promise

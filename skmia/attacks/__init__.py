@@ -1,31 +1,25 @@
 """Membership inference attacks."""
 
 from ._analytic_lira import AnalyticLiRA
-from ._attack_people import PeopleEvidence, attack_people
+from ._attack_people import PeopleEvidence, attack_people, shadow_nonmember_scores
 from ._attribute import AttributeInferenceAttack
 from ._calibrated import CalibratedAttack
-from ._diversity import DiversityAttack
-from ._diversity_coefficient import diversity_coefficient, diversity_matrix
-from ._ensemble import EnsembleAttack
-from ._fisher_rao import FisherRaoAttack
-from ._gradient import GradientAttack
+from ._diversity import DiversityAttack, diversity_coefficient, diversity_matrix
 from ._label_inference import LabelInferenceAttack
-from ._layers import LayerOutputsAttack
+from ._layer_distance import FisherRaoAttack, MahalanobisAttack
+from ._learned import EnsembleAttack, GradientAttack, LayerOutputsAttack
 from ._lira import LiRA
-from ._mahalanobis import MahalanobisAttack
 from ._moments import MomentsAttack
 from ._morgan import MorganAttack
 from ._node_equations import NodeEquationsAttack
 from ._one_query import OneQueryAttack
 from ._quantile import QuantileAttack
 from ._queried_threshold import QueriedThresholdAttack
-from ._range import RangeAttack
-from ._ranges import GaussianRange, UnknownValues
+from ._range import GaussianRange, RangeAttack, UnknownValues
 from ._released_model import ReleasedModelAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
 from ._shadow import ShadowAttack
-from ._shadow_nonmembers import shadow_nonmember_scores
 from ._split_threshold import SplitThresholdAttack
 from ._stacked import StackedAttack
 from ._stationarity import StationarityAttack

@@ -16,7 +16,7 @@ from .._core.validation import check_records
 from ..shadow import ShadowPool
 from ..signals import Loss, ScaledLogit, Signal
 from ..signals._registry import POOLED
-from ._by_moments import MomentAttack
+from ._lira import MomentAttack
 
 
 class CalibratedAttack(MomentAttack):

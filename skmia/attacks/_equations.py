@@ -3,9 +3,12 @@
 import warnings
 from abc import abstractmethod
 from numbers import Real
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy import linalg, sparse
+from scipy.optimize import brentq, minimize
+from scipy.sparse.linalg import lsqr
 from sklearn.base import BaseEstimator
 
 from .._core.asking import unwrap
@@ -14,10 +17,624 @@ from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
-from ._bounded_bits import bound
 from ._candidates import CandidatesAttack
-from ._outsiders import estimate_outsiders
-from ._solve_bits import multiply_rows, propagate, regress, scale
+
+# Least precision of the evidence of the equations about one bit.
+LEAST_PRECISION = 1e-3
+
+# Rounding error of single precision times the largest product of a bit's precision and variance.
+# Relative errors of variances were measured to be at most 25 times this product.
+_MOST_ROUNDING = 1e-3
+_N_REFINEMENTS = 20
+_REFINED = 1e-5  # root mean squared residual of means, in units of their precision
+
+# Share of nonzero coefficients from which an equation is multiplied as a dense row.
+_DENSE = 0.03
+
+
+class Squared(NamedTuple):
+    """The matrix ``root.T @ root`` of some bits, and zeros for all others."""
+
+    root: np.ndarray
+    bits: np.ndarray
+
+    def __matmul__(self, right):
+        product = np.zeros(right.shape)
+        product[self.bits] = self.apply(right[self.bits])
+        return product
+
+    def apply(self, right):
+        """Multiply by the matrix of these bits alone."""
+        return self.root.T @ (self.root @ right.astype(self.root.dtype))
+
+
+class LowRank(NamedTuple):
+    """The matrix ``diag(spread) - part.T @ part``."""
+
+    spread: np.ndarray
+    part: np.ndarray
+
+    def __matmul__(self, right):
+        return (self.spread * right.T).T - self.part.T @ (self.part @ right)
+
+
+class DenseInverter:
+    """Gaussian of precision ``rows.T @ rows + diag(precision)``, in which sure bits are known.
+
+    Bits whose values are nearly sure are taken for known, which leaves a smaller matrix to invert.
+    It is inverted in single precision unless rounding errors matter; means are refined to double
+    precision.
+
+    Parameters
+    ----------
+    rows : csr_array of shape (n_equations, n)
+        Coefficients of equations of unit noise.
+    """
+
+    leaves_out = True  # bits that are known save time
+
+    def __init__(self, rows):
+        self._rows, self._columns = rows, rows.T.tocsr()
+        self._squares = np.asarray((rows**2).sum(axis=0)).ravel()
+        self._gram = multiply_transposed(rows, np.float32)
+
+    def __call__(self, precision, field, bits, unsure):
+        """Return mean, precisions of the evidence about unsure bits, and covariance.
+
+        Parameters
+        ----------
+        precision : ndarray of shape (n,)
+            Precisions of the bits' own Gaussians.
+        field : ndarray of shape (n,)
+            Sum of the first natural parameters of all Gaussians.
+        bits : ndarray of shape (n,)
+            Values of the bits that are sure.
+        unsure : ndarray of shape (n_unsure,)
+            Numbers of the other bits.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,)
+        evidence : ndarray of shape (n_unsure,)
+            Precision of the evidence about each unsure bit, without its own Gaussian.
+        inverse : Squared
+            Covariance of the unsure bits.
+        """
+        mean = bits.copy()
+        mean[unsure] = 0
+        if not len(unsure):
+            return mean, np.empty(0), Squared(np.empty((0, 0), dtype=np.float32), unsure)
+        precision, field = precision[unsure], self._leave(field, mean)[unsure]
+        inverse, variance = self._invert(precision, unsure)
+        mean[unsure] = self._refine(inverse, precision, field)
+        return mean, np.maximum(1 / variance - precision, LEAST_PRECISION), inverse
+
+    def judge_sure(self, inverse, bits):
+        """Return the precision of the evidence about bits that are taken for known."""
+        if not len(inverse.bits):
+            return np.maximum(self._squares[bits], LEAST_PRECISION)
+        part = self._gram[np.ix_(bits, inverse.bits)].T
+        (multiply,) = linalg.get_blas_funcs(("trmm",), (inverse.root,))  # by a triangle
+        part = multiply(1.0, inverse.root, part, lower=True, overwrite_b=True)
+        explained = np.einsum("ub,ub->b", part, part, dtype=np.float64)
+        return np.maximum(self._squares[bits] - explained, LEAST_PRECISION)
+
+    def _leave(self, field, mean):
+        return field - self._columns @ (self._rows @ mean)
+
+    def _invert(self, precision, unsure):
+        try:
+            inverse = self._factor(precision, unsure)
+            variance = np.einsum("nm,nm->m", inverse.root, inverse.root, dtype=np.float64)
+            size = np.max((self._squares[unsure] + precision) * variance)
+            is_exact = np.finfo(self._gram.dtype).eps / 2 * size < _MOST_ROUNDING
+        except linalg.LinAlgError:
+            if self._gram.dtype == np.float64:
+                raise
+            is_exact = False
+        if is_exact or self._gram.dtype == np.float64:
+            return inverse, variance
+        self._gram = multiply_transposed(self._rows, np.float64)
+        return self._invert(precision, unsure)
+
+    def _factor(self, precision, unsure):
+        everything = len(unsure) == len(self._gram)
+        total = self._gram.copy() if everything else self._gram[np.ix_(unsure, unsure)]
+        total = total.T  # in the order of LAPACK
+        total[np.diag_indices(len(total))] += precision.astype(total.dtype)
+        root = linalg.cholesky(total, lower=True, overwrite_a=True, check_finite=False)
+        # Variances are sums of squares of the inverse root, which takes a third of the time of the
+        # whole inverse.
+        (invert,) = linalg.get_lapack_funcs(("trtri",), (root,))
+        root, _ = invert(root, lower=True, overwrite_c=True)
+        return Squared(root, unsure)
+
+    def _refine(self, inverse, precision, field):
+        """Solve for the mean by conjugate gradients, with an inverse of lower precision."""
+        rows = self._rows[:, inverse.bits] if len(inverse.bits) < len(self._squares) else self._rows
+        columns = rows.T
+        mean = inverse.apply(field).astype(np.float64)
+        rest = field - columns @ (rows @ mean) - precision * mean
+        away = inverse.apply(rest)
+        direction, size = away, rest @ away
+        for _ in range(_N_REFINEMENTS):
+            if size <= _REFINED**2 * len(rest):
+                break
+            forward = columns @ (rows @ direction) + precision * direction
+            step = size / (direction @ forward)
+            mean, rest = mean + step * direction, rest - step * forward
+            away, before = inverse.apply(rest), size
+            size = rest @ away
+            direction = away + size / before * direction
+        return mean
+
+
+class LowRankInverter:
+    """The same where there are far fewer equations than bits, with no bit taken for known."""
+
+    leaves_out = False
+
+    def __init__(self, rows):
+        self._rows = rows.toarray()
+
+    def __call__(self, precision, field, bits, unsure):
+        spread = 1 / precision
+        scaled = self._rows * spread
+        inner = scaled @ self._rows.T
+        inner[np.diag_indices(len(inner))] += 1
+        factor = linalg.cholesky(inner, lower=True, overwrite_a=True, check_finite=False)
+        part = linalg.solve_triangular(factor, scaled, lower=True, check_finite=False)
+        inverse = LowRank(spread, part)
+        variance = spread - np.einsum("en,en->n", part, part)
+        evidence = np.maximum(1 / variance - precision, LEAST_PRECISION)
+        return inverse @ field, evidence, inverse
+
+
+def make_inverter(rows):
+    """Return the inverter of the smaller of two systems."""
+    return (LowRankInverter if rows.shape[0] < rows.shape[1] / 2 else DenseInverter)(rows)
+
+
+def multiply_transposed(rows, dtype):
+    """Return ``rows.T @ rows`` as an array; rows with many entries are multiplied as dense rows."""
+    rows = rows.astype(dtype)
+    n_entries = np.diff(rows.indptr)
+    is_dense = n_entries > _DENSE * rows.shape[1]
+    thin = rows[~is_dense]
+    product = (thin.T @ thin).toarray()
+    thick = rows[is_dense].toarray()
+    product += thick.T @ thick
+    return product
+
+
+# Relative noise that is added to exact equations, so that they do not dominate all others.
+NOISE = 1e-2
+_N_STEPS = 15
+_DAMPING = 0.3
+_SETTLED = 1e-3  # mean change of the probabilities of membership per step, of the last step
+_LEAST_VARIANCE = 1e-6
+# Bits are taken for known while others are judged if their variance is this small, also times the
+# precision of all equations together: with less, known bits could not give way to exact equations.
+_SURE = 1e-4
+_RIGID = 0.1
+_N_SWEEPS = 60
+_MOST_PROBES = 8
+_N_PROBED = 8000  # records in all probes together
+_MOST_KNOWN = 1 - 1e-9
+
+
+class Solution(NamedTuple):
+    """Solution of equations for membership bits.
+
+    Attributes
+    ----------
+    ratios : ndarray of shape (n,)
+        Log likelihood ratio of membership of each candidate.
+    known : float
+        Share of the information about the bits that the equations contain, in [0, 1]: without
+        noise, their rank divided by the number of bits.
+    residuals : ndarray of shape (n_equations,)
+        Right-hand sides minus the part that the candidates explain.
+    inverse : Squared, LowRank or None
+        Covariance of the bits; None if it was too large to compute.
+    evidence : ndarray of shape (n,) or None
+        Precision of the evidence about each bit in propagation; None for other solvers.
+    inverter : DenseInverter, LowRankInverter or None
+        What propagation inverts, for further solutions of the same equations.
+    """
+
+    ratios: np.ndarray
+    known: float
+    residuals: np.ndarray
+    inverse: object = None
+    evidence: np.ndarray | None = None
+    inverter: object = None
+
+    def judge(self, rows, columns):
+        """Compute log likelihood ratios of further records, each as one more candidate.
+
+        A further member adds its column to the right-hand sides. The residuals, given the solution
+        for the candidates, show whether the column is contained in them.
+
+        Parameters
+        ----------
+        rows : csr_array of shape (n_equations, n)
+            Coefficients of the candidates in equations of unit noise.
+        columns : csr_array of shape (n_equations, n_records)
+            Coefficients of the further records in these equations.
+
+        Returns
+        -------
+        ratios : ndarray of shape (n_records,)
+            Log likelihood ratio of membership of each record.
+        """
+        size = np.asarray((columns**2).sum(axis=0)).ravel()
+        if self.inverse is None:
+            spread = (1 - self.known) * size
+        else:
+            shared = (rows.T @ columns).toarray()
+            spread = size - np.einsum("nr,nr->r", shared, self.inverse @ shared)
+        return columns.T @ self.residuals - spread / 2
+
+
+def scale(equations, outsiders, n_candidates):
+    """Scale equations to unit noise.
+
+    Parameters
+    ----------
+    equations : Equations
+    outsiders : float
+        Share of the training rows that are not among the candidates.
+    n_candidates : int
+        Number of candidates.
+
+    Returns
+    -------
+    rows : csr_array of shape (n_equations, n_candidates)
+        Scaled coefficients.
+    targets : ndarray of shape (n_equations,)
+        Scaled right-hand sides.
+    weights : ndarray of shape (n_equations,)
+        Factors of the equations.
+    pulls : ndarray of shape (n_candidates,)
+        Log likelihood ratio of each bit that follows from the growth of the noise with the bit. A
+        rounded leaf value determines a sum over members with an error in proportion to their
+        number. Without this correction, no members at all would explain such a file best.
+    """
+    rows, targets = equations.rows, equations.targets
+    squares = np.asarray((rows**2).sum(axis=1)).ravel()
+    # Training rows that are not candidates are assumed to spread over the nodes like candidates.
+    rate = outsiders * equations.n_rows / n_candidates
+    targets = targets - rate * np.asarray(rows.sum(axis=1)).ravel()
+    noise = np.sqrt(equations.variances + rate * squares + NOISE**2 * squares)
+    pulls = equations.blur.T @ noise**-2.0
+    return multiply_rows(rows, 1 / noise), targets / noise, 1 / noise, pulls
+
+
+def multiply_rows(rows, weights):
+    """Multiply each row of a sparse matrix by its weight."""
+    data = rows.data * np.repeat(weights, np.diff(rows.indptr))
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def propagate(rows, targets, prior, pulls=0.0, start=None):
+    """Solve equations by expectation propagation.
+
+    The prior of each bit, which has two values, is replaced by a Gaussian. The Gaussians are
+    refined until their moments agree with those of the bits.
+
+    Parameters
+    ----------
+    rows : csr_array of shape (n_equations, n)
+        Coefficients of equations of unit noise.
+    targets : ndarray of shape (n_equations,)
+        Right-hand sides of these equations.
+    prior : float or ndarray of shape (n,)
+        Probability of membership without the equations.
+    pulls : float or ndarray of shape (n,), default=0.0
+        Log likelihood ratio of each bit in addition to the equations.
+    start : Solution, default=None
+        Solution of the same equations with another prior, from which the iteration starts.
+
+    Returns
+    -------
+    solution : Solution
+    """
+    n = rows.shape[1]
+    prior = np.broadcast_to(prior, n)
+    inverter = make_inverter(rows) if start is None else start.inverter
+    believe = _Belief(rows, targets, rows.T @ targets + pulls, prior, inverter)
+    if start is None:
+        # The first Gaussians have the mean and the variance of the prior.
+        precision = 1 / (prior * (1 - prior))
+        now = believe(np.stack([precision, prior * precision]), prior, np.ones(n))
+        # With the prior alone, the mean reduction of the variances is rank / n without noise.
+        known = _as_share(np.mean(now.evidence / (now.evidence + precision)))
+    else:
+        bits, wanted = _match_moments(start.ratios, start.evidence, prior)
+        now, known = believe(wanted, bits, start.evidence), start.known
+    # Damping keeps the iteration from oscillating.
+    step = 1 - _DAMPING
+    for _ in range(_N_STEPS - 1):
+        after = believe(now.sites + step * (now.wanted - now.sites), now.bits, now.evidence)
+        if now.misfit <= 1 < after.misfit:
+            # All bits that are nearly sure were moved at once, too far for equations that a smaller
+            # step fulfills up to their noise.
+            step /= 2
+            continue
+        now, change = after, np.mean(np.abs(after.bits - now.bits))
+        if change < _SETTLED * step:
+            break
+    ratios, evidence = believe.judge_all(now)
+    return Solution(ratios, known, now.residuals, now.inverse, evidence, inverter)
+
+
+class _Iterate(NamedTuple):
+    """Step of expectation propagation: the Gaussians of all bits, and those that they call for."""
+
+    misfit: float
+    residuals: np.ndarray
+    sites: np.ndarray  # precisions, and means times precisions
+    force: np.ndarray  # log likelihood ratio of each bit without the evidence of its own value
+    mean: np.ndarray
+    evidence: np.ndarray  # precision of the evidence about each bit
+    unsure: np.ndarray
+    bits: np.ndarray  # probabilities of membership
+    wanted: np.ndarray
+    inverse: object
+
+
+class _Belief:
+    """Joint Gaussian belief about all bits, and what it says of each.
+
+    Parameters are those of :func:`propagate`; ``moment`` are the products of the columns with the
+    right-hand sides, plus the pulls.
+    """
+
+    def __init__(self, rows, targets, moment, prior, inverter):
+        self._rows, self._columns, self._targets = rows, rows.T.tocsr(), targets
+        self._moment, self._prior = moment, prior
+        self._invert = inverter
+        size = np.maximum(np.asarray((rows**2).sum(axis=0)).ravel(), _RIGID / _SURE)
+        self._sure = np.where(size * _LEAST_VARIANCE > _RIGID, -1.0, _RIGID / size)
+        if not inverter.leaves_out:
+            self._sure[:] = -1.0
+
+    def __call__(self, sites, bits, evidence):
+        """Return the belief that follows from the Gaussians of all bits.
+
+        Parameters
+        ----------
+        sites : ndarray of shape (2, n)
+            Precisions, and means times precisions, of the bits' own Gaussians.
+        bits : ndarray of shape (n,)
+            Probabilities of membership so far.
+        evidence : ndarray of shape (n,)
+            Precision of the evidence about each bit so far.
+
+        Returns
+        -------
+        iterate : _Iterate
+        """
+        unsure = np.flatnonzero(bits * (1 - bits) > self._sure)
+        mean, own, inverse = self._invert(sites[0], self._moment + sites[1], bits, unsure)
+        evidence = evidence.copy()
+        evidence[unsure] = own
+        fitted = self._rows @ mean
+        force = self._moment - self._columns @ fitted
+        posterior = posterior_of(force + evidence * (mean - 0.5), self._prior)
+        # The evidence about known bits dates from an earlier step. It only matters for those that
+        # it would change.
+        doubtful = np.abs(posterior - bits) > _SURE
+        doubtful[unsure] = False
+        if doubtful.any():
+            evidence[doubtful] = self._invert.judge_sure(inverse, np.flatnonzero(doubtful))
+        posterior, wanted = _match_moments(force + evidence * (mean - 0.5), evidence, self._prior)
+        residuals = self._targets - fitted
+        return _Iterate(
+            np.mean(residuals**2), residuals, sites, force, mean, evidence, unsure, posterior,
+            wanted, inverse,
+        )  # fmt: skip
+
+    def judge_all(self, now):
+        """Return log likelihood ratio of each bit and precision of its evidence, all up to date."""
+        sure, evidence = np.delete(np.arange(len(now.mean)), now.unsure), now.evidence.copy()
+        if len(sure):
+            evidence[sure] = self._invert.judge_sure(now.inverse, sure)
+        return now.force + evidence * (now.mean - 0.5), evidence
+
+
+def _match_moments(ratios, evidence, prior):
+    """Return the probability of each bit, and Gaussians with the moments of the bits."""
+    posterior = posterior_of(ratios, prior)
+    spread = np.maximum(posterior * (1 - posterior), _LEAST_VARIANCE)
+    precision = np.maximum(1 / spread - evidence, LEAST_PRECISION)
+    # The Gaussian of the equations alone has the first natural parameter ratios + evidence / 2.
+    return posterior, np.stack([precision, posterior / spread - ratios - evidence / 2])
+
+
+def _as_share(known):
+    return float(min(max(known, 0.0), _MOST_KNOWN))
+
+
+def regress(rows, targets, prior, seed, pulls=0.0):
+    """Solve equations by ridge regression around the prior, with sparse products only.
+
+    Parameters
+    ----------
+    rows : csr_array of shape (n_equations, n)
+        Coefficients of equations of unit noise.
+    targets : ndarray of shape (n_equations,)
+        Right-hand sides of these equations.
+    prior : float or ndarray of shape (n,)
+        Probability of membership without the equations.
+    seed : int
+        Random seed of the probes that estimate the rank.
+    pulls : float or ndarray of shape (n,), default=0.0
+        Log likelihood ratio of each bit in addition to the equations.
+
+    Returns
+    -------
+    solution : Solution
+    """
+    n = rows.shape[1]
+    prior = np.broadcast_to(prior, n)
+    spread = np.sqrt(prior * (1 - prior))
+    scaled = sparse.csr_array(rows * spread)  # for bits that are centered and have unit variance
+
+    def solve(right):
+        return lsqr(scaled, right, damp=1, iter_lim=_N_SWEEPS)[0]
+
+    moved = spread * pulls  # a linear term of the likelihood moves the center of the prior
+    away = moved + solve(targets - rows @ prior - scaled @ moved)
+    rng = np.random.default_rng(seed)
+    # Random probes estimate a trace. The standard error of one probe is at most sqrt(2 / n).
+    n_probes = int(np.clip(_N_PROBED // n, 1, _MOST_PROBES))
+    probes = rng.choice([-1.0, 1.0], size=(n_probes, n))
+    known = _as_share(np.mean([probe @ solve(scaled @ probe) for probe in probes]) / n)
+    ratios = away / (spread * (1 - known))
+    return Solution(ratios, known, targets - rows @ prior - scaled @ away)
+
+
+_N_SWEEPS_BOUNDED_BITS = 400
+_MOST_WORK = 10**9  # coefficients that are read in all sweeps together, of many candidates
+
+
+def bound(rows, targets, prior, seed, pulls=0.0):
+    """Solve equations by ridge regression around the prior, with bits bounded by 0 and 1.
+
+    Bits that are nearly known reach a bound, which leaves fewer unknowns to the equations. Only
+    sparse products are computed. The evidence about a bit at a bound is its distance from
+    the prior plus the force with which the equations push it beyond the bound.
+
+    The parameters are those of :func:`regress`, whose solution without bounds is where it starts.
+    """
+    start, n = regress(rows, targets, prior, seed, pulls), rows.shape[1]
+    prior = np.broadcast_to(prior, n)
+    variance = prior * (1 - prior)
+    center, columns, left = prior + variance * pulls, rows.T.tocsr(), 1 - start.known
+    # Bits are measured in units in which all of them have the same curvature.
+    units = np.sqrt(np.asarray((rows**2).sum(axis=0)).ravel() + 1 / variance)
+
+    def lose(scaled):
+        bits = scaled / units
+        misfits, away = rows @ bits - targets, bits - center
+        slope = columns @ misfits + away / variance
+        return (misfits @ misfits + away @ (away / variance)) / 2, slope / units
+
+    found = minimize(
+        lose,
+        units * np.clip(prior + variance * start.ratios * left, 0, 1),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=np.column_stack([np.zeros(n), units]),
+        options={"maxiter": int(min(_N_SWEEPS_BOUNDED_BITS, _MOST_WORK // max(rows.nnz, 1) + 1))},
+    )
+    bits, slope = found.x / units, found.jac * units
+    beyond = np.maximum(-slope, 0) * (bits >= 1) - np.maximum(slope, 0) * (bits <= 0)
+    ratios = ((bits - prior) / variance + beyond) / left
+    return Solution(ratios, start.known, targets - rows @ bits)
+
+
+_N_STEPS_OUTSIDERS = 5
+_N_PROBES = 2
+# Candidates of which one probe says enough, and fewer steps and sweeps: they change the estimate by
+# less than its own error, and would take longer than all else that the attack does.
+_MANY = 8000
+_N_STEPS_OF_MANY = 2
+_N_SWEEPS_OF_MANY = 20
+_HELD_OUT = 0.1
+_START = 0.05
+_MOST = 0.95
+_CLOSE = 0.05  # relative change of the estimate after which it is taken
+# Share of an outsider's coefficients that the noise of the equations stands for. Most of them are
+# sums of coefficients of candidates, which come to the same nodes.
+_UNLIKE = 0.1
+
+
+def estimate_outsiders(equations, n_candidates, seed):
+    """Estimate the share of the training rows that are not among the candidates.
+
+    Let s be the share of members among the candidates and r the number of outsiders per candidate,
+    so that s + r is known from the number of training rows. The squared length of the right-hand
+    sides around their mean, in a metric in which equations that candidates cannot explain count
+    most, is expected to be s (1 - s) times its value for a random sum of candidates, plus r times
+    its value for a candidate that was left out. This is solved for r.
+
+    Parameters
+    ----------
+    equations : Equations
+        Equations that state the number of training rows.
+    n_candidates : int
+    seed : int
+        Random seed of the probes that estimate sums over the candidates.
+
+    Returns
+    -------
+    share : float
+        Estimate in [0, 0.95].
+    """
+    rows, n = equations.rows, n_candidates
+    rate = equations.n_rows / n
+    squares = np.asarray((rows**2).sum(axis=1)).ravel()
+    away = equations.targets - rate * np.asarray(rows.sum(axis=1)).ravel()
+    probes = _draw_probes(n, np.random.default_rng(seed))
+    outside = _START * rate
+    for _ in range(_N_STEPS_OF_MANY if n > _MANY else _N_STEPS_OUTSIDERS):
+        share = min(max(rate - outside, 0.1), 0.9)
+        variance = share * (1 - share)
+        noise = equations.variances + (NOISE**2 + _UNLIKE * outside) * squares
+        scaled = multiply_rows(rows, np.sqrt(variance / noise))  # for bits of unit variance
+        found = _measure(scaled, away / np.sqrt(noise))
+        own, others = (np.mean(part) / variance for part in zip(*probes(scaled), strict=True))
+        # What remains of the noise that the file itself explains, after a fit of as many bits.
+        left = 1 - own * variance / len(noise)
+        found -= left * np.sum(equations.variances / noise)
+        last, outside = outside, _solve(found, own, others, rate)
+        if abs(outside - last) <= _CLOSE * outside:
+            break
+        outside = max(outside, NOISE**2)
+    return outside / rate if outside > NOISE**2 else 0.0
+
+
+def _measure(scaled, away):
+    """Squared length of a vector in the metric of the covariance of the right-hand sides."""
+    n_sweeps = _N_SWEEPS_OF_MANY if scaled.shape[1] > _MANY else _N_SWEEPS
+    return away @ (away - scaled @ lsqr(scaled, away, damp=1, iter_lim=n_sweeps)[0])
+
+
+def _draw_probes(n, rng):
+    """Probes of the sum over the candidates of the squared lengths of their columns.
+
+    The first of each pair is among all candidates, the second for candidates that were left out.
+    """
+    n_held = max(round(_HELD_OUT * n), 1)
+    n_probes = 1 if n > _MANY else _N_PROBES
+    signs = rng.choice([-1.0, 1.0], size=(n_probes, n))
+    held = [rng.permutation(n)[:n_held] for _ in range(n_probes)]
+
+    def probe(scaled):
+        for sign, some in zip(signs, held, strict=True):
+            kept = np.ones(n)
+            kept[some] = 0
+            left_out = _measure(sparse.csr_array(scaled * kept), scaled @ (sign * (1 - kept)))
+            yield _measure(scaled, scaled @ sign), left_out * n / n_held
+
+    return probe
+
+
+def _solve(found, own, others, rate):
+    """Number of outsiders per candidate whose expected squared length is the one found."""
+
+    def excess(outside):
+        share = rate - outside
+        return share * (1 - share) * own + outside * others - found
+
+    most = _MOST * rate
+    if excess(0.0) >= 0:
+        return 0.0
+    return brentq(excess, 0.0, most) if excess(most) > 0 else most
+
 
 # Largest product of the sizes of a dense system, because its time grows faster.
 _MOST_DENSE = 4000**2
@@ -31,7 +648,6 @@ _MOST_MISFIT = 3
 # Priors from other evidence are limited to this distance from 0 and 1, so that exact equations can
 # overrule evidence that is wrong. Ridge regression takes a prior for a normal distribution, in
 # which a bit that is wrong lies many standard deviations away and misleads all others.
-_SURE = 1e-4
 _SURE_OF_RIDGE = 0.1
 
 

@@ -1,29 +1,418 @@
 """The likelihood-ratio attack."""
 
 import copy
+from abc import abstractmethod
 from numbers import Real
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, gammaln, logit
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
+from .._core.asking import unwrap
 from .._core.densities import joint_ratio, log_normal, log_student
-from .._core.left_out import choose_others, compare_left_out, part_of
-from .._core.moments import SMALLEST_SPREAD, compute_moments, take_records
+from .._core.law import Law
+from .._core.left_out import choose_others, compare_left_out, leave_sides, part_of
+from .._core.moment_sums import cut
+from .._core.moments import SMALLEST_SPREAD, compute_moments, compute_sides, take_records
 from .._core.normal_law import NormalLaw
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
-from ..base import warn_unlike
+from .._core.trends import Gap, Levels, fit_gap
+from ..base import PoolAttack, warn_unlike
 from ..shadow import ShadowPool
-from ..signals import Signal
+from ..signals import Correctness, ScaledLogit, Signal
 from ..signals._registry import POOLED
-from ._bit_law import BitLaw
-from ._by_moments import MomentAttack
-from ._vote_law import choose_law
+
+# Number of records of the pool from which trends are estimated, and of their values, at most. There
+# are at most 24 bins, so more records would not change them, and with many models a record needs no
+# trend.
+_N_SAMPLE, _N_SAMPLE_VALUES = 1 << 14, 1 << 20
+
+# Number of records that are scored at once, so that their moments stay in the cache of a core.
+_N_RECORDS = 1 << 13
+
+
+class MomentAttack(PoolAttack):
+    """Pool attack whose score follows from the moments of the IN and of the OUT models.
+
+    The pool keeps the moments, so that attacks with other settings, and on other victims, do not
+    read it again.
+    """
+
+    def _reads_moments(self):
+        """Whether the moments suffice, with these settings."""
+        return True
+
+    def _change(self):
+        """Return the hashable function of the values whose moments are compared, or None."""
+
+    @abstractmethod
+    def _score_sides(self, target, sides):
+        """Score records, given the victim's values and the moments."""
+
+    def _compute_sides(self, values, inside, outside):
+        return compute_sides(values, inside, outside, self.pool_.design_.partners)
+
+    def _known_moments(self):
+        """Return the moments of all columns of the pool, or None if it is too large to keep."""
+        return self.pool_.moments(self._reads(), self._change())
+
+    def _judged_sides(self, records):
+        """Yield rows, and moments, of the records that have the models that the attack needs.
+
+        Raises
+        ------
+        ValueError
+            If no record has them.
+        """
+        columns = self.pool_.locate_usable(records)
+        known = self._known_moments() if (columns >= 0).all() else None
+        if known is None:
+            change = self._change() or np.asarray
+            for rows, shadows, inside, _ in self._judged_blocks(records):
+                yield rows, self._compute_sides(change(shadows), inside, ~inside)
+            return
+        judged = self._are_enough(known.into.count[columns], known.out.count[columns])
+        if not judged.any():
+            raise ValueError(self._say_none_judged(records))
+        whole = np.array_equal(columns, np.arange(len(known.into.count))) and judged.all()
+        for part in cut(len(columns), _N_RECORDS):
+            rows = part if whole else part.start + np.flatnonzero(judged[part])
+            yield rows, take_records(known, rows if whole else columns[rows])
+
+    def _draw_sample(self):
+        """Return columns of records of the pool that can be judged."""
+        pool, n_in = self.pool_, self.pool_.n_inside
+        _, n_queries, n_models, _ = pool.signals_.shape
+        n_sample = max(1, min(_N_SAMPLE, _N_SAMPLE_VALUES // (n_queries * n_models)))
+        return pool.draw_columns(n_sample, self._are_enough(n_in, len(pool.membership_) - n_in))
+
+    def _read_sample(self):
+        """Return signals, training sets and columns of the sample."""
+        columns, pool = self._draw_sample(), self.pool_
+        return pool.values_at(columns, self._reads()), pool.inside(columns), columns
+
+    def _leave_each(self, values, inside, models, others):
+        """Yield the models that leave one after another, or as a pair, and what the rest says."""
+        sides, partners = self._compute_sides(values, inside, ~inside), self.pool_.design_.partners
+        if sides.product is None:
+            groups = [(k, models == k) for k in models]
+        else:
+            groups = [(k, np.isin(models, [k, partners[k]])) for k in models]
+        done = np.zeros(len(models), dtype=bool)
+        for place, (model, group) in enumerate(groups):
+            if not done[place]:
+                done |= group
+                yield (
+                    models[group],
+                    leave_sides(sides, values, inside, model, others[place], partners),
+                )
+
+    def _score_samples(self, records):
+        if not self._reads_moments():
+            return super()._score_samples(records)
+        target = self._victim_values(records)
+        scores = np.full(len(records), self._neutral_score())
+        for rows, sides in self._judged_sides(records):
+            scores[rows] = self._score_sides(target[:, rows], sides)
+        return scores
+
+
+# Number of observations that the trend of a share may count for, the largest first.
+_STRENGTHS = 2.0 ** np.arange(12, -4, -1)
+
+# Difference of log probabilities that may be rounding. Of a single model no strength is likelier.
+_ROUNDING = 1e-9
+
+
+class _Prior(NamedTuple):
+    """Beta prior of the share of one side, by the share of the other side."""
+
+    levels: Levels
+    share: np.ndarray  # at the centers of the levels, in (0, 1)
+    strength: np.ndarray  # the prior counts for this many observations
+
+    def place(self, share):
+        """Return share and strength for records by the share of the other side."""
+        place = self.levels.locate(share)
+        return place(self.share), np.exp(place(np.log(self.strength)))
+
+
+class BitLaw(Law):
+    """Shares of correct answers among IN and among OUT models.
+
+    The share of one side has a beta prior, a trend over the share of the other side. Without a leak
+    this pools the bits of both sides, because the prior then counts for as many observations as the
+    other side and the records are worth. A distribution is described by its share.
+    """
+
+    def _fit_query(self, sides, query):
+        into, out = ((side.count, side.mean[query]) for side in sides[:2])
+        return _fit_side(*into, out[1]), _fit_side(*out, into[1])
+
+    def _describe(self, sides, priors, query):
+        into, out = ((side.count, side.mean[query]) for side in sides[:2])
+        both = ((into, out, priors[0]), (out, into, priors[1]))
+        return tuple(self._estimate(own, other[1], prior) for own, other, prior in both)
+
+    def _estimate(self, own, other, prior):
+        share, strength = prior.place(other)
+        if not self.shrinks:
+            return share
+        return (own[0] * own[1] + strength * share) / (own[0] + strength)
+
+    def log_ratio(self, target, laws):
+        """Return the log ratio of the IN and the OUT probability, of shape (n_queries, n)."""
+        return np.array(
+            [
+                np.where(bits > 0.5, np.log(into / out), np.log1p(-into) - np.log1p(-out))
+                for bits, (into, out) in zip(target, laws, strict=True)
+            ]
+        )
+
+    def rate_threshold(self, laws, rate):
+        """Return a threshold that non-members are expected to reach at most at a rate.
+
+        Parameters
+        ----------
+        laws : list
+            Laws of blocks of records, as of :meth:`describe`, with one query.
+        rate : float
+            Expected share of the non-members that reach the threshold.
+
+        Returns
+        -------
+        threshold : float
+        """
+        scores, weights = [], []
+        for block in laws:
+            out = block[0][1]
+            for bit, share in ((1, out), (0, 1 - out)):
+                scores.append(self.log_ratio(np.full((1, len(out)), bit), block)[0])
+                weights.append(share)
+        scores, weights = np.concatenate(scores), np.concatenate(weights)
+        order = np.argsort(-scores, kind="stable")
+        scores, reached = scores[order], np.cumsum(weights[order]) / weights.sum()
+        highest = scores[np.argmax(reached > rate)]  # of those that must not reach it
+        above = scores[scores > highest + _ROUNDING]
+        return float((above[-1] + highest) / 2 if len(above) else highest + 2 * _ROUNDING)
+
+
+def _fit_side(count, mean, other):
+    """Fit the prior of one side to the counts and shares of correct answers of many records."""
+    levels, right = Levels(other), count * mean
+    usual = (right.sum() + 0.5) / (count.sum() + 1)  # neither 0 nor 1
+    share = (levels.sum(right) + usual) / (levels.sum(count) + 1)
+    expected = levels.place(share)
+    rows, place = np.unique(np.column_stack([right, count, expected]), axis=0, return_inverse=True)
+    logs = [_log_probability(*rows.T, strength)[place.ravel()] for strength in _STRENGTHS]
+    trends = np.array([levels.trend(log) for log in logs])
+    strongest = (trends >= trends.max(axis=0) - _ROUNDING).argmax(axis=0)
+    return _Prior(levels, share, _STRENGTHS[strongest])
+
+
+def _log_probability(right, count, share, strength):
+    """Log probability of bits under a beta-binomial."""
+    yes, no = share * strength, (1 - share) * strength
+    log = gammaln(right + yes) - gammaln(yes) + gammaln(count - right + no) - gammaln(no)
+    return log - gammaln(count + strength) + gammaln(strength)
+
+
+# A share is a whole number of votes if it is so within this part of a vote. It leaves room for the
+# rounding of a logit in single precision.
+_ROUNDING_VOTE_LAW = 1e-2
+
+# Share of the values, among those that are neither 0 nor all votes, that are whole numbers in a
+# model whose voters answer 0 or 1. Duplicates with different labels make some leaves mixed.
+_MOSTLY_WHOLE = 0.9
+
+# Range of the correlation between two votes.
+_CORRELATIONS = 1e-6, 0.95
+
+
+def count_voters(estimator):
+    """Return the number of voters whose share is the probability of a model, or None.
+
+    Parameters
+    ----------
+    estimator : estimator or None
+        Fitted or unfitted model.
+
+    Returns
+    -------
+    n_voters : int or None
+    """
+    model = unwrap(estimator)
+    while isinstance(model, Pipeline) and model.steps:
+        model = unwrap(model.steps[-1][1])
+    if isinstance(model, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier):
+        return model.n_estimators
+    if isinstance(model, KNeighborsClassifier) and model.weights == "uniform":
+        return model.n_neighbors
+    return None
+
+
+def choose_law(pool, reading, sample, likelihood, shrinks):
+    """Choose between votes, bits and a normal law for a signal of a pool.
+
+    Parameters
+    ----------
+    pool : ShadowPool
+        Fitted pool.
+    reading : tuple
+        Where the signal is found, as :meth:`ShadowPool.locate_signal` returns it.
+    sample : callable
+        Returns values of the signal on some records, of shape (n_queries, n_estimators, n).
+    likelihood : {"auto", "normal", "beta-binomial"}
+        As for :class:`LiRA`.
+    shrinks : bool
+        As for :class:`Law`.
+
+    Returns
+    -------
+    law : VoteLaw, BitLaw or NormalLaw
+
+    Raises
+    ------
+    ValueError
+        If a beta-binomial is asked for, and the models do not vote.
+    """
+    if reading.signal == Correctness() and likelihood != "normal":
+        return BitLaw(shrinks)
+    n_voters = count_voters(pool.estimator) if reading.signal == ScaledLogit() else None
+    votes = n_voters is not None and n_voters > 1
+    if likelihood == "beta-binomial" and not votes:
+        raise ValueError(
+            'likelihood="beta-binomial" is for the log odds of models whose probabilities are '
+            "shares of at least two votes, such as forests, and for correctness; use "
+            'likelihood="normal".'
+        )
+    if votes and likelihood != "normal":
+        law = VoteLaw(n_voters, float(pool.resolution_[reading.place]), shrinks)
+        if likelihood == "beta-binomial" or law.are_votes(law.read(sample())):
+            return law
+    return NormalLaw(shrinks)
+
+
+class _PriorVoteLaw(NamedTuple):
+    """What records of one level have in common, for one query."""
+
+    levels: Levels
+    gap: Gap | None
+    into: np.ndarray | None  # variance of a share, in units of x (1 - x)
+    out: np.ndarray | None
+    alone: np.ndarray | None  # the same where no side has two models
+
+
+class Votes(NamedTuple):
+    """Share of votes for the label, as a function of the log odds that a pool stores."""
+
+    n_voters: int
+    resolution: float
+
+    def __call__(self, values):
+        share = expit(values)
+        share *= 1 + self.resolution
+        share -= self.resolution / 2
+        return np.clip(share, 0, 1, out=share)
+
+
+class VoteLaw(Law):
+    """Distributions of the number of votes for the label.
+
+    A distribution is described by the mean share and the correlation between votes.
+
+    Parameters
+    ----------
+    n_voters : int
+        Number of voters of a model, at least 2.
+    resolution : float
+        Twice the distance by which the pool moved shares inside before it took log odds.
+    shrinks : bool
+        As for :class:`Law`.
+    """
+
+    def __init__(self, n_voters, resolution, shrinks):
+        super().__init__(shrinks)
+        self.n_voters = n_voters
+        self.change = Votes(n_voters, resolution)
+
+    def are_votes(self, shares):
+        """Whether the shares are whole numbers of votes."""
+        votes = self.n_voters * shares[(shares > 0) & (shares < 1)].astype(np.float64)
+        if not len(votes):  # all models are unanimous about all records
+            return True
+        return bool(np.mean(np.abs(votes - np.round(votes)) < _ROUNDING_VOTE_LAW) >= _MOSTLY_WHOLE)
+
+    def _cut(self, share):
+        half = 0.5 / self.n_voters
+        return np.clip(share, half, 1 - half)
+
+    def _unit(self, share):
+        share = self._cut(share)
+        return share * (1 - share)
+
+    def _fit_query(self, sides, query):
+        means = [side.mean[query] for side in sides[:2]]
+        level = sum(means) / 2
+        levels, relative = Levels(level), []
+        for side, mean in zip(sides[:2], means, strict=True):
+            weight = (side.count - 1) * self._unit(mean)
+            relative.append(levels.trend(side.squares[query], weight) if weight.any() else None)
+        # A side of single models varies like the other one.
+        relative = [relative[1 - k] if part is None else part for k, part in enumerate(relative)]
+        prior, noise = _PriorVoteLaw(levels, None, *relative, None), None
+        if prior.into is not None:
+            noise = self._noise(prior, levels.place, sides, query)
+        gap, away = fit_gap(levels, means[0] - means[1], noise, self.shrinks)
+        return prior._replace(gap=gap, alone=away / 2 / levels.trend(self._unit(level)))
+
+    def _spread(self, trend, place):
+        """Return the variance in units of x (1 - x), which is least for independent votes."""
+        return np.maximum(place(trend), 1 / self.n_voters)
+
+    def _noise(self, prior, place, sides, query):
+        """Return the sampling variance of the gap."""
+        return sum(
+            self._spread(trend, place) * self._unit(side.mean[query]) / side.count
+            for trend, side in zip((prior.into, prior.out), sides[:2], strict=True)
+        )
+
+    def _describe(self, sides, prior, query):
+        into, out = (side.mean[query] for side in sides[:2])
+        level, noise, trends, laws = (into + out) / 2, 0.0, (prior.alone, prior.alone), []
+        place = prior.levels.locate(level)
+        if prior.into is not None:
+            noise, trends = self._noise(prior, place, sides, query), (prior.into, prior.out)
+        gap, gap_noise = prior.gap.shrink(place, into - out, noise)
+        for sign, trend in zip((1, -1), trends, strict=True):
+            mean, least = self._cut(level + sign * gap / 2), 1 / self.n_voters
+            spread = self._spread(trend, place) + (noise + gap_noise) / 4 / (mean * (1 - mean))
+            laws.append((mean, np.clip((spread - least) / (1 - least), *_CORRELATIONS)))
+        return laws
+
+    def log_ratio(self, target, laws):
+        """Return the log ratio of the IN and the OUT probability, of shape (n_queries, n)."""
+        ratios = []
+        for share, (into, out) in zip(target.astype(np.float64), laws, strict=True):
+            votes = self.n_voters * share
+            ratios.append(self._log_probability(votes, *into) - self._log_probability(votes, *out))
+        return np.array(ratios)
+
+    def _log_probability(self, votes, mean, correlation):
+        """Log probability of a beta-binomial, up to a term that only depends on the votes."""
+        strength = 1 / correlation - 1
+        for_label, against = mean * strength, (1 - mean) * strength
+        log = gammaln(votes + for_label) - gammaln(for_label)
+        log += gammaln(self.n_voters - votes + against) - gammaln(against)
+        return log - gammaln(self.n_voters + strength) + gammaln(strength)
 
 
 def _average(values):

@@ -3,17 +3,21 @@
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
+from scipy import sparse
 from scipy.special import logit
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils import check_random_state
 
 from .._core.asking import unwrap
+from .._core.features import FeatureEncoder
 from .._core.left_out import choose_others
+from .._core.normal_law import NormalLaw
 from .._core.numbers import check_number
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
@@ -21,16 +25,349 @@ from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
 from .._core.validation import query
 from ..base import PoolAttack
-from ..base._parts import score_in_place
+from ..base._parts import fit_without_threshold, score_in_place
 from ..base._pool_attack import TooFewModelsError
 from ..base._power import number_pairs
 from ..shadow import ShadowPool
+from ..signals import ScaledLogit
 from ..signals._registry import what_to_keep, what_to_read
+from ._calibrated import CalibratedAttack
+from ._lira import LiRA
 from ._rmia import RMIA
-from ._similar_records import Surroundings
-from ._stack_features import SIMILAR, fit_parts, leave_out, list_scores
 from ._stack_models import ChosenStack, Rows
-from ._stack_size import FEWEST_FOR_RATE, check_size
+
+# Similar training records raise each other's scores. How far a model is from what is usual on the
+# neighbors of a record therefore tells what it would be on the record itself if it were no member.
+
+
+# Number of the most similar records that are averaged. Weights fall to 0 at the next one, so that
+# rounding does not decide which of two equally similar records counts.
+_N_NEIGHBORS = 64
+
+# Total weight below which an average is drawn to 0: neighbors that are all alike tell nothing.
+_LEAST_WEIGHT = 0.04
+
+# Maximum number of records among which similar ones are searched, of cells of their features, and
+# of similarities that are computed at once.
+_MOST_RECORDS = 1 << 13
+_MOST_CELLS = 1 << 25
+_BLOCK = 1 << 22
+
+
+class Residual(CalibratedAttack):
+    """Signal of a model minus the mean of the IN and the OUT mean, for any signal."""
+
+    def __init__(self, victim=None, shadows=None):
+        super().__init__(victim, shadows, reference="midpoint")
+
+    def _reads(self):
+        return PoolAttack._reads(self)
+
+    def compute(self, records):
+        """Return the residuals of the victim, and of each model without its pair."""
+        columns, pool = self.pool_.locate(records), self.pool_
+        values, inside = pool.values_at(columns, self._reads()), pool.inside(columns)
+        of_victim = self._score(self._victim_values(records), values, inside, ~inside)
+        models = np.arange(len(inside))
+        others = choose_others(pool.design_, inside, columns, models)
+        judged = self._are_judged(inside, inside.sum(axis=0), models, others)
+        left = self._score_judged(values, inside, models, others, judged)
+        return of_victim, np.where(judged, left, 0)
+
+
+class _Features:
+    """Standardized features as rows of length 1, and labels."""
+
+    def __init__(self, records):
+        self._encoder = FeatureEncoder(records)
+        X = self._encoder.encode(records)[:, :-1]
+        with np.errstate(invalid="ignore"):  # the mean of a column without values is missing
+            self._scaler = StandardScaler(with_mean=not sparse.issparse(X)).fit(X)
+
+    def __call__(self, records):
+        matrix = self._encoder.encode(records)
+        X = self._scaler.transform(matrix[:, :-1].astype(np.float64))
+        if not sparse.issparse(X):
+            X[~np.isfinite(X)] = 0
+        label = matrix[:, [-1]]
+        return normalize(X), (label.toarray() if sparse.issparse(label) else label).ravel()
+
+
+class SimilarRecords:
+    """Weighted means over the most similar records of the same class.
+
+    The weight of a record is its cosine similarity minus that of the first one that is not
+    averaged.
+
+    Parameters
+    ----------
+    records : Records of n_known records
+        Records among which similar ones are searched.
+    """
+
+    def __init__(self, records):
+        self._features = _Features(records)
+        self._known, self._labels = self._features(records)
+        self._fingerprints = records.fingerprint
+
+    def average(self, records, values):
+        """Average over the records that are similar to each record, which itself does not count.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Records, known ones or others.
+        values : ndarray of shape (n_values, n_known)
+            Values of the known records.
+
+        Returns
+        -------
+        means : ndarray of shape (n_values, n)
+            0 where no record is similar.
+        """
+        means, step = np.zeros((len(values), len(records))), _count_rows(records)
+        for start in range(0, len(records), step):
+            block = records[start : start + step]
+            means[:, start : start + step] = self._average_block(block, values)
+        return means
+
+    def _average_block(self, records, values):
+        X, labels = self._features(records)
+        means, fingerprints = np.zeros((len(values), len(records))), records.fingerprint
+        for label in np.unique(labels):
+            places, rows = (np.flatnonzero(some == label) for some in (self._labels, labels))
+            if not len(places):
+                continue
+            for part in np.array_split(rows, -(-len(rows) * len(places) // _BLOCK)):
+                same = fingerprints[part, None] == self._fingerprints[places]
+                weights = _weigh(X[part] @ self._known[places].T, same)
+                total = weights.sum(axis=1) + _LEAST_WEIGHT
+                means[:, part] = values[:, places] @ weights.T / total
+        return means
+
+
+def _weigh(similarity, same):
+    similarity = similarity.toarray() if sparse.issparse(similarity) else similarity
+    similarity[same] = 0
+    n_known = similarity.shape[1]
+    least = 0.0
+    if n_known > _N_NEIGHBORS:
+        place = n_known - _N_NEIGHBORS - 1
+        least = np.maximum(np.partition(similarity, place, axis=1)[:, [place]], 0)
+    return np.maximum(similarity - least, 0)
+
+
+class Surroundings:
+    """How far the victim, and each model of a pool, is from what is usual on similar records.
+
+    Parameters
+    ----------
+    pool : ShadowPool
+        Fitted pool of classifiers.
+    victim : fitted estimator or None
+        If None, the predictions stored with the records are used.
+    records : Records of n records
+        Records of the pool.
+    usable : ndarray of shape (n,), dtype bool
+        Which have both IN and OUT models. Similar records are searched among at most 8192 of
+        these, which are drawn by their content.
+    """
+
+    def __init__(self, pool, victim, records, usable):
+        records = _draw(records, usable)
+        self._similar, attack = SimilarRecords(records), Residual(victim)
+        fit_without_threshold(attack, pool, records)
+        self._of_victim, self._of_models = attack.compute(records)
+
+    def of_victim(self, records):
+        """Return the mean residual of the victim on similar records, of shape (1, n)."""
+        return self._similar.average(records, self._of_victim[None])
+
+    def of_models(self, records):
+        """Return the mean residual of each model, without its pair, of shape (n_estimators, n)."""
+        return self._similar.average(records, self._of_models)
+
+
+def _count_rows(records):
+    """Return how many records are encoded at once."""
+    return max(1, _MOST_CELLS // max(1, int(np.prod(np.shape(records.X)[1:], dtype=np.int64))))
+
+
+def _draw(records, usable):
+    rows = np.flatnonzero(usable)
+    n_most = min(_MOST_RECORDS, _count_rows(records))
+    if len(rows) > n_most:
+        order = np.argsort(records.fingerprint[rows], kind="stable")
+        rows = np.sort(rows[order[:n_most]])
+    return records[rows]
+
+
+class LogLikelihood(PoolAttack):
+    """Log-likelihood of the label under the victim, which needs no shadow model."""
+
+    def __init__(self, victim=None, shadows=None, target_fpr=None):
+        self.victim = victim
+        self.shadows = shadows
+        self.target_fpr = target_fpr
+
+    def _fit_pool(self, records):
+        self._law = self.pool_.get_law(self._reads())
+
+    def _score(self, target, shadows, inside, outside):
+        return self._law.log_likelihood(target.astype(np.float64)).mean(axis=0)
+
+    def _score_left_out(self, shadows, inside, models, others):
+        return self._score(shadows[:, models], None, None, None)
+
+
+def estimate_level(into, out):
+    """Return the middle between the means of two distributions."""
+    return (into[0] + out[0]) / 2
+
+
+def estimate_gap(into, out):
+    """Return the difference between the means of two distributions."""
+    return into[0] - out[0]
+
+
+def estimate_spread(into, out):
+    """Return the logarithm of the joint spread of two distributions."""
+    return np.log(into[1] + out[1]) / 2
+
+
+class ShownLaw(NormalLaw):
+    """A normal law that tells something of the distributions in the place of their log ratio.
+
+    Parameters
+    ----------
+    show : callable
+        Function of the IN and of the OUT distribution, see :class:`NormalLaw`.
+    """
+
+    def __init__(self, show):
+        super().__init__(shrinks=True)
+        self.show = show
+
+    def log_ratio(self, target, laws):
+        return np.array([np.broadcast_to(self.show(*both), target[0].shape) for both in laws])
+
+
+# Features that are not scores of membership by themselves.
+_SHOWN = {"level": estimate_level, "gap": estimate_gap, "spread": estimate_spread}
+
+# The feature of similar records, which is none of the record itself.
+SIMILAR = "similar_records"
+
+
+def list_temperatures(pool, temperatures):
+    """Return the temperatures that make a difference to the models of a pool."""
+    if isinstance(temperatures, str) or pool.signal_ != ScaledLogit.name:
+        return list(pool.temperatures_)
+    return list(dict.fromkeys(temperatures))
+
+
+def fit_parts(pool, records, temperatures):
+    """Fit attacks on one pool, without thresholds.
+
+    Parameters
+    ----------
+    pool : ShadowPool
+        Fitted pool.
+    records : Records of n records
+        Records of the pool.
+    temperatures : sequence of float or "auto"
+        Temperatures of :class:`RMIA`.
+
+    Returns
+    -------
+    parts : dict of str to attack
+        By the name of the feature.
+    """
+    parts = {
+        "lira_raw": LiRA(gap="raw"),
+        "lira_pooled": LiRA(variance="pooled"),
+        "lira": LiRA(likelihood="normal"),
+        "lira_votes": LiRA(),
+        "calibrated_out": CalibratedAttack(),
+        "calibrated_midpoint": CalibratedAttack(reference="midpoint"),
+        "log_likelihood": LogLikelihood(),
+    }
+    for temperature in list_temperatures(pool, temperatures):
+        parts[f"rmia_{temperature:g}"] = RMIA(temperature=temperature)
+    for part in parts.values():
+        fit_without_threshold(part, pool, records)
+    if parts["lira_votes"].likelihood_ == "normal":
+        del parts["lira_votes"]
+    return parts | _show(parts["lira"])
+
+
+def _show(lira):
+    """Return attacks that show what LiRA estimates, with its priors."""
+    shown = {name: copy.copy(lira) for name in _SHOWN}
+    for name, attack in shown.items():
+        attack._law = ShownLaw(_SHOWN[name])
+    return shown
+
+
+def leave_out(parts, models):
+    """Return fitted parts without what these models contribute when they are left out.
+
+    Parameters
+    ----------
+    parts : dict of str to attack
+        As returned by :func:`fit_parts`.
+    models : ndarray of shape (n_chosen,)
+        Numbers of models.
+
+    Returns
+    -------
+    parts : dict of str to attack
+    """
+    own = {name: part for name, part in parts.items() if name not in _SHOWN}
+    rest = {name: part._leave_out(models) for name, part in own.items()}
+    return rest | _show(rest["lira"])
+
+
+def list_scores(names):
+    """Return the columns of the features that are scores of membership, by name."""
+    others = {*_SHOWN, SIMILAR}
+    return {name: column for column, name in enumerate(names) if name not in others}
+
+
+# Minimum size of a pool, and of one whose models promise a rate. With fewer than 8, the models that
+# remain beside one treated as the victim give scores of another kind than all of them.
+_FEWEST_MODELS = 4
+FEWEST_FOR_RATE = 8
+
+
+def check_size(pool, rate):
+    """Refuse a pool that is too small to learn a stack from, or to promise a rate.
+
+    Parameters
+    ----------
+    pool : object
+        Only the size of a ShadowPool is checked.
+    rate : float or None
+        False positive rate that is to be promised.
+
+    Raises
+    ------
+    TooFewModelsError
+    """
+    n_models = pool.n_estimators if isinstance(pool, ShadowPool) else None
+    if not isinstance(n_models, Integral):
+        return  # which the pool refuses
+    if n_models < _FEWEST_MODELS:
+        raise TooFewModelsError(
+            "StackedAttack learns from shadow models that are treated as the victim, and "
+            f"requires a pool of at least {_FEWEST_MODELS} models; this pool has {n_models}."
+        )
+    if rate is not None and n_models < FEWEST_FOR_RATE:
+        raise TooFewModelsError(
+            f"target_fpr={rate:g} cannot be promised with {n_models} shadow models; "
+            f"use a pool of at least {FEWEST_FOR_RATE} models, or target_fpr=None."
+        )
+
 
 # Number of records of the pool that the stack is learned from.
 _N_SAMPLE = 1 << 13

@@ -4,9 +4,221 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
+from sklearn.base import is_regressor
 
-from ._stored_chance import ColumnStats, are_single, compute_chance
+from .._core.containers import is_frame, is_tensor, to_numpy
+from .._core.numbers import show
+from ..victims.inner_models import SCORES, TRANSFORMED_TARGET, iter_inner_models
+
+# Largest number of decimal places of a column that counts as decimal.
+_MOST_DECIMALS = 6
+# Count of numbers between two powers of two, in float32 and float64.
+_POINTS_32, _POINTS_64 = 2.0**24, 2.0**53
+
+
+class ColumnStats:
+    """Values of a column among the candidates, and the grid on which they lie.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Numbers or text of all candidates.
+    """
+
+    def __init__(self, values):
+        self.n = len(values)
+        self.is_text = values.dtype.kind != "f"
+        self.n_missing = 0
+        if not self.is_text:
+            self.n_missing = int(np.isnan(values).sum())
+            values = values[np.isfinite(values)]
+        self.values, self.counts = np.unique(values, return_counts=True)
+        self.decimals, self.n_points = None, np.inf
+        if not self.is_text and len(self.values):
+            self.decimals = count_decimals(self.values)
+            self.n_points = self._count_points()
+
+    def _count_points(self):
+        """Count the numbers of this precision between the smallest and the largest value."""
+        if self.decimals is not None:
+            width = self.values[-1] - self.values[0]
+            return min(np.rint(width * 10.0**self.decimals) + 1, _POINTS_64)
+        return _POINTS_32 if are_single(self.values) else _POINTS_64
+
+    def count(self, values):
+        """Count the candidates with each of some values, at least 1."""
+        counts = np.ones(len(values), dtype=int)
+        if len(self.values):
+            place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
+            counts = np.where(self.values[place] == values, self.counts[place], 1)
+        if self.n_missing:
+            counts = np.where(np.isnan(values), self.n_missing, counts)
+        return counts
+
+    def share(self, stored, *, single=False):
+        """Return the share of all possible numbers of the column that are stored.
+
+        Parameters
+        ----------
+        stored : ndarray of shape (n_stored,)
+            Distinct stored numbers.
+        single : bool, default=False
+            Whether numbers are compared in float32.
+
+        Returns
+        -------
+        share : float
+            Share in [0, 1]; 0 for text.
+        """
+        if self.is_text or not len(self.values):
+            return 0.0
+        inside = stored[(stored >= self.values[0]) & (stored <= self.values[-1])]
+        if self.decimals is not None:
+            inside = inside[np.round(inside, self.decimals) == inside]
+        n_points = min(self.n_points, _POINTS_32) if single else self.n_points
+        return min(1.0, len(inside) / n_points)
+
+
+def count_decimals(values):
+    """Return the number of decimal places that suffices for all numbers, or None."""
+    for digits in range(_MOST_DECIMALS + 1):
+        if np.array_equal(np.round(values, digits), values):
+            return digits
+    return None
+
+
+def are_single(values):
+    """Whether float32 represents all numbers exactly."""
+    with np.errstate(over="ignore"):
+        return np.array_equal(values.astype(np.float32).astype(np.float64), values, equal_nan=True)
+
+
+def compute_chance(share, counts, n):
+    """Compute the probability that a value is stored although its record was not used.
+
+    Either the value equals a stored number by accident, or another candidate with the same value
+    was used; half of the candidates are members. The probability is at least 1 / (n + 1), because a
+    value may occur although it was not seen among n others.
+    """
+    return np.maximum(1 - (1 - share) * 0.5 ** (np.asarray(counts) - 1.0), 1 / (n + 1))
+
+
+# Largest number of cells of a sparse matrix that is converted to a dense array.
+_LARGEST = 50_000_000
+
+# Replaces missing values in columns of text; no model stores this string.
+_MISSING = "\0missing"
+
+
+class View(NamedTuple):
+    """Candidates in the form in which they reach some part of a model.
+
+    Attributes
+    ----------
+    name : str
+        ``"raw"``, or the steps that the candidates went through.
+    columns : dict of str to ndarray of shape (n,)
+        Columns by name: numbers as float64, everything else as text.
+    n_source : int
+        Number of raw columns from which the view was computed.
+    target : ndarray of shape (n,) or None
+        Targets of a regressor, as they reach it.
+    place : str
+        Path of the part in which alone its values can be stored; empty for any.
+    passed : tuple of str
+        Paths of the steps that computed it, which cannot store it: their own numbers would be found
+        in it.
+    """
+
+    name: str
+    columns: dict
+    n_source: int
+    target: np.ndarray | None = None
+    place: str = ""
+    passed: tuple[str, ...] = ()
+
+    def can_be_in(self, path):
+        """Whether a stored array can hold columns of this view."""
+        return path.startswith(self.place) and not path.startswith(self.passed)
+
+    @property
+    def matrix(self):
+        """The columns as a matrix of float64; None if some are text."""
+        if any(column.dtype.kind != "f" for column in self.columns.values()):
+            return None
+        return np.column_stack(list(self.columns.values()))
+
+
+def make_views(model, records):
+    """Make the views of records for all parts of a fitted model.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    records : Records of n records
+
+    Returns
+    -------
+    views : list of View
+        Views in the same order for any records; the raw view comes first.
+    """
+    raw = make_columns(records.X)
+    # Class labels are not evidence, because every model of the same task stores all of them.
+    y = _as_column(pd.Series(np.asarray(records.y))) if is_regressor(model) else None
+    views = [View("raw", raw, len(raw), y if y is not None and y.dtype.kind == "f" else None)]
+    for inner in iter_inner_models(model, records.X, y):
+        if inner.view is not None and inner.X is not None:
+            views.append(_view(inner))
+    return views
+
+
+def _view(inner):
+    # Targets as they are belong to the raw columns.
+    y = inner.y if inner.view.endswith(TRANSFORMED_TARGET) else None
+    y = None if y is None else _as_column(pd.Series(np.asarray(y)))
+    place = inner.path if inner.view.startswith(SCORES) else ""
+    return View(inner.view, make_columns(inner.X), inner.n_source, y, place, inner.passed)
+
+
+def make_columns(X):
+    """Return the columns of a table by name: numbers as float64, everything else as text.
+
+    Raises
+    ------
+    ValueError
+        If X is a sparse matrix that is too large for a dense array.
+    """
+    if sparse.issparse(X):
+        if np.prod(X.shape) > _LARGEST:
+            raise ValueError(
+                f"Rows of a sparse matrix of shape {show(X.shape)} cannot be searched: it has more "
+                f"than {_LARGEST:,} cells. Choose fewer columns or candidates."
+            )
+        X = X.toarray()
+    if is_tensor(X):
+        X = to_numpy(X)
+    if is_frame(X):
+        return {str(name): _as_column(X.iloc[:, j]) for j, name in enumerate(X.columns)}
+    X = np.asarray(X)
+    X = X.reshape(len(X), -1)
+    return {str(j): _as_column(pd.Series(X[:, j])) for j in range(X.shape[1])}
+
+
+def _as_column(values):
+    values = values.infer_objects()
+    if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values):
+        # Adding 0 turns -0 into 0.
+        return values.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0
+    text = values.astype(object)
+    try:
+        return text.where(text.notna(), _MISSING).astype(str).to_numpy(dtype=str)
+    except UnicodeDecodeError:
+        raise ValueError(
+            "Cells that hold bytes cannot be searched for; turn them into text."
+        ) from None
+
 
 # Kinds of arrays that do not hold unchanged values of the training data.
 _OTHERWISE = {

@@ -8,8 +8,7 @@ from sklearn.neural_network import MLPClassifier
 
 from skmia import Records
 from skmia.attacks import FisherRaoAttack, MahalanobisAttack
-from skmia.attacks._fisher_rao import compute_centroids
-from skmia.attacks._mahalanobis import ClassGaussians
+from skmia.attacks._layer_distance import ClassGaussians, compute_centroids
 from skmia.metrics import fisher_rao_distance
 from skmia.victims import open_white_box
 

@@ -15,7 +15,7 @@ from skmia import Outputs, Records, ShadowPool
 from skmia._core.left_out import choose_others
 from skmia._core.moments import compute_sides
 from skmia.attacks import LiRA
-from skmia.attacks._vote_law import count_voters
+from skmia.attacks._lira import count_voters
 
 # Worlds in which the victim is wrong about every record.
 pytestmark = pytest.mark.filterwarnings("ignore:.* of the labels are predicted if")

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmia import Records
 from skmia.attacks import SplitThresholdAttack
-from skmia.attacks._locate_rows import _match, locate
+from skmia.attacks._split_threshold import _match, locate
 from skmia.defenses import strip_state
 from skmia.victims.split_thresholds import read_split_thresholds, replay_samples
 

@@ -38,8 +38,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skmia import Records
 from skmia.attacks import MomentsAttack, ReleasedModelAttack
-from skmia.attacks._file_ledger import combine_expected
 from skmia.attacks._moments import expect_strength
+from skmia.attacks._released_model import combine_expected
 from skmia.metrics import auc_interval
 from skmia.victims.stored_sums import read_stored_sums
 

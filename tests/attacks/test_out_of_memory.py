@@ -54,7 +54,7 @@ def find_peak(function):
 def test_a_file_is_not_taken_into_memory(mapped, monkeypatch, attack, order):
     # What is read at once and what a threshold rests on are bounded; here relative to the file.
     monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 1 << 17)
-    monkeypatch.setattr("skmia.attacks._by_moments._N_SAMPLE_VALUES", 1 << 17)
+    monkeypatch.setattr("skmia.attacks._lira._N_SAMPLE_VALUES", 1 << 17)
     monkeypatch.setattr("skmia.shadow._stored._BLOCK", 1 << 17)
     monkeypatch.setattr("skmia.shadow._stored._FEWEST_RECORDS", 1)
     monkeypatch.setattr("skmia.base._pool_attack._N_PSEUDO_VICTIMS", (1, 1))
@@ -73,7 +73,7 @@ def test_a_file_is_not_taken_into_memory(mapped, monkeypatch, attack, order):
 
 def test_memory_does_not_grow_with_the_number_of_models(mapped, monkeypatch):
     monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 1 << 16)
-    monkeypatch.setattr("skmia.attacks._by_moments._N_SAMPLE_VALUES", 1 << 16)
+    monkeypatch.setattr("skmia.attacks._lira._N_SAMPLE_VALUES", 1 << 16)
     monkeypatch.setattr("skmia.shadow._stored._BLOCK", 1 << 16)
     monkeypatch.setattr("skmia.shadow._stored._FEWEST_RECORDS", 1)
     records, _, on_disk = mapped

@@ -8,8 +8,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs, Records, ShadowPool
-from skmia.attacks import StackedAttack, _similar_records
-from skmia.attacks._similar_records import SimilarRecords
+from skmia.attacks import StackedAttack, _stacked
+from skmia.attacks._stacked import SimilarRecords
 
 # Symmetric, so that both coordinates have the same scale.
 ANGLES = np.deg2rad([0, 10, 20, 70, 80, 90])
@@ -23,8 +23,8 @@ def known():
 
 
 def test_means_are_over_the_nearest_records_of_the_class(known, monkeypatch):
-    monkeypatch.setattr(_similar_records, "_N_NEIGHBORS", 2)
-    monkeypatch.setattr(_similar_records, "_LEAST_WEIGHT", 0.0)
+    monkeypatch.setattr(_stacked, "_N_NEIGHBORS", 2)
+    monkeypatch.setattr(_stacked, "_LEAST_WEIGHT", 0.0)
     means = SimilarRecords(known).average(known, np.arange(12.0)[None])[0]
     # Weights are cosines minus that of the third record from the first one.
     weights = np.cos(ANGLES[1:3]) - np.cos(ANGLES[3])
@@ -39,7 +39,7 @@ def test_blocks_and_order_do_not_matter(known, monkeypatch):
     whole = similar.average(known, values)
     assert np.allclose(similar.average(known[order], values), whole[:, order])
     for name in ("_BLOCK", "_MOST_CELLS"):
-        monkeypatch.setattr(_similar_records, name, 8)
+        monkeypatch.setattr(_stacked, name, 8)
         assert np.allclose(similar.average(known, values), whole)
 
 
@@ -69,11 +69,11 @@ def test_features_of_any_kind(known, convert):
 
 
 def test_few_records_are_searched_where_each_is_large(known, monkeypatch):
-    monkeypatch.setattr(_similar_records, "_MOST_CELLS", 6)
+    monkeypatch.setattr(_stacked, "_MOST_CELLS", 6)
     usable = np.arange(12) % 2 == 0
-    few = _similar_records._draw(known, usable)
+    few = _stacked._draw(known, usable)
     assert len(few) == 3 and np.isin(few.fingerprint, known.fingerprint[usable]).all()
-    again = _similar_records._draw(known[::-1], usable[::-1])
+    again = _stacked._draw(known[::-1], usable[::-1])
     assert np.array_equal(again.fingerprint, few.fingerprint[::-1])
 
 

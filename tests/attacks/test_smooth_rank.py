@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skmia.attacks._smooth_rank import estimate_pooled_variance, smooth_pvalues
+from skmia.attacks._vulnerable_records import estimate_pooled_variance, smooth_pvalues
 
 POOLED = np.array([1.0])
 

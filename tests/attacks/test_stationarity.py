@@ -13,9 +13,9 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from skmia import Records, audit
-from skmia.attacks import StationarityAttack, _invert_bits
+from skmia.attacks import StationarityAttack, _equations
 from skmia.attacks._candidates import expect_auc
-from skmia.attacks._solve_bits import propagate
+from skmia.attacks._equations import propagate
 
 pytestmark = pytest.mark.contract
 
@@ -92,7 +92,7 @@ def test_margins_judge_any_record():
 
 
 def test_few_equations_are_solved_as_many_are(monkeypatch):
-    monkeypatch.setattr(_invert_bits, "_MOST_ROUNDING", 0)  # few are solved in double precision
+    monkeypatch.setattr(_equations, "_MOST_ROUNDING", 0)  # few are solved in double precision
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, 100))
     bits = draw_half(0, 100)

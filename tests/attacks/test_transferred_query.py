@@ -13,8 +13,7 @@ from sklearn.svm import LinearSVC
 
 from skmia import Records, ShadowPool
 from skmia.attacks import ThresholdAttack, TransferredQueryAttack
-from skmia.attacks._transferred_paths import GradientSearch, SwapSearch, measure_confidence
-from skmia.attacks._transferred_query import end
+from skmia.attacks._transferred_query import GradientSearch, SwapSearch, end, measure_confidence
 from skmia.base import Offer
 from skmia.datasets import make_membership_problem
 from skmia.defenses import LabelOnlyDefense

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia.attacks._pass_messages import compute_messages
+from skmia.attacks._split_threshold import compute_messages
 from skmia.defenses import strip_state
 from skmia.victims.split_thresholds import has_split_thresholds, read_split_thresholds
 from skmia.victims.split_thresholds.events import MIDPOINT, QUANTILE, VALUE, explain
