@@ -12,7 +12,7 @@ from skmia import Records
 from skmia.attacks import RenyiAttack
 from skmia.base._cross_fitting import cross_fit
 from skmia.metrics import auc_interval
-from skmia.report.measure import widen
+from skmia.report._measure import widen
 
 from ._registry import promise
 

@@ -30,9 +30,9 @@ from skmia.report import (
     permutation_test,
 )
 from skmia.report._rounds import Rounds
-from skmia.report.checks._difficulty import measure_difficulty
+from skmia.report.checks._baseline import measure_difficulty
 from skmia.report.checks._labels import _find_assignment
-from skmia.report.checks._small_groups import _judge
+from skmia.report.checks._results import _judge
 from skmia.signals import Signals
 
 from ._registry import promise

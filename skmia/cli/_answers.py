@@ -4,7 +4,7 @@ import numpy as np
 
 from .._core.outputs import Outputs
 from .._core.visible import visible
-from ..report.text import join_names
+from ..report._text import join_names
 from ._errors import CommandError, tell
 from ._table import read_table
 

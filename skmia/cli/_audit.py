@@ -11,12 +11,11 @@ from .. import audit
 from .._core.apart import Apart, ModelEndedError
 from .._core.asking import query_victim, unwrap
 from ..exceptions import TrainingError
-from ..report.document import as_document
-from ..report.groups import list_subsets
-from ..report.growth import AUTO
-from ..report.save import save_report
-from ..report.schema import check_document
-from ..report.text import join_names
+from ..report._measure import list_subsets
+from ..report._pool_size import AUTO
+from ..report._report import save_report
+from ..report._schema import as_document, check_document
+from ..report._text import join_names
 from ._errors import CommandError, tell
 from ._gate import CODES, list_findings
 from ._model import OF_DAMAGE, is_of_strangers, lacks_a_recipe

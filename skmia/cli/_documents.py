@@ -7,13 +7,12 @@ from textwrap import wrap
 
 from .._core.files import write_bytes
 from .._core.visible import visible
-from ..report.comparison import PEOPLE, READ_SO, compare_audits, render_comparison
-from ..report.document import SCHEMA, SCHEMA_VERSION
-from ..report.groups import OVERALL
-from ..report.page import render
-from ..report.schema import check_document
-from ..report.table_schema import check_table_document
-from ..report.text import column_name
+from ..report._comparison import PEOPLE, READ_SO, compare_audits, render_comparison
+from ..report._measure import OVERALL
+from ..report._page import render
+from ..report._schema import SCHEMA, SCHEMA_VERSION, check_document
+from ..report._table_schema import check_table_document
+from ..report._text import column_name
 from ..synthetic.table._report import SCHEMA as TABLE_SCHEMA
 from ..synthetic.table._report import SCHEMA_VERSION as TABLE_VERSION
 from ..synthetic.table._report import render as render_table

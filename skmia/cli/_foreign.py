@@ -33,7 +33,7 @@ from .._core.sklearn import (
     read_support_vectors,
     read_trees_of_boosting,
 )
-from ..report.victim import is_fitted
+from ..report._victim import is_fitted
 from ..victims.boosters import (
     OBLIVIOUS,
     is_catboost,

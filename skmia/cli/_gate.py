@@ -6,11 +6,10 @@ import numpy as np
 
 from .._core.evidence import CONCLUSIVE, LEAK
 from .._core.visible import visible
-from ..report.evidence import list_leaks
-from ..report.groups import OVERALL
-from ..report.measure import OK
-from ..report.text import column_name, join_names
-from ..report.verdict import name_part
+from ..report._evidence import list_leaks
+from ..report._measure import OK, OVERALL
+from ..report._text import column_name, join_names
+from ..report._verdict import name_part
 
 CODES = 0, 1, 3, 4
 _, EXCEEDED, BROKEN, INCONCLUSIVE = CODES

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core.visible import visible
-from ..report.text import join_names
+from ..report._text import join_names
 from ._errors import CommandError
 
 _MOST_SHOWN = 8

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.visible import visible
-from ..report.text import join_names
+from ..report._text import join_names
 from ._errors import CommandError, tell
 from ._table import check_column, read_table
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from .._core.visible import visible
 from ..disclosure import load_policy
 from ..report import measure_conditions, recommend_release
-from ..report.stand_in import RECIPE
-from ..report.victim import is_recipe
+from ..report._stand_in import RECIPE
+from ..report._victim import is_recipe
 from ._errors import CommandError, tell
 from ._gate import EXCEEDED, INCONCLUSIVE, Finding
 

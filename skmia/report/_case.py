@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
+from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
 from .._core.checks import check_confidence_level, check_rates
@@ -14,11 +15,50 @@ from .._core.numbers import check_number, show
 from .._core.randomness import check_random_state
 from .._core.record_input import warn_of_rows
 from .._core.validation import check_records
-from ._held_back import describe_held_back
+from ._evidence import count_permutations
+from ._measure import list_subsets
 from ._plan import Request, check_pool_settings, choose_attacks
-from .evidence import count_permutations
-from .groups import list_subsets
-from .victim import prepare_victim, query_prepared
+from ._victim import prepare_victim, query_prepared
+
+
+def describe_held_back(victim):
+    """Say that a model holds back rows of its training set, and by which parameter.
+
+    Parameters
+    ----------
+    victim : estimator
+        Victim, also in a Pipeline or a search.
+
+    Returns
+    -------
+    notes : list of str
+        One sentence or none.
+    """
+    model = unwrap(victim)
+    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
+        model = unwrap(model[-1] if isinstance(model, Pipeline) else model.best_estimator_)
+    name = _find_split(model)
+    if name is None:
+        return []
+    return [
+        f"The model holds back a part of the rows given to fit, for validation ({name}). Members "
+        "among them were not trained on, which makes the numbers lower."
+    ]
+
+
+def _find_split(model):
+    split = getattr(model, "train_split", None)  # of a net of skorch
+    # The helper predefined_split binds a validation set of other rows.
+    if callable(split) and "valid_ds" not in getattr(split, "keywords", {}):
+        return "train_split"
+    if getattr(model, "validation_fraction", None) is None:
+        return None
+    if hasattr(model, "early_stopping"):
+        # Histogram boosting decides by the number of rows.
+        stops = getattr(model, "do_early_stopping_", model.early_stopping)
+        return "early_stopping" if stops is True else None
+    return None if getattr(model, "n_iter_no_change", None) is None else "n_iter_no_change"
+
 
 # Smallest time budget in seconds; 0 is refused.
 _LEAST = np.finfo(float).tiny

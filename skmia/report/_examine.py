@@ -1,17 +1,281 @@
 """From a run to its findings: the numbers, repetitions on shadow models, and the checks."""
 
-from dataclasses import replace
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from .._core.groups import number_groups
+from ..base import get_neutral
+from ..disparity import DisparityTest, GroupGuesses
+from ..disparity.guesses import number_people
+from ..metrics import auc_interval, conformal_pvalues
 from . import checks
-from ._disparity import compare_groups
-from ._findings import Findings
-from ._people import measure_people
-from .checks.base import ERROR
-from .measure import COLUMNS, measure, widen
-from .sample import take_records
-from .text import describe_error
+from ._evidence import count_permutations
+from ._measure import (
+    COLUMNS,
+    FEWEST,
+    MOST_EXPOSED,
+    OVERALL,
+    list_judged,
+    measure,
+    rank_attacks,
+    widen,
+)
+from ._person_level import MEAN, SUM
+from ._rounds import take_records
+from ._text import describe_error
+from .checks._base import ERROR
+from .checks._permutation import permutation_test
+
+# The pairs of more groups than these make a table that is too long to read.
+_MOST_GROUPS = 20
+
+
+def compare_groups(rounds, records, subsets, confidence_level, seed):
+    """Test for each scope with 2 to 20 groups whether they are exposed equally.
+
+    Parameters
+    ----------
+    rounds : Rounds
+    records : Records of n records
+    subsets : list of (scope, group, mask)
+        Parts of the records, as returned by :func:`list_subsets`.
+    confidence_level : float
+        Confidence level of the intervals, in (0, 1).
+    seed : int
+        Random seed of the permutations.
+
+    Returns
+    -------
+    tests : list of dict
+        ``scope``, ``n_rounds``, ``statistic``, ``pvalue``, ``n_permutations``, ``reject``,
+        ``disparity``, the analysis of variance (``anova_statistic``, ``anova_df``,
+        ``anova_pvalue``), and lists of ``groups``, ``pairs`` and of groups ``left_out``.
+    """
+    tests = []
+    for scope in dict.fromkeys(scope for scope, _, _ in subsets if scope != OVERALL):
+        masks = {group: mask for name, group, mask in subsets if name == scope}
+        kept = {group: mask for group, mask in masks.items() if _is_large(rounds, mask)}
+        if len(masks) > _MOST_GROUPS or len(kept) < 2 or len(rounds.guesses) < 2:
+            continue
+        test = _test(rounds, records, kept, confidence_level, seed)
+        left_out = [group for group in masks if group not in kept]
+        tests.append({"scope": scope, **_describe(test), "left_out": left_out})
+    return tests
+
+
+def _is_large(rounds, mask):
+    membership = rounds.membership[:, mask]
+    sides = ((membership == side).sum(axis=1).min() for side in (0, 1))
+    return min(sides) >= FEWEST
+
+
+def _test(rounds, records, masks, confidence_level, seed):
+    groups = np.full(len(records), None)
+    for group, mask in masks.items():
+        groups[mask] = group
+    chosen = groups != None  # noqa: E711 - elementwise
+    groups = groups[chosen].astype(str)
+    guesses = GroupGuesses(
+        rounds.guesses[:, chosen],
+        rounds.membership[:, chosen],
+        groups,
+        number_people(records[chosen], groups),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # equal groups: no variance, p is NaN
+        return DisparityTest(confidence_level=confidence_level, random_state=seed).fit(guesses)
+
+
+def _describe(test):
+    for frame in (test.group_vulnerability_, test.pairwise_):
+        frame[["low", "high"]] = frame[["low", "high"]].clip(-1, 1)  # Student's may lie beyond
+    columns = ["group", "other", "difference", "low", "high", "pvalue_adjusted", "reject"]
+    means = test.group_vulnerability_.rename_axis("group").reset_index()
+    return {
+        "n_rounds": test.n_rounds_,
+        "statistic": test.statistic_,
+        "pvalue": test.pvalue_,
+        "n_permutations": test.n_permutations_,
+        "reject": test.reject_,
+        "disparity": test.disparity_,
+        "anova_statistic": test.anova_statistic_,
+        "anova_df": [test.anova_["df"]["groups"], test.anova_["df"]["residual"]],
+        "anova_pvalue": test.anova_pvalue_corrected_,
+        "groups": means[["group", "mean", "low", "high"]].to_dict("records"),
+        "pairs": test.pairwise_[columns].to_dict("records"),
+    }
+
+
+class _People(NamedTuple):
+    """People whose records are all on one side."""
+
+    names: np.ndarray
+    numbers: np.ndarray  # person of each record
+    is_whole: np.ndarray
+    inside: np.ndarray
+    n_mixed: int
+
+
+def measure_people(case, run):
+    """Measure the attacks on people instead of records.
+
+    Records that an attack cannot judge are left out, and so are people with records on both sides,
+    who are neither members nor non-members. Attacks that are cross-fitted are left out, because
+    their scores of one person depend on the membership of others.
+
+    Parameters
+    ----------
+    case : Case
+    run : Run
+
+    Returns
+    -------
+    found : dict or None
+        The strongest attack. None without people, if each of them has a single record, or if all
+        attacks are cross-fitted.
+    """
+    if case.people is None or not run.fitted:
+        return None
+    people = _read_people(case)
+    if len(people.names) == len(people.numbers):
+        return None
+    ways, scores, judged = {}, {}, {}
+    for attack, fitted in run.fitted.items():
+        neutral = get_neutral(fitted)
+        ways[attack] = MEAN if neutral is None else SUM
+        rows = run.judged[attack]
+        away = np.where(rows, run.scores[attack] - (neutral or 0.0), 0.0)
+        n_judged = np.bincount(people.numbers, rows)
+        total = np.bincount(people.numbers, away)
+        combined = total if ways[attack] == SUM else total / np.maximum(n_judged, 1)
+        scores[attack] = combined[people.is_whole]
+        judged[attack] = (n_judged > 0)[people.is_whole]
+    usable = [name for name in scores if len(list_judged(judged, name, people.inside))]
+    scores = {name: scores[name] for name in usable or scores}
+    attack = next(iter(rank_attacks(scores, people.inside, judged)))
+    return {
+        "attack": attack,
+        "combine": ways[attack],
+        "n_mixed": people.n_mixed,
+        "n_permutations": count_permutations(case.level),
+        **_judge(case, people, scores, judged, attack),
+    }
+
+
+def _read_people(case):
+    names, numbers = number_groups(case.people, len(case.membership))
+    n_records, n_inside = np.bincount(numbers), np.bincount(numbers, case.membership)
+    is_whole = (n_inside == 0) | (n_inside == n_records)
+    return _People(names, numbers, is_whole, n_inside[is_whole] > 0, int((~is_whole).sum()))
+
+
+def _judge(case, people, scores, judged, attack):
+    """Sizes, AUC and p-value of the attack, and who is exposed most; None where too few remain."""
+    rows = list_judged(judged, attack, people.inside)
+    sides, own = people.inside[rows], scores[attack][rows]
+    n_members = int(sides.sum())
+    found = {
+        "n_members": n_members,
+        "n_nonmembers": len(rows) - n_members,
+        **dict.fromkeys(("auc", "low", "high", "pvalue")),
+        "exposed": [],
+    }
+    if min(n_members, len(rows) - n_members) < FEWEST:
+        return found
+    limits = auc_interval(sides, own, confidence_level=case.level)
+    test = permutation_test(
+        people.inside,
+        scores,
+        judged=judged,
+        n_permutations=count_permutations(case.level),
+        random_state=case.seeds["checks"],
+    )
+    adjusted = test.frame.set_index("attack")["pvalue_adjusted"]
+    return found | {
+        **dict(zip(("auc", "low", "high"), limits, strict=True)),
+        "pvalue": float(adjusted[attack]),
+        "exposed": _list_exposed(people, rows, own),
+    }
+
+
+def _list_exposed(people, rows, scores):
+    """The members with the highest scores, and how rarely a non-member scores as high."""
+    sides = people.inside[rows]
+    members, others = rows[sides], scores[~sides]
+    order = np.argsort(-scores[sides], kind="stable")[:MOST_EXPOSED]
+    top = scores[sides][order]
+    pvalues = conformal_pvalues(top, others)
+    counts = np.bincount(people.numbers)[people.is_whole]
+    names = people.names[people.is_whole]
+    return [
+        {
+            "person": names[place],
+            "n_records": int(counts[place]),
+            "score": float(score),
+            "n_above": round(pvalue * (1 + len(others))) - 1,
+            "pvalue": float(pvalue),
+        }
+        for place, score, pvalue in zip(members[order], top, pvalues, strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was measured on the victim and on its shadow models, and the outcomes of the checks.
+
+    Attributes
+    ----------
+    numbers : DataFrame
+        One row for each attack, part of the records and metric.
+    power : dict or None
+        AUC of the best attack by the number of its shadow models.
+    disparity : dict or None
+        Whether groups are exposed unequally.
+    person_level : dict or None
+        How well people with several records are found, and who is exposed most.
+    checks : dict of str to Check
+        Outcomes of the checks so far, by name.
+    """
+
+    numbers: pd.DataFrame
+    power: dict | None = None
+    disparity: dict | None = None
+    person_level: dict | None = None
+    checks: dict = field(default_factory=dict)
+
+    def of(self, name):
+        """The finding of a check; None if it has none or did not run."""
+        return self.checks[name].finding if name in self.checks else None
+
+    @property
+    def baseline(self):
+        return self.of("blind baseline")
+
+    @property
+    def difficulty(self):
+        return self.of("difficulty")
+
+    @property
+    def drift(self):
+        return self.of("drift")
+
+    @property
+    def duplicates(self):
+        return self.of("duplicates")
+
+    @property
+    def permutation(self):
+        return self.of("permuted membership")
+
+    @property
+    def controls(self):
+        """Results of the controls that ran, by kind."""
+        found = {kind: self.of(f"{kind} control") for kind in ("positive", "negative")}
+        return {kind: control for kind, control in found.items() if control is not None}
 
 
 def examine(case, run, clock):

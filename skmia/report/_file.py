@@ -16,18 +16,14 @@ from ..base._parts import needs_of
 from ..inspection import inspect_model
 from ..metrics import auc_interval
 from ..victims.offers import has_file
-from ._findings import Findings
+from ._evidence import make_grounds
+from ._examine import Findings
+from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
+from ._measure import COLUMNS, measure
 from ._run import Run
+from ._text import describe_error, name_unread
+from ._victim import is_recipe
 from .checks import PermutationCheck
-from .evidence import make_grounds
-from .file_verdict import (
-    choose_file_evidence,
-    keep_shared_checks,
-    write_file_verdict,
-)
-from .measure import COLUMNS, measure
-from .text import describe_error, name_unread
-from .victim import is_recipe
 
 # A smaller share may be rounding, or a row that a model counts in another way.
 _FEWEST_OUTSIDERS = 0.005

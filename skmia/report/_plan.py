@@ -24,8 +24,8 @@ from ..signals import Correctness
 from ..signals._registry import auto_of, kinds_of
 from ..victims.linear_model import is_linear_model
 from ..victims.offers import get_kind, is_trainable
-from .growth import AUTO, SIZES
-from .victim import is_recipe
+from ._pool_size import AUTO, SIZES
+from ._victim import is_recipe
 
 _SIGNAL_OF = {"decision": "hinge", "label": "correctness"}
 

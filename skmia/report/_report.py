@@ -1,37 +1,278 @@
 """The report of an audit."""
 
+import io
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from .._core.pages.saved import frame_page, warn_of_failures, write_json, write_text
+from .._core.drawing import COLORS, LINE_STYLES
+from .._core.files import write_bytes
+from .._core.optional import import_optional
+from .._core.pages.decision import format_decision
+from .._core.pages.markdown import escape, make_table
+from .._core.pages.saved import frame_page, save_documents, warn_of_failures, write_json, write_text
 from .._core.types import PathLike
 from .._core.visible import visible
 from ..metrics import Interval, MembershipRocDisplay
-from ._findings import Findings
-from ._plot import draw_curves
-from .document import as_document
-from .evidence import choose_evidence, make_grounds
-from .markdown import format_markdown
-from .page import render
-from .save import save_report
-from .text import format_summary
-from .verdict import write_verdict
+from ..metrics._plot_roc import draw_background, label_axes
+from ._evidence import LEAK, choose_evidence, make_grounds
+from ._examine import Findings
+from ._measure import OK, OVERALL, TOO_FEW, list_judged
+from ._page import render
+from ._person_level import describe_people
+from ._pool_size import describe_growth
+from ._schema import as_document
+from ._text import (
+    column_name,
+    describe_disparity,
+    describe_performance,
+    describe_reading,
+    describe_sources,
+    format_cell,
+    format_summary,
+    name_way,
+    tabulate,
+)
+from ._verdict import write_verdict
+from .checks._base import ERROR, NOT_RUN, PASSED, WARNING
+
+
+def draw_curves(report, ax, settings):
+    """Draw the curve of each attack over the records that it can judge.
+
+    Parameters
+    ----------
+    report : AuditReport
+    ax : matplotlib Axes or None
+    settings : dict
+        Passed to :meth:`skmia.metrics.MembershipRocDisplay.plot`.
+
+    Returns
+    -------
+    display : MembershipRocDisplay
+    """
+    own = {"confidence_level": report.settings["confidence_level"]}
+    overall = report.results[report.results["scope"] == OVERALL]
+    resolved = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
+    if len(resolved):
+        own["max_fpr"] = resolved["max_fpr"].iloc[0]
+    drawn = [
+        name for name in report.scores if len(list_judged(report.judged, name, report.membership))
+    ]
+    return MembershipRocDisplay.from_predictions(
+        report.membership,
+        {name: report.scores[name] for name in drawn},
+        groups=report.people,
+        judged=report.judged,
+        ax=ax,
+        **(own | settings),
+    )
+
+
+def draw_document(document, ax):
+    """Draw the curves that the document of an audit holds, with their numbers in the legend.
+
+    Parameters
+    ----------
+    document : dict
+    ax : matplotlib Axes
+    """
+    counts = [document["data"][name] for name in ("n_members", "n_nonmembers")]
+    y_floor, x_floor = (0.5 / count for count in counts)
+    overall = [row for row in document["results"] if row["scope"] == OVERALL]
+    rates = [row["max_fpr"] for row in overall if row["metric"] == "tpr" and row["status"] == OK]
+    band = f"pointwise {100 * document['settings']['confidence_level']:g}% interval of TPR"
+    for position, curve in enumerate(document["curves"]):
+        color = COLORS[position % len(COLORS)]
+        style = {"color": color, "linestyle": LINE_STYLES[position % len(LINE_STYLES)]}
+        shown = [
+            row
+            for row in overall
+            if row["attack"] == curve["attack"] and row["max_fpr"] in (None, *rates[:1])
+        ]
+        numbers = [
+            f"{column_name(row['metric'], row['max_fpr'])} {format_cell(row)}"
+            for row in shown
+            if row["metric"] != "advantage"
+        ]
+        style["label"] = f"{curve['attack']}: {', '.join(numbers)}"
+        fpr, *rest = (np.asarray(curve[name]) for name in ("fpr", "tpr", "low", "high"))
+        tpr, low, high = (np.maximum(values, y_floor) for values in rest)
+        line = {"drawstyle": "steps-post", "linewidth": 1.8, "clip_on": False, "zorder": 3}
+        ax.plot(fpr, tpr, **line, **style)
+        for row in shown:
+            if row["fpr"] is not None:
+                point = max(row["fpr"], x_floor), max(row["estimate"], y_floor)
+                marker = {"marker": "o", "markersize": 7, "markeredgecolor": "white"}
+                ax.plot(*point, color=color, clip_on=False, zorder=4, **marker)
+        area = {"alpha": 0.15, "linewidth": 0, "zorder": 2}
+        area["label"] = band if curve is document["curves"][-1] else None
+        ax.fill_between(fpr, low, high, color=color, **area)
+    draw_background(ax, x_floor, y_floor, counts[1], chance=True)
+    label_axes(ax, x_floor, y_floor, *counts)
+    ax.legend(loc="lower right", fontsize="small", framealpha=0.9)
+
+
+_STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: "**failed**"}
+
+
+def format_markdown(report, title):
+    """Format an audit as Markdown, in tables of the extended syntax of GitHub and GitLab.
+
+    Parameters
+    ----------
+    report : AuditReport
+    title : str
+        Heading.
+
+    Returns
+    -------
+    text : str
+    """
+    data, n_shadows = report.data, report.settings["n_shadows"]
+    lines = [f"# {escape(title)}", "", *_list_decision(report), *_list_verdicts(report), ""]
+    lines += [
+        f"* Model: {escape(report.victim_name)}",
+        f"* Records: {data['n_records']:,}, {data['n_members']:,} of them members",
+        f"* Shadow models: {n_shadows}",
+        f"* {escape(describe_performance(report.performance))}",
+        f"* Made by skmia {report.versions['skmia']}, {report.created}",
+    ]
+    for part in _list_parts(report.results):
+        lines += ["", *part]
+    lines += ["", f"Brackets: {100 * report.settings['confidence_level']:g}% intervals, pointwise."]
+    lines += _list_people(report)
+    for heading, paragraphs in _list_sections(report).items():
+        if paragraphs:
+            lines += ["", f"## {heading}", "", *(f"* {text}" for text in paragraphs)]
+    return "\n".join(lines) + "\n"
+
+
+def _list_decision(report):
+    found = report.recommendation
+    return [] if found is None else format_decision(found.to_dict())
+
+
+def _list_verdicts(report):
+    if report.file is None:
+        return [f"**{report.evidence}**: {escape(report.verdict)}"]
+    way = name_way(report.file.facts)
+    return [
+        f"**{way}: {report.evidence}**. {escape(report.verdict)}",
+        "",
+        f"**As a file: {report.file.evidence}**. {escape(report.file.verdict)}",
+    ]
+
+
+def _list_parts(frame):
+    """A heading and a table for all records, and for each group."""
+    for (scope, group), part in frame.groupby(["scope", "group"], sort=False):
+        first = part.iloc[0]
+        name = "All records" if scope == "overall" else f"{escape(scope)} = {escape(group)}"
+        counts = f"{first['n_members']:,} members, {first['n_nonmembers']:,} non-members"
+        yield [f"## {name}", "", f"{counts}."] + (
+            [f"{TOO_FEW}."] if first["status"] == TOO_FEW else ["", *_as_table(tabulate(part))]
+        )
+
+
+def _as_table(columns):
+    return make_table(list(columns), zip(*columns.values(), strict=True))
+
+
+def _list_people(report):
+    """How well people are found, and a table of those who are exposed most."""
+    found = report.person_level
+    if found is None:
+        return []
+    lines = ["", "## People", "", f"{escape(describe_people(found, report.results))}"]
+    if report.evidence != LEAK or not found["exposed"]:
+        return lines
+    exposed = found["exposed"]
+    columns = {
+        "most exposed": [row["person"] for row in exposed],
+        "records": [f"{row['n_records']:,}" for row in exposed],
+        "score": [f"{row['score']:.4g}" for row in exposed],
+        "non-members with an equal or higher score": [f"{row['n_above']:,}" for row in exposed],
+        "p": [f"{row['pvalue']:.2g}" for row in exposed],
+    }
+    return [*lines, "", *_as_table(columns)]
+
+
+def _list_sections(report):
+    scopes = [] if report.disparity is None else report.disparity["scopes"]
+    unequal = [describe_disparity(report.disparity, place) for place in range(len(scopes))]
+    checks = [
+        f"{escape(name)} ({_STATUS.get(check.status, check.status)}): {escape(check.text)}"
+        for name, check in report.checks.items()
+    ]
+    notes = [] if report.growth is None else [describe_growth(report.growth)]
+    file = []
+    if report.file is not None:
+        facts = report.file.facts
+        file = [
+            *describe_sources(facts),
+            *describe_reading(facts),
+            *facts["changes"],
+            *report.file.notes,
+        ]
+    return {
+        "Groups": list(map(escape, unequal)),
+        "The file": list(map(escape, file)),
+        "Checks": checks,
+        "Notes": list(map(escape, [*notes, *report.notes])),
+    }
+
+
+def save_report(document, directory, values=None):
+    """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
+
+    Parameters
+    ----------
+    document : dict
+        Document as written by :meth:`AuditReport.to_json`.
+    directory : str or path
+        Folder, which is created if it does not exist.
+    values : DataFrame of n rows, default=None
+        As for :meth:`AuditReport.to_html`.
+
+    Returns
+    -------
+    saved : Saved
+        As of :func:`save_documents`.
+    """
+    others = {"roc.png": _draw, "report.html": partial(_render, values=values)}
+    return save_documents(document, directory, "audit.json", others)
+
+
+def _render(document, path, values):
+    write_text(render(document, values=values), path)
+
+
+def _draw(document, path):
+    # A figure made without pyplot opens no window and leaves the caller's backend and state alone.
+    module = import_optional("matplotlib.figure", extra="plot")
+    figure = module.Figure(figsize=(7.5, 5.5), layout="constrained")
+    draw_document(document, figure.subplots())
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=150)
+    write_bytes(path, content.getvalue())
+
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..disclosure import Recommendation
+    from ._evidence import Grounds
     from ._file import FileFindings
+    from .checks._base import Check
     from .checks._control import ControlResult
     from .checks._drift import DriftResult
     from .checks._duplicates import Duplicates
     from .checks._permutation import PermutationResult
-    from .checks.base import Check
-    from .evidence import Grounds
 
 
 @dataclass(frozen=True, eq=False, repr=False)

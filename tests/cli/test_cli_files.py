@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from skmia.cli import main
-from skmia.report import save
+from skmia.report import _report
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -95,7 +95,7 @@ def test_what_could_not_be_made_is_said_and_in_the_exit_code(
         raise ZeroDivisionError("float division\nby zero")
 
     name = {"page": "report.html", "picture": "roc.png"}[fails]
-    monkeypatch.setattr(save, {"page": "render", "picture": "draw_document"}[fails], fail)
+    monkeypatch.setattr(_report, {"page": "render", "picture": "draw_document"}[fails], fail)
     code, text, error = run(*options, "--out", tmp_path)
     why = "ZeroDivisionError: float division by zero"
     assert code in (3, 4) and error.count("\n") == 1
@@ -107,7 +107,7 @@ def test_what_could_not_be_made_is_said_and_in_the_exit_code(
 
 
 def test_an_exceeded_limit_comes_before_a_missing_page(run, options, tmp_path, monkeypatch):
-    monkeypatch.setattr(save, "render", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(_report, "render", lambda *_, **__: 1 / 0)
     code, _, error = run(*options, "--out", tmp_path, "--fail-above", "auc.high=0.5")
     assert code in (1, 4) and "report.html could not be made" in error
 

@@ -17,7 +17,7 @@ from skmia import Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, ThresholdAttack
 from skmia.metrics import advantage_interval, auc_interval, operating_point
 from skmia.report import _plan, blind_baseline
-from skmia.report._curves import compute_curves
+from skmia.report._measure import compute_curves
 from skmia.victims import CallableVictim
 
 # What audits say of a released file is in test_file.py.

@@ -15,11 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmia import ShadowPool, audit
+from skmia._core.pages.text import WIDTH
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.metrics import MembershipRocDisplay, auc_interval
-from skmia.report import AuditReport, _describe
-from skmia.report._plot import draw_document
-from skmia.report.text import WIDTH, format_rate
+from skmia.report import AuditReport, _audit
+from skmia.report._report import draw_document
+from skmia.report._text import format_rate
 
 
 def test_verdict_names_the_strongest_attack_with_its_interval(problem, result):
@@ -194,6 +195,6 @@ def test_plot_draws_every_attack(result):
 
 def test_addresses_are_not_shown():
     columns = make_column_transformer((StandardScaler(), make_column_selector()))
-    shown = _describe._show(make_pipeline(columns, LogisticRegression()))
+    shown = _audit._show(make_pipeline(columns, LogisticRegression()))
     assert " at 0x" not in shown
     assert "make_column_selector object>" in shown

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import audit
 from skmia.datasets import make_membership_problem
-from skmia.report.comparison import render_comparison
-from skmia.report.page import render
+from skmia.report._comparison import render_comparison
+from skmia.report._page import render
 from skmia.synthetic import audit_table
 
 pytest.importorskip("jinja2")

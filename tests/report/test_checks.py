@@ -11,9 +11,9 @@ from sklearn.tree import DecisionTreeClassifier
 import skmia
 from skmia.datasets import make_membership_problem
 from skmia.report import checks
-from skmia.report.checks.base import NOT_RUN, STATED, WARNING, BaseCheck
-from skmia.report.page import render
-from skmia.report.schema import check_document
+from skmia.report._page import render
+from skmia.report._schema import check_document
+from skmia.report.checks._base import NOT_RUN, STATED, WARNING, BaseCheck
 
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False)

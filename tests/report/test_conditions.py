@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool, audit
 from skmia.disclosure import load_policy
 from skmia.report import measure_conditions, recommend_release
-from skmia.report.page import render
-from skmia.report.schema import check_document
+from skmia.report._page import render
+from skmia.report._schema import check_document
 
 N = 300
 RNG = np.random.default_rng(0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skmia.report._curves import compute_curves, list_exposed, rank_attacks
+from skmia.report._measure import compute_curves, list_exposed, rank_attacks
 
 
 def test_records_that_an_attack_cannot_judge_are_in_no_curve():

@@ -25,9 +25,9 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Outputs, Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.report import blind_baseline, drift_test
+from skmia.report._schema import check_document
 from skmia.report.checks import _drift as drift
 from skmia.report.checks._drift import _number_draws, _number_units, _rank
-from skmia.report.schema import check_document
 from skmia.victims import CallableVictim
 
 LINE = LogisticRegression()

@@ -25,8 +25,8 @@ from skmia.datasets import make_membership_problem
 from skmia.defenses import strip_state
 from skmia.metrics import auc_interval
 from skmia.report import AuditReport, _file
-from skmia.report.schema import check_document
-from skmia.report.text import describe_reading, describe_sources
+from skmia.report._schema import check_document
+from skmia.report._text import describe_reading, describe_sources
 from skmia.victims import CallableVictim
 
 RECORDS, MEMBERSHIP = make_membership_problem(400, random_state=0)

@@ -16,8 +16,8 @@ from skmia import Records, audit
 from skmia.disparity import DisparityTest
 from skmia.leakage import WorstCaseVulnerability
 from skmia.metrics import RankingTest
-from skmia.report.page import render
-from skmia.report.schema import check_document
+from skmia.report._page import render
+from skmia.report._schema import check_document
 
 pytest.importorskip("jinja2")
 

@@ -13,10 +13,10 @@ from sklearn.tree import DecisionTreeClassifier
 import skmia
 from skmia._core.circumstances import Clock
 from skmia.attacks import RMIA, LiRA, ShadowAttack
-from skmia.report import _growth, _run
+from skmia.report import _run
+from skmia.report._pool_size import describe_growth, expect_gain
+from skmia.report._schema import check_document
 from skmia.report.checks import DriftCheck
-from skmia.report.growth import describe_growth, expect_gain
-from skmia.report.schema import check_document
 
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False, fprs=(0.1,), random_state=0)
@@ -167,7 +167,7 @@ def clock(monkeypatch):
 
     monkeypatch.setattr(DecisionTreeClassifier, "fit", fit_slowly)
     monkeypatch.setattr(DriftCheck, "ask", lambda check, case, run, findings: None)
-    monkeypatch.setattr(_growth, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(_run, "perf_counter", lambda: now[0])
     monkeypatch.setattr(Clock, "elapsed", lambda clock: now[0])
     return now
 
@@ -319,7 +319,7 @@ def test_an_audit_holds_the_signals_once(problem, monkeypatch):
     held = []
 
     def watch(case, plan, clock):
-        pool, growth = _growth.grow_pool(case, plan, clock)
+        pool, growth = _run.grow_pool(case, plan, clock)
         held.append(pool)
         return pool, growth
 

@@ -236,12 +236,12 @@ def test_only_the_order_of_the_scores_counts():
 
 
 def test_blocks_of_permutations_give_what_one_block_gives(monkeypatch):
-    from skmia.report.checks import _labelings
+    from skmia.report.checks import _units
 
     rng = np.random.default_rng(0)
     membership, scores = rng.permutation(50) % 2, rng.normal(size=50)
     whole = permutation_test(membership, scores, random_state=0)
-    monkeypatch.setattr(_labelings, "_BLOCK_ELEMENTS", 50 * 7)
+    monkeypatch.setattr(_units, "_BLOCK_ELEMENTS", 50 * 7)
     pd.testing.assert_frame_equal(
         permutation_test(membership, scores, random_state=0).frame, whole.frame
     )

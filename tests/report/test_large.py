@@ -16,12 +16,12 @@ from skmia._core.lazy import LazyRows
 from skmia.attacks import LiRA
 from skmia.report import _rounds as rounds
 from skmia.report import find_duplicates, permutation_test
+from skmia.report._measure import list_subsets
+from skmia.report._rounds import draw_sample
+from skmia.report.checks import _control as control
 from skmia.report.checks import _drift as drift
 from skmia.report.checks import _duplicates as duplicates
-from skmia.report.checks import _labelings as labelings
-from skmia.report.checks import _positive_control as control
-from skmia.report.groups import list_subsets
-from skmia.report.sample import draw_sample
+from skmia.report.checks import _units as labelings
 
 N = 2000
 

@@ -16,9 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
-from skmia.report._html._group_figure import draw_groups
-from skmia.report._html._power_figure import draw_power
-from skmia.report.page import render
+from skmia.report._page import draw_groups, draw_power, render
 
 pytest.importorskip("jinja2")
 

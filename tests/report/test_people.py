@@ -12,11 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
-from skmia.report._people import measure_people
+from skmia.report._comparison import compare_audits, render_comparison
+from skmia.report._examine import measure_people
+from skmia.report._schema import PEOPLE, check_document, check_people
 from skmia.report.checks import PersonLevelCheck
-from skmia.report.comparison import compare_audits, render_comparison
-from skmia.report.person_schema import PEOPLE, check_people
-from skmia.report.schema import check_document
 
 
 def make_people(rng, counts, n_mixed=0):

@@ -52,8 +52,8 @@ from skmia.base import BaseAttack
 from skmia.games import DensityAttack
 from skmia.metrics import auc_interval
 from skmia.report import negative_control
+from skmia.report._measure import widen
 from skmia.report.checks import _control
-from skmia.report.measure import widen
 from skmia.signals import Signals
 
 # What audits say of a released file is in test_file.py.

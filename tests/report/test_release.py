@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.disclosure import load_policy, structural_checks
 from skmia.report import list_measurements, recommend_release
-from skmia.report.page import render
-from skmia.report.release import measure_gap
-from skmia.report.schema import check_document
+from skmia.report._page import render
+from skmia.report._release import measure_gap
+from skmia.report._schema import check_document
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -67,7 +67,7 @@ def test_strongest_attack_of_each_group(leaky):
 
 
 def test_interval_of_the_strongest_covers_as_promised():
-    from skmia.report.release import _make_interval
+    from skmia.report._release import _make_interval
 
     rng = np.random.default_rng(0)
     means, half = np.array([0.1, 0.1, 0.0, -1.0]), -ndtri(0.025)

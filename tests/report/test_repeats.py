@@ -12,9 +12,9 @@ import skmia
 from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack, LiRA, StackedAttack, ThresholdAttack
 from skmia.metrics import auc_interval
-from skmia.report._disparity import compare_groups
+from skmia.report._examine import compare_groups
 from skmia.report._rounds import Rounds
-from skmia.report.checks._difficulty import measure_difficulty
+from skmia.report.checks._baseline import measure_difficulty
 
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False)

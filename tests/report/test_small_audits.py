@@ -9,8 +9,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records, audit
-from skmia.report.page import render
-from skmia.report.schema import check_document
+from skmia.report._page import render
+from skmia.report._schema import check_document
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -45,7 +45,7 @@ def test_every_audit_has_its_files(case, tmp_path):
 
 
 def test_a_file_that_could_not_be_made_is_a_warning(result, tmp_path, monkeypatch):
-    monkeypatch.setattr("skmia.report.save.render", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("skmia.report._report.render", lambda *_, **__: 1 / 0)
     notes = list(result.notes)
     with pytest.warns(RuntimeWarning, match="report.html could not be made: ZeroDivisionError"):
         paths = result.save(tmp_path)

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import skmia
 from skmia import Records
 from skmia.attacks import ThresholdAttack
-from skmia.report._held_back import describe_held_back
+from skmia.report._case import describe_held_back
 
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False)

@@ -8,7 +8,7 @@ import pytest
 from damages import KINDS, change, find_places
 from sklearn.neighbors import KernelDensity
 
-from skmia.report.table_schema import check_table_document
+from skmia.report._table_schema import check_table_document
 from skmia.synthetic import audit_table
 from skmia.synthetic.table import save_table
 from skmia.synthetic.table._report import render

@@ -3,21 +3,21 @@
 ``CHECKS`` lists them in the order of the report.
 """
 
-from ._baseline import BaselineCheck
-from ._difficulty import DifficultyCheck
+from ._baseline import BaselineCheck, DifficultyCheck
+from ._control import NegativeControlCheck, PositiveControlCheck
 from ._drift import DriftCheck
 from ._duplicates import DuplicatesCheck
 from ._formats import FormatsCheck
 from ._labels import LabelsCheck
-from ._negative_control import NegativeControlCheck
-from ._people import PeopleCheck
 from ._permutation import PermutationCheck
-from ._person_level import PersonLevelCheck
-from ._positive_control import PositiveControlCheck
-from ._resolution import ResolutionCheck
-from ._shadow_models import ShadowModelsCheck
-from ._sign import SignCheck
-from ._small_groups import SmallGroupsCheck
+from ._results import (
+    PeopleCheck,
+    PersonLevelCheck,
+    ResolutionCheck,
+    ShadowModelsCheck,
+    SignCheck,
+    SmallGroupsCheck,
+)
 
 CHECKS = (
     LabelsCheck(),

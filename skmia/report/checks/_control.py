@@ -1,23 +1,40 @@
 """Controls: attacks on models for which the correct result is known."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import ExtraTreeClassifier
 
+from ..._core.asking import unwrap
+from ..._core.checks import check_confidence_level
 from ..._core.circumstances import Clock
+from ..._core.features import as_matrix
 from ..._core.pvalues import format_pvalue
+from ..._core.randomness import check_random_state
+from ..._core.records import Records
+from ..._core.splits import compute_strata
+from ..._core.types import Seed
+from ..._core.validation import check_membership, check_records
 from ...base._parts import has_own_victim
 from ...metrics import auc_interval
+from ...shadow import ShadowPool
+from ...victims import CallableVictim
 from .._case import Case
-from .._plan import Request, choose_attacks, make_plan
+from .._evidence import HIGHEST_LEVEL, count_permutations
+from .._measure import FEWEST, get_people, widen
+from .._plan import Request, check_pool_settings, choose_attacks, make_plan
 from .._run import run_attacks
-from ..evidence import count_permutations
-from ..groups import get_people
-from ..measure import FEWEST, widen
-from ..text import format_auc
+from .._text import format_auc
+from .._victim import draw_members, train_victim
+from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
 from ._permutation import permutation_test
-from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
 
 @dataclass(frozen=True)
@@ -124,3 +141,253 @@ class BaseControlCheck(BaseCheck):
     @abstractmethod
     def _attack(self, case, run):
         """Run the control."""
+
+
+def negative_control(
+    estimator: BaseEstimator,
+    records: Records,
+    membership: ArrayLike,
+    *,
+    attacks: Literal["default"] | Mapping[str, BaseEstimator] = "default",
+    shadows: int | ShadowPool | FrozenEstimator = 16,
+    confidence_level: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+) -> ControlResult:
+    """Attack a model whose training did not depend on membership; nothing must be found.
+
+    The victim is trained on a random half of the members and a random half of the non-members, and
+    queried for all of them. If an attack still separates members from non-members, they differ in a
+    way that the model can see, and what an audit finds on the real victim may be this difference.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Estimator like the victim, fitted or not; it is cloned.
+    records : Records of n records
+        Labeled records, members and non-members mixed.
+    membership : array-like of shape (n,)
+        1 for the members of the real victim, 0 for others.
+    attacks : "default" or mapping of str to attack, default="default"
+        As for :func:`audit`; attacks with their own ``victim`` are left out.
+    shadows : int or ShadowPool, default=16
+        Number of shadow models, or a pool of them, such as the audit's pool.
+    confidence_level : float, default=0.95
+        Confidence level of the intervals; the control fails if the p-value is at most one minus
+        this level.
+    n_jobs : int, default=None
+        Number of shadow models trained in parallel.
+    random_state : int, RandomState instance or None, default=None
+        Controls the half, the training of the victim and the shadow models. Pass an int for
+        reproducible results.
+
+    Returns
+    -------
+    control : ControlResult
+        Result of each attack on the control.
+
+    Raises
+    ------
+    ValueError
+        If all records belong together, so that no half can be drawn, or no attack can run.
+    TypeError
+        If the estimator cannot be trained.
+
+    See Also
+    --------
+    positive_control : Attacks a model that must be detected.
+    blind_baseline : Separates members from non-members without any victim.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.report import negative_control
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> control = negative_control(
+    ...     DecisionTreeClassifier(), records, membership, shadows=8, random_state=0
+    ... )
+    >>> control.passed
+    True
+    """
+    check_records(records)
+    check_pool_settings("negative_control", n_jobs=n_jobs)
+    membership = check_membership(membership, len(records))
+    level = check_confidence_level(confidence_level)
+    if not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"estimator must have a fit method to be trained; got {type(estimator).__name__}."
+        )
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    # Half of the members and half of the non-members, so training is independent of membership.
+    strata = 2 * compute_strata(records.y, not is_regressor(estimator)) + membership
+    strata = np.unique(strata, return_inverse=True)[1]
+    half = draw_members(records, strata, np.random.default_rng(seed))
+    victim = train_victim(unwrap(estimator), records, half, seed)
+    pooling = {"estimator": unwrap(estimator), "shadows": shadows, "n_jobs": n_jobs}
+    case = make_control(victim, records, membership, attacks, level, seed, **pooling)
+    frame, null = attack_control(case, seed)
+    passed = bool(null.pvalue > 1 - level)
+    return ControlResult("negative", passed, null.pvalue, frame, null.n_permutations)
+
+
+class NegativeControlCheck(BaseControlCheck):
+    """Whether the attacks find nothing on a model that was trained without regard to membership."""
+
+    name = "negative control"
+    where = "On a model that was trained without regard to membership"
+    failure = "members and non-members come from different populations"
+
+    def _is_wanted(self, case, findings):
+        return case.controls
+
+    def _why_not(self, case, run, findings):
+        obstacle = super()._why_not(case, run, findings)
+        if obstacle is not None:
+            return obstacle
+        if isinstance(_get_estimator(case), CallableVictim):
+            return "The victim cannot be trained."
+        return None if _list_attacks(run) else "Every attack has its own victim."
+
+    def _attack(self, case, run):
+        return negative_control(
+            _get_estimator(case),
+            case.records,
+            case.membership,
+            attacks=_list_attacks(run),
+            **({} if run.pool is None else {"shadows": run.pool}),
+            # A stricter level, because several checks look for the same thing and any can warn.
+            confidence_level=min(1 - (1 - case.level) / 5, HIGHEST_LEVEL),
+            n_jobs=case.request.n_jobs,
+            random_state=case.seeds["checks"],
+        )
+
+
+def _get_estimator(case):
+    request = case.request
+    return unwrap(request.victim) if request.estimator is None else request.estimator
+
+
+def _list_attacks(run):
+    return {name: attack for name, attack in run.attacks.items() if not has_own_victim(attack)}
+
+
+# Enough to detect a gap of one half, in about a second.
+_MOST_RECORDS = 5000
+
+
+def positive_control(
+    records: Records,
+    membership: ArrayLike,
+    *,
+    shadows: int = 16,
+    confidence_level: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+) -> ControlResult:
+    """Attack a model that has memorized its training records, which must be detected.
+
+    The victim is a tree with random splits and unlimited depth. It is trained on the members with
+    random labels, so it is right about members, and about non-members half of the time. If not even
+    this is detected, there are too few records, and an audit that finds nothing is not evidence of
+    anything.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Labeled records, members and non-members mixed. If there are more than 5,000, a random
+        sample of this size is used. The values of other than numeric columns are replaced by
+        numbers.
+    membership : array-like of shape (n,)
+        1 for members, 0 for others.
+    shadows : int, default=16
+        Number of shadow models, which are also trees.
+    confidence_level : float, default=0.95
+        Confidence level of the intervals; the control fails if the p-value is above one minus this
+        level.
+    n_jobs : int, default=None
+        Number of trees trained in parallel.
+    random_state : int, RandomState instance or None, default=None
+        Controls the labels and the trees. Pass an int for reproducible results.
+
+    Returns
+    -------
+    control : ControlResult
+        Result of the default attacks of :func:`audit`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 members or non-members.
+
+    See Also
+    --------
+    negative_control : Attacks a model in which nothing must be found.
+
+    Examples
+    --------
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.report import positive_control
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> control = positive_control(records, membership, random_state=0)
+    >>> control.passed
+    True
+    """
+    check_records(records)
+    check_pool_settings("positive_control", n_jobs=n_jobs)
+    membership = check_membership(membership, len(records))
+    level = check_confidence_level(confidence_level)
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    rng = np.random.default_rng(seed)
+    if len(records) > _MOST_RECORDS:
+        rows = rng.choice(len(records), _MOST_RECORDS, replace=False)
+        records, membership = records[rows], membership[rows]
+    labels = _draw_labels(membership, rng)
+    fields = {name: records[name] for name in ("group_by",) if name in records.fields}
+    renamed = Records(as_matrix(records), labels, **fields)
+    tree = ExtraTreeClassifier(max_features=1, random_state=seed)
+    victim = train_victim(tree, renamed, membership, seed)
+    pooling = {"shadows": shadows, "n_jobs": n_jobs}
+    case = make_control(victim, renamed, membership, "default", level, seed, **pooling)
+    frame, null = attack_control(case, seed)
+    passed = bool(null.pvalue <= 1 - level)
+    return ControlResult("positive", passed, null.pvalue, frame, null.n_permutations)
+
+
+def _draw_labels(membership, rng):
+    """Draw labels that are balanced on each side, so that labels alone do not reveal the side."""
+    labels = np.empty(len(membership), dtype=int)
+    for side in (membership, ~membership):
+        if side.sum() < FEWEST:
+            raise ValueError(
+                f"The control needs {FEWEST} members and {FEWEST} non-members; got "
+                f"{membership.sum()} and {(~membership).sum()}."
+            )
+        labels[side] = rng.permutation(np.arange(side.sum()) % 2)
+    return labels
+
+
+class PositiveControlCheck(BaseControlCheck):
+    """Whether the attacks detect a model that has memorized its training records.
+
+    If an audit finds nothing, its result is only worth as much as this control, which therefore
+    runs even if it was not requested.
+    """
+
+    name = "positive control"
+    reads = ("permuted membership",)
+    where = "On a model that memorized its training records"
+    failure = "they could not have found anything here"
+
+    def _is_wanted(self, case, findings):
+        found = findings.permutation.pvalue <= (1 - case.level) / 2
+        return case.controls or not found
+
+    def _attack(self, case, run):
+        return positive_control(
+            case.records,
+            case.membership,
+            confidence_level=case.level,
+            n_jobs=case.request.n_jobs,
+            random_state=case.seeds["checks"],
+        )

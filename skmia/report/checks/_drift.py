@@ -30,8 +30,8 @@ from ..._training.plan import plan_training
 from ...exceptions import TrainingError
 from ...victims.offers import is_trainable
 from .._plan import check_pool_settings
+from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
 from ._units import pick_draws
-from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
 # One-sided level of the warning. Other checks look for differences too, and any of them can warn.
 _LEVEL = 0.005

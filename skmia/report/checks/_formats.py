@@ -21,9 +21,8 @@ from ..._core.tokens import hold_tokens
 from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
 from ..._core.visible import visible
-from ._labelings import draw_labelings
-from ._units import make_units, pick_draws
-from .base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
+from ._base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
+from ._units import draw_labelings, make_units, pick_draws
 
 # Level of the warning. Other checks look for differences too, and any of them can warn.
 _LEVEL = 0.005

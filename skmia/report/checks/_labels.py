@@ -6,7 +6,7 @@ from scipy.stats import spearmanr
 
 from ..._core.splits import number_units
 from ..._core.visible import visible
-from .base import NOT_RUN, PASSED, WARNING, BaseCheck
+from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
 
 # Members of a class in each half; classes with fewer are not judged.
 _FEWEST = 10

@@ -4,8 +4,19 @@ import numpy as np
 import pandas as pd
 
 from .._core.evidence import EVIDENCE, check_evidence
-from .._core.kinds import (
+from ..synthetic.table._evidence import (
+    FIRST,
+    Grounds,
+    choose_evidence,
+    correct,
+    list_reversals,
+    write_verdict,
+)
+from ..synthetic.table._report import SCHEMA, SCHEMA_VERSION
+from ._schema import (
+    TABLE_RECOMMENDATION,
     check_fields,
+    check_recommendation,
     count,
     either,
     fields,
@@ -17,16 +28,6 @@ from .._core.kinds import (
     text,
     word,
 )
-from ..synthetic.table._evidence import (
-    FIRST,
-    Grounds,
-    choose_evidence,
-    correct,
-    list_reversals,
-    write_verdict,
-)
-from ..synthetic.table._report import SCHEMA, SCHEMA_VERSION
-from .release_schema import TABLE_RECOMMENDATION, check_recommendation
 
 _MOST_NAMED = 200
 

@@ -2,9 +2,8 @@
 
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
-from .evidence import LEAK
-from .groups import OVERALL
-from .measure import OK
+from ._evidence import LEAK
+from ._measure import OK, OVERALL
 
 SUM, MEAN = "sum", "mean"
 

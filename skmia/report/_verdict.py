@@ -6,8 +6,7 @@ import pandas as pd
 from .._core.evidence import write_conclusion
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
-from .checks.base import PASSED
-from .evidence import (
+from ._evidence import (
     LEAK,
     NONE,
     REVERSED,
@@ -18,9 +17,9 @@ from .evidence import (
     list_leaks,
     list_reversals,
 )
-from .groups import OVERALL
-from .measure import OK
-from .text import format_auc, format_rate, join_names
+from ._measure import OK, OVERALL
+from ._text import format_auc, format_rate, join_names
+from .checks._base import PASSED
 
 # Each verdict begins with its headline.
 HEADLINES = {

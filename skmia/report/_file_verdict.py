@@ -1,26 +1,17 @@
 """What may be said of the file of a model, in one or two sentences."""
 
 from .._core.visible import visible
-from .checks.base import NOT_RUN, Check
-from .evidence import (
-    LEAK,
-    NONE,
-    REVERSED,
-    SHIFT,
-    UNKNOWN,
-    choose_evidence,
-    list_leaks,
-)
-from .groups import OVERALL
-from .measure import OK
-from .text import format_auc, format_rate
-from .verdict import (
+from ._evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, choose_evidence, list_leaks
+from ._measure import OK, OVERALL
+from ._text import format_auc, format_rate
+from ._verdict import (
     LABELS_DIFFER,
     describe_blindness,
     describe_difference,
     differ_in_labels,
     name_part,
 )
+from .checks._base import NOT_RUN, Check
 
 # What the verdict on a file begins with.
 RELEASE_NOT = "Do not release this file"

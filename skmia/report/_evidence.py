@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
-from .groups import OVERALL
-from .measure import OK
+from ._measure import OK, OVERALL
 
 # Checks without which no number means anything: while one of them warns, nothing is concluded.
 _FIRST = ("labels",)

@@ -5,10 +5,9 @@ import numpy as np
 from .._core.pages.text import WIDTH, wrap_lines
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
-from .groups import CLASS, OVERALL
-from .growth import describe_growth
-from .measure import FEWEST, NOT_RESOLVABLE, OK, TOO_FEW
-from .person_level import describe_people, name_exposed
+from ._measure import CLASS, FEWEST, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
+from ._person_level import describe_people, name_exposed
+from ._pool_size import describe_growth
 
 # Names of unread numbers in a sentence; the others are counted.
 _MOST_UNREAD = 3

@@ -23,8 +23,8 @@ from ._audit import audit
 from ._case import open_case
 from ._file import attack_file, examine_file
 from ._plan import LARGEST_OUTPUTS, check_pool_settings
+from ._release import check_request, check_structure, list_measurements, measure_gap
 from ._report import AuditReport
-from .release import check_request, check_structure, list_measurements, measure_gap
 
 _PROBABILITIES = ("proba", "logits")
 _DECIMALS = (2, 1)

@@ -7,9 +7,8 @@ import pandas as pd
 
 from .._core.pages.templates import render_page
 from ..metrics import difference_interval
-from .groups import OVERALL
-from .measure import COLUMNS, OK
-from .text import column_name, format_auc, format_rate
+from ._measure import COLUMNS, OK, OVERALL
+from ._text import column_name, format_auc, format_rate
 
 # Scope of the numbers about people, who count once for all their records.
 PEOPLE = "people with all their records"

@@ -38,9 +38,9 @@ from ..attacks import AnalyticLiRA
 from ..base._parts import is_open, needs_of, parts_of
 from ..signals import Correctness, LogResidual
 from ..victims.offers import is_trainable
-from .checks.base import PASSED
-from .text import join_names
-from .victim import is_recipe, train_victim
+from ._text import join_names
+from ._victim import is_recipe, train_victim
+from .checks._base import PASSED
 
 # Where the reference models come from: clones of the victim, a recipe that was given, or the kind
 # whose answers are nearest to the victim's.

@@ -1,0 +1,359 @@
+"""Curves and the most exposed records, which the page shows with the numbers."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
+from sklearn.metrics import roc_auc_score
+
+from .._core.groups import read_names
+from .._core.numbers import show
+from ..metrics import advantage_interval, auc_interval, membership_roc_curve, operating_point
+from ..metrics._intervals import check_people, effective_sizes, split_people
+from ..metrics._operating_point import count_points, tpr_limits
+
+OVERALL = "overall"
+EVERYONE = "all"
+CLASS = "class"
+MISSING = "(missing)"
+
+# A field with more values than this is probably an identifier or a number.
+_MOST_GROUPS = 100
+
+# Classes are listed without a request, unless there are more than this.
+_MOST_CLASSES = 20
+
+
+class Subsets:
+    """Parts of the records: (scope, group, mask), the records as a whole first.
+
+    Masks of many groups would take many times the memory of their numbers, so a mask is made when
+    its turn comes.
+
+    Parameters
+    ----------
+    n_records : int
+    """
+
+    def __init__(self, n_records):
+        self._n_records, self._scopes = n_records, []
+
+    def add(self, scope, names, codes):
+        """Add the parts of a scope, by the number of the group of each record."""
+        codes = codes.astype(np.min_scalar_type(len(names)), copy=False)
+        self._scopes.append((scope, [str(name) for name in names], codes))
+
+    def __len__(self):
+        return 1 + sum(len(names) for _, names, _ in self._scopes)
+
+    def __iter__(self):
+        yield OVERALL, EVERYONE, np.ones(self._n_records, dtype=bool)
+        for scope, names, codes in self._scopes:
+            for place, name in enumerate(names):
+                yield scope, name, codes == place
+
+
+def list_subsets(records, group, *, classes=False):
+    """List the records as a whole, by the values of fields, and by class.
+
+    Parameters
+    ----------
+    records : Records of n records
+    group : str, sequence of str or None
+        Names of fields.
+    classes : bool, default=False
+        Whether to add the classes of the task, if there are at most twenty.
+
+    Returns
+    -------
+    subsets : Subsets
+        Names of the scope and the group, and a mask of shape (n,). Records without a value form
+        their own group.
+
+    Raises
+    ------
+    ValueError
+        If a field does not exist, or has too many values or none.
+    """
+    subsets = Subsets(len(records))
+    fields = [group] if isinstance(group, str) else [] if group is None else group
+    if not isinstance(fields, list | tuple) or not all(isinstance(name, str) for name in fields):
+        raise TypeError(f"group must name a field of the records, or several; got {show(group)}.")
+    if OVERALL in fields:
+        raise ValueError(
+            f"group must not name a field {OVERALL!r}, because the report uses this name for all "
+            "records."
+        )
+    for field in dict.fromkeys(fields):
+        subsets.add(field, *_number_names(records, field))
+    if classes and CLASS not in fields:
+        labels, codes = np.unique(records.y, return_inverse=True)
+        if 2 <= len(labels) <= _MOST_CLASSES:
+            names, places = np.unique(labels.astype(str), return_inverse=True)
+            subsets.add(CLASS, names, places[codes])
+    return subsets
+
+
+def _number_names(records, field):
+    """Sorted names of the groups of a field, and the number of the group of each record."""
+    values = pd.Series(read_names(records, field)).astype(object)
+    missing = values.isna().to_numpy()
+    if missing.all():
+        raise ValueError(f"The field {field!r} has no value for any record.")
+    names = np.array([MISSING if none else str(value) for value, none in zip(values, missing)])
+    names, codes = np.unique(names, return_inverse=True)
+    if len(names) > _MOST_GROUPS:
+        raise ValueError(
+            f"The field {field!r} has {len(names)} values; at most {_MOST_GROUPS} groups are "
+            "reported, so put the values into bands."
+        )
+    return names, codes
+
+
+def get_people(records, membership):
+    """Return the person of each record if whole people were assigned to one side.
+
+    People are the values of ``group_by``. Without this field, equal records count as one person if
+    none of them is on both sides: if records had been assigned one by one, some copies would be.
+
+    Parameters
+    ----------
+    records : Records of n records
+    membership : ndarray of shape (n,), dtype bool
+
+    Returns
+    -------
+    people : ndarray of shape (n,) or None
+        Person of each record; None if records were assigned one by one.
+    """
+    if "group_by" in records.fields:
+        return records["group_by"]
+    _, copies = np.unique(records.fingerprint, return_inverse=True)
+    n_copies, n_members = np.bincount(copies), np.bincount(copies, membership)
+    is_mixed = (n_members > 0) & (n_members < n_copies)
+    return None if is_mixed.any() or n_copies.max() == 1 else copies
+
+
+COLUMNS = (
+    "attack",
+    "scope",
+    "group",
+    "metric",
+    "max_fpr",
+    "estimate",
+    "low",
+    "high",
+    "fpr",
+    "fpr_low",
+    "fpr_high",
+    "n_members",
+    "n_nonmembers",
+    "status",
+)
+
+OK = "ok"
+NOT_RESOLVABLE = "not resolvable"
+TOO_FEW = "too few records"
+
+# With a single member or non-member a rate is 0 or 1 and its interval nearly all of [0, 1].
+FEWEST = 2
+
+
+def measure(name, scores, guesses, case):
+    """Measure one attack on all records and on each group.
+
+    Parameters
+    ----------
+    name : str
+        Name of the attack.
+    scores : ndarray of shape (n,)
+        Higher means more likely a member.
+    guesses : ndarray of shape (n,), dtype bool
+        Predictions at the attack's own threshold.
+    case : Case
+        The records with their membership and people, the groups, the rates and the confidence
+        level. Each group is measured on its own records: the threshold of the TPR at an FPR is set
+        on the group's non-members.
+
+    Returns
+    -------
+    rows : list of dict
+        Rows with the keys ``COLUMNS``.
+    """
+    rows, people = [], case.records.fields.get("group_by")
+    for scope, group, mask in case.subsets:
+        truth = case.membership[mask]
+        n_members = int(truth.sum())
+        n_nonmembers = len(truth) - n_members
+        if min(n_members, n_nonmembers) < FEWEST:
+            numbers = _too_few(case.fprs)
+        else:
+            settings = {
+                "groups": None if people is None else people[mask],
+                "confidence_level": case.level,
+            }
+            numbers = _measure_subset(scores[mask], guesses[mask], truth, case.fprs, settings)
+        counts = {"n_members": n_members, "n_nonmembers": n_nonmembers}
+        rows += [{"attack": name, "scope": scope, "group": group, **counts, **n} for n in numbers]
+    return rows
+
+
+def widen(row):
+    """Widen the intervals of a cross-fitted attack, as with half as many records.
+
+    Each fold is judged by an attack that has learned from the others. Two folds that are alike by
+    chance therefore count twice, and the numbers vary as with half as many records. Limits
+    are moved on the log-odds scale; if the estimate is 0 or 1, by the binomial law instead.
+
+    Parameters
+    ----------
+    row : dict
+        Row as returned by :func:`measure`.
+
+    Returns
+    -------
+    row : dict
+    """
+    start, span = (-1, 2) if row["metric"] == "advantage" else (0, 1)
+    estimate, low, high = ((row[name] - start) / span for name in ("estimate", "low", "high"))
+    if estimate == 0:
+        high = 1 - (1 - high) ** 2
+    elif estimate == 1:
+        low = low**2
+    else:
+        center, *limits = logit(np.clip([estimate, low, high], 0, 1))
+        low, high = expit(center + np.sqrt(2) * (limits - center))
+    return {**row, "low": start + span * float(low), "high": start + span * float(high)}
+
+
+def _number(metric, interval=(np.nan,) * 3, *, max_fpr=np.nan, fpr=(np.nan,) * 3, status=OK):
+    numbers = dict(zip(("estimate", "low", "high"), interval))
+    rates = dict(zip(("fpr", "fpr_low", "fpr_high"), fpr))
+    return {"metric": metric, "max_fpr": max_fpr, **numbers, **rates, "status": status}
+
+
+def _too_few(fprs):
+    plain = [_number(metric, status=TOO_FEW) for metric in ("auc", "advantage")]
+    return plain + [_number("tpr", max_fpr=max_fpr, status=TOO_FEW) for max_fpr in fprs]
+
+
+def _measure_subset(scores, guesses, truth, fprs, settings):
+    numbers = [
+        _number("auc", auc_interval(truth, scores, **settings)),
+        _number("advantage", advantage_interval(truth, guesses, **settings)),
+    ]
+    for max_fpr in fprs:
+        point = operating_point(truth, scores, max_fpr, on_unresolvable="ignore", **settings)
+        if point.resolvable:
+            tpr = (point.tpr, point.tpr_low, point.tpr_high)
+            fpr = (point.fpr, point.fpr_low, point.fpr_high)
+            numbers.append(_number("tpr", tpr, max_fpr=max_fpr, fpr=fpr))
+        else:
+            numbers.append(_number("tpr", max_fpr=max_fpr, status=NOT_RESOLVABLE))
+    return numbers
+
+
+# Number of points that are kept of a curve; more would not be visible.
+MOST_POINTS = 120
+MOST_EXPOSED = 20
+
+
+def compute_curves(scores, membership, confidence_level, groups=None, judged=None):
+    """Compute ROC curves, thinned evenly on logarithmic axes, each with a pointwise band.
+
+    Parameters
+    ----------
+    scores : dict of str to ndarray of shape (n,)
+        Scores of each attack, the best one first.
+    membership : ndarray of shape (n,), dtype bool
+        True membership of each record.
+    confidence_level : float
+        Confidence level of the pointwise intervals of the TPR.
+    groups : array-like of shape (n,), default=None
+        Person of each record. If None, all records are independent.
+    judged : dict of str to ndarray of shape (n,), default=None
+        Records that each attack can judge. If None, all records.
+
+    Returns
+    -------
+    curves : list of dict
+        ``attack``, ``fpr``, ``tpr``, ``low``, ``high``.
+    """
+    tail = (1 - confidence_level) / 2
+    people = check_people(groups, len(membership))
+    curves = []
+    for attack, values in scores.items():
+        rows = list_judged(judged, attack, membership)
+        if not len(rows):
+            continue
+        values, truth = values[rows], membership[rows]
+        sides = split_people(people[rows], truth)
+        n_members, n_nonmembers = (side.n_rows for side in sides)
+        fpr, tpr, thresholds = membership_roc_curve(truth, values)
+        kept = _thin(fpr, n_nonmembers)
+        thresholds = thresholds[kept]
+        counts = count_points(fpr, tpr, n_members, n_nonmembers)
+        fpr, tpr = fpr[kept], tpr[kept]
+        parts = values[truth], values[~truth]
+        sizes = [effective_sizes(*pair, thresholds) for pair in zip(parts, sides)]
+        low, high = tpr_limits(counts, fpr, tail, sizes=sizes)
+        lists = _as_lists(fpr=fpr, tpr=tpr, low=low, high=high)
+        curves.append({"attack": attack} | lists)
+    return curves
+
+
+def _thin(fpr, n_nonmembers):
+    """Places of points at evenly spaced log rates, from one false positive to all."""
+    wanted = np.geomspace(1 / n_nonmembers, 1, MOST_POINTS)
+    places = np.searchsorted(fpr, wanted * (1 + 1e-9), side="right") - 1
+    places = np.unique(places)
+    return places[fpr[places] > 0]
+
+
+def _as_lists(**arrays):
+    return {name: [round(float(value), 6) for value in array] for name, array in arrays.items()}
+
+
+def list_judged(judged, attack, membership):
+    """Positions of the records that an attack can judge; none if all are on one side."""
+    rows = np.arange(len(membership)) if judged is None else np.flatnonzero(judged[attack])
+    sides = membership[rows]
+    return rows if sides.any() and not sides.all() else rows[:0]
+
+
+def list_exposed(scores, membership, record_ids, judged=None):
+    """List the members with the highest scores of the first attack, of those that it can judge.
+
+    Returns
+    -------
+    exposed : list of dict
+        ``record``, its ``position``, ``attack``, ``score`` and ``n_above``, the number of
+        non-members that score at least as high.
+    """
+    if not scores:
+        return []
+    attack, values = next(iter(scores.items()))
+    rows = list_judged(judged, attack, membership)
+    members, others = rows[membership[rows]], rows[~membership[rows]]
+    top = members[np.argsort(-values[members], kind="stable")[:MOST_EXPOSED]]
+    others = np.sort(values[others])
+    above = len(others) - np.searchsorted(others, values[top], side="left")
+    return [
+        {
+            "record": record_ids[row],
+            "position": int(row),
+            "attack": attack,
+            "score": values[row],
+            "n_above": int(count),
+        }
+        for row, count in zip(top, above)
+    ]
+
+
+def rank_attacks(scores, membership, judged=None):
+    """Sort the scores by the AUC of their attack, the largest first."""
+
+    def measure(attack):
+        rows = list_judged(judged, attack, membership)
+        return roc_auc_score(membership[rows], scores[attack][rows]) if len(rows) else -1.0
+
+    return {name: scores[name] for name in sorted(scores, key=measure, reverse=True)}

@@ -1,0 +1,276 @@
+"""Groups that are too small to be judged on one model, and their leakage on shadow models."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._core.numbers import to_array
+from ..._core.pvalues import format_pvalue
+from ..._core.visible import visible
+from ...metrics import resolvable_fpr
+from ...metrics._intervals import People, check_people
+from .._measure import OK, OVERALL, get_people
+from .._text import join_names
+from ._base import MOST_NAMES, NOT_RUN, PASSED, STATED, WARNING, BaseCheck
+from ._units import name_mixed
+
+
+class PeopleCheck(BaseCheck):
+    """Whether all records of a person are on one side; not asked without a field ``group_by``."""
+
+    name = "people"
+
+    def ask(self, case, run, findings):
+        if case.people is None:
+            return None
+        mixed, n_people = name_mixed(case.membership, case.people)
+        if not mixed:
+            text = f"Each of {n_people:,} values of group_by is on one side with all its records."
+            return self.answer(PASSED, text, mixed)
+        names = join_names(map(visible, mixed), MOST_NAMES)
+        text = (
+            f"{len(mixed):,} of {n_people:,} values of group_by have records on both sides: "
+            f"{names}. Shadow models keep such records together, so attacks on them are less "
+            "reliable. Check membership and group_by."
+        )
+        return self.answer(WARNING, text, mixed)
+
+
+class PersonLevelCheck(BaseCheck):
+    """Whether people with several records are found where no number of records is beyond chance.
+
+    An attacker who adds up the evidence of a person's records may succeed where each of them alone
+    reveals too little. Not asked without people who have several records.
+    """
+
+    name = "person level"
+
+    def ask(self, case, run, findings):
+        found, test = findings.person_level, findings.permutation
+        if found is None or found["pvalue"] is None or test is None:
+            return None
+        side = (1 - case.level) / 2
+        p = format_pvalue(found["pvalue"], 1 / (1 + found["n_permutations"]))
+        numbers = (
+            f"{visible(found['attack'])} separates people with AUC {found['auc']:.3f} "
+            f"[{found['low']:.3f}, {found['high']:.3f}] ({p})"
+        )
+        if found["pvalue"] > side:
+            return self.answer(STATED, f"{numbers}, which is not beyond chance.")
+        if test.frame["pvalue_adjusted"].min() <= side:
+            return self.answer(STATED, f"{numbers}, and single records are found as well.")
+        text = f"{numbers}, although no number of single records is beyond chance."
+        return self.answer(WARNING, text)
+
+
+class ResolutionCheck(BaseCheck):
+    """Which false positive rates can be measured with so many non-members."""
+
+    name = "resolution"
+
+    def ask(self, case, run, findings):
+        n_nonmembers = int((~case.membership).sum())
+        resolvable = resolvable_fpr(n_nonmembers)
+        too_low = _list_unmeasured(findings.numbers)
+        text = (
+            f"With {n_nonmembers:,} non-members, rates down to {100 * resolvable:.3g}% (10 false "
+            "positives) can be measured."
+        )
+        if resolvable > 1:
+            text = f"With {n_nonmembers} non-members, no rate can be measured: it takes 10."
+        elif case.people is not None:
+            text += _tell_of_people(case)
+        if too_low:
+            names = ", ".join(f"{100 * rate:g}%" for rate in too_low)
+            text += f" No TPR is given at {names}."
+        return self.answer(STATED, text, resolvable)
+
+
+def _list_unmeasured(numbers):
+    """Rates at which no attack has a TPR over all records."""
+    rows = numbers[(numbers["scope"] == OVERALL) & (numbers["metric"] == "tpr")]
+    unmeasured = (rows["status"] != OK).groupby(rows["max_fpr"], sort=False).all()
+    return unmeasured.index[unmeasured].tolist()
+
+
+def _tell_of_people(case):
+    """Say what the rate is if records of a person do not count as independent."""
+    others = People(check_people(case.people, len(case.membership))[~case.membership])
+    if others.alone:
+        return ""
+    alike = min(resolvable_fpr(max(1, int(others.worth))), 1.0)
+    return (
+        f" This holds if records of a person are independent; they belong to "
+        f"{len(others.counts):,} people, and if all records of a person are alike, rates down to "
+        f"{100 * alike:.3g}% can be measured."
+    )
+
+
+class ShadowModelsCheck(BaseCheck):
+    """Whether the attack succeeds on the victim about as well as on shadow models.
+
+    The finding is "below" or "above" if the AUC on the victim is clearly below or above the AUC on
+    shadow models.
+    """
+
+    name = "shadow models"
+
+    def ask(self, case, run, findings):
+        power = findings.power
+        if power is None:
+            return self.answer(NOT_RUN, run.repetitions.obstacle)
+        last = power["numbers"][-1]
+        frame = findings.numbers
+        rows = frame[(frame["attack"] == power["attack"]) & (frame["scope"] == OVERALL)]
+        own = rows[rows["metric"] == "auc"].iloc[0]
+        there = (
+            f"{visible(power['attack'])} reaches AUC {last['auc']:.3f} (SD {last['sd']:.3f}) on "
+            f"{last['n_models']} shadow models treated as victims"
+        )
+        if own["status"] != OK:
+            return self.answer(NOT_RUN, f"{there}. Too few records to compare this model.")
+        numbers = f"{there}, and {own['estimate']:.3f} on this model"
+        if not _lies_apart(own, last):
+            return self.answer(PASSED, f"{numbers}.")
+        if own["estimate"] > last["auc"]:
+            text = f"{numbers}. Check that the shadow models are trained the same way."
+            return self.answer(WARNING, text, "above")
+        text = (
+            f"{numbers}. Check that membership names the records it was trained on, and that the "
+            "shadow models are trained the same way."
+        )
+        return self.answer(WARNING, text, "below")
+
+
+def _lies_apart(own, last):
+    """Whether the AUCs differ by more than models and records vary, and by at least 0.02."""
+    gap = own["estimate"] - last["auc"]
+    sampling = (own["high"] - own["low"]) / 2
+    return abs(gap) > max(3 * last["sd"] + sampling, 0.02)
+
+
+class SignCheck(BaseCheck):
+    """Whether an attack ranks members significantly below non-members."""
+
+    name = "score sign"
+    reads = ("permuted membership",)
+
+    def ask(self, case, run, findings):
+        null = findings.permutation.frame
+        turned = null[null["pvalue_below"] <= (1 - case.level) / 2]
+        if turned.empty:
+            text = "No attack ranks members significantly below non-members."
+            return self.answer(PASSED, text)
+        everywhere = turned[turned["scope"] == OVERALL]
+        places = dict.fromkeys(
+            visible(row.attack)
+            if row.scope == OVERALL
+            else visible(f"{row.attack} in {row.scope}={row.group}")
+            for row in (turned if everywhere.empty else everywhere).itertuples()
+        )
+        verb = "rank" if len(places) > 1 else "ranks"
+        text = (
+            f"{join_names(places, MOST_NAMES)} {verb} members significantly below non-members. The "
+            "numbers are left as they are; look for a membership column with its values swapped, "
+            "or a score with its sign reversed."
+        )
+        return self.answer(WARNING, text, list(places))
+
+
+class SmallGroup(NamedTuple):
+    """A group in which not even a perfect attack would be significant on this model."""
+
+    scope: str
+    group: str
+    n_records: int
+    # Advantage of the attack on shadow models treated as the victim; None without such attacks.
+    advantage: float | None
+    leaks: bool
+
+
+def list_small_groups(case, results, null, rounds):
+    """List groups in which a leak could not be significant, and whether shadow models leak there.
+
+    Parameters
+    ----------
+    case : Case
+    results : DataFrame
+        Numbers of the audit.
+    null : DataFrame
+        Numbers of the permutation test, with ``pvalue_least``.
+    rounds : Rounds or None
+        Guesses about the training sets of shadow models.
+
+    Returns
+    -------
+    groups : list of SmallGroup
+    """
+    side = (1 - case.level) / 2
+    seen = null[null["pvalue_least"] <= side]
+    seen = set(zip(seen["scope"], seen["group"]))
+    shown = results[results["scope"] != OVERALL]
+    shown = dict.fromkeys(zip(shown["scope"], shown["group"]))
+    small = [part for part in shown if part not in seen]
+    masks = {part[:2]: part[2] for part in case.subsets if part[:2] in small}
+    people = get_people(case.records, case.membership) if small and rounds is not None else None
+    people = people if people is None else to_array(people, "group_by")[rounds.rows]
+    found = []
+    for part in small:
+        n_records = int(masks[part].sum())
+        if rounds is None:
+            found.append(SmallGroup(*part, n_records, None, False))
+            continue
+        advantage, bound = _judge(rounds, masks[part][rounds.rows], people)
+        found.append(SmallGroup(*part, n_records, advantage, bound * len(small) <= side))
+    return found
+
+
+def _judge(rounds, mask, people):
+    """Advantage over all rounds, and a bound on its p-value.
+
+    Without a leak, the prediction for a record is independent of the side to which it was assigned
+    in that round together with its person. Hoeffding's inequality, which also holds for draws
+    without replacement, bounds the probability of so many correct predictions.
+    """
+    guesses, membership = np.asarray(rounds.guesses)[:, mask], rounds.membership[:, mask]
+    everyone = np.ma.masked_less(rounds.membership, 0)
+    sides = membership - everyone.mean(axis=1).filled(0)[:, None]
+    signs = np.where(membership >= 0, 2.0 * guesses - 1, 0.0)
+    people = np.arange(len(mask)) if people is None else to_array(people, "group_by")
+    _, units = np.unique(people[mask], return_inverse=True)
+    weights = np.stack([np.bincount(units, row) for row in signs])
+    excess, square = (signs * sides).sum(), (weights**2).sum()
+    members, others = membership == 1, membership == 0
+    if not members.any() or not others.any():
+        return None, 1.0
+    bound = float(np.exp(-2 * max(excess, 0) ** 2 / square))
+    return float(guesses[members].mean() - guesses[others].mean()), bound
+
+
+class SmallGroupsCheck(BaseCheck):
+    """Which groups are too small to be judged, and whether shadow models leak there."""
+
+    name = "small groups"
+    reads = ("permuted membership",)
+
+    def ask(self, case, run, findings):
+        null = findings.permutation.frame
+        groups = list_small_groups(case, findings.numbers, null, run.repetitions.rounds)
+        if not groups:
+            return None
+        leaking = [group for group in groups if group.leaks]
+        if not leaking:
+            names = [visible(f"{small.scope}={small.group}") for small in groups]
+            names = join_names(names, MOST_NAMES)
+            text = f"Even a perfect attack would not be significant in {names}: too few records."
+            return self.answer(STATED, text, groups)
+        first = max(leaking, key=lambda group: group.advantage)
+        others = len(leaking) - 1
+        also = f" The same holds for {others} more groups." if others else ""
+        place = visible(f"{first.scope}={first.group}")
+        text = (
+            f"In {place}, the advantage of an attack on shadow models treated as victims is "
+            f"{100 * first.advantage:.3g}%, but its {first.n_records:,} records are too few "
+            f"for any attack on this model to be significant.{also}"
+        )
+        return self.answer(WARNING, text, groups)
