@@ -37,7 +37,7 @@ from skmia.attacks import (
 )
 from skmia.defenses import StudentDefense, move_thresholds, strip_state
 from skmia.metrics import tpr_at_fpr_score
-from skmia.victims.node_equations import boosting, cart, gradient_boosters
+from skmia.victims._node_equations import boosters, boosting, cart
 
 MODELS = (
     *("HistGB", "HistGB l100 20it", "GradientBoosting", "XGBoost", "ExtraTrees", "ExtraTrees l10"),
@@ -88,7 +88,7 @@ def attack_naively(victim, candidates):
     """Scores of the node equations of values that are taken as exact."""
     with (
         patch.object(boosting, "estimate_steps", lambda values: np.zeros_like),
-        patch.object(gradient_boosters, "estimate_steps", lambda values: np.zeros_like),
+        patch.object(boosters, "estimate_steps", lambda values: np.zeros_like),
         patch.object(cart, "estimate_steps", lambda values: np.zeros_like),
     ):
         return score(NodeEquationsAttack(victim, random_state=0), candidates)

@@ -24,12 +24,12 @@ from skmia import Records
 from skmia.attacks import SplitThresholdAttack
 from skmia.defenses import _released, move_thresholds
 from skmia.metrics import tpr_at_fpr_score
-from skmia.victims.split_thresholds import events
+from skmia.victims import _split_thresholds
 
 MODELS = "RandomForest", "RandomForest l10"
 TABLES = "Law School", "Adult", "normal"
 POWERS = 10.0 ** np.arange(8, -9, -1)
-list_gaps = events._list_gaps
+list_gaps = _split_thresholds._list_gaps
 
 
 def find_grids(low, high):
@@ -81,15 +81,15 @@ def measure_half(model, X, y, seed):
     rounded = move_to_round(fitted, members.X, seed)
     found = {}
     for name, victim, least, gaps in (
-        ("midpoints", fitted, events._LEAST_EXPLAINED, list_gaps),
-        ("uniform", uniform, events._LEAST_EXPLAINED, list_gaps),
-        ("round", rounded, events._LEAST_EXPLAINED, list_gaps),
+        ("midpoints", fitted, _split_thresholds._LEAST_EXPLAINED, list_gaps),
+        ("uniform", uniform, _split_thresholds._LEAST_EXPLAINED, list_gaps),
+        ("round", rounded, _split_thresholds._LEAST_EXPLAINED, list_gaps),
         ("round, as uniform", rounded, 2, list_gaps),
         ("round, as round", rounded, 2, list_gaps_of_round),
     ):
         with (
-            patch.object(events, "_LEAST_EXPLAINED", least),
-            patch.object(events, "_list_gaps", gaps),
+            patch.object(_split_thresholds, "_LEAST_EXPLAINED", least),
+            patch.object(_split_thresholds, "_list_gaps", gaps),
         ):
             attack = SplitThresholdAttack(FrozenEstimator(victim)).fit(candidates)
         scores = attack.score_samples(candidates)

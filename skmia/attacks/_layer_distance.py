@@ -14,7 +14,7 @@ from .._core.sklearn import Interval, at_least
 from .._core.types import Seed
 from ..base import SupervisedAttack
 from ..victims import open_white_box
-from ..victims.layers import check_layers
+from ..victims._white_box._base import check_layers
 
 # Keeps the ratio finite for a record that lies on a center.
 _SMALLEST = 1e-12

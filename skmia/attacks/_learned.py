@@ -15,7 +15,7 @@ from .._core.types import Seed
 from ..base import LearnedAttack
 from ..signals import GradientStatistics, Signal, Signals
 from ..victims import open_white_box
-from ..victims.layers import check_layers
+from ..victims._white_box._base import check_layers
 
 SIX_SIGNALS = (
     "max_softmax",

@@ -31,10 +31,10 @@ from .._core.types import Seed
 from ..base import BaseAttack
 from ..base._parts import offer_of, why_not
 from ..victims import read_state
-from ..victims.inner_models import InnerModel, iter_inner_models
-from ..victims.inputs import find_model
-from ..victims.offers import PARTS_OF_FILES
-from ..victims.stored_sums import has_stored_sums
+from ..victims._inner_models import InnerModel, iter_inner_models
+from ..victims._inputs import find_model
+from ..victims._offers import PARTS_OF_FILES
+from ..victims._stored_sums import has_stored_sums
 from ._candidates import expect_auc
 from ._moments import MomentsAttack
 from ._node_equations import NodeEquationsAttack

@@ -14,8 +14,8 @@ from .._core.asking import check_fitted, unwrap
 from .._core.needs import ANY, Needs
 from ..base import BaseAttack
 from ..victims import read_state
-from ..victims.inner_models import iter_inner_models
-from ..victims.offers import has_file
+from ..victims._inner_models import iter_inner_models
+from ..victims._offers import has_file
 from ._stored_search import (
     Column,
     ViewStats,

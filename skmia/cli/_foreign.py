@@ -34,7 +34,7 @@ from .._core.sklearn import (
     read_trees_of_boosting,
 )
 from ..report._victim import is_fitted
-from ..victims.boosters import (
+from ..victims._boosters import (
     OBLIVIOUS,
     is_catboost,
     is_lightgbm,

@@ -21,8 +21,7 @@ from .._core.sklearn import Interval, load_tree_types, validate_parameter_constr
 from .._core.skorch_nets import is_skorch
 from .._core.types import Seed
 from ..victims import read_state
-from ..victims.inputs import find_model, read_features
-from ..victims.tree_families import BOOSTED, FORESTS
+from ..victims._inputs import BOOSTED, FORESTS, find_model, read_features
 from ._output import OutputDefense
 
 # What a node of histogram boosting holds of its training rows, and of bins, which growing uses.

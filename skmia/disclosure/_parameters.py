@@ -17,7 +17,7 @@ from .._core.classes import is_of_package
 from .._core.sklearn import read_baseline, read_trees_of_boosting
 from .._core.skorch_nets import is_skorch
 from ..victims import read_state
-from ..victims.boosters import (
+from ..victims._boosters import (
     OBLIVIOUS,
     is_catboost,
     is_lightgbm,
@@ -25,8 +25,7 @@ from ..victims.boosters import (
     load_catboost,
     load_lightgbm,
 )
-from ..victims.inputs import find_model
-from ..victims.tree_families import BOOSTED, FORESTS, HISTOGRAMS
+from ..victims._inputs import BOOSTED, FORESTS, HISTOGRAMS, find_model
 
 _FORMULA = "2 per inner node, 1 per leaf"
 

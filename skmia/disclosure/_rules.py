@@ -10,8 +10,8 @@ import numpy as np
 
 from .._core.numbers import show
 from .._core.types import PathLike
-from ..victims.boosters import is_xgboost
-from ..victims.inputs import find_model
+from ..victims._boosters import is_xgboost
+from ..victims._inputs import find_model
 from ._policy import load_toml
 
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

@@ -18,8 +18,7 @@ from .._core.types import PathLike
 from ..attacks import StoredValuesAttack
 from ..inspection import inspect_model
 from ..victims import read_state
-from ..victims.inputs import find_model
-from ..victims.leaves import has_leaves, iter_leaves
+from ..victims._inputs import find_model, has_leaves, iter_leaves
 from ._case import open_case, round_answers
 from ._parameters import ParameterCount, count_parameters, measure_effective_dof
 from ._result import SOURCES, StructuralCheck, StructuralReport, measure_membership

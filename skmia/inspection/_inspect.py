@@ -17,8 +17,8 @@ from ..attacks import (
     StoredValuesAttack,
 )
 from ..victims import read_state
-from ..victims.offers import get_access
-from ..victims.resampling import SELECTS, is_sampler, judge_sampler
+from ..victims._inputs import SELECTS, is_sampler, judge_sampler
+from ..victims._offers import get_access
 from ._families import (
     BY_KIND,
     CHANGES_OF_KIND,

@@ -27,8 +27,8 @@ from .._core.factor import SMALLEST_RCOND
 from .._core.linear_influence import LinearInfluence
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
-from ..victims.inputs import check_labels, find_model, read_features
-from ..victims.linear_model import LinearModel
+from ..victims._inputs import check_labels, find_model, read_features
+from ..victims._stationarity import LinearModel
 
 # Smaller residuals count as this value, as in the signal of regressors.
 _SMALLEST_RESIDUAL = 1e-12

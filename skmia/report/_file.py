@@ -15,7 +15,7 @@ from ..attacks import ReleasedModelAttack
 from ..base._parts import needs_of
 from ..inspection import inspect_model
 from ..metrics import auc_interval
-from ..victims.offers import has_file
+from ..victims._offers import has_file
 from ._evidence import make_grounds
 from ._examine import Findings
 from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict

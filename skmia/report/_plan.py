@@ -22,8 +22,8 @@ from ..base._parts import is_open, needs_of, offer_of, parts_of, settings_of_poo
 from ..shadow import ShadowPool
 from ..signals import Correctness
 from ..signals._registry import auto_of, kinds_of
-from ..victims.linear_model import is_linear_model
-from ..victims.offers import get_kind, is_trainable
+from ..victims._offers import get_kind, is_trainable
+from ..victims._stationarity import is_linear_model
 from ._pool_size import AUTO, SIZES
 from ._victim import is_recipe
 

@@ -37,7 +37,7 @@ from .._core.tokens import hold_tokens
 from ..attacks import AnalyticLiRA
 from ..base._parts import is_open, needs_of, parts_of
 from ..signals import Correctness, LogResidual
-from ..victims.offers import is_trainable
+from ..victims._offers import is_trainable
 from ._text import join_names
 from ._victim import is_recipe, train_victim
 from .checks._base import PASSED

@@ -20,7 +20,7 @@ from .._training.job import Data, Job, Kept
 from .._training.notes import warn_of_weights
 from ..signals import AnswerSignal, ScaledLogit
 from ..signals._registry import auto_of, get_signal
-from ..victims.offers import is_trainable
+from ..victims._offers import is_trainable
 from ._lookup import augmented
 
 

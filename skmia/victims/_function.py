@@ -251,7 +251,7 @@ def _get_forward(model):
 
 
 def _forward_module(module, X):
-    from ._white_box._torch_state import evaluating, to_device
+    from ._white_box._torch_passes import evaluating, to_device
 
     with evaluating(module, with_gradients=False):
         found = module(to_device(X, module))

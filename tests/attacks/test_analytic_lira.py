@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from skmia import Records
 from skmia._core.linear_influence import LinearInfluence
-from skmia._core.linear_losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from skmia.attacks import AnalyticLiRA
+from skmia.victims._stationarity import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 
 def make_rows(n=60, n_features=4, seed=0):

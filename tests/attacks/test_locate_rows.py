@@ -18,7 +18,7 @@ from skmia import Records
 from skmia.attacks import SplitThresholdAttack
 from skmia.attacks._split_threshold import _match, locate
 from skmia.defenses import strip_state
-from skmia.victims.split_thresholds import read_split_thresholds, replay_samples
+from skmia.victims._split_thresholds import read_split_thresholds, replay_samples
 
 pytestmark = pytest.mark.contract
 

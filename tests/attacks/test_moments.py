@@ -41,7 +41,7 @@ from skmia.attacks import MomentsAttack, ReleasedModelAttack
 from skmia.attacks._moments import expect_strength
 from skmia.attacks._released_model import combine_expected
 from skmia.metrics import auc_interval
-from skmia.victims.stored_sums import read_stored_sums
+from skmia.victims._stored_sums import read_stored_sums
 
 N_COLUMNS = 10
 

@@ -21,7 +21,7 @@ from skmia import Records, audit
 from skmia.attacks import NodeEquationsAttack, _equations
 from skmia.attacks._equations import bound, estimate_outsiders, propagate, regress
 from skmia.defenses import strip_state
-from skmia.victims.node_equations import Equations
+from skmia.victims._node_equations.equations import Equations
 
 pytestmark = pytest.mark.contract
 

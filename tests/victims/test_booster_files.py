@@ -14,7 +14,7 @@ from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack
 from skmia.cli import main
 from skmia.inspection import inspect_model, reconstruct_values
 from skmia.victims import read_booster_file
-from skmia.victims.node_equations import read_node_equations
+from skmia.victims._node_equations.read import read_node_equations
 
 DATA = {"classes": load_wine(return_X_y=True), "regression": load_diabetes(return_X_y=True)}
 # LightGBM 4.6 makes names for columns of arrays and misses them later.

@@ -14,8 +14,8 @@ from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack, SplitThresho
 from skmia.defenses import strip_state
 from skmia.inspection import inspect_model, reconstruct_values
 from skmia.victims import read_state
-from skmia.victims.node_equations import has_node_equations, read_node_equations
-from skmia.victims.split_thresholds import read_split_thresholds
+from skmia.victims._node_equations.read import has_node_equations, read_node_equations
+from skmia.victims._split_thresholds import read_split_thresholds
 
 CANCER = load_breast_cancer(return_X_y=True)
 WINE = load_wine(return_X_y=True)

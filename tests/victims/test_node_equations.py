@@ -29,16 +29,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records
 from skmia.defenses import strip_state
-from skmia.victims.node_equations import (
+from skmia.victims._node_equations.boosting import add_bins
+from skmia.victims._node_equations.cart import Sample, estimate_totals
+from skmia.victims._node_equations.equations import Collector, estimate_steps
+from skmia.victims._node_equations.read import (
     has_node_equations,
     read_further_columns,
     read_node_equations,
 )
-from skmia.victims.node_equations.bins import add_bins
-from skmia.victims.node_equations.cart import Sample
-from skmia.victims.node_equations.equations import Collector
-from skmia.victims.node_equations.rounding import estimate_steps
-from skmia.victims.node_equations.shares import estimate_totals
 
 pytestmark = pytest.mark.contract
 

@@ -27,9 +27,16 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia.attacks._split_threshold import compute_messages
 from skmia.defenses import strip_state
-from skmia.victims.split_thresholds import has_split_thresholds, read_split_thresholds
-from skmia.victims.split_thresholds.events import MIDPOINT, QUANTILE, VALUE, explain
-from skmia.victims.split_thresholds.nodes import Columns, read_edges
+from skmia.victims._split_thresholds import (
+    MIDPOINT,
+    QUANTILE,
+    VALUE,
+    Columns,
+    explain,
+    has_split_thresholds,
+    read_edges,
+    read_split_thresholds,
+)
 
 pytestmark = pytest.mark.contract
 

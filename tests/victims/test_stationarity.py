@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 
 from skmia import Records
-from skmia.victims.stationarity import (
+from skmia.victims._stationarity import (
     decide_by_margins,
     has_stationarity,
     read_further_gradients,

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skmia.victims._white_box import _moments
-from skmia.victims._white_box._moments import STATISTICS, summarize
+from skmia.victims._white_box import _base
+from skmia.victims._white_box._base import STATISTICS, summarize
 
 
 def by_scipy(matrix):
@@ -64,7 +64,7 @@ def test_single_entry():
 def test_tensors_are_summed_in_double_precision(on_gpu, monkeypatch):
     torch = pytest.importorskip("torch")
     if on_gpu:  # what is done there runs anywhere
-        monkeypatch.setattr(_moments, "_cut", lambda part: [part])
+        monkeypatch.setattr(_base, "_cut", lambda part: [part])
     matrix = np.random.default_rng(3).normal(size=(3, 1000)).astype(np.float32)
     parts = [torch.from_numpy(part.copy()) for part in np.split(matrix, 4, axis=1)]
     found = summarize(parts, np.ones(3))
@@ -73,5 +73,5 @@ def test_tensors_are_summed_in_double_precision(on_gpu, monkeypatch):
 
 def test_blocks_of_columns_do_not_matter(monkeypatch):
     matrix = np.random.default_rng(4).normal(size=(3, 100))
-    monkeypatch.setattr(_moments, "_BLOCK", 21)
+    monkeypatch.setattr(_base, "_BLOCK", 21)
     np.testing.assert_allclose(summarize([matrix], np.ones(3)), by_scipy(matrix), rtol=1e-11)

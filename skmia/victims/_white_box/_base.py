@@ -1,22 +1,314 @@
 """Base class of white-box access to fitted models."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
-from ..._core.numbers import as_numbers
+from ..._core.advice import with_advice
+from ..._core.checks import check_option
+from ..._core.containers import as_rows, is_frame, is_tensor, to_numpy
+from ..._core.numbers import as_numbers, show, to_array
 from ..._core.outputs import Outputs
+from ..._core.randomness import preserved_randomness
 from ..._core.types import Rows
-from ..layers import get_layers
-from . import _checks as checks
-from ._chunks import Chunked
-from ._moments import STATISTICS, summarize
-from ._pass import join, parts_of, scaled, split, transform
+
+
+def check_layers(layers):
+    """Refuse an empty choice of layers."""
+    if layers is not None and not len(layers):
+        raise ValueError(f"layers must name one or more layers; got {show(layers)}.")
+    return layers
+
+
+def get_layers(layers, names):
+    """Return the names of layers given by names or positions; all layers if None."""
+    if layers is None:
+        return names
+    if isinstance(layers, str) or not np.iterable(layers):
+        raise ValueError(f"layers must be a sequence of names or positions; got {show(layers)}.")
+    chosen = []
+    for layer in layers:
+        if isinstance(layer, Integral) and -len(names) <= layer < len(names):
+            chosen.append(names[layer])
+        elif isinstance(layer, str) and layer in names:
+            chosen.append(layer)
+        else:
+            raise ValueError(
+                f"Unknown layer {show(layer)}; the {len(names)} layers are {', '.join(names)}."
+            )
+    return chosen
+
+
+def check_inputs(inputs):
+    """Inputs as an array of numbers with one row for each of at least one record."""
+    inputs = to_array(inputs, "inputs", "be an array of numbers, as encode(X) makes it")
+    if inputs.ndim < 2 or not len(inputs) or inputs.dtype.kind not in "biuf":
+        raise ValueError(
+            "inputs must be an array of numbers with one row for each of one or more records, as "
+            f"encode(X) makes it; got an array of {inputs.dtype} of shape {inputs.shape}."
+        )
+    return inputs
+
+
+def check_answers(forward, start):
+    """A forward pass whose first record is at a position, where no answer is NaN."""
+    bad = np.isnan(forward.raw).any(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"The model returned NaN for the record at position {start + bad.argmax()}."
+        )
+    return forward
+
+
+def check_classifier(classes):
+    """Check that there are classes to have logits of."""
+    if classes is None:
+        raise ValueError("A regressor has no logits; outputs(inputs) gives its values.")
+
+
+def check_wrt(wrt, white_box):
+    """Check what gradients are taken with respect to."""
+    if (
+        check_option(wrt, "wrt", ("parameters", "inputs")) == "parameters"
+        and not white_box.n_parameters
+    ):
+        raise ValueError("The model has no trained parameters.")
+
+
+def check_parameters(names, shapes):
+    """Names of parameters as a list; if None, the weights of the last layer."""
+    if names is None:
+        return [name for name, shape in shapes.items() if len(shape) > 1][-1:]
+    if isinstance(names, str) or not np.iterable(names):
+        raise ValueError(f"parameters must be a sequence of names; got {show(names)}.")
+    for name in names:
+        if not isinstance(name, str) or name not in shapes:
+            raise ValueError(f"Unknown parameter {name!r}; the parameters are {', '.join(shapes)}.")
+    return list(names)
+
+
+class ForwardPass(ABC):
+    """A chunk of m inputs that went through a model once, and the ways back.
+
+    Attributes
+    ----------
+    raw : ndarray of shape (m, k)
+        What the model gave, in float64.
+    """
+
+    @abstractmethod
+    def input_gradients(self, cotangent):
+        """Gradient of the sum of cotangent * raw, (m, k), with respect to each input."""
+
+    @abstractmethod
+    def parameter_gradients(self, cotangent, names):
+        """The same for the named parameters: yields one array of shape (m, *shape) for each."""
+
+    @abstractmethod
+    def squared_norms(self, cotangent):
+        """Squared norm, (m,), of the same for all parameters."""
+
+
+def transform(transformers, X):
+    """Rows of any container, as the steps before a model pass them on, as a dense array."""
+    X = as_rows(X)
+    with preserved_randomness():
+        for transformer in transformers:
+            with with_advice(transformer, X):
+                X = transformer.transform(X)
+    if sparse.issparse(X):
+        return X.toarray()
+    if is_frame(X):
+        return X.to_numpy()
+    return to_numpy(X) if is_tensor(X) else np.asarray(X)
+
+
+def split(cotangent):
+    """Cotangents of largest entry 1, and what they were divided by.
+
+    Gradients are linear in the cotangent. Those of a confident model would be lost in the range
+    of float32.
+    """
+    scale = abs(cotangent).max(axis=1)
+    return cotangent / np.where(scale > 0, scale, 1)[:, None], scale
+
+
+def parts_of(forward, cotangent, wrt, names=()):
+    """Gradients of a forward pass as matrices, in parts of their columns."""
+    if wrt == "inputs":
+        yield forward.input_gradients(cotangent).reshape(len(cotangent), -1)
+    else:
+        for part in forward.parameter_gradients(cotangent, names):
+            yield part.reshape(len(cotangent), -1)
+
+
+def scaled(part, scale):
+    """Rows times a number of their own, as an array of numpy."""
+    part = to_numpy(part) if is_tensor(part) else part
+    return part * scale.reshape(-1, *[1] * (part.ndim - 1)).astype(part.dtype)
+
+
+def join(chunks, n, *shape):
+    """Chunks of rows as one array."""
+    joined = np.empty((n, *shape))
+    for rows, values in chunks:
+        joined[rows] = values
+    return joined
+
+
+class Chunked(ABC):
+    """A model through which inputs are sent in chunks.
+
+    Parameters
+    ----------
+    chunk_size : int or None
+        Number of rows of a chunk. If None, it depends on the task.
+    """
+
+    def __init__(self, chunk_size):
+        self._chunk_size = chunk_size
+
+    @abstractmethod
+    def _pass(self, chunk, wrt):
+        """Return a context manager that sends a chunk of inputs through the model: a ForwardPass.
+
+        ``wrt`` names the gradients that will be computed, or is None.
+        """
+
+    @abstractmethod
+    def _rows_at_once(self, inputs, task):
+        """Size of a chunk for a task: "answers", "inputs", "norms", "parts" or "whole"."""
+
+    def _apply(self, inputs, task, wrt, answer):
+        """Yield the rows and ``answer(forward pass, rows)`` of each chunk."""
+        size = self._chunk_size or self._rows_at_once(inputs, task)
+        for rows in gen_batches(len(inputs), size):
+            # The pass ends before the result is yielded, so the caller never sees a changed model.
+            with self._pass(inputs[rows], wrt) as forward:
+                found = answer(check_answers(forward, rows.start), rows)
+            yield rows, found
+
+    def _ask(self, inputs):
+        chunks = self._apply(inputs, "answers", None, lambda forward, rows: forward.raw)
+        return np.concatenate([raw for _, raw in chunks])
+
+    def _pull(self, inputs, cotangent):
+        """Gradients of inputs for ``cotangent(raw, rows)`` of each chunk."""
+
+        def answer(forward, rows):
+            unit, scale = split(cotangent(forward.raw, rows))
+            return scaled(forward.input_gradients(unit), scale)
+
+        chunks = self._apply(inputs, "inputs", "inputs", answer)
+        return np.concatenate([part for _, part in chunks])
+
+
+STATISTICS = ("l1", "l2", "linf", "mean", "skewness", "kurtosis", "min_abs")
+
+# Numbers that are looked at together: in double precision they stay in the cache.
+_BLOCK, _BLOCK_ON_GPU = 2**16, 2**26
+
+
+def summarize(parts, scale):
+    """Statistics of the entries of each row of a matrix whose columns come in parts.
+
+    Central moments are taken part by part and merged, so that none is the difference of large
+    numbers (Pébay, 2008).
+
+    Parameters
+    ----------
+    parts : iterable of ndarray or torch tensor, each of shape (m, n_columns)
+        At least one.
+    scale : ndarray of shape (m,)
+        Positive factor of each row, or 0.
+
+    Returns
+    -------
+    statistics : ndarray of shape (m, 7)
+        Of the rows times the scale, as named by ``STATISTICS``.
+    """
+    total = None
+    for part in parts:
+        for block in _cut(part):
+            found = _measure(block)
+            total = found if total is None else _merge(total, found)
+    n, mean, squares, cubes, fourths, l1, top, bottom = total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skewness = np.sqrt(n) * cubes / squares**1.5
+        kurtosis = n * fourths / squares**2 - 3
+    spread = squares > n * (1e-14 * mean) ** 2  # else the deviations are rounding
+    shapes = [np.where(spread, value, 0.0) for value in (skewness, kurtosis)]
+    l2 = np.sqrt(squares + n * mean**2)
+    sizes = [scale * value for value in (l1, l2, top, mean)]
+    return np.column_stack([*sizes, *shapes, scale * bottom])
+
+
+def _cut(part):
+    """Blocks of columns, as tensors only where they are on a GPU."""
+    on_gpu = is_tensor(part) and part.is_cuda
+    part = to_numpy(part) if is_tensor(part) and not on_gpu else part
+    step = max(1, (_BLOCK_ON_GPU if on_gpu else _BLOCK) // len(part))
+    for start in range(0, part.shape[1], step):
+        yield part[:, start : start + step]
+
+
+def _measure(block):
+    """Count, mean, sums of the powers of deviations, sum and extremes of the absolute values."""
+    x = block.double() if is_tensor(block) else block.astype(np.float64)
+    mean, size = x.mean(1), abs(x)
+    x = x - mean[:, None]
+    square = x * x
+    found = (
+        mean,
+        square.sum(1),
+        _dot(square, x),
+        _dot(square, square),
+        size.sum(1),
+        size.amax(1) if is_tensor(size) else size.max(1),
+        size.amin(1) if is_tensor(size) else size.min(1),
+    )
+    return x.shape[1], *(to_numpy(array) if is_tensor(array) else array for array in found)
+
+
+def _dot(a, b):
+    return (a * b).sum(1) if is_tensor(a) else np.einsum("ij,ij->i", a, b)
+
+
+def _merge(a, b):
+    n_a, mean_a, squares_a, cubes_a, fourths_a, l1_a, top_a, bottom_a = a
+    n_b, mean_b, squares_b, cubes_b, fourths_b, l1_b, top_b, bottom_b = b
+    n, d = n_a + n_b, mean_b - mean_a
+    share = n_a * n_b / n
+    cubes = (
+        cubes_a
+        + cubes_b
+        + d**3 * share * (n_a - n_b) / n
+        + 3 * d * (n_a * squares_b - n_b * squares_a) / n
+    )
+    fourths = (
+        fourths_a
+        + fourths_b
+        + d**4 * share * (n_a**2 - n_a * n_b + n_b**2) / n**2
+        + 6 * d**2 * (n_a**2 * squares_b + n_b**2 * squares_a) / n**2
+        + 4 * d * (n_a * cubes_b - n_b * cubes_a) / n
+    )
+    return (
+        n,
+        mean_a + d * n_b / n,
+        squares_a + squares_b + d**2 * share,
+        cubes,
+        fourths,
+        l1_a + l1_b,
+        np.maximum(top_a, top_b),
+        np.minimum(bottom_a, bottom_b),
+    )
 
 
 class WhiteBox(Chunked):
@@ -138,7 +430,7 @@ class WhiteBox(Chunked):
             The first column is 0 where the model has one logit for two classes; log-probabilities
             where it has only probabilities.
         """
-        checks.check_classifier(self.classes)
+        check_classifier(self.classes)
         inputs = self._check_inputs(inputs)
         return self._head.logits(self._ask(inputs))
 
@@ -180,7 +472,7 @@ class WhiteBox(Chunked):
             A slice and an array of shape (n_rows, n_parameters) or (n_rows, n_features); parameters
             are flattened one after the other, as in ``parameter_shapes``.
         """
-        checks.check_wrt(wrt, self)
+        check_wrt(wrt, self)
         names = tuple(self.parameter_shapes)
 
         def flatten(forward, unit, scale):
@@ -210,7 +502,7 @@ class WhiteBox(Chunked):
         -------
         norms : ndarray of shape (n,)
         """
-        checks.check_wrt(wrt, self)
+        check_wrt(wrt, self)
 
         def measure(forward, unit, scale):
             if wrt == "parameters":
@@ -242,7 +534,7 @@ class WhiteBox(Chunked):
             smallest absolute value, as ``WhiteBox.statistics`` names them. Skewness and kurtosis
             are 0 where all entries are equal.
         """
-        checks.check_wrt(wrt, self)
+        check_wrt(wrt, self)
         names = tuple(self.parameter_shapes)
 
         def measure(forward, unit, scale):
@@ -289,7 +581,7 @@ class WhiteBox(Chunked):
         -------
         gradient : ndarray of the shape of inputs
         """
-        checks.check_classifier(self.classes)
+        check_classifier(self.classes)
         inputs = self._check_inputs(inputs)
         weights = as_numbers(weights, "weights", "numbers")
         expected = (len(inputs), len(self.classes))
@@ -362,8 +654,8 @@ class WhiteBox(Chunked):
         chunks : iterator of (rows, gradients)
             A slice and a dict of each name to an array of shape ``(n_rows, *shape)``.
         """
-        checks.check_wrt("parameters", self)
-        names = checks.check_parameters(parameters, self.parameter_shapes)
+        check_wrt("parameters", self)
+        names = check_parameters(parameters, self.parameter_shapes)
 
         def collect(forward, unit, scale):
             parts = forward.parameter_gradients(unit, names)
@@ -385,7 +677,7 @@ class WhiteBox(Chunked):
         return self._apply(inputs, task, wrt, answer)
 
     def _check_inputs(self, inputs):
-        return checks.check_inputs(inputs)
+        return check_inputs(inputs)
 
     def _check(self, inputs, y):
         inputs = self._check_inputs(inputs)

@@ -1,0 +1,455 @@
+"""Fitted models inside a model, each with the rows, columns and labels that it was fitted on."""
+
+from collections import UserList
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.ensemble import (
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import (
+    BaseCrossValidator,
+    FixedThresholdClassifier,
+    TunedThresholdClassifierCV,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.tree import BaseDecisionTree
+
+from .._core.asking import unwrap
+from .._core.containers import is_frame, take_rows
+from ._inputs import BAGS, BY_FOLDS, MAKES, REPEATS, encodes_by_folds, is_sampler, judge_sampler
+from ._joint_outputs import OneOutput
+
+# What can be read of a model whose training rows were weighted or repeated: thresholds do not
+# depend on how often a row was there.
+THRESHOLDS = frozenset({"thresholds"})
+
+# What views are called that hold other numbers than columns of records.
+SCORES, TRANSFORMED_TARGET = "scores", "transformed target"
+
+_CROSS_VALIDATED = (
+    "it was fitted on predictions of a cross-validation, by models that the file does not hold"
+)
+_COLUMNS = "it was fitted on labels of several columns, and records have one"
+_DRAWN = "its training rows were drawn at random, some of them several times"
+_SIZED = "max_samples={} does not say which share of the training rows it was fitted on"
+_OWN_LABELS = "some of its labels were predicted by the model itself"
+_MADE = "the step {} adds training rows that are not records"
+_REPEATED = "the step {} repeats training rows"
+
+# Relative difference by which sums in another order differ.
+_ROUNDING = 1e-10
+
+
+class Fold(NamedTuple):
+    """Models of a cross-validation: each training row was left out by exactly one of them."""
+
+    group: str  # path of the model around them
+    number: int
+    n_folds: int
+
+
+class InnerModel(NamedTuple):
+    """A fitted estimator inside a model, with candidates as they would have reached it.
+
+    Attributes
+    ----------
+    path : str
+        Path in the model, such as ``"calibrated_classifiers_[0].estimator"``; empty for the model
+        itself.
+    model : estimator
+    X : array-like of shape (n_reached, ...)
+        Features of candidates, as they reach it.
+    y : ndarray of shape (n_reached,) or None
+        Labels of candidates, as they reach it.
+    rows : ndarray or None
+        Positions of the candidates in X, in ascending order; None for all of them.
+    kept : float
+        Probability that a training row of the whole model was one of this one, apart from folds.
+    fold : Fold or None
+        Which fold of a cross-validation it was fitted without.
+    reads : frozenset of str or None
+        What can be read of it: kinds of :class:`skmia.base.Needs`, None for all.
+    why : str or None
+        Why the others are not, as a part of a sentence.
+    view : str or None
+        What its columns are called where they are not those of the model around it.
+    trail : str
+        Names of the steps that X went through; ``"raw"`` for none.
+    n_source : int
+        Number of columns of the records from which X was computed.
+    output : int or None
+        Which of several outputs the labels of the records are.
+    passed : tuple of str
+        Paths of the steps that X went through, each with the separator after it.
+    """
+
+    path: str
+    model: object
+    X: object
+    y: np.ndarray | None
+    rows: np.ndarray | None = None
+    kept: float = 1.0
+    fold: Fold | None = None
+    reads: frozenset | None = None
+    why: str | None = None
+    view: str | None = None
+    trail: str = "raw"
+    n_source: int = 0
+    output: int | None = None
+    passed: tuple[str, ...] = ()
+
+    @property
+    def share(self):
+        """Probability that a training row of the whole model was one of this one."""
+        return self.kept * (1 if self.fold is None else 1 - 1 / self.fold.n_folds)
+
+    def child(self, place, model, **changes):
+        """A model directly inside this one, which it was fitted with the same X and y unless."""
+        path = f"{self.path}.{place}" if self.path else place
+        return self._replace(path=path, model=unwrap(model), view=None, **changes)
+
+    def transformed(self, X, step):
+        """The same with features after a step."""
+        trail = step if self.trail == "raw" else f"{self.trail}, {step}"
+        return self._replace(X=X, trail=trail)
+
+
+def iter_inner_models(model, X, y=None, *, only=None):
+    """Yield a fitted model and all fitted estimators inside it, with candidates as they reach them.
+
+    Trees of forests and other parts of models that are read as a whole are not listed.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : array-like of shape (n, ...)
+        Features of candidates, as the model takes them.
+    y : ndarray of shape (n,), default=None
+        Labels of candidates. Without them, those of inner models are None as well.
+    only : str, default=None
+        Path to follow; nothing else is computed.
+
+    Yields
+    ------
+    inner : InnerModel
+        The model itself comes first, and each before those inside it.
+
+    Raises
+    ------
+    ValueError
+        If a part of the model does not take the candidates, or a label is not known.
+    """
+    n_source = X.shape[1] if len(X.shape) > 1 else 1
+    yield from _walk(InnerModel("", unwrap(model), X, y, n_source=n_source), only)
+
+
+def opens(model):
+    """Whether a model is of a kind inside which other fitted models are looked for."""
+    return any(isinstance(model, kinds) for kinds, _ in _RULES) or hasattr(model, "best_estimator_")
+
+
+def _walk(inner, only):
+    if only is not None and not only.startswith(inner.path):
+        return
+    yield inner
+    if only == inner.path and only:
+        return
+    for child in _choose_rule(inner.model)(inner):
+        yield from _walk(child, only)
+
+
+def _choose_rule(model):
+    for kinds, list_children in _RULES:
+        if isinstance(model, kinds):
+            return list_children
+    return _list_chosen if hasattr(model, "best_estimator_") else lambda _: ()
+
+
+def _list_chosen(inner):
+    yield inner.child("best_estimator_", inner.model.best_estimator_)
+
+
+def _list_steps(inner):
+    steps, inner = inner.model.steps, inner._replace(view=None)
+    before = f"{inner.path}." if inner.path else ""
+    for k, (name, step) in enumerate(steps):
+        if step is None or isinstance(step, str):
+            continue
+        if is_sampler(step):
+            inner = _limit(inner, step)
+            continue
+        yield inner.child(f"steps[{k}]", step)._replace(view=inner.view)
+        if k + 1 < len(steps) and hasattr(step, "transform"):
+            inner = inner.transformed(step.transform(inner.X), name)
+            passed = (*inner.passed, f"{before}steps[{k}].")
+            inner = inner._replace(view=f"after {inner.trail}", passed=passed)
+            if encodes_by_folds(step):
+                inner = inner._replace(reads=frozenset(), why=BY_FOLDS)
+
+
+def _limit(inner, sampler):
+    """What can be read of steps after one that changes the training rows."""
+    kind, name = judge_sampler(sampler), type(sampler).__name__
+    if kind == MAKES:
+        return inner._replace(reads=frozenset(), why=_MADE.format(name))
+    return (
+        inner._replace(reads=THRESHOLDS, why=_REPEATED.format(name)) if kind == REPEATS else inner
+    )
+
+
+def _list_column_transformers(inner):
+    for k, (name, transformer, chosen) in enumerate(inner.model.transformers_):
+        some = choose_columns(inner.X, chosen)
+        if some is not None and some.shape[1] and not isinstance(transformer, str):
+            n_source = some.shape[1]
+            if np.ndim(chosen) == 0 and not isinstance(chosen, slice):  # texts
+                some = some.iloc[:, 0] if is_frame(some) else np.ravel(some)
+            part = inner.child(f"transformers_[{k}]", transformer).transformed(some, name)
+            yield part._replace(view=f"columns of {part.trail}", n_source=n_source)
+
+
+def _list_union(inner):
+    for k, (_, transformer) in enumerate(inner.model.transformer_list):
+        if not isinstance(transformer, str):
+            yield inner.child(f"transformer_list[{k}]", transformer)
+
+
+def _list_members(inner):
+    """Members of a vote, which are given numbers of the classes."""
+    encoder = getattr(inner.model, "le_", None)
+    inner = inner._replace(y=_encode(inner.y, encoder))
+    for k, member in enumerate(inner.model.estimators_):
+        yield inner.child(f"estimators_[{k}]", member)
+
+
+def _encode(y, encoder):
+    return y if y is None or encoder is None else encoder.transform(y)
+
+
+def _list_stack(inner):
+    model, encoder = inner.model, getattr(inner.model, "_label_encoder", None)
+    if isinstance(encoder, list):
+        inner = inner._replace(y=None, reads=THRESHOLDS, why=_COLUMNS)
+        encoder = None
+    inner = inner._replace(y=_encode(inner.y, encoder))
+    for k, member in enumerate(model.estimators_):
+        yield inner.child(f"estimators_[{k}]", member)
+    final = inner.child("final_estimator_", model.final_estimator_)
+    if isinstance(model.cv, str):  # "prefit": predictions of the models that the file holds
+        columns = inner.transformed(model.transform(inner.X), "predictions")
+        yield final._replace(X=columns.X, trail=columns.trail, view="predictions of the models")
+    else:
+        yield final._replace(X=None, reads=frozenset(), why=_CROSS_VALIDATED)
+
+
+def _list_calibrated(inner):
+    model = inner.model
+    members, is_prefit = model.calibrated_classifiers_, _is_prefit(model)
+    for k, member in enumerate(members):
+        fold, kept = inner.fold, inner.kept
+        if len(members) > 1 and fold is None and _is_partition(model.cv):
+            fold = Fold(inner.path, k, len(members))
+        elif len(members) > 1:
+            kept *= 1 - 1 / len(members)
+        path = f"calibrated_classifiers_[{k}]"
+        part = inner.child(f"{path}.estimator", member.estimator, fold=fold, kept=kept)
+        yield part
+        scores = None
+        for c, calibrator in enumerate(member.calibrators):
+            if not isinstance(calibrator, IsotonicRegression):
+                continue
+            own = inner.child(f"{path}.calibrators[{c}]", calibrator)
+            own = own._replace(y=None, reads=frozenset(), trail="scores")
+            if len(members) == 1 and not is_prefit:
+                yield own._replace(X=None, why=_CROSS_VALIDATED)
+                continue
+            scores = _compute_scores(member.estimator, inner.X) if scores is None else scores
+            column = _snap(scores[:, c], calibrator.X_thresholds_)
+            yield own._replace(X=column[:, None], view=f"{SCORES} of {part.path}")
+
+
+def _is_prefit(model):
+    return isinstance(model.cv, str) or isinstance(model.estimator, FrozenEstimator)
+
+
+def _is_partition(cv):
+    """Whether each row is in exactly one test fold."""
+    if cv is None or np.isscalar(cv):
+        return True
+    return isinstance(cv, BaseCrossValidator) and "Repeated" not in type(cv).__name__
+
+
+def _compute_scores(model, X):
+    """Scores that a calibration takes, one column for each calibrator."""
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X))
+    else:
+        scores = np.asarray(model.predict_proba(X))
+        scores = scores[:, 1:] if scores.shape[1] == 2 else scores
+    return scores.reshape(len(scores), -1)
+
+
+def _snap(values, stored):
+    """Values that differ from stored ones by rounding, which depends on the batch, made equal."""
+    order = np.sort(np.asarray(stored, dtype=np.float64))
+    values = np.asarray(values, dtype=np.float64)
+    right = np.minimum(np.searchsorted(order, values), len(order) - 1)
+    left = np.maximum(right - 1, 0)
+    near = np.where(values - order[left] < order[right] - values, order[left], order[right])
+    return np.where(np.abs(near - values) <= _ROUNDING * np.abs(values), near, values)
+
+
+def _list_rests(inner):
+    """Models of one class against all others."""
+    model, wanted = inner.model, None
+    if inner.y is not None:
+        wanted = model.label_binarizer_.transform(inner.y)
+        wanted = wanted.toarray() if sparse.issparse(wanted) else wanted
+    for k, member in enumerate(model.estimators_):
+        y = None if wanted is None else np.asarray(wanted)[:, k]
+        yield inner.child(f"estimators_[{k}]", member, y=y)
+
+
+def _list_pairs(inner):
+    """Models of one class against another, which were fitted on the rows of both."""
+    model = inner.model
+    first, second = np.triu_indices(len(model.classes_), 1)
+    for k, member in enumerate(model.estimators_):
+        part = inner.child(f"estimators_[{k}]", member)
+        if inner.y is not None:
+            pair = model.classes_[[first[k], second[k]]]
+            used = np.flatnonzero(np.isin(inner.y, pair))
+            rows = used if inner.rows is None else inner.rows[used]
+            y = (inner.y[used] == pair[1]).astype(int)
+            part = part._replace(X=take_rows(inner.X, used), y=y, rows=rows)
+        yield part
+
+
+def _list_codes(inner):
+    model, codes = inner.model, None
+    if inner.y is not None:
+        if not np.isin(inner.y, model.classes_).all():
+            raise ValueError("A candidate has a label that the model does not know.")
+        codes = model.code_book_[np.searchsorted(model.classes_, inner.y)].astype(int)
+    for k, member in enumerate(model.estimators_):
+        y = None if codes is None else codes[:, k]
+        yield inner.child(f"estimators_[{k}]", member, y=y)
+
+
+def _list_regressor(inner):
+    model, y = inner.model, inner.y
+    if y is not None:
+        y = np.asarray(model.transformer_.transform(np.asarray(y, dtype=np.float64)[:, None]))
+        if y.ndim == 2 and y.shape[1] > 1:
+            inner = inner._replace(reads=THRESHOLDS, why=_COLUMNS)
+        y = y[:, 0] if y.ndim == 2 else y
+    part = inner.child("regressor_", model.regressor_, y=y)
+    before = "raw" if inner.trail == "raw" else f"after {inner.trail}"
+    yield part._replace(view=f"{before}, {TRANSFORMED_TARGET}")
+
+
+def _list_output(inner):
+    name = "estimator_" if hasattr(inner.model, "estimator_") else "estimator"
+    yield inner.child(name, getattr(inner.model, name), output=inner.model.output)
+
+
+def _list_outputs(inner):
+    """Models of one column of labels each; the records may hold one of these columns."""
+    unknown = inner._replace(y=None, reads=THRESHOLDS, why=_COLUMNS)
+    for k, member in enumerate(inner.model.estimators_):
+        part = inner if k == inner.output else unknown
+        yield part.child(f"estimators_[{k}]", member, output=None)
+
+
+def _list_bagged(inner):
+    model = inner.model
+    if all(isinstance(unwrap(one), BaseDecisionTree) for one in model.estimators_):
+        return  # read as a whole
+    share = 1.0 if model.max_samples is None else model.max_samples
+    if not isinstance(share, float):
+        inner = inner._replace(reads=frozenset(), why=_SIZED.format(share))
+    elif model.bootstrap:
+        inner = inner._replace(kept=inner.kept * -np.expm1(-share), reads=THRESHOLDS, why=_DRAWN)
+    elif share < 1:
+        inner = inner._replace(kept=inner.kept * share)
+    for k, (member, chosen) in enumerate(
+        zip(model.estimators_, model.estimators_features_, strict=True)
+    ):
+        part = inner.child(f"estimators_[{k}]", member)
+        if not np.array_equal(chosen, np.arange(model.n_features_in_)):
+            part = part.transformed(choose_columns(inner.X, chosen), f"estimators_[{k}]")
+            part = part._replace(view=f"columns of {part.trail}", n_source=len(chosen))
+        yield part
+
+
+def _list_selected(inner):
+    X = inner.model.transform(inner.X)
+    part = inner.child("estimator_", inner.model.estimator_).transformed(X, "selection")
+    yield part._replace(view=f"after {part.trail}")
+
+
+def _list_selecting(inner):
+    if hasattr(inner.model, "estimator_"):
+        yield inner.child("estimator_", inner.model.estimator_)
+
+
+def _list_with_threshold(inner):
+    model = inner.model
+    part = inner.child("estimator_", model.estimator_)
+    is_whole = getattr(model, "refit", True) or model.cv == "prefit"
+    yield part if is_whole else part._replace(reads=THRESHOLDS, why=_SIZED.format(model.cv))
+
+
+def _list_self_trained(inner):
+    model = inner.model
+    own = getattr(model, "estimator_", None)
+    if own is not None:
+        yield inner.child("estimator_", own)._replace(reads=THRESHOLDS, why=_OWN_LABELS)
+
+
+_RULES = (
+    (Pipeline, _list_steps),
+    (ColumnTransformer, _list_column_transformers),
+    (FeatureUnion, _list_union),
+    ((VotingClassifier, VotingRegressor), _list_members),
+    ((StackingClassifier, StackingRegressor), _list_stack),
+    (CalibratedClassifierCV, _list_calibrated),
+    (OneVsRestClassifier, _list_rests),
+    (OneVsOneClassifier, _list_pairs),
+    (OutputCodeClassifier, _list_codes),
+    (TransformedTargetRegressor, _list_regressor),
+    (OneOutput, _list_output),
+    ((MultiOutputClassifier, MultiOutputRegressor), _list_outputs),
+    (BAGS, _list_bagged),
+    (RFE, _list_selected),
+    (SelectFromModel, _list_selecting),
+    ((TunedThresholdClassifierCV, FixedThresholdClassifier), _list_with_threshold),
+    (SelfTrainingClassifier, _list_self_trained),
+)
+
+
+def choose_columns(X, chosen):
+    """Columns of a table, by name, position, mask or slice; None of what has no columns."""
+    if isinstance(chosen, str | Integral):
+        chosen = [chosen]
+    if isinstance(chosen, UserList):  # scikit-learn before 1.7 warns when its items are read
+        chosen = chosen.data
+    if is_frame(X):
+        by_name = not isinstance(chosen, slice) and len(chosen)
+        by_name = by_name and isinstance(np.ravel(chosen)[0], str)
+        return X[list(chosen)] if by_name else X.iloc[:, chosen]
+    return X[:, chosen] if isinstance(X, np.ndarray) or sparse.issparse(X) else None

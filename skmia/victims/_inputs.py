@@ -1,0 +1,458 @@
+"""The leaf of each record in each tree of a model, for all kinds of trees."""
+
+import json
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import TargetEncoder
+from sklearn.tree import BaseDecisionTree
+
+from .._core.asking import check_victim, unwrap
+from .._core.classes import is_of_package
+from .._core.numbers import as_numbers, show
+from .._core.sklearn import encode_for_boosting, read_leaves_of_boosting, read_trees_of_boosting
+from ._boosters import OBLIVIOUS, is_catboost, is_lightgbm, is_xgboost, load_catboost, load_lightgbm
+
+# What a step makes of the training rows: it selects some, repeats some, or makes new ones.
+SELECTS, REPEATS, MAKES = "selects", "repeats", "makes"
+
+
+# A TargetEncoder encodes each training row by the targets of the other folds alone.
+BY_FOLDS = "its features were encoded by TargetEncoder, which encodes training rows by folds"
+
+
+def encodes_by_folds(step):
+    """Whether a step, or one inside it, gives training rows other features than it gives later."""
+    step = unwrap(step)
+    if isinstance(step, TargetEncoder):
+        return True
+    inside = (getattr(step, name, ()) for name in ("steps", "transformers_", "transformer_list"))
+    return any(encodes_by_folds(part[1]) for parts in inside for part in parts)
+
+
+def is_sampler(step):
+    """Whether a step of a Pipeline changes the training rows, and no others."""
+    return hasattr(step, "fit_resample")
+
+
+def judge_sampler(sampler):
+    """Whether a fitted sampler selects, repeats or makes rows; the last if it is not known."""
+    chosen = getattr(sampler, "sample_indices_", None)
+    if chosen is None:
+        return MAKES
+    return SELECTS if len(np.unique(chosen)) == len(chosen) else REPEATS
+
+
+def why_not_resampled(model, *, repeats=False):
+    """Return the reason why the training rows of a model are not records, or None.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted model, a Pipeline that ends in one, or a search that has chosen one.
+    repeats : bool, default=False
+        Whether rows may be repeated.
+
+    Returns
+    -------
+    reason : str or None
+        Part of a sentence.
+    """
+    model = unwrap(model)
+    if hasattr(model, "best_estimator_"):
+        return why_not_resampled(model.best_estimator_, repeats=repeats)
+    for _, step in getattr(model, "steps", ()):
+        if encodes_by_folds(step):
+            return BY_FOLDS
+        kind = judge_sampler(step) if is_sampler(step) else SELECTS
+        if kind == MAKES:
+            return f"the step {type(step).__name__} adds training rows that are not records"
+        if kind == REPEATS and not repeats:
+            return f"the step {type(step).__name__} repeats training rows"
+    return None
+
+
+FORESTS = (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+BAGS = (BaggingClassifier, BaggingRegressor)
+HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
+# Trees that are grown one after the other, on weighted rows or on samples drawn by weights.
+REWEIGHTED = (AdaBoostClassifier,)
+REDRAWN = (AdaBoostRegressor,)
+# Trees that are grown on targets drawn at random, and know nothing of labels.
+UNLABELED = (IsolationForest,)
+
+
+def find_model(model):
+    """The model behind searches and the steps of a Pipeline, and these steps.
+
+    Parameters
+    ----------
+    model : estimator
+
+    Returns
+    -------
+    last : estimator or None
+        None if Pipelines are nested.
+    steps : Pipeline or None
+        What features go through before they reach it.
+    """
+    model = unwrap(model)
+    if hasattr(model, "best_estimator_"):
+        return find_model(model.best_estimator_)
+    if not isinstance(model, Pipeline):
+        return model, None
+    steps = _take_transformers(model)
+    last, further = find_model(model[-1])
+    return (last, steps) if further is None else (None, None)
+
+
+def _take_transformers(model):
+    """Pipeline of the steps that records go through; samplers only change the training rows."""
+    kept = [step for step in model.steps[:-1] if not is_sampler(step[1])]
+    if not kept:
+        return None
+    return model[:-1] if len(kept) == len(model.steps) - 1 else Pipeline(kept)
+
+
+def read_features(model, steps, X, *, absent=0.0, role="The trees split by"):
+    """Features as a model at the end of some steps gets them, a matrix of float64.
+
+    Categories become the codes that the model splits by, and NaN if it does not know them.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    steps : Pipeline or None
+        As :func:`find_model` gives them.
+    X : array-like of shape (n, ...)
+    absent : float, default=0.0
+        What the model takes an entry for that a sparse matrix does not store.
+    role : str, default="The trees split by"
+        What the model does with its features, for the message.
+
+    Returns
+    -------
+    X : ndarray of shape (n, n_features)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If features are not numbers, or there are more or fewer than the model has.
+    """
+    X = X if steps is None else steps.transform(X)
+    X = _as_dense(X, absent) if sparse.issparse(X) else X
+    X = _encode_categories(model, X)
+    X = as_numbers(X, "X", "features that are numbers, as the model reads them")
+    n_features = _count_features(model)
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise ValueError(f"{role} {n_features} features; the records have shape {X.shape}.")
+    return X
+
+
+def _encode_categories(model, X):
+    if isinstance(model, HISTOGRAMS):
+        return X if model.is_categorical_ is None else encode_for_boosting(model, X)
+    if not isinstance(X, pd.DataFrame):
+        return X
+    columns = [j for j, kind in enumerate(X.dtypes) if isinstance(kind, pd.CategoricalDtype)]
+    if not columns or not (is_xgboost(model) or is_lightgbm(model)):
+        return X
+    known = _list_categories(model, columns)
+    coded = X.copy()
+    for j in columns:
+        coded[X.columns[j]] = _encode(X.iloc[:, j], known.get(j))
+    return coded
+
+
+def _encode(column, categories):
+    """Codes of a column, by the categories of the model or else by its own."""
+    if categories is not None:
+        column = column.cat.set_categories(categories)
+    codes = column.cat.codes.to_numpy()
+    return np.where(codes < 0, np.nan, codes)
+
+
+def _list_categories(model, columns):
+    """Categories of some columns of a booster by the number of the column, in their order."""
+    if is_lightgbm(model):
+        stored = model.booster_.pandas_categorical or []
+        return dict(zip(columns, stored, strict=False))
+    learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
+    stored = learner["gradient_booster"].get("model", {}).get("cats", {}).get("enc", [])
+    return {j: _decode(stored[j]) for j in columns if j < len(stored) and stored[j]["values"]}
+
+
+def _decode(stored):
+    """Categories of a column in a file of XGBoost: numbers, or one list of bytes for all texts."""
+    values, offsets = stored["values"], stored.get("offsets")
+    if not offsets:
+        return values
+    return [bytes(one % 256 for one in values[a:b]).decode() for a, b in pairwise(offsets)]
+
+
+def _count_features(model):
+    """Number of features of a model; CatBoost forgets ``n_features_in_`` in its files."""
+    return len(model.feature_names_) if is_catboost(model) else model.n_features_in_
+
+
+def _as_dense(X, absent):
+    dense, X = np.full(X.shape, absent), X.tocoo()
+    dense[X.row, X.col] = X.data
+    return dense
+
+
+def check_labels(model, y):
+    """Numbers of the classes, or float targets, of labels that a model knows.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor
+    y : array-like of shape (n,)
+
+    Returns
+    -------
+    y : ndarray of shape (n,)
+        Zeros for a detector of outliers, which knows no labels.
+
+    Raises
+    ------
+    ValueError
+        If the model does not know a label, or a target is not a number.
+    """
+    if is_outlier_detector(model):
+        return np.zeros(len(y))
+    if not is_classifier(model):
+        return as_numbers(y, "y", "numbers, as the targets of a regressor are")
+    y, classes = np.asarray(y), np.asarray(model.classes_)
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(
+            f"The model does not know the label {show(y[unknown].tolist()[0])} of "
+            f"{unknown.sum()} records; its classes are {show(classes.tolist())}."
+        )
+    return np.searchsorted(classes, y)
+
+
+# Rounding of sums of alternating gaps, relative to the range of a column.
+_ROUNDING = 1e-9
+
+
+def are_midpoints(edges, values):
+    """Whether all edges of a column can be midpoints of consecutive values of one list.
+
+    A column with at most as many values as bins has an edge between any two of them; else edges are
+    quantiles without duplicates. If edges are midpoints, one value determines all
+    others. The list is taken to exist if half of it or more is found among the candidates' values.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_edges,)
+        Edges in ascending order.
+    values : ndarray of shape (n_values,)
+        Values of candidates.
+
+    Returns
+    -------
+    is_chain : bool
+    """
+    # The k-th value lies sign_k * u + shift_k below the k-th edge, for the same u > 0 of all k.
+    gaps, sign = np.diff(edges), (-1.0) ** np.arange(len(edges))
+    shift = sign * np.append(0, np.cumsum(gaps * sign[1:]))
+    values = np.unique(values)
+    scale = edges[-1] - edges[0] + np.abs(edges).max()
+    slack = _ROUNDING * scale
+    low = max(0.0, np.max(-shift[sign > 0])) - slack
+    high = np.min(shift[sign < 0], initial=np.inf) + slack
+    place = np.searchsorted(edges, values)
+    inside = place < len(edges)
+    place, below = place[inside], edges[place[inside]] - values[inside]
+    implied = sign[place] * (below - shift[place])
+    implied = implied[(implied > low) & (implied < high)]
+    if not len(implied):
+        return False
+    steps = np.unique(np.rint(np.sort(implied) / slack), return_counts=True)
+    return bool(steps[1].max() >= len(edges) / 2)
+
+
+class Reader(NamedTuple):
+    """How models of one kind are read, or why one is not.
+
+    Attributes
+    ----------
+    read : callable
+        Function of the fitted model, and of the features as they reach it.
+    why_not : callable
+        Takes a fitted model and returns a reason, part of a sentence, or None.
+    absent : float
+        What the model takes an entry for that a sparse matrix does not store.
+    """
+
+    read: object
+    why_not: object
+    absent: float = 0.0
+
+
+def choose_reader(model, readers):
+    """The reader of the first kind that a model is of: classes, or a function; None without one."""
+    for kind, reader in readers.items():
+        if isinstance(model, kind) if isinstance(kind, tuple) else kind(model):
+            return reader
+    return None
+
+
+def open_model(model, choose, wanted, refused, *, repeats=False):
+    """Return the model at the end of a Pipeline or search, the steps before it, and its reader.
+
+    `wanted` says what is read of which models, in the error on a model without a reader; `refused`
+    says what is not read of ``{}``. Training rows may be repeated if `repeats` is true.
+    """
+    found, steps = find_model(model)
+    reader = choose(found)
+    if reader is None:
+        got = type(unwrap(model)).__name__
+        raise TypeError(f"{wanted}, also at the end of a Pipeline; got {got}.")
+    check_victim(model)
+    why = reader.why_not(found) or why_not_resampled(model, repeats=repeats)
+    if why is not None:
+        raise ValueError(f"{refused.format(type(found).__name__)}: {why}.")
+    return found, steps, reader
+
+
+_OF_PARTS = AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, BaggingRegressor
+
+
+class Leaves(NamedTuple):
+    """Where some records arrive in one tree.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n,), dtype int
+        Leaf of each record.
+    counts : ndarray or None
+        Number of training rows that the file states for each place, in the sample of the tree if it
+        was grown on one; None if it states none.
+    """
+
+    places: np.ndarray
+    counts: np.ndarray | None
+
+
+def has_leaves(model):
+    """Whether a fitted model consists of trees whose leaves can be read."""
+    found = find_model(model)[0]
+    if isinstance(found, _OF_PARTS):
+        return all(has_leaves(member) for member in getattr(found, "estimators_", ()))
+    if is_of_package(found, "xgboost"):
+        return hasattr(found, "get_booster") and getattr(found, "booster", None) != "gblinear"
+    kinds = (BaseDecisionTree, *FORESTS, *BOOSTED, *HISTOGRAMS)
+    return isinstance(found, kinds) or is_lightgbm(found) or is_catboost(found)
+
+
+def iter_leaves(model, X):
+    """Yield where records arrive in each tree of a model, as :class:`Leaves`.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A model for which :func:`has_leaves` is true.
+    X : array-like of n rows
+        Rows as the model takes them.
+    """
+    found, steps = find_model(model)
+    if isinstance(found, HISTOGRAMS):
+        yield from _iter_histograms(found, _transform(steps, X))
+    elif isinstance(found, _OF_PARTS):
+        yield from _iter_members(found, _as_matrix(found, steps, X))
+    elif is_lightgbm(found):
+        yield from _iter_lightgbm(found, _transform(steps, X))
+    elif is_catboost(found):
+        yield from _iter_catboost(found, _transform(steps, X))
+    elif is_of_package(found, "xgboost"):
+        places = np.asarray(found.apply(_transform(steps, X)))
+        yield from (Leaves(column.astype(np.intp), None) for column in _as_columns(places))
+    else:
+        yield from _iter_trees(found, _as_matrix(found, steps, X))
+
+
+def _transform(steps, X):
+    return X if steps is None else steps.transform(X)
+
+
+def _as_matrix(model, steps, X):
+    """Features as the compiled trees of scikit-learn take them."""
+    X = _transform(steps, X)
+    if sparse.issparse(X) and X.shape[1] == model.n_features_in_:
+        return X.tocsr().astype(np.float32)
+    return read_features(model, None, X).astype(np.float32)
+
+
+def _as_columns(places):
+    return np.reshape(places, (len(places), -1)).T
+
+
+def _keep_counts(counts):
+    """Counts of rows, or None if the file was stripped or weights take their place."""
+    counts = np.asarray(counts)
+    return counts if counts.any() and np.array_equal(counts, np.rint(counts)) else None
+
+
+def _iter_trees(model, X):
+    if isinstance(model, BaseDecisionTree):
+        trees = [model.tree_]
+    else:
+        trees = [tree.tree_ for tree in np.ravel(model.estimators_)]
+    for tree in trees:
+        yield Leaves(tree.apply(X), _keep_counts(tree.n_node_samples))
+
+
+def _iter_members(model, X):
+    chosen = getattr(model, "estimators_features_", [None] * len(model.estimators_))
+    for member, columns in zip(model.estimators_, chosen, strict=True):
+        yield from iter_leaves(member, X if columns is None else X[:, columns])
+
+
+def _iter_histograms(model, X):
+    trees, X = read_trees_of_boosting(model), X.toarray() if sparse.issparse(X) else X
+    for tree, places in zip(trees, read_leaves_of_boosting(model, X), strict=True):
+        yield Leaves(places, _keep_counts(tree.nodes["count"]))
+
+
+def _iter_lightgbm(model, X):
+    places = _as_columns(model.booster_.predict(X, pred_leaf=True))
+    trees = load_lightgbm(model).trees[: len(places)]
+    for tree, column in zip(trees, places, strict=True):
+        counts = tree["leaf_count"]
+        yield Leaves(column.astype(np.intp), _keep_counts(counts) if len(counts) else None)
+
+
+def _iter_catboost(model, X):
+    trees = load_catboost(model).get(OBLIVIOUS, ())
+    for k, column in enumerate(_as_columns(model.calc_leaf_indexes(X))):
+        counts = _keep_counts(trees[k]["leaf_weights"]) if trees else None
+        yield Leaves(column.astype(np.intp), counts)

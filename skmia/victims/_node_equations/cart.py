@@ -1,0 +1,442 @@
+"""Equations of decision trees, forests and extra trees."""
+
+import numpy as np
+from scipy.stats import binom, nbinom
+
+from ..._core.sklearn import read_draws
+from .equations import Rounded, count_candidates, estimate_steps, estimate_unlikeness, find_weights
+
+# Numbers of rows are searched within this many standard deviations around the expected number.
+_WIDTH = 5
+# Largest distance from an integer of a fraction in double precision times its denominator.
+_EXACT = 1e-9
+_BLOCK = 256  # number of nodes per block; nodes of similar size need similar ranges of numbers
+# Share by which the shares must reduce the variance of the number of rows to give an equation.
+_LEAST_GAIN = 0.01
+_LEAST_VARIANCE = 1e-6
+
+
+def estimate_totals(shares, steps, candidates, share, sample):
+    """Estimate the number of rows of each node from the shares of its classes.
+
+    The share 3/7 is only possible with 7, 14, 21, ... rows. A leaf with a single class has at least
+    one row.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_nodes, n_classes)
+        Shares of the classes.
+    steps : ndarray of shape (n_nodes, n_classes)
+        Steps to which the shares were rounded; 0 without rounding.
+    candidates : ndarray of shape (n_nodes,)
+        Number of candidates at each node that can be members.
+    share : float
+        Number of training rows divided by the number of candidates.
+    sample : Sample
+        Sample on which the tree was grown.
+
+    Returns
+    -------
+    totals : ndarray of shape (n_nodes,)
+        Number of rows, with repeated draws, without the information of the prior; NaN if the
+        shares are not informative.
+    variances : ndarray of shape (n_nodes,)
+        Variance of this estimate.
+    """
+    totals, variances = np.full(len(shares), np.nan), np.zeros(len(shares))
+    nodes = np.flatnonzero(candidates > 0)
+    nodes = nodes[np.argsort(candidates[nodes])]
+    for start in range(0, len(nodes), _BLOCK):
+        some = nodes[start : start + _BLOCK]
+        prior = _Prior(candidates[some], share, sample)
+        found = _judge(shares[some], steps[some], prior)
+        totals[some], variances[some] = found
+    return totals, variances
+
+
+def may_hold_rests(shares, steps):
+    """Where a rounded share may have taken the rest, so that the shares of a node add to 1.
+
+    The largest share took it, and may then no longer be the largest. It can be farther from its
+    value than a step.
+
+    Parameters
+    ----------
+    shares, steps : ndarray of shape (n_nodes, n_classes)
+
+    Returns
+    -------
+    found : ndarray of shape (n_nodes, n_classes), dtype bool
+    """
+    largest = shares.max(axis=1, keepdims=True)
+    return (steps > 0) & (shares >= largest - np.sqrt(shares.shape[1]) * steps)
+
+
+class _Prior:
+    """Prior distribution of the number of rows at nodes, given their numbers of candidates."""
+
+    def __init__(self, candidates, share, sample):
+        members = candidates * share
+        self.mean = members * sample.mean
+        share = min(share, 1 - 1e-3)
+        if sample.draws:
+            # The number of draws is Poisson given the number of members, which also varies.
+            self.variance = self.mean * (1 + sample.mean * (1 - share))
+            p = self.mean / self.variance
+            self._law = nbinom((self.mean * p / (1 - p))[:, None], p[:, None])
+        else:
+            self.variance = members * (1 - share)
+            self._law = binom(candidates[:, None], share)
+
+    def numbers(self):
+        """Return integers from 1 on that have nearly all of the probability of each node."""
+        width = _WIDTH * np.sqrt(self.variance)
+        first = np.maximum(np.floor(self.mean - width), 1)
+        return first[:, None] + np.arange(int(2 * width.max()) + 2)
+
+    def weigh(self, numbers):
+        return self._law.pmf(numbers)
+
+
+def _judge(shares, steps, prior):
+    numbers = prior.numbers()
+    weight = prior.weigh(numbers)
+    slack = np.maximum(steps / 2, _EXACT) * (1 + _EXACT)
+    slack[may_hold_rests(shares, steps)] = np.inf
+    for label in range(shares.shape[1]):
+        rows = shares[:, label, None] * numbers
+        weight[np.abs(rows - np.rint(rows)) > slack[:, label, None] * numbers] = 0
+    size = weight.sum(axis=1)
+    size[size == 0] = np.nan
+    mean = (weight * numbers).sum(axis=1) / size
+    variance = (weight * (numbers - mean[:, None]) ** 2).sum(axis=1) / size
+    variance = np.maximum(variance, _LEAST_VARIANCE)
+    # The prior is divided out, because the membership bits already have the same prior.
+    gain = 1 / variance - 1 / prior.variance
+    says = gain > _LEAST_GAIN / prior.variance
+    gain = np.where(says, gain, np.nan)
+    return (mean / variance - prior.mean / prior.variance) / gain, 1 / gain
+
+
+# A class fraction above this is exactly 1, up to the rounding of a division.
+_PURE = 1 - 1e-9
+
+# Relative error of weights that are products of those of all rounds before.
+_OF_WEIGHTS = 1e-13
+
+
+class Sample:
+    """The sample of training rows on which a tree was grown.
+
+    Parameters
+    ----------
+    n_drawn : int
+        Number of draws; 0 if the tree was grown on all rows.
+    n_rows : int
+        Number of training rows.
+    replaces : bool, default=True
+        Whether a row can be drawn several times.
+    chances : ndarray of shape (n_rows,), default=None
+        Probability of each row at a draw. If None, they are equal.
+    of_classes : list of Sample, default=None
+        Samples of the rows of each class, if their chances differ. If None, the sample itself.
+    """
+
+    def __init__(self, n_drawn, n_rows, *, replaces=True, chances=None, of_classes=None):
+        self.draws, self.n_rows, self._of_classes = n_drawn > 0, n_rows, of_classes
+        # The probability that a row is in the sample, and its mean number of draws.
+        self.mean = n_drawn / n_rows if self.draws else 1.0
+        self.kept = 1 - (1 - 1 / n_rows) ** n_drawn if self.draws and replaces else self.mean
+        uneven = 0.0
+        if chances is not None:
+            self.mean = n_drawn * np.mean(chances)
+            self.kept = np.mean(1 - (1 - chances) ** n_drawn)
+            uneven = np.var(n_drawn * chances) / self.mean**2
+        # The variances of both for one row, over their squares.
+        self._rarity = (1 - self.kept) / self.kept
+        self.spread = 1 / self.mean + uneven if self.draws and replaces else self._rarity
+
+    def of_class(self, label):
+        """Return the sample of the rows of a class."""
+        return self if self._of_classes is None else self._of_classes[label]
+
+    def variance_of_distinct(self, count):
+        """Return the variance of the number of distinct rows over the share that is drawn."""
+        return count * self._rarity
+
+    def variance_of_drawn(self, count):
+        """Return the variance of the number of draws over the mean number per row."""
+        return count * self.spread
+
+
+def add_tree(collector, tree, leaves, y, sample, find, weights):
+    """Add the equations of the leaves of one tree.
+
+    Parameters
+    ----------
+    collector : Collector
+    tree : sklearn.tree._tree.Tree
+    leaves : ndarray of shape (n_candidates,), dtype int
+        Leaf of each candidate.
+    y : ndarray of shape (n_candidates,)
+        Numbers of the classes, dtype int, or regression targets.
+    sample : Sample
+        Sample on which the tree was grown.
+    find : callable
+        Gives the steps to which values were rounded.
+    weights : ndarray of shape (n_classes,) or float or None
+        Weight of a row of each class; None if rows had other weights, which are not known.
+    """
+    counts = tree.n_node_samples.astype(np.float64)
+    candidates = count_candidates(leaves, tree.node_count)
+    if not counts[0]:
+        _add_shares(collector, tree, leaves, y, sample, find)
+        return
+    # A node only counts the rows in the sample, so its number of members is larger.
+    most = np.maximum(counts / sample.kept, candidates / 2)
+    unlike = 0.0 if weights is not None else estimate_unlikeness(tree)
+    if y.dtype.kind not in "iu":
+        _add_targets(collector, tree, leaves, y, sample, most, find, unlike)
+    elif weights is not None:
+        _add_classes(collector, tree, leaves, y, sample, weights)
+    else:
+        _add_weighted_classes(collector, tree, leaves, y, sample, most, unlike)
+
+
+def _read_fractions(tree):
+    return tree.value[:, 0, :] / tree.value[:, 0, :].sum(axis=1, keepdims=True)
+
+
+def _add_classes(collector, tree, leaves, y, sample, weights):
+    fractions, counts = _read_fractions(tree), tree.n_node_samples
+    candidates = count_candidates(leaves, tree.node_count)
+    drawn = np.rint(fractions * tree.weighted_n_node_samples[:, None] / weights)
+    pure = fractions.max(axis=1) > _PURE
+    for label in range(fractions.shape[1]):
+        one = sample.of_class(label)
+        most = np.maximum(counts / one.kept, candidates / 2)
+        # For a pure leaf, the number of distinct rows is known, which varies less than the draws.
+        own = np.where(pure, counts / one.kept, drawn[:, label] / one.mean)
+        own[pure & (fractions[:, label] < 0.5)] = 0
+        variance = np.where(pure, one.variance_of_distinct(most), one.variance_of_drawn(most))
+        collector.add(leaves, (y == label).astype(float), own, variance)
+
+
+def _add_weighted_classes(collector, tree, leaves, y, sample, most, unlike):
+    """Add equations of a tree whose rows had weights that are not known.
+
+    A leaf counts its rows without weights. Shares of classes are of sums of weights, which vary
+    around the numbers of rows; shares of 0 and 1 do not.
+    """
+    fractions, total = _read_fractions(tree), tree.n_node_samples / sample.kept
+    variance = sample.variance_of_distinct(most)
+    pure = fractions.max(axis=1) > _PURE
+    mixed_total = np.where(pure, np.nan, total)
+    collector.add(leaves, np.ones(len(y)), mixed_total, variance)
+    # The shares of all classes but one determine the last.
+    last = fractions[0].argmax()
+    spread = (1 + unlike) * (1 + sample.spread) - 1
+    for label in range(fractions.shape[1]):
+        share = fractions[:, label]
+        share = np.where(pure, np.rint(share), np.where(share < 1 - _PURE, 0.0, share))
+        own = np.where((last == label) & ~pure, np.nan, total * share)
+        # At a mixed leaf, each class that has a share has at least one row.
+        least = 1 / np.maximum(tree.n_node_samples, 2)
+        likely = np.where(share % 1 > 0, np.clip(share, least, 1 - least), share)
+        noise = likely * (1 - likely) * most * spread
+        collector.add(leaves, (y == label).astype(float), own, noise + variance)
+
+
+def _add_shares(collector, tree, leaves, y, sample, find):
+    """Add equations of a stripped tree, in which leaves only store class shares or means."""
+    values, steps = tree.value[:, 0, :], find(tree.value[:, 0, :])
+    if y.dtype.kind not in "iu":
+        _add_balance(collector, leaves, y - values[leaves, 0], sample, steps[:, 0])
+        return
+    # Without rounding, the equation of one class repeats the others; with it, that of the class
+    # that took the rest. Where it could be several, all have its larger error.
+    rests, n_classes = may_hold_rests(values, steps), values.shape[1]
+    blurred = np.where(rests, np.sqrt(n_classes), 1) * steps
+    repeats = rests & (np.arange(n_classes) == values.argmax(axis=1)[:, None])
+    for label in range(n_classes):
+        away = (y == label) - values[leaves, label]
+        _add_balance(collector, leaves, away, sample, blurred[:, label], repeats[:, label])
+    # With n rows in a leaf, a class of one row has the share 1 / n, which may be rounded to 0.
+    unseen = count_candidates(leaves, tree.node_count)[:, None] * steps / 2 >= 1
+    possible = ((values > 0) | unseen)[leaves, y]
+    candidates = np.bincount(leaves, possible, minlength=tree.node_count)
+    totals, left = estimate_totals(values, steps, candidates, collector.share, sample)
+    most = np.maximum(totals / sample.mean, candidates / 2)
+    variance = sample.variance_of_drawn(most) + left / sample.mean**2
+    collector.add(leaves, possible.astype(float), totals / sample.mean, variance)
+
+
+def _add_balance(collector, leaves, away, sample, steps, left_out=False, unlike=0.0):
+    """Add the equations that differences from a mean, or from a share, sum to 0."""
+    # The noise assumes that half of the candidates in a leaf are members with the mean number of
+    # draws.
+    noise = ((1 + unlike) * (1 + sample.spread) - 1) / 2
+    variance = np.bincount(leaves, away**2, minlength=len(steps)) * noise
+    rounded = Rounded(steps, np.ones(len(away)))
+    total = np.where(left_out, np.nan, np.zeros(len(steps)))
+    collector.add(leaves, away, total, variance, rounded=rounded)
+
+
+def _add_targets(collector, tree, leaves, y, sample, most, find, unlike):
+    mean = tree.value[:, 0, 0]
+    ones = np.ones(len(y))
+    collector.add(
+        leaves, ones, tree.n_node_samples / sample.kept, sample.variance_of_distinct(most)
+    )
+    away = y - mean[leaves]
+    _add_balance(collector, leaves, away, sample, find(mean), unlike=unlike)
+    # With a sample, this equation would be biased: rows that were not drawn lie farther from the
+    # mean of their leaf than the drawn rows. With weights, it would be of a weighted sum.
+    if not sample.draws and not unlike:
+        collector.add(leaves, away**2, tree.n_node_samples * tree.impurity)
+
+
+def _estimate_steps(trees):
+    """Find the steps to which leaf values were rounded; shares of 0 and 1 are not informative."""
+    leaves = [tree.value[tree.children_left < 0, 0, :].ravel() for tree in trees]
+    return estimate_steps([values[(values != 0) & (values != 1)] for values in leaves])
+
+
+def read_tree(model, X, y, collector):
+    """Read the equations of a DecisionTree or ExtraTree."""
+    tree, X = model.tree_, X.astype(np.float32)
+    n_rows = tree.n_node_samples[0]
+    weights = find_weights([tree], has_classes=y.dtype.kind in "iu", draws=False)
+    sample, find = Sample(0, max(n_rows, 1)), _estimate_steps([tree])
+    add_tree(collector, tree, tree.apply(X), y, sample, find, weights[0])
+    return n_rows
+
+
+def read_forest(model, X, y, collector):
+    """Read the equations of a RandomForest or of ExtraTrees."""
+    trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
+    share = model.max_samples if model.bootstrap and isinstance(model.max_samples, float) else 1
+    leaves = (tree.apply(X) for tree in trees)
+    return _read_trees(model, trees, leaves, y, collector, share, model.bootstrap)
+
+
+def read_bag(model, X, y, collector):
+    """Read the equations of bagged decision trees."""
+    trees = [estimator.tree_ for estimator in model.estimators_]
+    share = 1 if model.max_samples is None else model.max_samples
+    leaves = _route_through_bag(model, X)
+    return _read_trees(model, trees, leaves, y, collector, share, model.bootstrap)
+
+
+def read_isolation(model, X, y, collector):
+    """Read the equations of an IsolationForest, whose trees count rows and know no labels."""
+    n_drawn, n_rows, _ = read_draws(model)
+    is_sample = model.bootstrap or n_drawn < n_rows
+    sample = Sample(n_drawn if is_sample else 0, n_rows, replaces=model.bootstrap)
+    for one, leaves in zip(model.estimators_, _route_through_bag(model, X), strict=True):
+        counts = one.tree_.n_node_samples / sample.kept
+        most = np.maximum(counts, count_candidates(leaves, len(counts)) / 2)
+        collector.add(leaves, np.ones(len(X)), counts, sample.variance_of_distinct(most))
+    return n_rows
+
+
+def _route_through_bag(model, X):
+    X = X.astype(np.float32)
+    for one, features in zip(model.estimators_, model.estimators_features_, strict=True):
+        yield one.tree_.apply(X[:, features])
+
+
+def _read_trees(model, trees, leaves, y, collector, share, replaces):
+    """Read trees that were each grown on a sample, a share of the training rows, or on all."""
+    n_drawn, n_rows, chances = read_draws(model)
+    is_stripped = not trees[0].n_node_samples[0]
+    if is_stripped:  # the equations hardly depend on the number of rows
+        n_rows = max(len(y) // 2, 1)
+        n_drawn = max(round(share * n_rows), 1)
+    elif not replaces and share == 1:
+        n_rows = trees[0].n_node_samples[0]
+    elif not n_rows:
+        n_drawn = round(trees[0].weighted_n_node_samples[0])
+        n_rows = round(n_drawn / share)
+    is_sample = replaces or n_drawn < n_rows
+    of_classes = None
+    if is_sample and chances is not None and y.dtype.kind in "iu":
+        of_classes = _find_samples_of_classes(model, n_drawn, chances, y)
+    n_drawn = n_drawn if is_sample else 0
+    chances = chances if is_sample else None
+    sample = Sample(n_drawn, n_rows, replaces=replaces, chances=chances, of_classes=of_classes)
+    find = _estimate_steps(trees)
+    # Newer versions draw rows by the weights of their classes, and store these.
+    given = None if hasattr(model, "_sample_weight") else getattr(model, "class_weight", None)
+    given = given or getattr(model.estimators_[0], "class_weight", None)
+    each = is_sample and getattr(model, "class_weight", None) == "balanced_subsample"
+    options = {"multiplied": is_sample and given is not None, "each": each}
+    weights = find_weights(trees, y.dtype.kind in "iu", is_sample, **options)
+    for tree, places, weight in zip(trees, leaves, weights, strict=True):
+        add_tree(collector, tree, places, y, sample, find, weight)
+    return 0 if is_stripped else n_rows
+
+
+def _find_samples_of_classes(model, n_drawn, chances, y):
+    """Samples of the rows of each class, if the chances of rows follow from class weights.
+
+    Returns
+    -------
+    samples : list of Sample or None
+    """
+    given, n_classes = getattr(model, "class_weight", None), len(model.classes_)
+    if given is None:
+        return None
+    if isinstance(given, dict):
+        weights = np.array([given.get(label, 1.0) for label in model.classes_.tolist()])
+        found = np.unique((chances / chances.max()).round(9))
+        if not np.isin(found, (weights / weights.max()).round(9)).all():
+            return None  # rows had weights of their own
+        shares = weights / weights.max() * chances.max()
+    else:
+        # Balanced: all rows of a class have the same chance together as those of another class.
+        total = np.sort(chances)[::-1]
+        shares = []
+        while len(total) and len(shares) < n_classes:
+            shares.append(total[0])
+            total = total[max(round(1 / (n_classes * total[0])), 1) :]
+        if len(total) or len(shares) < n_classes:
+            return None
+        # The candidates tell which classes are rare.
+        shares = np.array(shares)[np.argsort(np.argsort(np.bincount(y, minlength=n_classes)))]
+    return [Sample(n_drawn, 1, chances=np.array([share])) for share in shares]
+
+
+def read_reweighted(model, X, y, collector):
+    """Read the equations of AdaBoost, whose trees are all grown on all rows.
+
+    Each tree weights a row by the errors of the trees before it, which are known, over a sum of
+    weights that is not known. The shares of the classes at a leaf do not depend on this sum.
+    """
+    X, n_rows = X.astype(np.float32), model.estimators_[0].tree_.n_node_samples[0]
+    logs, is_even = np.zeros(len(X)), _is_even(model.estimators_[0].tree_)
+    for estimator, strength in zip(model.estimators_, model.estimator_weights_, strict=False):
+        tree = estimator.tree_
+        leaves = tree.apply(X)
+        shares = _read_fractions(tree)
+        if n_rows:
+            collector.add(leaves, np.ones(len(X)), tree.n_node_samples.astype(np.float64))
+        if is_even:
+            _add_weighted_shares(collector, shares, leaves, y, np.exp(logs - logs.max()))
+        logs += strength * (shares.argmax(axis=1)[leaves] != y)
+    return n_rows
+
+
+def _is_even(tree):
+    """Whether the rows of the first tree had the same weight."""
+    weights, counts = tree.weighted_n_node_samples, tree.n_node_samples
+    return bool(counts[0]) and np.allclose(weights / weights[0], counts / counts[0])
+
+
+def _add_weighted_shares(collector, shares, leaves, y, weights):
+    """Add equations that the weights of a class are its share of all weights at a leaf."""
+    n_classes = shares.shape[1]
+    for label in range(1 if n_classes == 2 else n_classes):
+        away = weights * ((y == label) - shares[leaves, label])
+        # A share of 0 or 1 also says that nobody of another class is there.
+        collector.add(leaves, away, np.zeros(len(shares)), terms=weights, precision=_OF_WEIGHTS)

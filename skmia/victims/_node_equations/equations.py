@@ -1,0 +1,497 @@
+"""Linear equations in the membership bits of candidates."""
+
+import warnings
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
+
+from ..._core.sklearn import read_draws
+
+_MOST_DECIMALS = 6
+# Fewer values may be round by coincidence, such as the first step of boosting.
+_LEAST_VALUES = 20
+
+
+class Rounded(NamedTuple):
+    """Effect of the rounding of values on their equations.
+
+    The value of a node has an error that is uniform within one step, so the error of its equation
+    is this error times a sum over the members of the node.
+
+    Attributes
+    ----------
+    step : ndarray of shape (n_nodes,)
+        Rounding step of the value of each node; 0 if it was not rounded.
+    terms : ndarray of shape (n_candidates,)
+        Term of each member in the sum.
+    constant : float
+        Constant term of the sum of each node.
+    drift : ndarray of shape (n_candidates,)
+        Standard deviation of the error that each member adds to the equation because values of
+        earlier trees were also rounded. Members of a node share most of these errors, and are
+        assumed to share all of them.
+    """
+
+    step: np.ndarray
+    terms: np.ndarray
+    constant: float = 0.0
+    drift: np.ndarray | float = 0.0
+
+
+class Drift:
+    """Errors of the margins of candidates due to the rounding of earlier trees.
+
+    Parameters
+    ----------
+    n_candidates, n_outputs : int
+        Numbers of candidates and of outputs.
+    """
+
+    def __init__(self, n_candidates, n_outputs):
+        self._variances = np.zeros((n_candidates, n_outputs))
+
+    def of(self, k, curvature):
+        """Return the standard deviation of the error of each candidate, by output."""
+        return np.sqrt(self._variances[:, k]) * curvature
+
+    def add(self, k, steps):
+        """Add the rounding of the values of a tree, given the step for each candidate."""
+        self._variances[:, k] += steps**2 / 12
+
+
+def estimate_steps(values):
+    """Estimate the steps to which the values of a model were rounded.
+
+    Parameters
+    ----------
+    values : list of ndarray
+        Values of the leaves of each tree, in the precision of the file.
+
+    Returns
+    -------
+    find : callable
+        Function that takes an array of values and returns the step of each, 0 without rounding.
+    """
+    stored = np.concatenate(values)
+    if len(stored) < _LEAST_VALUES or not stored.any():
+        return np.zeros_like
+    for decimals in range(_MOST_DECIMALS + 1):
+        if np.array_equal(np.round(stored.astype(float), decimals).astype(stored.dtype), stored):
+            return lambda some: np.full(np.shape(some), 10.0**-decimals)
+    with np.errstate(over="ignore"):
+        short = stored.astype(np.float16)
+    if np.array_equal(short.astype(stored.dtype), stored):
+        return lambda some: np.spacing(np.abs(some).astype(np.float16)).astype(float)
+    return np.zeros_like
+
+
+# Rows of a class in its smallest leaf, at most, among which its number is searched.
+_MOST_IN_LEAST = 1000
+# Largest distance of a number of rows from an integer.
+_WHOLE = 1e-5
+
+
+def find_weights(trees, has_classes, draws, *, multiplied=False, each=False):
+    """Find the weights of the classes in some trees.
+
+    Parameters
+    ----------
+    trees : list of sklearn.tree._tree.Tree
+    has_classes : bool
+        Whether the trees are classifiers.
+    draws : bool
+        Whether the trees were grown on samples, in which rows can be repeated.
+    multiplied : bool, default=False
+        Whether draws were multiplied by weights of classes, which may be whole numbers.
+    each : bool, default=False
+        Whether each tree has weights of its own.
+
+    Returns
+    -------
+    weights : list
+        For each tree 1.0 if rows have no weights, an array of shape (n_classes,), or None if rows
+        of one class have different weights.
+    """
+    if not multiplied and all(_are_plain(tree, draws) for tree in trees):
+        return [1.0] * len(trees)
+    if not has_classes:
+        return [None] * len(trees)
+    parts = [[tree] for tree in trees] if each else [trees]
+    found = [_find_by_class(part, draws) for part in parts]
+    if draws and each:
+        # Balanced weights add to the number of draws.
+        found = [_check_total(*pair) for pair in zip(trees, found, strict=True)]
+    return found if each else found * len(trees)
+
+
+def estimate_unlikeness(tree):
+    """Variance of the weights of rows over their squared mean, from the sums in leaves."""
+    leaves = (tree.children_left < 0) & (tree.n_node_samples > 0)
+    if not leaves.any():
+        return 0.0  # the file was stripped
+    counts, sums = tree.n_node_samples[leaves], tree.weighted_n_node_samples[leaves]
+    ratio = sums / counts / (sums.sum() / counts.sum())
+    return float(np.sum(counts * (ratio - 1) ** 2) / max(len(counts) - 1, 1))
+
+
+def _are_plain(tree, draws):
+    sums = tree.weighted_n_node_samples
+    if draws and tree.n_outputs == 1 and tree.max_n_classes > 1:
+        sums = tree.value[:, 0, :] * sums[:, None]
+        return np.abs(sums - np.rint(sums)).max() < _WHOLE
+    if draws:
+        return np.array_equal(sums, np.rint(sums))
+    return np.allclose(sums, tree.n_node_samples)
+
+
+def _find_by_class(trees, draws):
+    counts, sums = [], []
+    for tree in trees:
+        leaves = tree.children_left < 0
+        counts.append(tree.n_node_samples[leaves])
+        sums.append(tree.value[leaves, 0, :] * tree.weighted_n_node_samples[leaves, None])
+    counts, sums = np.concatenate(counts), np.concatenate(sums)
+    if draws:
+        weights = np.array([_find_unit(column) for column in sums.T])
+    else:
+        with np.errstate(divide="ignore"):
+            weights = 1 / np.linalg.lstsq(sums, counts, rcond=None)[0]
+    if not np.all(weights > 0):
+        return None
+    rows = sums / weights
+    fits = np.abs(rows - np.rint(rows)).max() < _WHOLE
+    return weights if fits and (draws or np.allclose(rows.sum(axis=1), counts)) else None
+
+
+def _find_unit(sums):
+    """The largest number of which all sums are whole multiples; NaN if there is none."""
+    sums = sums[sums > sums.max() * np.finfo(np.float32).eps]
+    if not len(sums):
+        return 1.0
+    parts = sums.min() / np.arange(1, _MOST_IN_LEAST + 1)
+    numbers = np.unique(sums)[None] / parts[:, None]
+    fits = np.abs(numbers - np.rint(numbers)).max(axis=1) < _WHOLE
+    return parts[fits.argmax()] if fits.any() else np.nan
+
+
+def _check_total(tree, weights):
+    if weights is None or isinstance(weights, float):
+        return weights
+    drawn = (tree.value[0, 0] * tree.weighted_n_node_samples[0] / weights).sum()
+    return weights if abs(drawn - tree.weighted_n_node_samples[0]) < 0.5 else None
+
+
+_SQUARED = {"squared_error", "friedman_mse"}
+WEIGHTED = (
+    "its equations are multiplied by class weights or sample weights, which it does not store"
+)
+UNBALANCED = (
+    "each of its trees was grown on draws of each class, and it does not store how many rows the "
+    "classes have"
+)
+_UNCOUNTED = "rows whose weights came to 0 are not counted in some of its trees"
+_SIZED = "max_samples={} does not say how many training rows there were"
+# Standard errors beyond which a number of rows is not due to chance.
+_FAR = 5
+_MONOTONIC = "monotonic constraints move the values of its leaves"
+
+
+def why_not_grown(model):
+    """Return the reason why the nodes of a decision tree or forest cannot be read, or None."""
+    trees = getattr(model, "estimators_", [model])
+    if hasattr(model, "samplers_"):
+        return UNBALANCED
+    bootstrap = getattr(model, "bootstrap", False)
+    if bootstrap and isinstance(model.max_samples, Integral) and not read_draws(model)[1]:
+        return _SIZED.format(model.max_samples)
+    return _why_not_split(model, trees[0])
+
+
+def why_not_bagged(model):
+    """Return the reason why the nodes of bagged trees cannot be read, or None."""
+    for one in model.estimators_:
+        if not isinstance(one, BaseDecisionTree):
+            return f"it holds a {type(one).__name__}, and only decision trees are known"
+        why = _why_not_split(one, one)
+        if why is not None:
+            return why
+    _, n_rows, chances = read_draws(model)
+    if isinstance(model.max_samples, Integral) and not n_rows:
+        return _SIZED.format(model.max_samples)
+    if chances is not None:
+        return None if model.bootstrap else WEIGHTED
+    # Newer versions store the weights of rows, or that there were none.
+    is_known = hasattr(model, "_sample_weight") or model.estimators_[0].get_params().get(
+        "class_weight"
+    )
+    return WEIGHTED if model.bootstrap and not is_known and _draws_unevenly(model) else None
+
+
+def why_not_isolated(model):
+    """Return the reason why the nodes of an isolation forest cannot be read, or None."""
+    n_drawn, n_rows, chances = read_draws(model)
+    if not n_rows or not model.estimators_[0].tree_.n_node_samples[0]:
+        return "it does not store the numbers of rows of its nodes, and has no other equations"
+    if chances is not None:
+        return WEIGHTED
+    # Trees that other weights reached do not count rows alike.
+    return None if n_drawn >= model.estimators_[0].tree_.n_node_samples[0] else WEIGHTED
+
+
+def _draws_unevenly(model):
+    """Whether sample weights made some rows more likely to be drawn than others.
+
+    The samples then hold fewer distinct rows than samples in which each row is as likely as any
+    other, or, in older versions of scikit-learn, differ in their size.
+    """
+    roots = [tree.tree_ for tree in model.estimators_]
+    n_drawn = np.array([tree.weighted_n_node_samples[0] for tree in roots])
+    if not n_drawn.all():
+        return False  # the file was stripped
+    if (n_drawn != n_drawn[0]).any():
+        return True
+    n_rows = read_draws(model)[1]
+    if not n_rows:
+        n_rows = n_drawn[0] / (1 if model.max_samples is None else model.max_samples)
+    # Probabilities that a row, and that two rows, are not drawn.
+    missed, both = np.power([1 - 1 / n_rows, max(1 - 2 / n_rows, 0)], n_drawn[0])
+    variance = n_rows * (missed - both) + n_rows**2 * (both - missed**2)
+    lacking = n_rows * (1 - missed) - np.mean([tree.n_node_samples[0] for tree in roots])
+    return lacking > _FAR * np.sqrt(variance / len(roots)) + 1
+
+
+def _why_not_split(model, first):
+    """Why the values of a tree or forest with these settings are not read, or None."""
+    if model.n_outputs_ > 1:
+        return "it has several outputs"
+    if not hasattr(model, "classes_") and model.criterion not in _SQUARED:
+        return f"criterion={model.criterion!r} does not store means and variances"
+    if getattr(model, "monotonic_cst", None) is not None:
+        return _MONOTONIC
+    is_stripped = not first.tree_.n_node_samples[0]
+    return WEIGHTED if is_stripped and getattr(model, "class_weight", None) is not None else None
+
+
+def why_not_reweighted(model):
+    """Return the reason why the nodes of AdaBoost cannot be read, or None."""
+    for one in model.estimators_:
+        if not isinstance(one, DecisionTreeClassifier):
+            return f"it holds a {type(one).__name__}, and only decision trees are known"
+    counts = [tree.tree_.n_node_samples[0] for tree in model.estimators_]
+    if not counts[0]:
+        return "it does not store the numbers of rows of its nodes, which its other equations need"
+    return _UNCOUNTED if len(set(counts)) > 1 else None
+
+
+def why_not_histogram(model):
+    """Return the reason why the nodes of histogram gradient boosting cannot be read, or None."""
+    if model.loss not in ("log_loss", "squared_error"):
+        return f"loss={model.loss!r} has gradients that are not supported"
+    return _MONOTONIC if model.monotonic_cst is not None else None
+
+
+def why_not_boosted(model):
+    """Return the reason why the nodes of gradient boosting cannot be read, or None."""
+    if model.loss not in ("log_loss", "squared_error"):
+        return f"loss={model.loss!r} has gradients that are not supported"
+    return None
+
+
+DOUBLE, SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
+
+# Smallest ratio between the norm of an equation and its rounding error.
+_LEAST = 1000
+
+
+class Equations(NamedTuple):
+    """Equations ``rows @ bits = targets``, up to noise of known variance.
+
+    Attributes
+    ----------
+    rows : csr_array of shape (n_equations, n_candidates)
+        Coefficients.
+    targets : ndarray of shape (n_equations,)
+        Right-hand sides.
+    variances : ndarray of shape (n_equations,)
+        Variance of each right-hand side around its mean; for an exact equation, of its rounding.
+    n_rows : float
+        Number of training rows according to the file; 0 if a stripped file does not store it and
+        none was assumed.
+    places : list of ndarray
+        For each set of nodes, the number of the equation of each node; -1 for none.
+    blur : csr_array of shape (n_equations, n_candidates)
+        For equations with a variance that depends on the bits because values were rounded: the
+        variance times the relative change of its root with each bit.
+    is_assumed : bool
+        Whether the number of rows was assumed, in a further equation, which is the last one.
+    """
+
+    rows: sparse.csr_array
+    targets: np.ndarray
+    variances: np.ndarray
+    n_rows: float
+    places: list
+    blur: sparse.csr_array
+    is_assumed: bool = False
+
+
+class Collector:
+    """Collects the equations of sets of nodes, most often the leaves of a tree.
+
+    Parameters
+    ----------
+    n_candidates : int
+        Number of candidate records.
+    share : float, default=0.5
+        Number of training rows over the number of candidates, which is expected at each node.
+    """
+
+    def __init__(self, n_candidates, share=0.5):
+        self.n_candidates, self.share, self._n_equations = n_candidates, share, 0
+        self._rows, self._targets, self._variances, self._places = [], [], [], []
+        self._blur, self._kept, self._times = [], 1.0, 1
+
+    def add(
+        self,
+        nodes,
+        coefficients,
+        targets,
+        variances=0.0,
+        *,
+        terms=None,
+        precision=DOUBLE,
+        rounded=None,
+        unlike=0.0,
+    ):
+        """Add an equation for each node that contains candidates.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (n_candidates,), dtype int
+            Node of each candidate.
+        coefficients : ndarray of shape (n_candidates,)
+            Coefficient of each candidate in the equation of its node; candidates with 0 are left
+            out.
+        targets, variances : ndarray of shape (n_nodes,)
+            Right-hand side of the equation of each node, NaN for none, and its variance.
+        terms : ndarray of shape (n_candidates,), default=None
+            Size of the terms whose difference is the coefficient. An equation that consists of
+            rounding errors is dropped. If None, the absolute coefficients are used.
+        precision : float, default=2.2e-16
+            Relative rounding error of the terms.
+        rounded : Rounded, default=None
+            Rounding of the values in the equations before the release.
+        unlike : float, default=0.0
+            Variance of the unknown weights that multiply the coefficients of the training rows,
+            whose mean is 1.
+        """
+        n_nodes = len(targets)
+        terms = np.abs(coefficients) if terms is None else terms
+        size = np.sqrt(np.bincount(nodes, coefficients**2, minlength=n_nodes))
+        rounding = precision * np.sqrt(np.bincount(nodes, terms**2, minlength=n_nodes))
+        kept = np.flatnonzero((size > _LEAST * rounding) & np.isfinite(targets))
+        place = np.full(n_nodes, -1)
+        place[kept] = self._n_equations + np.arange(len(kept))
+        self._n_equations += len(kept)
+        self._places.append(place)
+        self._rows.append(_entries(place, nodes, coefficients))
+        self._targets.append(np.asarray(targets, dtype=np.float64)[kept] / self._kept)
+        drawn = self._times * (1 - self._kept) / self._kept
+        noise = (1 + unlike) * (1 + drawn) - 1
+        variances = variances + rounding**2 + noise * self.share * size**2
+        if rounded is not None and rounded.step.any():
+            variances = variances + self._add_blur(place, nodes, rounded)
+        self._variances.append(variances[kept])
+
+    def draw(self, kept, times=1):
+        """Take all further equations for those of samples, whose rows are not known.
+
+        Parameters
+        ----------
+        kept : float
+            Share of the training rows in each sample.
+        times : int, default=1
+            Number of sets of nodes with the same sample.
+        """
+        self._kept, self._times = kept, times
+
+    def _add_blur(self, place, nodes, rounded):
+        """Return the variance of each equation by rounding, and note its change with the bits."""
+        n_nodes, terms, drift = len(place), rounded.terms, rounded.drift
+        own = self.share * np.bincount(nodes, terms, minlength=n_nodes) + rounded.constant
+        drifted = self.share * np.bincount(nodes, np.broadcast_to(drift, len(nodes)), n_nodes)
+        scale = rounded.step**2 / 12
+        change = (scale * own)[nodes] * terms + drifted[nodes] * drift
+        self._blur.append(_entries(place, nodes, change))
+        return scale * own**2 + drifted**2
+
+    def warn(self, message):
+        """Warn of what the model shows of its equations."""
+        warnings.warn(message, UserWarning, stacklevel=10)
+
+    def equations(self, n_rows):
+        """Return all collected equations, given the number of training rows."""
+        return Equations(
+            _matrix(self._rows, (self._n_equations, self.n_candidates)),
+            np.concatenate(self._targets),
+            np.concatenate(self._variances),
+            float(n_rows),
+            self._places,
+            _matrix(self._blur, (self._n_equations, self.n_candidates)),
+        )
+
+
+class Further:
+    """Collects the coefficients of further records in the equations of the candidates.
+
+    It has the methods of a :class:`Collector` and is called with the same nodes in the same order.
+
+    Parameters
+    ----------
+    equations : Equations
+        Equations of the candidates.
+    n_records : int
+        Number of further records.
+    """
+
+    share = 0.5
+
+    def __init__(self, equations, n_records):
+        self._shape = len(equations.targets), n_records
+        self._places, self._rows = iter(equations.places), []
+
+    def add(self, nodes, coefficients, targets, *others, **options):
+        """Add the coefficients of the records to the equations of their nodes."""
+        self._rows.append(_entries(next(self._places), nodes, coefficients))
+
+    def draw(self, kept, times=1):
+        """Do nothing, as samples change no coefficients."""
+
+    def warn(self, message):
+        """Do nothing, as fit has warned."""
+
+    def columns(self):
+        """Return the coefficients as a csr_array of shape (n_equations, n_records)."""
+        return _matrix(self._rows, self._shape)
+
+
+def _entries(place, nodes, coefficients):
+    """Return equation, record and coefficient of each record that is in an equation."""
+    equation = place[nodes]
+    used = np.flatnonzero((coefficients != 0) & (equation >= 0))
+    return equation[used], used, coefficients[used]
+
+
+def _matrix(entries, shape):
+    if not entries:
+        return sparse.csr_array(shape)
+    rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
+    return sparse.csr_array((values.astype(np.float64), (rows, columns)), shape=shape)
+
+
+def count_candidates(nodes, n_nodes):
+    """Count the candidates in each node."""
+    return np.bincount(nodes, minlength=n_nodes)

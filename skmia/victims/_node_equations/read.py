@@ -1,0 +1,137 @@
+"""Reader of the equations of a model."""
+
+from functools import partial
+
+import numpy as np
+from sklearn.tree import BaseDecisionTree
+
+from .._boosters import is_catboost, is_lightgbm, is_xgboost
+from .._inputs import (
+    BAGS,
+    BOOSTED,
+    FORESTS,
+    HISTOGRAMS,
+    REWEIGHTED,
+    UNLABELED,
+    Reader,
+    check_labels,
+    choose_reader,
+    find_model,
+    open_model,
+    read_features,
+)
+from .boosters import (
+    read_catboost,
+    read_lightgbm,
+    read_xgboost,
+    why_not_catboost,
+    why_not_lightgbm,
+    why_not_xgboost,
+)
+from .boosting import read_gradient_boosting, read_histogram_boosting
+from .cart import read_bag, read_forest, read_isolation, read_reweighted, read_tree
+from .equations import (
+    Collector,
+    Further,
+    why_not_bagged,
+    why_not_boosted,
+    why_not_grown,
+    why_not_histogram,
+    why_not_isolated,
+    why_not_reweighted,
+)
+
+# ``read(model, X, y, collector)`` takes numbers of the classes or targets. It adds all equations to
+# a Collector or Further and returns the number of training rows.
+_READERS = {
+    (BaseDecisionTree,): Reader(read_tree, why_not_grown),
+    FORESTS: Reader(read_forest, why_not_grown),
+    BAGS: Reader(read_bag, why_not_bagged),
+    HISTOGRAMS: Reader(read_histogram_boosting, why_not_histogram),
+    BOOSTED: Reader(read_gradient_boosting, why_not_boosted),
+    REWEIGHTED: Reader(read_reweighted, why_not_reweighted),
+    UNLABELED: Reader(read_isolation, why_not_isolated),
+    is_xgboost: Reader(read_xgboost, why_not_xgboost, absent=np.nan),
+    is_lightgbm: Reader(read_lightgbm, why_not_lightgbm),
+    is_catboost: Reader(read_catboost, why_not_catboost),
+}
+_choose_reader = partial(choose_reader, readers=_READERS)
+
+
+def has_node_equations(model):
+    """Whether a model is of a kind with node equations."""
+    return _choose_reader(find_model(model)[0]) is not None
+
+
+def read_node_equations(model, records, assumed=None):
+    """Read the equations that the nodes of a model's trees state about candidates.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted tree model, a Pipeline that ends in one, or a search that has chosen one.
+    records : Records of n records
+        Labeled candidates.
+    assumed : tuple of two floats, default=None
+        Expected number of training rows, and the variance of the number of members, which are used
+        if the file was stripped and does not store the number.
+
+    Returns
+    -------
+    equations : Equations
+
+    Raises
+    ------
+    TypeError
+        If the model is of another kind.
+    ValueError
+        If the equations are not known for the settings of the model, or a candidate has a label
+        that the model does not know.
+    """
+    share = 0.5 if assumed is None else assumed[0] / len(records)
+    collector = Collector(len(records), share)
+    n_rows, is_assumed = _read(model, records, collector, assumed)
+    return collector.equations(n_rows)._replace(is_assumed=is_assumed)
+
+
+def read_further_columns(model, records, equations):
+    """Read the coefficients of further records in the equations of the candidates.
+
+    Parameters
+    ----------
+    model : estimator
+        Model of :func:`read_node_equations`.
+    records : Records of n records
+        Labeled records.
+    equations : Equations
+        Equations of the candidates.
+
+    Returns
+    -------
+    columns : csr_array of shape (n_equations, n)
+    """
+    further = Further(equations, len(records))
+    _read(model, records, further, (equations.n_rows, 0.0) if equations.is_assumed else None)
+    return further.columns()
+
+
+def _read(model, records, collector, assumed):
+    found, steps, reader = open_model(
+        model,
+        _choose_reader,
+        "Node equations are read from decision trees, random forests, extra trees, bagged trees, "
+        "AdaBoost, isolation forests, gradient boosting, histogram gradient boosting, XGBoost, "
+        "LightGBM and CatBoost",
+        "The nodes of this {} cannot be read",
+    )
+    X = read_features(found, steps, records.X, absent=reader.absent)
+    y = check_labels(found, records.y)
+    n_rows = reader.read(found, X, y, collector)
+    if n_rows or assumed is None:
+        return n_rows, False
+    # Without counts, the right-hand sides are 0 and no members at all would be a solution. A
+    # further equation therefore states the assumed number of members.
+    n_rows, variance = assumed
+    root = np.zeros(len(X), dtype=np.intp)
+    collector.add(root, np.ones(len(X)), np.array([n_rows]), variance)
+    return n_rows, True

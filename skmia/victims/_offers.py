@@ -1,0 +1,113 @@
+"""What a model offers to an attack, determined without a query."""
+
+from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+
+from .._core.asking import answers_queries, unwrap
+from .._core.skorch_nets import gives_logits, is_skorch
+from ._callable import CallableVictim
+from ._node_equations.read import has_node_equations
+from ._split_thresholds import has_split_thresholds
+from ._stationarity import has_stationarity
+from ._stored_sums import has_stored_sums
+from ._white_box import open_white_box
+from ._white_box._open import FAMILIES
+
+PARTS_OF_FILES = {
+    "nodes": has_node_equations,
+    "thresholds": has_split_thresholds,
+    "optimum": has_stationarity,
+    "sums": has_stored_sums,
+}
+
+
+def last_step(model):
+    """The model at the end of any number of Pipelines and FrozenEstimators."""
+    model = unwrap(model)
+    while isinstance(model, Pipeline):
+        model = unwrap(model.steps[-1][1])
+    return model
+
+
+def get_kind(model):
+    """Kind of the :class:`~skmia.Outputs` that a model gives, fitted or not.
+
+    Parameters
+    ----------
+    model : estimator
+
+    Returns
+    -------
+    kind : {"value", "logits", "proba", "decision", "log_odds", "label"}
+    """
+    if is_regressor(model):
+        return "value"
+    if answers_queries(last_step(model)):
+        return last_step(model).kind
+    if gives_logits(last_step(model)):
+        return "logits"
+    # A stack without a final estimator takes a logistic regression when it is fitted.
+    if hasattr(model, "predict_proba") or getattr(last_step(model), "final_estimator", 0) is None:
+        return "proba"
+    return "decision" if hasattr(model, "decision_function") else "label"
+
+
+def get_access(model):
+    """Return what a model offers beyond outputs, in the terms of :class:`skmia.base.Needs`.
+
+    Parameters
+    ----------
+    model : estimator
+        A model that is not fitted has the gradients and layers of its family.
+
+    Returns
+    -------
+    access : frozenset of str
+    reasons : dict of str to str
+        Why the rest is missing, as parts of sentences.
+    """
+    found, reasons = {"queries"}, {}
+    if hasattr(unwrap(model), "sample"):
+        found.add("samples")
+    try:
+        open_white_box(model)
+        is_open = True
+    except NotFittedError:
+        last = last_step(model)
+        is_open = isinstance(last, FAMILIES) or is_skorch(last)
+    except Exception:  # whatever a foreign model does when it is looked into
+        is_open = False
+    if is_open:
+        found |= {"gradients", "layers"}
+    else:
+        reason = f"which skmia cannot read from {type(last_step(model)).__name__}"
+        reasons = dict.fromkeys(("gradients", "layers"), reason)
+    if has_file(model):
+        found.add("file")
+    else:
+        reasons["file"] = "which is kept elsewhere"
+    if getattr(last_step(model), "gives_tokens", False):
+        found.add("tokens")
+    else:
+        reasons["tokens"] = f"which {type(last_step(model)).__name__} does not give"
+    for word, is_known in PARTS_OF_FILES.items():
+        if is_known(model):
+            found.add(word)
+        else:
+            reasons[word] = f"which skmia cannot read from {type(last_step(model)).__name__}"
+    return frozenset(found), reasons
+
+
+def is_trainable(model):
+    """Whether clones of a model can be trained: a function or service cannot.
+
+    A model can also say so itself, by an attribute ``is_trainable``.
+    """
+    last = last_step(model)
+    return not isinstance(last, CallableVictim) and getattr(last, "is_trainable", True)
+
+
+def has_file(model):
+    """Whether what a model stores can be read: a function or service keeps it elsewhere."""
+    return not isinstance(last_step(model), CallableVictim)

@@ -1,0 +1,459 @@
+"""A linear model as its loss, its design matrix and its penalty, also behind a Pipeline."""
+
+import copy
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, logsumexp, softmax
+from sklearn.base import is_classifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    RidgeCV,
+)
+from sklearn.svm import SVC, SVR
+
+from .._core.asking import check_victim
+from ._inputs import Reader, check_labels, find_model, open_model, read_features, why_not_resampled
+from ._node_equations.equations import Collector, Further
+
+
+class Curve(NamedTuple):
+    """Loss of each record as a function of the outputs of a linear model, to the second order.
+
+    Attributes
+    ----------
+    slopes : ndarray of shape (n, n_outputs)
+        Minus its derivatives: the residual, or label minus probability.
+    bends : ndarray of shape (n, n_outputs, n_outputs)
+        Its second derivatives.
+    """
+
+    slopes: np.ndarray
+    bends: np.ndarray
+
+
+class SquaredLoss:
+    """Half of the squared residual of one output; the signal is the output itself."""
+
+    is_quadratic = True  # so that formulas to the second order are exact
+
+    def curve(self, outputs, y):
+        """Loss of each record near given outputs."""
+        return Curve(y[:, None] - outputs, np.ones((len(y), 1, 1)))
+
+    def signal(self, outputs, y):
+        """The number that a model is judged by."""
+        return outputs[:, 0]
+
+    def slope(self, outputs, y):
+        """Derivatives of the signal by the outputs."""
+        return np.ones_like(outputs)
+
+
+class LogisticLoss:
+    """Log loss of labels 0 and 1; the signal is the log odds of the label."""
+
+    is_quadratic = False
+
+    def curve(self, outputs, y):
+        """Loss of each record near given outputs."""
+        proba = expit(outputs)
+        return Curve(y[:, None] - proba, (proba * (1 - proba))[..., None])
+
+    def signal(self, outputs, y):
+        """The number that a model is judged by."""
+        return np.where(y == 1, outputs[:, 0], -outputs[:, 0])
+
+    def slope(self, outputs, y):
+        """Derivatives of the signal by the outputs."""
+        return np.where(y == 1, 1.0, -1.0)[:, None]
+
+
+class SoftmaxLoss:
+    """Log loss of the numbers of classes; the signal is the log odds of the label."""
+
+    is_quadratic = False
+
+    def curve(self, outputs, y):
+        """Loss of each record near given outputs."""
+        proba, label = softmax(outputs, axis=1), np.eye(outputs.shape[1])
+        bends = proba[:, :, None] * label - proba[:, :, None] * proba[:, None, :]
+        return Curve(label[y] - proba, bends)
+
+    def signal(self, outputs, y):
+        """The number that a model is judged by."""
+        return outputs[np.arange(len(y)), y] - logsumexp(_others(outputs, y), axis=1)
+
+    def slope(self, outputs, y):
+        """Derivatives of the signal by the outputs."""
+        return np.eye(outputs.shape[1])[y] - softmax(_others(outputs, y), axis=1)
+
+
+def _others(outputs, y):
+    """Outputs with minus infinity in the place of the label's."""
+    rest = outputs.copy()
+    rest[np.arange(len(y)), y] = -np.inf
+    return rest
+
+
+class Optimum(NamedTuple):
+    """What adds to 0 at the optimum of a linear model, for each of its outputs.
+
+    Attributes
+    ----------
+    slopes : ndarray of shape (n, n_outputs)
+        Derivative of the loss of each candidate by its output.
+    pulls : ndarray of shape (n_outputs, n_features)
+        Gradient of the penalty.
+    error : float
+        What the solver may have left of a gradient, at most.
+    """
+
+    slopes: np.ndarray
+    pulls: np.ndarray
+    error: float
+
+
+def optimum_of_squares(model, X, y, n_rows):
+    """Optimum of LinearRegression, Ridge and RidgeCV."""
+    alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
+    coefficients = np.atleast_2d(model.coef_)
+    outputs = X @ coefficients.T + model.intercept_
+    slopes = outputs - np.reshape(y, (len(X), -1))
+    return Optimum(slopes, alpha * coefficients, 0.0)
+
+
+def optimum_of_squares_of_classes(model, X, y, n_rows):
+    """Optimum of a RidgeClassifier, whose targets are 1 and -1."""
+    n_classes = len(model.classes_)
+    wanted = y[:, None] == (np.arange(n_classes) if n_classes > 2 else np.array([1]))
+    return optimum_of_squares(model, X, np.where(wanted, 1.0, -1.0), n_rows)
+
+
+WEIGHTED = "class weights multiply its gradients by numbers that depend on who is a member"
+
+# Solvers that come to the optimum, up to rounding.
+_EXACT = "svd", "cholesky"
+
+
+def why_not_least_squares(model):
+    """Why the optimum of a fitted LinearRegression is not read, or None."""
+    if model.positive:
+        return "coefficients that were kept at 0 are not at the optimum"
+    return _why_several(model)
+
+
+def why_not_ridge(model):
+    """Why the optimum of a fitted Ridge or RidgeClassifier is not read, or None."""
+    if getattr(model, "class_weight", None) is not None:
+        return WEIGHTED
+    if model.positive:
+        return "coefficients that were kept at 0 are not at the optimum"
+    if model.solver_ not in _EXACT:
+        return (
+            f"solver={model.solver_!r} stops at another point, and only svd and cholesky are known"
+        )
+    return _why_several(model)
+
+
+def why_not_chosen_ridge(model):
+    """Why the optimum of a fitted RidgeCV or RidgeClassifierCV is not read, or None."""
+    if getattr(model, "class_weight", None) is not None:
+        return WEIGHTED
+    if model.cv is not None:
+        return f"cv={model.cv!r} leaves open by which solver it was fitted"
+    return _why_several(model)
+
+
+def _why_several(model):
+    is_classifier = hasattr(model, "classes_")
+    return "it has several outputs" if not is_classifier and model.coef_.ndim > 1 else None
+
+
+# Solvers that stop when no element of the gradient is larger than tol.
+_SOLVERS = "lbfgs", "newton-cg", "newton-cholesky"
+
+
+def why_not_smooth(model):
+    """Why the loss of a LogisticRegression and its penalty are not smooth or not known, or None."""
+    if model.class_weight is not None:
+        return WEIGHTED
+    penalty = model.penalty
+    if penalty not in ("l2", "deprecated", None):
+        return f"penalty={penalty!r} has no gradient where a coefficient is 0"
+    if penalty == "deprecated" and model.l1_ratio:
+        return f"l1_ratio={model.l1_ratio:g} has no gradient where a coefficient is 0"
+    if getattr(model, "multi_class", "deprecated") not in ("auto", "deprecated"):
+        return f"multi_class={model.multi_class!r} has another loss"
+    return None
+
+
+def why_not_logistic(model):
+    """Why the optimum of a fitted LogisticRegression is not read, or None."""
+    why = why_not_smooth(model)
+    if why is not None:
+        return why
+    if model.solver not in _SOLVERS:
+        known = ", ".join(_SOLVERS)
+        return f"solver={model.solver!r} stops at another point, and only {known} are known"
+    if np.max(model.n_iter_) >= model.max_iter:
+        return f"its solver stopped after max_iter={model.max_iter} rounds, before the optimum"
+    return None
+
+
+def optimum_of_log_loss(model, X, y, n_rows):
+    """Optimum of a LogisticRegression; its solver leaves up to ``tol`` of the mean gradient."""
+    outputs = X @ model.coef_.T + model.intercept_
+    if len(model.classes_) == 2:
+        slopes = expit(outputs) - y[:, None]
+    else:
+        slopes = softmax(outputs, axis=1) - (y[:, None] == np.arange(len(model.classes_)))
+    strength = 0.0 if model.penalty is None else 1 / model.C
+    return Optimum(slopes, strength * model.coef_, model.tol * n_rows)
+
+
+def is_machine(model):
+    """Whether a model is a support vector machine, at the end of a Pipeline or chosen."""
+    return type(find_model(model)[0]) in (SVC, SVR)
+
+
+def decide_by_margins(model, records):
+    """Who must have been in the training data of a support vector machine, and who cannot.
+
+    At the optimum, each training row with a margin below 1, or a residual beyond epsilon, is a
+    support vector, and support vectors are stored. Who has such a margin and is not stored was not
+    in the training data.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted SVC or SVR, a Pipeline that ends in one, or a search that has chosen one.
+    records : Records of n records
+
+    Returns
+    -------
+    decided : ndarray of shape (n,), dtype int
+        1 for who is stored, -1 for who cannot have been a training row, 0 for the others.
+    """
+    found, steps = find_model(model)
+    check_victim(model)
+    why = _why_not(found) or why_not_resampled(model)
+    if why is not None:
+        raise ValueError(f"The optimum of this {type(found).__name__} is not read: {why}.")
+    X = read_features(found, steps, records.X, role="The model has")
+    y = check_labels(found, records.y)
+    if isinstance(found, SVC):
+        near = _smallest_margin(found, X, y) < 1 - found.tol
+        owners = np.repeat(np.arange(len(found.classes_)), found.n_support_)
+        stored = _are_among(np.column_stack([X, y]), np.column_stack([_list_rows(found), owners]))
+    else:
+        near = np.abs(y - found.predict(X)) > found.epsilon + found.tol
+        stored = _are_among(X, _list_rows(found))
+    return np.where(stored, 1, np.where(near, -1, 0))
+
+
+def _why_not(model):
+    if model.kernel == "precomputed":
+        return "with a precomputed kernel it stores no rows"
+    if model.fit_status_ or np.any(model.n_iter_ == model.max_iter):
+        return f"its solver stopped after max_iter={model.max_iter} steps, before the optimum"
+    return None
+
+
+def _smallest_margin(model, X, y):
+    """Smallest margin of each row in the problems of two classes that its class is in."""
+    n_classes = len(model.classes_)
+    if n_classes == 2:
+        return model.decision_function(X) * np.where(y == 1, 1, -1)
+    pairs = copy.copy(model).set_params(decision_function_shape="ovo").decision_function(X)
+    first, second = np.triu_indices(n_classes, 1)
+    signs = (y[:, None] == first).astype(float) - (y[:, None] == second)
+    return np.where(signs != 0, pairs * signs, np.inf).min(axis=1)
+
+
+def _list_rows(model):
+    rows = model.support_vectors_
+    return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+
+
+def _are_among(rows, stored):
+    """Whether each row is one of those stored; 0 and -0 are the same."""
+    both = np.concatenate([stored, rows]) + 0.0
+    _, place = np.unique(both, axis=0, return_inverse=True)
+    return np.isin(place.ravel()[len(stored) :], place.ravel()[: len(stored)])
+
+
+# ``read(model, X, y, n_rows)`` takes numbers of the classes or targets, and the number of training
+# rows. It returns an Optimum.
+_READERS = {
+    LogisticRegression: Reader(optimum_of_log_loss, why_not_logistic),
+    LinearRegression: Reader(optimum_of_squares, why_not_least_squares),
+    Ridge: Reader(optimum_of_squares, why_not_ridge),
+    RidgeClassifier: Reader(optimum_of_squares_of_classes, why_not_ridge),
+    RidgeCV: Reader(optimum_of_squares, why_not_chosen_ridge),
+    RidgeClassifierCV: Reader(optimum_of_squares_of_classes, why_not_chosen_ridge),
+}
+
+
+def has_stationarity(model):
+    """Whether a model is of a kind at whose optimum something is known."""
+    found = find_model(model)[0]
+    return type(found) in _READERS or is_machine(found)
+
+
+def read_gradients(model, records, n_rows):
+    """Equations of the gradients at the optimum: over members, with the penalty, they add to 0.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted linear model, a Pipeline that ends in one, or a search that has chosen one.
+    records : Records of n records
+        Labeled candidates.
+    n_rows : float
+        Expected number of training rows, by which the tolerance of the solver is scaled.
+
+    Returns
+    -------
+    equations : Equations
+
+    Raises
+    ------
+    TypeError
+        If the model is of another kind.
+    ValueError
+        If it was fitted with settings whose optimum is not known, or it did not come to it.
+    """
+    collector = Collector(len(records))
+    _read(model, records, collector, n_rows)
+    return collector.equations(n_rows)
+
+
+def read_further_gradients(model, records, equations):
+    """Coefficients that further records would have in the equations of the candidates."""
+    further = Further(equations, len(records))
+    _read(model, records, further, equations.n_rows)
+    return further.columns()
+
+
+def _read(model, records, collector, n_rows):
+    found, steps, reader = open_model(
+        model,
+        lambda found: _READERS.get(type(found)),
+        "The optimum is read of LogisticRegression, LinearRegression, Ridge, RidgeClassifier, "
+        "RidgeCV, RidgeClassifierCV, SVC and SVR",
+        "The optimum of this {} is not read",
+    )
+    X = read_features(found, steps, records.X, role="The model has")
+    optimum = reader.read(found, X, check_labels(found, records.y), n_rows)
+    if found.fit_intercept:
+        X = np.column_stack([X, np.ones(len(X))])
+        optimum = optimum._replace(pulls=np.pad(optimum.pulls, ((0, 0), (0, 1))))
+    whole, variance = np.zeros(len(X), dtype=np.intp), optimum.error**2 / 3
+    for slope, pulls in zip(optimum.slopes.T, optimum.pulls, strict=True):
+        for column, pull in zip(X.T, pulls, strict=True):
+            collector.add(whole, slope * column, np.array([-pull]), variance)
+
+
+_FAMILIES = LogisticRegression, LinearRegression, Ridge
+
+
+def is_linear_model(model):
+    """Whether a model is of a kind that :class:`LinearModel` takes, fitted or not."""
+    return type(find_model(model)[0]) in _FAMILIES
+
+
+class LinearModel:
+    """A LogisticRegression, LinearRegression or Ridge, or a Pipeline that ends in one.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not fitted, or fitted; a Pipeline is fitted in all of its steps by :meth:`fit`.
+
+    Raises
+    ------
+    TypeError
+        If it is of another kind.
+    """
+
+    def __init__(self, estimator):
+        self._model, self._steps = find_model(estimator)
+        if type(self._model) not in _FAMILIES:
+            raise TypeError(
+                "The influence of records is known for LogisticRegression, LinearRegression and "
+                f"Ridge, also at the end of a Pipeline; got {type(self._model).__name__}."
+            )
+
+    def fit(self, X, y, weight):
+        """Fit the steps to all records, and the model to all with one weight."""
+        X = X if self._steps is None else self._steps.fit_transform(X, y)
+        self._model.fit(X, y, sample_weight=np.full(len(y), weight))
+        return self
+
+    def check(self):
+        """Refuse settings of the fitted model by which its optimum moves in an unknown way.
+
+        Raises
+        ------
+        ValueError
+            With the reason.
+        """
+        why = _why_not_linear_model(self._model)
+        if why is not None:
+            raise ValueError(f"This {type(self._model).__name__} has no closed form: {why}.")
+
+    def read(self, X, y):
+        """Features as they reach the fitted model, with a column of ones, and targets or codes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, ...)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        X : ndarray of shape (n, n_columns)
+        y : ndarray of shape (n,)
+        """
+        X = read_features(self._model, self._steps, X, role="The model has")
+        y = check_labels(self._model, y)
+        return np.column_stack([X, np.ones(len(X))]) if self._model.fit_intercept else X, y
+
+    def outputs(self, X):
+        """Outputs, of shape (n, n_outputs), for features as :meth:`read` returns them."""
+        coef = np.atleast_2d(self._model.coef_)
+        if self._model.fit_intercept:
+            coef = np.column_stack([coef, np.reshape(self._model.intercept_, -1)])
+        return X @ coef.T
+
+    @property
+    def penalty(self):
+        """Strength of the penalty of each column, in units of the loss of a record."""
+        model = self._model
+        if is_classifier(model):
+            strength = 0.0 if model.penalty is None else 1 / model.C
+        else:
+            strength = getattr(model, "alpha", 0.0)
+        penalty = np.full(model.n_features_in_, strength, dtype=np.float64)
+        return np.append(penalty, 0.0) if model.fit_intercept else penalty
+
+    @property
+    def loss(self):
+        """Loss that the fitted model has minimized."""
+        if not is_classifier(self._model):
+            return SquaredLoss()
+        return LogisticLoss() if len(self._model.classes_) == 2 else SoftmaxLoss()
+
+
+def _why_not_linear_model(model):
+    if not isinstance(model, LogisticRegression):
+        return why_not_least_squares(model)
+    if model.solver == "liblinear" and model.fit_intercept:
+        return "solver='liblinear' penalizes the intercept"
+    return why_not_smooth(model)
