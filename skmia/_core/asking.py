@@ -1,6 +1,13 @@
 """Queries of a fitted model for its most informative outputs."""
 
+import inspect
+import warnings
+from typing import Any, Self
+
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.special import log_softmax
+from scipy.stats import binom
 from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -12,7 +19,38 @@ from .advice import with_advice
 from .containers import accepting_read_only
 from .outputs import Outputs
 from .randomness import preserved_randomness
+from .sklearn import validate_params_of
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
+
+
+class GivenModel:
+    """Mixin of victims that wrap a fitted model: they are fitted, and ``fit`` checks parameters."""
+
+    is_trainable = False  # clones ask the same model
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the parameters; the model is already fitted.
+
+        Parameters
+        ----------
+        X, y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        self._check_model()
+        return self
+
+    def _check_model(self):
+        """Check the model, where that takes more than the kinds of the parameters."""
+
 
 # Number of rows per query, which bounds the memory of wide outputs without slowing vectorized
 # models.
@@ -199,3 +237,163 @@ def query_aligned(model, X, y):
     if outputs.classes is None:  # numbers, such as the predictions of a regressor
         return outputs
     return outputs.aligned_to(np.union1d(outputs.classes, y))
+
+
+def check_generator(generator):
+    """Check that a generator is fitted and can draw rows.
+
+    Raises
+    ------
+    TypeError
+        If it has no ``sample``.
+    NotFittedError
+        If it is not fitted, which is what ``clone`` makes of one that is not frozen.
+    """
+    inner = unwrap(generator)
+    if not hasattr(inner, "sample"):
+        raise TypeError(
+            "The victim must be a fitted generator with a sample method; "
+            f"got {type(inner).__name__}."
+        )
+    check_fitted(inner, "generator")
+    return inner
+
+
+def draw_samples(generator, n_samples, random_state):
+    """Rows of a fitted generator.
+
+    The seed is passed on where ``sample`` takes one. Of a tuple (rows, labels) the rows are taken;
+    records are X, not the container.
+    """
+    inner = check_generator(generator)
+    settings = {}
+    if "random_state" in inspect.signature(inner.sample).parameters:
+        settings["random_state"] = random_state.randint(np.iinfo(np.int32).max)
+    with preserved_randomness():
+        drawn = inner.sample(n_samples, **settings)
+    drawn = drawn[0] if isinstance(drawn, tuple) else drawn
+    return getattr(drawn, "X", drawn)
+
+
+# Level of the test: low enough that a correct order hardly ever leads to a warning.
+_LEVEL = 1e-4
+# Rows of probabilities in half precision add to 1 up to this.
+_ROUNDED_ORDER = 0.01
+
+
+def choose_order(outputs, y):
+    """Find an order of the classes with which outputs fit the labels significantly better.
+
+    The best order is found on half of the records. It is compared with the given order on the other
+    half, by an exact test on the records that only one of the two orders predicts correctly.
+
+    Parameters
+    ----------
+    outputs : Outputs
+        Outputs for n records, with one column for each class.
+    y : array-like of shape (n,)
+        Task labels.
+
+    Returns
+    -------
+    order : ndarray of shape (n_classes,) or None
+        Class of each column; None if the given order fits as well, or a label is unknown.
+    shares : tuple of float
+        Shares of the records in the other half that are predicted correctly with this order and
+        with the given one.
+    """
+    if outputs.kind not in ("proba", "logits", "decision") or len(outputs.classes) < 2:
+        return None, ()
+    try:
+        label = outputs.label_index(y)
+    except ValueError:  # unknown labels are reported by the code that reads them
+        return None, ()
+    guess = outputs.values.argmax(axis=1)
+    # Ties are broken arbitrarily, and a constant prediction fits any order, so neither is evidence.
+    told = (outputs.values == outputs.values.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    guess, label = guess[told], label[told]
+    if len(np.unique(guess)) < 2:
+        return None, ()
+    half = np.random.default_rng(0).permutation(len(label)) % 2 == 0
+    counts = np.zeros((len(outputs.classes),) * 2)
+    np.add.at(counts, (guess[half], label[half]), 1)
+    order = linear_sum_assignment(counts, maximize=True)[1]
+    given, other = guess[~half] == label[~half], order[guess[~half]] == label[~half]
+    n_better, n_worse = np.sum(other & ~given), np.sum(given & ~other)
+    if binom.sf(n_better - 1, n_better + n_worse, 0.5) > _LEVEL:
+        return None, ()
+    return outputs.classes[order], (float(other.mean()), float(given.mean()))
+
+
+def _add_to_one(values, kind):
+    # One and the same answer to all records is no evidence.
+    if kind != "logits" or values.shape[1] < 2 or (values == values[:1]).all():
+        return False
+    return bool(values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < _ROUNDED_ORDER)
+
+
+def check_order(victim, outputs, y):
+    """Warn if the classes given for a victim seem to be in another order than its columns."""
+    # Only a CallableVictim is told its classes; a fitted model knows them.
+    if y is not None and getattr(unwrap(victim), "classes_are_given", False):
+        warn_of_given(outputs, y, stacklevel=4)
+
+
+def warn_of_given(outputs, y, stacklevel=3):
+    """Warn if logits are probabilities, or if the labels fit another order of columns better."""
+    # A few rows are enough for almost all logits.
+    if _add_to_one(outputs.values[:100], outputs.kind) and _add_to_one(outputs.values, "logits"):
+        warnings.warn(
+            "The logits of each record lie between 0 and 1 and add to 1, as probabilities do. If "
+            'they are probabilities, say kind="proba"; their softmax is a wrong answer.',
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+    order, shares = choose_order(outputs, y)
+    if order is not None:
+        warnings.warn(
+            f"{100 * shares[0]:.0f}% of the labels are predicted if the columns of the answers "
+            f"stand for the classes {order.tolist()}, and {100 * shares[1]:.0f}% if they stand for "
+            f"{outputs.classes.tolist()} as given. Check the order of classes.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+# Logarithm of what is smaller than any difference between floats next to 1.
+_LEAST = float(np.log(np.finfo(np.float64).eps))
+
+
+def log_label_scores(outputs: Outputs, resolution: float = 0.0) -> np.ndarray:
+    """Return the logarithm of the probability of each class.
+
+    Parameters
+    ----------
+    outputs : Outputs
+        Of a classifier: probabilities, logits, decision values, or labels.
+    resolution : float, default=0.0
+        Finest step of the probabilities; half of it is added to each.
+
+    Returns
+    -------
+    scores : ndarray of shape (n, n_classes)
+        Finite values in nats. Decision values are read as logits, and a predicted label as a
+        probability of 1.
+
+    Raises
+    ------
+    ValueError
+        If the outputs do not tell the classes apart, as log odds or values of a regressor.
+    """
+    if outputs.classes is None:
+        raise ValueError(
+            "Labels are inferred from probabilities, decision values or predicted labels; got "
+            f"outputs of kind {outputs.kind!r}."
+        )
+    if outputs.kind in ("logits", "decision"):
+        return np.maximum(log_softmax(outputs.values.astype(np.float64), axis=1), _LEAST)
+    values = outputs.values
+    if outputs.kind == "label":
+        values = np.eye(len(outputs.classes))[outputs.label_index(values)]
+    values = values.astype(np.float64) + resolution / 2
+    return np.log(np.maximum(values / values.sum(axis=1, keepdims=True), np.exp(_LEAST)))

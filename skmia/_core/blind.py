@@ -9,8 +9,8 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 
+from .containers import in_memory
 from .features import as_matrix, split_columns
-from .lazy import in_memory
 from .records import Records
 from .splits import draw_halves, number_units
 

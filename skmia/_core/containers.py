@@ -1,7 +1,9 @@
 """Operations that differ between the kinds of X."""
 
+import os
 import sys
 import warnings
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -9,9 +11,187 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from .lazy import as_lazy, is_lazy
-from .mapped import Mapped
 from .visible import visible
+
+
+class Mapped(NamedTuple):
+    """Place of the bytes of an array in a file."""
+
+    path: str
+    dtype: np.dtype
+    offset: int
+    shape: tuple
+
+    def open(self):
+        """Map the array, which cannot be written to.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the file does not exist on this machine.
+        """
+        if not os.path.exists(self.path):
+            raise FileNotFoundError(
+                f"The records are mapped from {self.path}, which does not exist here; with "
+                "on_disk=True all workers must share its file system."
+            )
+        return np.asarray(np.memmap(self.path, self.dtype, "r", self.offset, self.shape))
+
+
+def get_place(array):
+    """Return where the bytes of an array are in a file.
+
+    Parameters
+    ----------
+    array : object
+
+    Returns
+    -------
+    place : Mapped or None
+        None if it is not mapped from a file, or not without gaps, or differs from the file.
+    """
+    if not isinstance(array, np.ndarray) or not array.flags.c_contiguous or array.dtype.hasobject:
+        return None
+    source = array
+    while isinstance(source, np.ndarray) and not _is_whole_map(source):
+        source = source.base
+    if not isinstance(source, np.memmap) or source.filename is None or source.mode == "c":
+        return None
+    source.flush()
+    offset = source.offset + array.ctypes.data - source.ctypes.data
+    return Mapped(os.path.abspath(source.filename), array.dtype, offset, array.shape)
+
+
+def _is_whole_map(array):
+    return isinstance(array, np.memmap) and not isinstance(array.base, np.ndarray)
+
+
+class LazyRows(ABC):
+    """Rows that are read when they are asked for; a slice or index array gives rows in memory.
+
+    Parameters
+    ----------
+    table : object
+        Table that holds the rows, or knows where they are.
+    """
+
+    def __init__(self, table):
+        self._table = table
+
+    @property
+    def kind(self):
+        """Name of the class of the table."""
+        return type(self._table).__name__
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    @abstractmethod
+    def shape(self):
+        """Number of rows, and shape of a row."""
+
+    @abstractmethod
+    def _read(self, key):
+        """Return rows in memory."""
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, key):
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            key = np.flatnonzero(key) if key.dtype == bool else key % max(1, len(self))
+        return self._read(key)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self[:], dtype=dtype)
+
+    def __repr__(self):
+        return f"LazyRows({self.kind}{self.shape})"
+
+
+class DaskRows(LazyRows):
+    """Rows of a dask array."""
+
+    def __init__(self, table):
+        if any(np.isnan(size) for size in table.shape):
+            raise ValueError(
+                "X is a dask array of unknown length; call X.compute_chunk_sizes() before."
+            )
+        super().__init__(table)
+
+    @property
+    def shape(self):
+        return tuple(int(size) for size in self._table.shape)
+
+    @property
+    def dtype(self):
+        """Data type of the values."""
+        return self._table.dtype
+
+    def _read(self, key):
+        # Work that is already spread over workers is not to be sent to a cluster once more.
+        return np.ascontiguousarray(self._table[key].compute(scheduler="synchronous"))
+
+
+class ArrowRows(LazyRows):
+    """Rows of an Arrow table, which are read as a DataFrame.
+
+    The types of a DataFrame would depend on whether a block has missing values; here they depend on
+    whether the table has any.
+    """
+
+    def __init__(self, table):
+        import pyarrow
+
+        table, self._objects = table.unify_dictionaries(), []
+        fields = []
+        for field, column in zip(table.schema, table.columns, strict=True):
+            if column.null_count and pyarrow.types.is_integer(field.type):
+                field = field.with_type(pyarrow.float64())
+            elif column.null_count and pyarrow.types.is_boolean(field.type):
+                self._objects.append(field.name)
+            fields.append(field)
+        self._schema = pyarrow.schema(fields)
+        super().__init__(table)
+
+    @property
+    def shape(self):
+        return self._table.shape
+
+    def _read(self, key):
+        if isinstance(key, slice):
+            start, stop, step = key.indices(len(self))
+            if step == 1:
+                rows = self._table.slice(start, max(0, stop - start))
+            else:
+                rows = self._table.take(np.arange(start, stop, step))
+        else:
+            rows = self._table.take(key)
+        frame = rows.cast(self._schema).to_pandas()
+        return frame.astype(dict.fromkeys(self._objects, object)) if self._objects else frame
+
+
+def as_lazy(X):
+    """Return rows to read block by block, or None for tables that are in memory."""
+    root = type(X).__module__.partition(".")[0]
+    if root == "dask" and hasattr(X, "compute") and hasattr(X, "chunks"):
+        return DaskRows(X)
+    if root == "pyarrow" and hasattr(X, "unify_dictionaries"):
+        return ArrowRows(X)
+    return X if isinstance(X, LazyRows) else None
+
+
+def is_lazy(rows):
+    return isinstance(rows, LazyRows)
+
+
+def in_memory(rows):
+    """Return all rows in memory, of any container."""
+    return rows[:] if is_lazy(rows) else rows
 
 
 def is_frame(X):

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from .containers import describe_rows, is_frame, is_tensor, to_numpy
-from .lazy import in_memory
+from .containers import describe_rows, in_memory, is_frame, is_tensor, to_numpy
 from .tokens import BagOfTokens, hold_tokens
 
 

@@ -3,14 +3,15 @@
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .moment_sums import CACHED, exchange
 from .moments import (
+    CACHED,
     Moments,
     Sides,
     are_pairs,
     compute_both_moments,
     compute_moments,
     compute_sides,
+    exchange,
 )
 
 # If a subtraction leaves less than this share of a sum of squares, the rest has lost its digits. It

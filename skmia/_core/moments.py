@@ -4,7 +4,226 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .moment_sums import sum_both, sum_chosen, sum_pairs
+# Sums are taken element by element over records, so the place of a record does not change them.
+# Loops in Python run over blocks that fit the cache of a core.
+
+
+# Number of values per block, so that they and the results fit the cache of a core.
+CACHED = 1 << 16
+
+# Numbers of records and of models in a block of sums where there are many. Long rows are read fast;
+# the models of a block are added up in the precision of the values.
+_N_RECORDS, _N_MODELS = 1 << 13, 1 << 5
+
+# Number of models whose mean is the origin of the deviations.
+_N_CENTRAL = 32
+
+# Number of models among which a member is sought for all records at once.
+_N_SOUGHT = 4
+
+# Largest sum of models in a byte.
+_MOST_IN_BYTE = 255
+
+# If a subtraction leaves less than this share of a sum of squares, the sum is computed again around
+# another origin. It leaves five digits of single precision.
+_LEAST_SHARE = 0.03
+
+
+def cut(n, size):
+    """Yield slices of ``range(n)``.
+
+    ``gen_batches`` of scikit-learn validates its parameters, which takes longer than a small block.
+    """
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def count_models(chosen):
+    """Count the chosen models of each record."""
+    count = np.zeros(chosen.shape[1], dtype=np.int64)
+    for models in cut(len(chosen), _MOST_IN_BYTE):
+        count += np.add.reduce(chosen[models].view(np.uint8), axis=0, dtype=np.uint8)
+    return count
+
+
+def sum_chosen(values, chosen):
+    """Sum over the chosen models of each record.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_estimators, n)
+        Values of a signal.
+    chosen : ndarray of shape (n_estimators, n), dtype bool
+        Models that count for each record.
+
+    Returns
+    -------
+    count, center, total, squares : ndarray of shape (n,)
+        Numbers of models, origins, sums of the deviations from them and of their squares.
+    """
+    count, center = count_models(chosen), _compute_center(values, chosen)
+    total, squares = np.zeros((2, values.shape[1]))
+    for models, records, room in _blocks(values, 1):
+        deviations = np.subtract(values[models, records], center[records], out=room[0])
+        deviations *= chosen[models, records]
+        total[records] += np.add.reduce(deviations, axis=0)
+        squares[records] += _sum_squares(deviations)
+    return count, center, total, squares
+
+
+def _blocks(values, n_rooms):
+    """Yield models, records and scratch arrays of each block."""
+    n_models, n_records = values.shape
+    step = min(n_models, _N_MODELS)
+    width = max(1, min(n_records, _N_RECORDS * _N_MODELS // max(1, step)))
+    room = np.empty((n_rooms, step, width), np.result_type(values, np.float32))
+    for records in cut(n_records, width):
+        for models in cut(n_models, step):
+            n_rows, n_columns = models.stop - models.start, records.stop - records.start
+            yield models, records, room[:, :n_rows, :n_columns]
+
+
+def _sum_squares(deviations):
+    """Sum the squares over models, in the place of the deviations."""
+    return np.add.reduce(np.square(deviations, out=deviations), axis=0)
+
+
+def _compute_center(values, chosen):
+    """Mean over some of the chosen models of each record, as the origin of deviations.
+
+    With m of n values, it lies within sqrt(n / m) standard deviations of their mean, so single
+    precision is enough for the deviations. With a common origin of both sides, the narrower side of
+    a memorized record would lose its digits.
+    """
+    for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
+        weight = chosen[some].astype(np.result_type(values, np.float32))
+        count = np.einsum("kn->n", weight)
+        if count.all():
+            break
+    return np.einsum("kn,kn->n", values[some], weight) / np.maximum(count, 1)
+
+
+def sum_both(values, inside):
+    """Sum over the IN and over the OUT models of each record.
+
+    Both sides have the signal of an IN model as their origin, which saves half of the work. Where
+    that takes the digits of a side, because it is much narrower than its distance or than the other
+    side, the sums are taken again with an origin of its own.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_estimators, n)
+        Values of a signal.
+    inside : ndarray of shape (n_estimators, n), dtype bool
+        IN models of each record.
+
+    Returns
+    -------
+    count, center, total, squares : ndarray of shape (2, n)
+        As of :func:`sum_chosen`, for IN and for OUT.
+    """
+    n_models, n_records = values.shape
+    n_in = count_models(inside)
+    count, center = np.stack([n_in, n_models - n_in]), np.empty((2, n_records))
+    origin = _take_member(values, inside)
+    center[:] = origin
+    total, squares = np.zeros((2, 2, n_records))
+    for models, records, (deviations, members) in _blocks(values, 2):
+        np.subtract(values[models, records], origin[records], out=deviations)
+        np.multiply(deviations, inside[models, records], out=members)
+        for side, part in enumerate((members, deviations)):
+            total[side, records] += np.add.reduce(part, axis=0)
+            squares[side, records] += _sum_squares(part)
+    least = _LEAST_SHARE * squares
+    for sums in (total, squares):
+        sums[1] -= sums[0]
+    least += total**2 / np.maximum(count, 1)
+    lost = np.flatnonzero((squares < least).any(axis=0))
+    if len(lost):
+        part = values[:, lost]
+        for side, chosen in enumerate((inside[:, lost], ~inside[:, lost])):
+            again = sum_chosen(part, chosen)[1:]
+            for sums, exact in zip((center, total, squares), again, strict=True):
+                sums[side, lost] = exact
+    return count, center, total, squares
+
+
+def _take_member(values, inside):
+    """Return the value of an IN model of each record, or of any model where there is none.
+
+    It is exact for models that agree, where a rounded mean would leave a spread.
+    """
+    member, is_in = values[0].astype(np.result_type(values, np.float32)), inside[0].copy()
+    rows = np.empty_like(member)
+    for k in range(1, min(_N_SOUGHT, len(values))):
+        rows[:] = values[k]
+        exchange(member, rows, inside[k] & ~is_in)
+        is_in |= inside[k]
+    lacking = np.flatnonzero(~is_in)
+    if len(lacking):
+        first = inside[:, lacking].argmax(axis=0)
+        member[lacking] = values[first, lacking]
+    return member
+
+
+def sum_pairs(values, inside, product):
+    """Sum over the two sides of complementary pairs; each has one model of each pair.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_estimators, n)
+        Values of a signal, the two models of a pair one after the other.
+    inside : ndarray of shape (n_estimators, n), dtype bool
+        IN models of each record.
+    product : bool
+        Whether to sum the products of the two deviations of each pair as well.
+
+    Returns
+    -------
+    center, total, squares : ndarray of shape (2, n)
+        As of :func:`sum_chosen`, for IN and for OUT.
+    products : ndarray of shape (n,)
+        Sums of the products; only if asked for.
+    """
+    n_records, dtype = values.shape[1], np.result_type(values, np.float32)
+    center, total, squares = np.zeros((3, 2, n_records))
+    products = np.zeros(n_records)
+    ends = values[::2], values[1::2]
+    for pairs, records, room in _blocks(ends[0], 4):
+        both, sides = (np.asarray(end[pairs, records], dtype) for end in ends), room[:2]
+        _exchange(*both, inside[1::2][pairs, records], *room)
+        if pairs.start == 0:
+            origin = sides.mean(axis=1)
+            center[:, records] = origin
+        sides -= origin[:, None]
+        total[:, records] += np.add.reduce(sides, axis=1)
+        if product:
+            products[records] += np.einsum("kn,kn->n", *sides)
+        for side, deviations in enumerate(sides):
+            squares[side, records] += _sum_squares(deviations)
+    return (center, total, squares, products) if product else (center, total, squares)
+
+
+def exchange(first, second, where):
+    """Exchange the values of two arrays in place where a mask is True."""
+    _exchange(first, second, where, first, second, *np.empty((2, *first.shape), first.dtype))
+
+
+def _exchange(first, second, where, into, out, change, mask):
+    """Copy two arrays to two others, exchanged where a mask is True; the last two are scratch.
+
+    The code works on bits, because a selection by a random mask takes ten times as long.
+    """
+    bits = np.dtype(f"i{first.itemsize}")
+    first, second, into, out, change, mask = (
+        array.view(bits) for array in (first, second, into, out, change, mask)
+    )
+    np.bitwise_xor(first, second, out=change)
+    np.negative(where.view(np.int8), out=mask)
+    change &= mask
+    np.bitwise_xor(first, change, out=into)
+    np.bitwise_xor(second, change, out=out)
+
 
 SMALLEST_SPREAD = 1e-6
 

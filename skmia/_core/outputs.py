@@ -1,5 +1,6 @@
 """Outputs of a victim for records, in the form that signals read."""
 
+import numbers
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
@@ -7,11 +8,138 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .containers import read_only
-from .keys import as_key
+from .groups import check_columns
 from .numbers import SMALLEST, check_number, show, to_array
-from .output_checks import NUMBERS, check_classes, check_matrix, check_single, show_classes
-from .probabilities import PROBABILITY_FLOOR, log_sum_exp
-from .resolution import Resolution
+from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round_into_bounds
+
+
+def check_positions(key, n_records):
+    outside = (key < -n_records) | (key >= n_records)
+    if outside.any():
+        raise IndexError(
+            f"Record {key[outside.argmax()]} was requested; there are {n_records} records."
+        )
+
+
+def _is_whole(key):
+    """Whether the parts of a slice are integers or None."""
+    parts = (key.start, key.stop, key.step)
+    return key.step != 0 and all(part is None or hasattr(part, "__index__") for part in parts)
+
+
+def as_key(key, n_records):
+    """Turn any row selection into a slice or an index array."""
+    if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+        key = key[0]
+    if isinstance(key, slice) and _is_whole(key):
+        # Tensors do not support slices with negative steps.
+        return key if key.step is None or key.step > 0 else np.arange(n_records)[key]
+    if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
+        if not -n_records <= key < n_records:
+            raise IndexError(f"Record {key} was requested; there are {n_records} records.")
+        return np.array([int(key)])
+    given = key
+    try:
+        key = to_array(key, "The key")
+    except ValueError:  # lists of different lengths, or a masked array
+        key = np.asarray(None)
+    if key.ndim == 1 and key.dtype == bool:
+        if len(key) != n_records:
+            raise IndexError(f"The mask has {len(key)} entries; there are {n_records} records.")
+        return np.flatnonzero(key)
+    if key.ndim == 1 and (key.dtype.kind in "iu" or key.size == 0):
+        check_positions(key, n_records)
+        return key.astype(np.intp)
+    raise IndexError(
+        "Records are selected by an integer, a slice, an array of integers or a boolean mask; "
+        f"got {show(given)}."
+    )
+
+
+# Kinds with one number per record, and what it is.
+NUMBERS = {"value": "value", "log_odds": "number"}
+
+
+def check_classes(classes, kind):
+    """Return the labels of columns, which must be given."""
+    if classes is None:
+        raise ValueError(f"Outputs of kind {kind!r} need the classes of their columns.")
+    return check_columns(classes)
+
+
+def check_single(values, kind):
+    """Return one label or number for each record, of shape (n,)."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"The model must return one {NUMBERS.get(kind, kind)} per record; "
+            f"got an array of shape {values.shape}."
+        )
+    if kind in NUMBERS:
+        # Log odds keep their precision, which tells how near to 1 a probability could be.
+        is_precise = kind == "log_odds" and values.dtype in (np.float32, np.float64)
+        dtype = values.dtype if is_precise else np.float64
+        values = to_array(values, f"Answers of kind {kind!r}", "hold numbers", dtype)
+        check_answered(values[:, None])
+    return values
+
+
+def check_matrix(values, classes, kind):
+    """Return one number for each record and class, of shape (n, n_classes)."""
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"The model must return numbers; got an array of {values.dtype}.")
+    if values.ndim != 2 or values.shape[1] != len(classes):
+        raise ValueError(
+            f"The model must return one number for each of its {len(classes)} classes; "
+            f"got an array of shape {values.shape}."
+        )
+    check_answered(values)
+    return round_into_bounds(values) if kind == "proba" and values.size else values
+
+
+def show_classes(classes):
+    """The first classes as a list, for a message."""
+    shown = [repr(label) for label in classes[:10].tolist()]
+    return f"[{', '.join(shown)}{', ...' if len(classes) > 10 else ''}]"
+
+
+class Resolution:
+    """Smallest positive p or 1 - p among probabilities; 0 if none of them is 0 or 1.
+
+    The result is at least the spacing of floats next to 1, because a smaller 1 - p is rounded to 0.
+    """
+
+    def __init__(self):
+        self._saturated, self._smallest = False, 1.0
+
+    def add(self, values):
+        """Take further probabilities into account.
+
+        Parameters
+        ----------
+        values : ndarray
+            Probabilities.
+        """
+        self._saturated |= bool(((values == 0) | (values == 1)).any())
+        self._smallest = min(
+            self._smallest,
+            values.min(where=values > 0, initial=1),
+            (1 - values).min(where=values < 1, initial=1),
+        )
+        self._dtype = values.dtype if values.dtype.kind == "f" else np.dtype(float)
+
+    def compute(self):
+        """Return the step.
+
+        Returns
+        -------
+        step : float
+        """
+        if not self._saturated:
+            return 0.0
+        return float(max(self._smallest, np.finfo(self._dtype).eps))
+
 
 KINDS = ("proba", "logits", "decision", "log_odds", "label", "value")
 

@@ -1,28 +1,301 @@
 """The container of labeled records that every attack takes as its X."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, Self, overload
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .containers import (
     as_rows,
+    concat_rows,
     describe_rows,
     is_frame,
+    is_lazy,
+    is_tensor,
     pack,
     read_only,
     take_rows,
     unpack,
 )
 from .hashing import check_fingerprints, digest_records
-from .keys import as_key
-from .lazy import is_lazy
-from .record_input import as_field, as_labels, check_order, warn_of_rows
-from .record_makers import ID, RecordMakers
+from .numbers import LARGEST, show, to_array
+from .outputs import Outputs, as_key
 from .types import Rows
+from .visible import visible
+
+_MOST_NAMES = 30  # of columns, in a message
+_RESERVED = frozenset({"X", "y", "fields"})
+
+
+def as_array(values, name):
+    """Convert values to an array in which missing values can still be found."""
+    array = to_array(values, name, "hold one value for each record")
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        # In a list of strings, numpy would convert NaN to the string "nan".
+        objects = np.asarray(values, dtype=object)
+        return objects if pd.isna(objects).any() else array
+    return array
+
+
+def check_one_type(y):
+    """Refuse labels of several types, or of a type without an order."""
+    if y.dtype != object:
+        return
+    try:
+        np.unique(y)
+    except (TypeError, ValueError):  # several types, or a type without an order
+        kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
+        raise ValueError(
+            f"y must hold labels of one type, such as all text or all numbers; got {kinds}. "
+            "Convert them, for example with astype(str)."
+        ) from None
+    if any(isinstance(label, Real) and abs(label) > float(LARGEST) for label in y.tolist()):
+        raise ValueError("y must hold numbers that a float can hold, or text; convert larger ones.")
+
+
+def as_labels(y, n_records):
+    y = as_array(y, "y")
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y.ravel()
+    if y.ndim != 1:
+        advice = "; skmia.victims.OneOutput attacks one of several outputs" if y.ndim == 2 else ""
+        raise ValueError(
+            f"y must hold one task label per record; got an array of shape {y.shape}{advice}."
+        )
+    if len(y) != n_records:
+        raise ValueError(f"X has {n_records} records and y has {len(y)} labels.")
+    missing = pd.isna(y)
+    if missing.any():
+        raise ValueError(
+            f"y has no label for {missing.sum()} of {n_records} records, "
+            f"first at position {missing.argmax()}."
+        )
+    if y.dtype == object:  # from a nullable column; scikit-learn does not accept objects as classes
+        y = pd.Series(y).infer_objects().to_numpy()
+    check_one_type(y)
+    return read_only(y)
+
+
+def as_ids(ids):
+    """Check identifiers; each record needs its own."""
+    ids = as_array(ids, "ids")
+    if ids.ndim != 1 or not len(ids) or pd.isna(ids).any():
+        raise ValueError(f"ids must hold one identifier for each record; got {show(ids)}.")
+    again = pd.Series(ids).duplicated()
+    if again.any():
+        first = ids[again].tolist()[0]
+        raise ValueError(f"ids must be all different; {show(first)} occurs more than once.")
+    return ids
+
+
+def as_field(name, values, n_records):
+    if not name.isidentifier() or name in _RESERVED:
+        raise ValueError(
+            f"A field needs a name that is an identifier other than X and y; got {show(name)}."
+        )
+    if values is None:
+        raise ValueError(f"Field {name!r} is None; leave it out instead.")
+    if not (isinstance(values, Outputs) or is_tensor(values)):
+        values = read_only(as_array(values, f"Field {name!r}"))
+    if getattr(values, "ndim", 1) == 0 or len(values) != n_records:
+        size = "is a scalar" if getattr(values, "ndim", 1) == 0 else f"has {len(values)} values"
+        raise ValueError(f"X has {n_records} records and field {name!r} {size}.")
+    return values
+
+
+def check_order(fields, y):
+    """Warn if stored outputs seem to be of another kind or in another order."""
+    if y is not None and isinstance(fields.get("outputs"), Outputs):
+        from .asking import warn_of_given
+
+        warn_of_given(fields["outputs"], y, stacklevel=4)
+
+
+def check_column(frame, column):
+    try:
+        known = column in frame.columns
+    except TypeError:  # a list or an array, or a string if column names are dates
+        known = False
+    if not known:
+        names = ", ".join(map(visible, frame.columns[:_MOST_NAMES]))
+        more = ", ..." if len(frame.columns) > _MOST_NAMES else ""
+        raise ValueError(f"Unknown column {show(column)}; the columns are {names}{more}.")
+
+
+def warn_of_rows(X, given, stacklevel=3):
+    """Warn if values of pandas have the row labels of X in another order.
+
+    Parameters
+    ----------
+    X : container of n rows
+    given : dict of str to array-like of shape (n,)
+        Values that belong to the rows, by their position, under the names of parameters.
+    stacklevel : int, default=3
+        As for :func:`warnings.warn`.
+    """
+    rows = getattr(X, "index", None)
+    for name, values in given.items():
+        own = getattr(values, "index", None)
+        if not isinstance(rows, pd.Index) or not isinstance(own, pd.Index) or own.equals(rows):
+            continue
+        if len(own) == len(rows) and own.is_unique and rows.is_unique and own.isin(rows).all():
+            warnings.warn(
+                f"{name} has the index of X in another order, and values belong to rows by their "
+                f"position. Use {name}.loc[X.index], or {name}.to_numpy() if the positions are "
+                "right.",
+                UserWarning,
+                stacklevel=stacklevel,
+            )
+
+
+ID = "record_id"
+
+
+class RecordMakers:
+    """Part of :class:`Records` that makes them."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        target: str | None = None,
+        *,
+        drop: str | Sequence[str] = (),
+        **fields: str,
+    ) -> Self:
+        """Make records from the columns of a table.
+
+        Parameters
+        ----------
+        frame : DataFrame of shape (n, k)
+            Table with one row per record.
+        target : str, default=None
+            Column of the task label; it leaves X.
+        drop : str or sequence of str, default=()
+            Columns to exclude from X because they are not features (an identifier, a split marker).
+        **fields : str
+            Column of each field, as in ``group="race"``. The column stays in X unless it is
+            dropped, because the model may use it.
+
+        Returns
+        -------
+        records : Records
+
+        Raises
+        ------
+        TypeError
+            If ``frame`` is not a pandas DataFrame.
+        ValueError
+            If a column does not exist.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skmia import Records
+        >>> frame = pd.DataFrame({"age": [30, 41], "race": ["x", "y"], "income": [0, 1]})
+        >>> Records.from_frame(frame, target="income", group="race").X.columns.tolist()
+        ['age', 'race']
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise TypeError(f"from_frame takes a pandas DataFrame; got {type(frame).__name__}.")
+        drop = list(drop) if np.iterable(drop) and not isinstance(drop, str | bytes) else [drop]
+        for column in [*([] if target is None else [target]), *drop, *fields.values()]:
+            check_column(frame, column)
+        leaving = drop if target is None else [target, *drop]
+        labels = None if target is None else frame[target]
+        columns = {name: frame[column] for name, column in fields.items()}
+        return cls(frame.drop(columns=leaving), labels, **columns)
+
+    @classmethod
+    def from_ids(cls, ids: ArrayLike, y: ArrayLike | None = None, **fields: ArrayLike) -> Self:
+        """Make records from identifiers alone, for scores computed elsewhere.
+
+        The identifier takes the place of the features: attacks that read stored outputs and the
+        signals of a pool work, and checks that compare features are left out of an audit.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n,)
+            Identifiers, all different: numbers or strings.
+        y : array-like of shape (n,), default=None
+            Task labels, which outputs with a column per class need. If None, 0 for all records:
+            log odds refer to the label, whatever it is.
+        **fields : array-like of length n
+            Further facts per record.
+
+        Returns
+        -------
+        records : Records
+            With the only column ``record_id``.
+
+        Raises
+        ------
+        ValueError
+            If an identifier is missing or occurs twice.
+
+        See Also
+        --------
+        ShadowPool.from_outputs : Makes a pool of such records.
+
+        Examples
+        --------
+        >>> from skmia import Outputs, Records
+        >>> scores = Outputs([2.0, -1.0], kind="log_odds")
+        >>> records = Records.from_ids(["a17", "a18"], outputs=scores)
+        >>> records.has_features
+        False
+        """
+        frame = pd.DataFrame({ID: as_ids(ids)})
+        return cls(frame, np.zeros(len(frame), dtype=int) if y is None else y, **fields)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Concatenate several sets of records.
+
+        Parameters
+        ----------
+        parts : sequence of Records
+            Sets with the same kind of X and the same fields.
+
+        Returns
+        -------
+        records : Records
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to concatenate, or the sets differ in kind or columns of X, in
+            fields or in whether they carry labels.
+        """
+        parts = list(parts)
+        if not parts:
+            raise ValueError("concat needs at least one set of records.")
+        for part in parts:
+            if not isinstance(part, cls):
+                raise TypeError(f"concat joins skmia.Records; got {type(part).__name__}.")
+        first = parts[0]
+        for other in parts[1:]:
+            if type(other.X) is not type(first.X):
+                kinds = f"{type(first.X).__name__} and {type(other.X).__name__}"
+                raise ValueError(f"Records with different kinds of X cannot be joined: {kinds}.")
+            if (other.y is None) != (first.y is None) or set(other.fields) != set(first.fields):
+                raise ValueError(
+                    "Records can be joined when all have labels or none has, and all have the same "
+                    f"fields; got {first!r} and {other!r}."
+                )
+        X = concat_rows([part.X for part in parts])
+        y = concat_rows([part.y for part in parts])
+        return cls(
+            X, y, **{name: concat_rows([part[name] for part in parts]) for name in first.fields}
+        )
 
 
 def _no_matrix():
@@ -216,8 +489,7 @@ class Records(RecordMakers):
         >>> Records(X, y).with_outputs(victim)["outputs"]
         Outputs(150 answers, kind='proba', classes=[0, 1, 2])
         """
-        from .asking import query_victim
-        from .order import check_order
+        from .asking import check_order, query_victim
 
         outputs = query_victim(victim, self.X)
         check_order(victim, outputs, self.y)

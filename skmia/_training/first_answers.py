@@ -7,7 +7,7 @@ from sklearn.base import clone, is_regressor
 
 from .._core.advice import get_advice
 from .._core.containers import take_rows
-from .._core.seeding import isolated_randomness, seed_estimator
+from .._core.randomness import isolated_randomness, seed_estimator
 from .._core.skorch_nets import why_not_probabilities
 from .ways.torch_nets.plan import find_net
 

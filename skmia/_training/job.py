@@ -10,10 +10,8 @@ from sklearn.base import is_regressor
 from sklearn.utils import gen_batches
 
 from .._core.asking import CHUNK, query_aligned
-from .._core.containers import pack, take_rows, unpack
-from .._core.mapped import get_place
-from .._core.randomness import preserved_randomness
-from .._core.seeding import isolated_randomness
+from .._core.containers import get_place, pack, take_rows, unpack
+from .._core.randomness import isolated_randomness, preserved_randomness
 
 
 class Data(NamedTuple):

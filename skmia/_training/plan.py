@@ -5,7 +5,7 @@ import warnings
 from typing import NamedTuple
 
 from .._core.caches import clone_to_train
-from .._core.seeding import PROCESS_LOCK
+from .._core.randomness import PROCESS_LOCK
 from ..exceptions import JointTrainingWarning
 from .first_answers import check_first_answers
 from .notes import count_failures

@@ -21,8 +21,8 @@ from .._core.asking import check_victim, query_victim
 from .._core.checks import check_finite_vector
 from .._core.containers import is_frame, is_tensor, to_numpy
 from .._core.numbers import show, to_array
+from .._core.randomness import seed_estimator
 from .._core.records import Records
-from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
 from .._core.types import Seed
 from .._core.validation import check_finite, check_records

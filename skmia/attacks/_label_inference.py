@@ -13,8 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import check_victim, query_aligned, query_victim
-from .._core.label_scores import log_label_scores
+from .._core.asking import check_victim, log_label_scores, query_aligned, query_victim
 from .._core.outputs import Outputs
 from .._core.records import Records
 from .._core.validation import check_records

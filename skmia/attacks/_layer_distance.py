@@ -8,8 +8,8 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
-from .._core.divergences import fisher_rao_of_normals, fisher_rao_of_probabilities
 from .._core.needs import BOTH, Needs
+from .._core.probabilities import fisher_rao_of_normals, fisher_rao_of_probabilities
 from .._core.sklearn import Interval, at_least
 from .._core.types import Seed
 from ..base import SupervisedAttack

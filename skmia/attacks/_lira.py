@@ -15,16 +15,21 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
 from .._core.asking import unwrap
-from .._core.densities import joint_ratio, log_normal, log_student
-from .._core.law import Law
 from .._core.left_out import choose_others, compare_left_out, leave_sides, part_of
-from .._core.moment_sums import cut
-from .._core.moments import SMALLEST_SPREAD, compute_moments, compute_sides, take_records
-from .._core.normal_law import NormalLaw
+from .._core.moments import SMALLEST_SPREAD, compute_moments, compute_sides, cut, take_records
+from .._core.normal_law import (
+    Gap,
+    Law,
+    Levels,
+    NormalLaw,
+    fit_gap,
+    joint_ratio,
+    log_normal,
+    log_student,
+)
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
-from .._core.trends import Gap, Levels, fit_gap
 from ..base import PoolAttack, warn_unlike
 from ..shadow import ShadowPool
 from ..signals import Correctness, ScaledLogit, Signal

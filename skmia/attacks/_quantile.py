@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from .._core.asking import unwrap
 from .._core.features import FeatureEncoder
 from .._core.needs import NOBODY, NON_MEMBERS, Needs
+from .._core.randomness import seed_estimator
 from .._core.records import Records
-from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, Interval, StrOptions, at_least
 from .._core.types import Seed
 from .._core.validation import check_finite, check_outputs_source, check_records, query

@@ -18,8 +18,7 @@ from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import at_least
 from .._core.types import Seed
-from .._core.user_functions import call_given
-from .._core.validation import check_records
+from .._core.validation import call_given, check_records
 from ..base import BaseAttack, PoolAttack, connect
 from ..base._parts import is_open
 from ..shadow import ShadowPool

@@ -6,9 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
-from .._core.divergences import renyi_divergence
 from .._core.needs import BOTH, Needs
-from .._core.probabilities import PROBABILITY_FLOOR
+from .._core.probabilities import PROBABILITY_FLOOR, renyi_divergence
 from .._core.sklearn import Interval
 from .._core.types import Seed
 from .._core.validation import query

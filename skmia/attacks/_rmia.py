@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from .._core.left_out import part_of, values_of
-from .._core.moment_sums import CACHED, count_models, cut
+from .._core.moments import CACHED, count_models, cut
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.validation import check_records

@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 from .._core.needs import Needs
 from .._core.outputs import Outputs
 from .._core.probabilities import as_columns
+from .._core.randomness import seed_estimator
 from .._core.records import Records
-from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, at_least
 from .._core.types import Seed
 from .._core.validation import check_outputs_source, query

@@ -14,10 +14,9 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import check_victim, query_aligned
+from .._core.asking import check_victim, log_label_scores, query_aligned
 from .._core.containers import concat_rows, is_frame, is_tensor, take_rows
 from .._core.features import FeatureEncoder
-from .._core.label_scores import log_label_scores
 from .._core.needs import Needs
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least

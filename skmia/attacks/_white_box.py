@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from .._core.needs import BOTH, Needs
 from .._core.optional import import_optional
 from .._core.probabilities import as_columns, posterior_of
+from .._core.randomness import isolated_randomness
 from .._core.records import Records
-from .._core.seeding import isolated_randomness
 from .._core.sklearn import Interval, at_least
 from .._core.types import Seed
 from ..base import SupervisedAttack

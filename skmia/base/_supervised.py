@@ -11,8 +11,8 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import check_random_state
 
 from .._core.probabilities import as_columns
+from .._core.randomness import seed_estimator
 from .._core.records import Records
-from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, at_least
 from .._core.validation import check_outputs_source
 from ._attack import BaseAttack, best_threshold

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.evidence import CONCLUSIVE, LEAK
+from .._core.pages import CONCLUSIVE, LEAK
 from .._core.visible import visible
 from ..report._evidence import list_leaks
 from ..report._measure import OK, OVERALL

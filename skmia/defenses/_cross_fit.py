@@ -14,8 +14,12 @@ from sklearn.utils.validation import check_memory
 from .._core.asking import query_victim
 from .._core.containers import take_rows
 from .._core.hashing import hash_records
-from .._core.randomness import spawn_seeds
-from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
+from .._core.randomness import (
+    isolated_randomness,
+    refuse_trained_module,
+    seed_estimator,
+    spawn_seeds,
+)
 from .._core.sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError, at_least
 from .._core.splits import MOST_MODELS, compute_strata, number_units
 from .._core.types import Seed

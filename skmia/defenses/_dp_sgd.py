@@ -24,8 +24,7 @@ from .._core.matrix import check_classes, validate_matrix
 from .._core.numbers import check_number, show
 from .._core.optional import import_optional
 from .._core.probabilities import check_answered
-from .._core.randomness import preserved_randomness
-from .._core.seeding import isolated_randomness
+from .._core.randomness import isolated_randomness, preserved_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from .._core.types import PathLike, Rows, Seed
 from ..exceptions import PrivacyWarning

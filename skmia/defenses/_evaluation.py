@@ -16,10 +16,9 @@ from sklearn.metrics import roc_auc_score
 from .._core.caches import clone_to_train
 from .._core.moments import compute_both_moments
 from .._core.numbers import MOST, check_number, show, to_array
-from .._core.randomness import check_random_state
+from .._core.randomness import check_random_state, isolated_randomness, seed_estimator
 from .._core.records import Records
 from .._core.sample_weights import fit_weighted, weights_for
-from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.tasks import delayed
 from .._core.types import Seed
 from .._core.validation import check_records

@@ -15,8 +15,12 @@ from .._core.advice import with_advice
 from .._core.checks import check_option
 from .._core.containers import as_rows
 from .._core.numbers import check_numbers, to_array
-from .._core.randomness import spawn_seeds
-from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
+from .._core.randomness import (
+    isolated_randomness,
+    refuse_trained_module,
+    seed_estimator,
+    spawn_seeds,
+)
 from .._core.sklearn import (
     N_JOBS,
     Interval,
@@ -27,7 +31,7 @@ from .._core.sklearn import (
 )
 from .._core.splits import MOST_MODELS, compute_strata
 from .._core.types import Seed
-from .._core.user_functions import call_given
+from .._core.validation import call_given
 from .._training.notes import warn_once
 from ._cross_fit import (
     CrossFitDefense,

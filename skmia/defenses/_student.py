@@ -11,9 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
+from .._core.asking import draw_samples
 from .._core.containers import as_rows, is_frame
 from .._core.randomness import check_random_state
-from .._core.sampling import draw_samples
 from .._core.sklearn import (
     HasMethods,
     InvalidParameterError,

@@ -13,7 +13,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
-from .._core.classes import is_of_package
+from .._core.optional import is_of_package
 from .._core.sklearn import read_baseline, read_trees_of_boosting
 from .._core.skorch_nets import is_skorch
 from ..victims import read_state

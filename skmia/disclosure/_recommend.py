@@ -6,7 +6,7 @@ from typing import Literal
 
 from .._core.checks import check_option
 from .._core.numbers import check_number, show
-from .._core.pages.decision import REQUEST
+from .._core.pages import REQUEST
 from .._core.visible import visible
 from ._case import check_provenance
 from ._judge import (

@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 from .._core.asking import unwrap
-from .._core.classes import is_of_package
+from .._core.optional import is_of_package
 from .._core.records import Records
 from .._core.skorch_nets import is_skorch
 from .._core.types import PathLike

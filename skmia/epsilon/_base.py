@@ -19,8 +19,8 @@ from .._core.containers import accepting_read_only, take_rows
 from .._core.groups import sorted_values
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import show, to_array
+from .._core.randomness import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.records import Records
-from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from ..exceptions import PrivacyWarning
 from ..signals._registry import get_signal

@@ -17,8 +17,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._core.numbers import show
+from .._core.pvalues import limit_rates
 from .._core.randomness import draw_integers
-from .._core.rate_sequences import limit_rates
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._core.types import Seed

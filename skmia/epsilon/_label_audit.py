@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from .._core.asking import query_aligned
-from .._core.label_scores import log_label_scores
+from .._core.asking import log_label_scores, query_aligned
 from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import StrOptions

@@ -12,9 +12,8 @@ from .._core.checks import check_bits, check_finite_vector, check_membership_sco
 from .._core.needs import BOTH
 from .._core.numbers import SMALLEST, check_number
 from .._core.progress import show_progress
-from .._core.randomness import spawn_seeds
+from .._core.randomness import isolated_randomness, spawn_seeds
 from .._core.records import Records
-from .._core.seeding import isolated_randomness
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.tasks import delayed
 from .._core.types import Seed

@@ -16,12 +16,11 @@ from .._core.checks import check_confidence_level
 from .._core.matrix import check_matrix
 from .._core.numbers import to_array
 from .._core.progress import show_progress
-from .._core.randomness import spawn_seeds
-from .._core.seeding import isolated_randomness, seed_estimator
+from .._core.randomness import isolated_randomness, seed_estimator, spawn_seeds
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.tasks import delayed
 from .._core.types import Seed
-from .._core.user_functions import call_given
+from .._core.validation import call_given
 from ..metrics import advantage_interval, auc_interval, clopper_pearson, membership_roc_curve
 
 CONSTRAINTS = {

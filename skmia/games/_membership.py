@@ -19,10 +19,15 @@ from .._core.asking import unwrap
 from .._core.containers import accepting_read_only
 from .._core.groups import number_groups, read_names
 from .._core.needs import BOTH
-from .._core.randomness import preserved_randomness, spawn_seeds
+from .._core.randomness import (
+    isolated_randomness,
+    preserved_randomness,
+    refuse_trained_module,
+    seed_estimator,
+    spawn_seeds,
+)
 from .._core.records import Records
 from .._core.sample_weights import weights_for
-from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_arguments
 from .._core.splits import number_units
 from .._core.types import Seed

@@ -15,15 +15,13 @@ from sklearn.metrics import r2_score
 from .._core.asking import query_aligned, unwrap
 from .._core.checks import check_confidence_level, check_rate
 from .._core.numbers import show
-from .._core.randomness import spawn_seeds
+from .._core.randomness import isolated_randomness, refuse_trained_module, spawn_seeds
 from .._core.records import Records
 from .._core.sample_weights import weights_for
-from .._core.seeding import isolated_randomness, refuse_trained_module
 from .._core.sklearn import N_JOBS, Interval, at_least, validate_arguments
 from .._core.splits import number_units
 from .._core.types import Seed
-from .._core.user_functions import call_given
-from .._core.validation import check_records
+from .._core.validation import call_given, check_records
 from .._training.job import Data, Job, Kept, recorded_warnings
 from .._training.notes import warn_of_weights, warn_once
 from .._training.plan import plan_training

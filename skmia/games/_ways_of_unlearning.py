@@ -17,10 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.asking import query_aligned, query_victim, unwrap
 from .._core.containers import as_rows, take_rows
 from .._core.outputs import Outputs
-from .._core.randomness import check_random_state
+from .._core.randomness import check_random_state, seed_estimator
 from .._core.records import Records
 from .._core.sample_weights import fit_weighted, name_parameter, weights_for
-from .._core.seeding import seed_estimator
 from .._core.sklearn import Interval, at_least, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
 from ..exceptions import TrainingError

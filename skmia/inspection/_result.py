@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from .._core.pages.text import wrap
+from .._core.pages import wrap
 from .._core.visible import visible
 
 _MOST_PLACES = 12

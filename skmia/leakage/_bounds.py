@@ -11,7 +11,7 @@ from .._core.checks import check_option
 from .._core.numbers import SMALLEST, check_broadcast, check_numbers, show
 from .._core.probabilities import check_sums
 from .._core.types import FloatOrArray
-from .._core.user_functions import call_given
+from .._core.validation import call_given
 
 # A gap is a difference of means, so rounding may take it beyond the possible range.
 _ROUNDING = 1e-9

@@ -23,8 +23,7 @@ from sklearn.utils import get_tags
 
 from .._core.advice import with_advice
 from .._core.asking import unwrap
-from .._core.factor import SMALLEST_RCOND
-from .._core.linear_influence import LinearInfluence
+from .._core.linear_influence import SMALLEST_RCOND, LinearInfluence
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
 from ..victims._inputs import check_labels, find_model, read_features

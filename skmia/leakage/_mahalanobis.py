@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.checks import check_option
 from .._core.gaussians import (
     COVARIANCE_CONSTRAINT,
+    CovarianceMixin,
     check_moments,
     check_noise_scale,
     check_spread,
@@ -25,7 +26,6 @@ from .._core.gaussians import (
 from .._core.hashing import hash_records
 from .._core.matrix import validate_matrix
 from .._core.numbers import check_count, check_number, check_numbers
-from .._core.shrinkage import CovarianceMixin
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.tradeoff import (
     DIRECTIONS,

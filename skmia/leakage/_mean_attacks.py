@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.gaussians import (
     COVARIANCE_CONSTRAINT,
+    CovarianceMixin,
     check_moments,
     check_noise_scale,
     check_spread,
@@ -23,7 +24,6 @@ from .._core.gaussians import (
     squared_distances,
 )
 from .._core.matrix import check_classes, check_matrix, validate_matrix
-from .._core.shrinkage import CovarianceMixin
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.tradeoff import check_rates, power
 from .._core.types import FloatOrArray, Seed

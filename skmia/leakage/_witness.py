@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from .._core.seeding import seed_estimator
+from .._core.randomness import seed_estimator
 from .._core.tasks import delayed
 
 

@@ -1,6 +1,6 @@
 """Sequence models: memorization of random sequences, and language models as victims."""
 
-from .._core.token_outputs import TokenOutputs
+from .._core.tokens import TokenOutputs
 from ._exposure import Exposure, skew_normal_exposure
 from ._extraction import ExtractionResult, shortest_path_extraction
 from ._format import CanaryFormat, insert_canaries

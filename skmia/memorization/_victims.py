@@ -9,11 +9,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.given_model import GivenModel
+from .._core.asking import GivenModel
 from .._core.numbers import show
 from .._core.sklearn import HasMethods, at_least, validate_params_of
-from .._core.token_outputs import TokenOutputs
-from .._core.tokens import count_tokens
+from .._core.tokens import TokenOutputs, count_tokens
 from .._core.types import Seed, TokenModel
 from ._model import check_model, token_moments
 

@@ -15,7 +15,7 @@ from .._core.checks import (
 )
 from .._core.groups import number_groups
 from .._core.numbers import as_numbers, check_broadcast, check_count, check_number, show
-from .._core.rate_sequences import limit_rates
+from .._core.pvalues import limit_rates
 from .._core.types import FloatOrArray
 
 

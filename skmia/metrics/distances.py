@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core import divergences
+from .._core import probabilities
 from .._core.numbers import SMALLEST, check_broadcast, check_number, check_numbers
 from .._core.probabilities import check_sums
 from .._core.types import FloatOrArray
@@ -62,7 +62,7 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, alpha: float) -> FloatOrArray:
     alpha = check_number(alpha, "alpha", "a number above 0", SMALLEST)
     with np.errstate(divide="ignore"):
         logs = np.log(p), np.log(q)
-        return _unpack(np.maximum(divergences.renyi_divergence(*logs, alpha), 0))
+        return _unpack(np.maximum(probabilities.renyi_divergence(*logs, alpha), 0))
 
 
 def fisher_rao_distance(p: ArrayLike, q: ArrayLike) -> FloatOrArray:
@@ -103,7 +103,7 @@ def fisher_rao_distance(p: ArrayLike, q: ArrayLike) -> FloatOrArray:
     >>> fisher_rao_distance([[1, 0], [0.5, 0.5]], [0, 1]).round(4)
     array([3.1416, 1.5708])
     """
-    return _unpack(divergences.fisher_rao_of_probabilities(*_check_pair(p, q)))
+    return _unpack(probabilities.fisher_rao_of_probabilities(*_check_pair(p, q)))
 
 
 def normal_fisher_rao_distance(
@@ -159,7 +159,7 @@ def normal_fisher_rao_distance(
     ]
     parts = dict(zip(("mean_1", "mean_2", "std_1", "std_2"), [*means, *stds], strict=True))
     parts = check_broadcast(**{name: np.atleast_1d(part) for name, part in parts.items()})
-    return _unpack(divergences.fisher_rao_of_normals(parts[:2], parts[2:]))
+    return _unpack(probabilities.fisher_rao_of_normals(parts[:2], parts[2:]))
 
 
 def _pair(first, second):

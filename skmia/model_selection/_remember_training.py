@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import as_rows
 from .._core.hashing import hash_records
-from .._core.record_input import as_labels
+from .._core.records import as_labels
 from .._core.sklearn import HasMethods, validate_params_of
 from .._core.types import Rows
 

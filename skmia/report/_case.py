@@ -13,7 +13,7 @@ from .._core.asking import unwrap
 from .._core.checks import check_confidence_level, check_rates
 from .._core.numbers import check_number, show
 from .._core.randomness import check_random_state
-from .._core.record_input import warn_of_rows
+from .._core.records import warn_of_rows
 from .._core.validation import check_records
 from ._evidence import count_permutations
 from ._measure import list_subsets

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.pages.templates import render_page
+from .._core.pages import render_page
 from ..metrics import difference_interval
 from ._measure import COLUMNS, OK, OVERALL
 from ._text import column_name, format_auc, format_rate

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 
 from .._core.asking import unwrap
 from .._core.circumstances import Clock
-from .._core.evidence import CONCLUSIVE
 from .._core.outputs import Outputs
+from .._core.pages import CONCLUSIVE
 from .._core.records import Records
 from .._core.types import PathLike
 from .._core.validation import query

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
+from .._core.pages import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
 from ._measure import OK, OVERALL
 
 # Checks without which no number means anything: while one of them warns, nothing is concluded.

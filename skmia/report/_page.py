@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from .._core.pages.templates import render_page
+from .._core.pages import render_page
 from .._core.visible import visible
 from ..metrics import precision_at_prior, resolvable_fpr
 from ..metrics._membership import MIN_FALSE_POSITIVES

@@ -16,7 +16,7 @@ from .._core.sklearn import (
     validate_parameter_constraints,
     validate_params_of,
 )
-from .._core.token_outputs import TokenOutputs
+from .._core.tokens import TokenOutputs
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
 from ..base._parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from .._core.checks import check_option
-from .._core.evidence import CONCLUSIVE, LEAK
 from .._core.numbers import show
+from .._core.pages import CONCLUSIVE, LEAK
 from .._core.records import Records
 from .._core.types import PathLike
 from .._core.validation import check_records

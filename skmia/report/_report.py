@@ -12,9 +12,16 @@ import pandas as pd
 from .._core.drawing import COLORS, LINE_STYLES
 from .._core.files import write_bytes
 from .._core.optional import import_optional
-from .._core.pages.decision import format_decision
-from .._core.pages.markdown import escape, make_table
-from .._core.pages.saved import frame_page, save_documents, warn_of_failures, write_json, write_text
+from .._core.pages import (
+    escape,
+    format_decision,
+    frame_page,
+    make_table,
+    save_documents,
+    warn_of_failures,
+    write_json,
+    write_text,
+)
 from .._core.types import PathLike
 from .._core.visible import visible
 from ..metrics import Interval, MembershipRocDisplay

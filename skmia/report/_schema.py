@@ -5,9 +5,8 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from .._core.evidence import CONCLUSIVE, EVIDENCE, check_evidence
-from .._core.plain import as_plain
-from .._core.visible import visible
+from .._core.pages import CONCLUSIVE, EVIDENCE, check_evidence
+from .._core.visible import as_plain, visible
 from ..disclosure import LOWER_ENDS
 from ._evidence import Grounds, choose_evidence
 from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict

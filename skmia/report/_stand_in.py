@@ -29,8 +29,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncod
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from .._core.asking import query_aligned, query_victim, unwrap
-from .._core.containers import is_frame
-from .._core.lazy import in_memory
+from .._core.containers import in_memory, is_frame
 from .._core.outputs import Outputs
 from .._core.splits import compute_strata, draw_halves, number_units
 from .._core.tokens import hold_tokens

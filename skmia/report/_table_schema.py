@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from .._core.evidence import EVIDENCE, check_evidence
+from .._core.pages import EVIDENCE, check_evidence
 from ..synthetic.table._evidence import (
     FIRST,
     Grounds,

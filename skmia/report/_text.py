@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core.pages.text import WIDTH, wrap_lines
+from .._core.pages import WIDTH, wrap_lines
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ._measure import CLASS, FEWEST, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW

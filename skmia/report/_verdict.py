@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from .._core.evidence import write_conclusion
+from .._core.pages import write_conclusion
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ._evidence import (

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
 from .._core.containers import take_rows
+from .._core.randomness import isolated_randomness, refuse_trained_module
 from .._core.sample_weights import fit_weighted, weights_for
-from .._core.seeding import isolated_randomness, refuse_trained_module
 from .._core.splits import compute_strata, draw_halves, number_units
 from .._core.validation import check_membership, query
 from .._training.frozen import thaw

@@ -7,12 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from .._core.asking import check_victim
+from .._core.asking import check_victim, warn_of_given
 from .._core.groups import check_columns, sorted_values
 from .._core.numbers import check_number, show, to_array
-from .._core.order import warn_of_given
-from .._core.output_checks import NUMBERS
-from .._core.outputs import Outputs
+from .._core.outputs import NUMBERS, Outputs
 from .._core.progress import show_progress
 from .._core.records import Records
 from .._core.sklearn import validate_parameter_constraints

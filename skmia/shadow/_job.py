@@ -9,9 +9,9 @@ from sklearn.base import is_classifier, is_regressor
 
 from .._core.asking import CHUNK, unwrap
 from .._core.numbers import show
+from .._core.outputs import Resolution
 from .._core.randomness import draw_integers
 from .._core.records import Records
-from .._core.resolution import Resolution
 from .._core.sample_weights import weights_for
 from .._core.splits import BlockDraws, PairDraws, compute_strata
 from .._training.frozen import make_recipe

@@ -9,8 +9,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import query_aligned
-from .._core.hash_index import HashIndex
-from .._core.hashing import describe_types
+from .._core.hashing import HashIndex, describe_types
 from .._core.records import Records
 from .._core.validation import check_records
 from ..signals import Signal

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.needs import LABELS
+from .._core.randomness import refuse_trained_module
 from .._core.records import Records
-from .._core.seeding import refuse_trained_module
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import MOST_MODELS, check_room
 from .._core.types import Seed

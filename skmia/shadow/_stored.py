@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import CHUNK, query_aligned, unwrap
 from .._core.filed import FiledArray, Rows, rows_of
-from .._core.moment_sums import cut
-from .._core.moments import Moments, Sides, compute_sides_of_each
+from .._core.moments import Moments, Sides, compute_sides_of_each, cut
 from .._core.needs import LABELS
 from .._core.records import Records
 from .._core.validation import check_finite, check_records, query

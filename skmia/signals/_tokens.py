@@ -13,7 +13,7 @@ from .._core.asking import query_victim
 from .._core.numbers import SMALLEST, check_count, check_number, show
 from .._core.randomness import check_seed
 from .._core.records import Records
-from .._core.token_outputs import TokenOutputs
+from .._core.tokens import TokenOutputs
 from .._core.validation import check_records, query
 from ._base import AnswerSignal, Signal
 

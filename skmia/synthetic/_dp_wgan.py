@@ -15,8 +15,7 @@ from .._core.containers import is_tensor, to_numpy
 from .._core.matrix import check_container
 from .._core.numbers import check_count, show
 from .._core.optional import import_optional
-from .._core.randomness import check_random_state
-from .._core.seeding import isolated_randomness
+from .._core.randomness import check_random_state, isolated_randomness
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
 from ..defenses import PrivacyLedger

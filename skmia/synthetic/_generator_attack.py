@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import check_random_state
 
+from .._core.asking import check_generator, draw_samples
 from .._core.needs import ANY, Needs
 from .._core.records import Records
-from .._core.sampling import check_generator, draw_samples
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from ..base import BaseAttack

@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.matrix import validate_matrix
 from .._core.numbers import check_count
 from .._core.optional import import_optional
-from .._core.randomness import check_random_state
+from .._core.randomness import check_random_state, isolated_randomness
 from .._core.sdv_parts import seed_synthesizer
-from .._core.seeding import isolated_randomness
 from .._core.sklearn import StrOptions, at_least, validate_params_of
 from .._core.types import Seed
 

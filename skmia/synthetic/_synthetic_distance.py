@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clon
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.asking import draw_samples
 from .._core.matrix import validate_matrix
-from .._core.sampling import draw_samples
 from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.types import Seed
 from ._neighbors import GowerEncoder, as_frame, find_nearest

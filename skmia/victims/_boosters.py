@@ -12,9 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from .._core.asking import CHUNK, check_victim, unwrap
-from .._core.classes import is_of_package
 from .._core.containers import take_rows
-from .._core.optional import import_optional
+from .._core.optional import import_optional, is_of_package
 from .._core.outputs import Outputs
 
 # Name of the list of trees that split alike at each level; other trees are stored elsewhere.

@@ -9,13 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 
+from .._core.asking import GivenModel
 from .._core.containers import as_rows
-from .._core.given_model import GivenModel
 from .._core.groups import check_columns
 from .._core.numbers import show, to_array
 from .._core.sklearn import StrOptions, at_least, validate_params_of
 from .._core.types import Rows
-from .._core.user_functions import call_given
+from .._core.validation import call_given
 
 
 def _returns_probabilities(victim):

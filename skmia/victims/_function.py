@@ -18,7 +18,7 @@ from .._core.numbers import show, to_array
 from .._core.outputs import Outputs
 from .._core.sklearn import StrOptions, at_least, validate_params_of
 from .._core.types import Rows, Seed
-from .._core.user_functions import call_given
+from .._core.validation import call_given
 
 
 class FunctionClassifier(ClassifierMixin, BaseEstimator):

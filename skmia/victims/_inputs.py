@@ -28,8 +28,8 @@ from sklearn.preprocessing import TargetEncoder
 from sklearn.tree import BaseDecisionTree
 
 from .._core.asking import check_victim, unwrap
-from .._core.classes import is_of_package
 from .._core.numbers import as_numbers, show
+from .._core.optional import is_of_package
 from .._core.sklearn import encode_for_boosting, read_leaves_of_boosting, read_trees_of_boosting
 from ._boosters import OBLIVIOUS, is_catboost, is_lightgbm, is_xgboost, load_catboost, load_lightgbm
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from .._core.asking import GivenModel
 from .._core.containers import as_rows
-from .._core.given_model import GivenModel
 from .._core.groups import check_columns
 from .._core.optional import import_optional
 from .._core.sklearn import StrOptions, validate_params_of

@@ -11,8 +11,8 @@ import pandas as pd
 from scipy import sparse
 
 from .._core.asking import unwrap
-from .._core.classes import is_of_package
 from .._core.containers import is_tensor, read_only, to_numpy
+from .._core.optional import is_of_package
 from .._core.skorch_nets import is_skorch
 from ._boosters import is_catboost, list_arrays_of_catboost, parse_lightgbm
 

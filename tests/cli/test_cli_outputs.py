@@ -87,7 +87,7 @@ def test_markdown_is_a_table_for_each_group(printed):
 def test_names_cannot_write_markup():
     class Report:
         def to_markdown(self):
-            from skmia._core.pages.markdown import escape
+            from skmia._core.pages import escape
 
             return escape("<img src=x>|`a`\n# b")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skmia._core.hash_index import HashIndex
+from skmia._core.hashing import HashIndex
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 1000])

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia._core import hashing
-from skmia._core.lazy import LazyRows
+from skmia._core.containers import LazyRows
 from skmia.attacks import LiRA
 from skmia.datasets import make_membership_problem
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skmia import Records
-from skmia._core.mapped import get_place
+from skmia._core.containers import get_place
 from skmia._training.job import Data
 
 

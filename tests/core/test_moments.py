@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from skmia._core.left_out import leave_out
-from skmia._core.moment_sums import count_models, exchange
-from skmia._core.moments import Moments, are_pairs, compute_both_moments, compute_moments
+from skmia._core.moments import (
+    Moments,
+    are_pairs,
+    compute_both_moments,
+    compute_moments,
+    count_models,
+    exchange,
+)
 
 N_RECORDS = 60
 
@@ -61,7 +67,7 @@ def check_moments(moments, expected, rtol=1e-5, atol=1e-6):
 @pytest.mark.parametrize("n_models", [2, 6, 130])
 def test_moments_of_each_side(monkeypatch, n_models, design, n_queries, block):
     for name, size in zip(("_N_RECORDS", "_N_MODELS"), block, strict=True):
-        monkeypatch.setattr(f"skmia._core.moment_sums.{name}", size)
+        monkeypatch.setattr(f"skmia._core.moments.{name}", size)
     rng = np.random.default_rng(0)
     inside = design(n_models, rng)
     shadows = rng.normal(3, 2, size=(n_queries, *inside.shape)).astype(np.float32) + inside

@@ -8,7 +8,7 @@ skorch = pytest.importorskip("skorch")
 
 from torch import nn  # noqa: E402
 
-from skmia._core import skorch_bulk  # noqa: E402
+from skmia._core import skorch_nets  # noqa: E402
 from skmia._core.asking import query_victim  # noqa: E402
 
 N = 100
@@ -54,7 +54,7 @@ def answers(net, X):
 @pytest.mark.parametrize("kind", ["plain", "tuple"])
 @pytest.mark.parametrize("as_tensor", [False, True])
 def test_few_large_batches_give_the_same_answers(monkeypatch, kind, as_tensor):
-    monkeypatch.setattr(skorch_bulk, "_RECORDS", 64)
+    monkeypatch.setattr(skorch_nets, "_RECORDS", 64)
     net, X = fit_net(kind)
     X.flags.writeable = False
     rows = torch.tensor(X) if as_tensor else X
@@ -65,7 +65,7 @@ def test_few_large_batches_give_the_same_answers(monkeypatch, kind, as_tensor):
 
 
 def test_wide_records_come_in_smaller_batches(monkeypatch):
-    monkeypatch.setattr(skorch_bulk, "_NUMBERS", 3 * 40)
+    monkeypatch.setattr(skorch_nets, "_NUMBERS", 3 * 40)
     net, X = fit_net()
     query_victim(net, X)
     assert net.module_.sizes == [40, 16, 40, 20]
@@ -91,7 +91,7 @@ def test_answers_that_depend_on_the_batch_come_from_the_batches_of_the_net(kind)
 )
 def test_nets_with_their_own_steps_are_asked_by_them(monkeypatch, settings):
     net, X = fit_net(**settings)
-    monkeypatch.setattr(skorch_bulk, "_forward_in_bulk", None)
+    monkeypatch.setattr(skorch_nets, "_forward_in_bulk", None)
     np.testing.assert_array_equal(
-        np.concatenate(list(skorch_bulk.forward(net, X))), answers(net, X)
+        np.concatenate(list(skorch_nets.forward(net, X))), answers(net, X)
     )

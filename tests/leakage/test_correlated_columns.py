@@ -5,8 +5,15 @@ import pytest
 from scipy.special import erf
 
 from skmia._core import gaussians as _moments
-from skmia._core.gaussians import ShrunkMoments, estimate_moments, make_moments
-from skmia._core.shrinkage import Shrinkage, ShrunkCovariance, choose_shrinkage, shrink
+from skmia._core.gaussians import (
+    Shrinkage,
+    ShrunkCovariance,
+    ShrunkMoments,
+    choose_shrinkage,
+    estimate_moments,
+    make_moments,
+    shrink,
+)
 from skmia.leakage import MahalanobisLeakage
 
 

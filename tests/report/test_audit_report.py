@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmia import ShadowPool, audit
-from skmia._core.pages.text import WIDTH
+from skmia._core.pages import WIDTH
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.metrics import MembershipRocDisplay, auc_interval
 from skmia.report import AuditReport, _audit

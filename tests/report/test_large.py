@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 import skmia
 from skmia import Records, ShadowPool
 from skmia._core import asking, blind
-from skmia._core.lazy import LazyRows
+from skmia._core.containers import LazyRows
 from skmia.attacks import LiRA
 from skmia.report import _rounds as rounds
 from skmia.report import find_duplicates, permutation_test

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmia import Records, ShadowPool
 from skmia._core.asking import query_victim
-from skmia._core.factor import Factor
+from skmia._core.linear_influence import Factor
 from skmia._training.ways.linear import LinearWay
 
 TIGHT = {"tol": 1e-11, "max_iter": 2000, "solver": "newton-cg"}

@@ -16,7 +16,7 @@ from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia._core.seeding import isolated_randomness, seed_estimator
+from skmia._core.randomness import isolated_randomness, seed_estimator
 
 
 def source(entropy=0, child=0):

@@ -1,1 +1,410 @@
 """Pages of reports: the frame, style and script that all of them share."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+import textwrap
+import warnings
+from contextlib import suppress
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from ..files import write_bytes
+from ..optional import import_optional
+from ..visible import visible
+
+WIDTH = 100
+
+
+def wrap(text, indent=""):
+    """A text in lines of at most 100 characters, which are indented further after the first."""
+    return textwrap.fill(
+        text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+    )
+
+
+def wrap_lines(paragraphs):
+    """Lines of at most 100 characters, of paragraphs in which every character is visible."""
+    lines = []
+    for text in paragraphs:
+        lines += textwrap.wrap(visible(text), WIDTH, subsequent_indent="  ")
+    return lines
+
+
+# Characters that Markdown or HTML would read as markup.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+
+
+def escape(text):
+    """Return a text as one line that Markdown shows as it is."""
+    return _MARKUP.sub(r"\\\1", visible(text))
+
+
+def quote(text):
+    """Return a text as one line of code, which can be copied as it is."""
+    text = visible(text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if len(fence) > 1 else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def make_table(head, rows):
+    """Return the lines of a table; the cells of its rows are escaped, its headings are not."""
+    rows = [head, ["---"] * len(head), *([escape(cell) for cell in row] for row in rows)]
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+# Names in the provenance for what output checkers ask, beside what repeats the measurement.
+REQUEST = (
+    "what is released",
+    "recipients",
+    "purpose",
+    "subsets of the data used elsewhere",
+    "public columns",
+)
+
+# Reports also give the difference in accuracy, which is another number.
+GAP_NOTE = (
+    "gap: the mean of 1 - the probability of the label, over non-members minus over members; "
+    "not the difference in accuracy."
+)
+
+
+def note_numbers(limits):
+    """Return what the names of limits leave open, in one sentence; empty if nothing."""
+    return GAP_NOTE if any(row["name"] == "gap" for row in limits) else ""
+
+
+def format_decision(found):
+    """Format a recommendation as lines of Markdown, the last of which is empty.
+
+    Parameters
+    ----------
+    found : dict
+        As :meth:`Recommendation.to_dict` returns it.
+
+    Returns
+    -------
+    lines : list of str
+    """
+    policy = found["policy"]
+    lines = [*found["reasons"], *found["remarks"]]
+    lines += [f"Not run: {text}" for text in found["not_run"]]
+    lines += [f"Condition: {name}" for name in found["conditions"]]
+    lines += [f"Measured under conditions: {row['name']}: {row['text']}" for row in found["tried"]]
+    lines += [f"Needs a reason: {row['check']}" for row in found["reviews"]]
+    head = f"As a {found['release']}, by the policy {policy['name']}: {found['result']}"
+    return [
+        f"**{escape(head)}**",
+        "",
+        *(f"* {escape(line)}" for line in lines),
+        "",
+        *_tabulate_limits(found["limits"]),
+        *_tabulate_checks(found["checks"]),
+        *_list_requirements(found),
+        *_list_origin(found["provenance"]),
+        f"* policy: {escape(policy['name'])}; {_describe_hash(policy['sha256'])}",
+        "",
+    ]
+
+
+def _tabulate_limits(limits):
+    rows = [
+        [row["name"], row["group"], f"{row['limit']:g}", _format(row["interval"]), row["status"]]
+        for row in limits
+    ]
+    caption = "Limits, and the strongest attack in each group with the interval that is compared:"
+    note = note_numbers(limits)
+    table = _tabulate(caption, ["number", "group", "limit", "measured", "result"], rows)
+    return [*table, *([escape(note), ""] if note else [])]
+
+
+def _format(interval):
+    return "-" if interval is None else "{:.3g} [{:.3g}, {:.3g}]".format(*interval)
+
+
+def _tabulate_checks(checks):
+    rows = [[row["name"], row["level"], row["status"], row["text"]] for row in checks]
+    caption = "Structural checks; passing them does not say that a model can be released:"
+    return _tabulate(caption, ["check", "level", "result", "found"], rows)
+
+
+def _tabulate(caption, head, rows):
+    return [caption, "", *make_table(head, rows), ""] if rows else []
+
+
+def tell_requirements(found):
+    """What a release needs by the policy, in a line; empty for tables and in earlier documents."""
+    if found["release"] == "table" or "requirements" not in found:
+        return ""
+    able = {True: "able to find something", False: "not able to find anything"}
+    listed = [f"{one['name']}: {able[one['is_met']]}" for one in found["requirements"]]
+    return "; ".join(listed) or "nothing: the policy waives the rule"
+
+
+def _list_requirements(found):
+    told = tell_requirements(found)
+    return [f"* needed for a release: {escape(told)}"] if told else []
+
+
+def _list_origin(provenance):
+    """What was given, each in a line: text of the request, and what is to be repeated as it is."""
+    return [
+        f"* {escape(name)}: {escape(text) if name in REQUEST else quote(text)}"
+        for name, text in provenance.items()
+        if text
+    ]
+
+
+def _describe_hash(digest):
+    return f"SHA-256 {quote(digest)}" if digest else "it was changed and has no hash"
+
+
+# Hebrew, Arabic and other scripts that are written from right to left.
+_LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
+_RUN = re.compile(f"[{_LEFTWARD}]+(?:[^\\S\n]+[{_LEFTWARD}]+)*")
+
+
+def make_finalizer(markup):
+    """Return the function that every expression of a template passes through before escaping.
+
+    Parameters
+    ----------
+    markup : type
+        Type of text that is already markup.
+
+    Returns
+    -------
+    finalize : callable
+    """
+
+    def finalize(value):
+        return visible(value) if isinstance(value, str) and not isinstance(value, markup) else value
+
+    return finalize
+
+
+def make_filters(markup):
+    """Return filters that keep the direction of foreign text from changing the text around it.
+
+    Parameters
+    ----------
+    markup : type
+        Type of text that is already markup.
+
+    Returns
+    -------
+    filters : dict of str to callable
+        ``bdi`` for a name or a value, ``prose`` for a sentence that contains some.
+    """
+    element = markup("<bdi>{}</bdi>")
+
+    def isolate(value):
+        return element.format(visible(value))
+
+    def isolate_runs(text):
+        # Escaping first is safe: it neither adds nor removes any of these letters.
+        return markup(_RUN.sub(r"<bdi>\g<0></bdi>", str(markup.escape(visible(text)))))
+
+    return {"bdi": isolate, "prose": isolate_runs}
+
+
+def make_policy(style, script):
+    """Return a content security policy that allows this style and this script, and nothing else.
+
+    Parameters
+    ----------
+    style, script : str
+        Content of the style and script elements.
+
+    Returns
+    -------
+    policy : str
+    """
+    return (
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text):
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def render_page(name, package, **content):
+    """Render a page with its style and script, and a policy that allows nothing else.
+
+    Parameters
+    ----------
+    name : str
+        File of the template, which extends ``page_base.html.j2``.
+    package : str
+        Package that holds the file.
+    **content : dict
+        What the template needs.
+
+    Returns
+    -------
+    page : str
+
+    Raises
+    ------
+    ImportError
+        If jinja2 is not installed.
+    """
+    jinja2 = import_optional("jinja2", extra="report")
+    style, script, template = _load_template(jinja2, name, package)
+    policy = make_policy(style, script)
+    return template.render(style=style, script=script, policy=policy, **content)
+
+
+@lru_cache  # because compiling takes as long as rendering
+def _load_template(jinja2, name, package):
+    """Return style, script and the compiled template."""
+    markup = jinja2.utils.markupsafe.Markup
+    shared = {part: __package__ for part in ("page_base.html.j2", "page_parts.html.j2")}
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda part: _read_part(part, shared.get(part, package))),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=make_finalizer(markup),
+    )
+    environment.globals["request_fields"] = REQUEST
+    told = {"note_numbers": note_numbers, "tell_requirements": tell_requirements}
+    environment.filters |= make_filters(markup) | told
+    style, script = (markup(_read_part(part, __package__)) for part in ("page.css", "page.js"))
+    return style, script, environment.get_template(name)
+
+
+def _read_part(name, package):
+    return (files(package) / name).read_text(encoding="utf-8")
+
+
+class Saved(NamedTuple):
+    """The files of a report that were written, and those that could not be made.
+
+    Attributes
+    ----------
+    paths : list of Path
+        The files that were written.
+    failures : dict of str to Exception
+        The error that prevented a file, by the name of the file.
+    """
+
+    paths: list
+    failures: dict
+
+    @property
+    def notes(self):
+        """A sentence for each file that could not be made."""
+        return [describe_failure(name, error) for name, error in self.failures.items()]
+
+
+def save_documents(document, directory, numbers, others):
+    """Write the document of a report, then its other files, each of them atomically.
+
+    Notes in the file of the numbers say which file could not be made. The document is not changed.
+
+    Parameters
+    ----------
+    document : dict
+        With a list of ``notes``.
+    directory : str or path
+        Folder, which is created if it does not exist.
+    numbers : str
+        Name of the file of the numbers.
+    others : dict of str to callable
+        ``write(document, path)`` of each other file by its name.
+
+    Returns
+    -------
+    saved : Saved
+
+    Raises
+    ------
+    OSError
+        If the folder or the file of the numbers cannot be written.
+    """
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    saved = Saved([directory / numbers], {})
+    write_json(document, saved.paths[0])
+    noted = document  # a copy with a note on each failure so far
+    for name, write in others.items():
+        try:
+            write(noted, directory / name)
+            saved.paths.append(directory / name)
+        except Exception as error:  # whatever fails, the numbers stay and say so
+            saved.failures[name] = error
+            noted = document | {"notes": [*document["notes"], *saved.notes]}
+    if saved.failures:
+        with suppress(OSError):  # the numbers are there already, without the notes
+            write_json(noted, saved.paths[0])
+    return saved
+
+
+def describe_failure(name, error):
+    """A sentence on a file that could not be made, without the folder it was meant for."""
+    if isinstance(error, OSError) and error.strerror:
+        why = error.strerror
+    else:
+        why = visible(" ".join(str(error).split())).rstrip(".")
+        why = why if isinstance(error, ImportError) else f"{type(error).__name__}: {why}"
+    return f"The file {name} could not be made: {why}."
+
+
+def write_text(text, path):
+    """Write a text to a file, if there is a path, and return the text."""
+    if path is not None:
+        write_bytes(path, text.encode())
+    return text
+
+
+def write_json(document, path):
+    """The same for the text of a JSON document."""
+    return write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", path)
+
+
+def warn_of_failures(saved):
+    """Warn the caller's caller of files that could not be made though their package is there."""
+    for name, error in saved.failures.items():
+        if not isinstance(error, ImportError):
+            warnings.warn(describe_failure(name, error), RuntimeWarning, stacklevel=3)
+    return saved.paths
+
+
+def frame_page(report, title):
+    """The page of a report, without jinja2 its text; a frame keeps its style off the notebook's."""
+    try:
+        page = report.to_html()
+    except ImportError:
+        return f"<pre>{html.escape(report.summary())}</pre>"
+    return (
+        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
+        f'title="{html.escape(title)}" '
+        'style="width: 100%; height: 40rem; border: 1px solid #888"></iframe>'
+    )
+
+
+EVIDENCE = LEAK, NONE, SHIFT, REVERSED, UNKNOWN = "leak", "none", "shift", "reversed", "unknown"
+CONCLUSIVE = LEAK, NONE
+
+
+def write_conclusion(grounds, evidence, headlines, describe):
+    """Write the headline of the evidence, and what its function says of the grounds."""
+    return visible(f"{headlines[evidence]}. {describe[evidence](grounds)}")
+
+
+def check_evidence(document, evidence):
+    """Refuse a document with another evidence than the one that follows from its numbers."""
+    if evidence != document["evidence"]:
+        raise ValueError(
+            f"evidence is {document['evidence']!r}, but its numbers and checks say {evidence!r}"
+        )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ..._core.seeding import isolated_randomness, seed_estimator
+from ..._core.randomness import isolated_randomness, seed_estimator
 from ..where.joblib import use_one_job
 from .packages import PYTHON
 from .values import UnidentifiedError, Walker

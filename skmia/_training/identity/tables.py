@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ..._core.cells import OBJECTS, Tokens, as_column, number_bytes, take_objects
-from ..._core.containers import is_frame, is_tensor, pack
-from ..._core.lazy import is_lazy
+from ..._core.containers import is_frame, is_lazy, is_tensor, pack
+from ..._core.hashing import OBJECTS, Tokens, as_column, number_bytes, take_objects
 from .code import digest_text
 
 _BLOCK_BYTES = 1 << 24

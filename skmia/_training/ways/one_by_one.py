@@ -7,8 +7,8 @@ from sklearn.base import clone
 
 from ..._core.advice import get_advice
 from ..._core.containers import take_rows
+from ..._core.randomness import seed_estimator
 from ..._core.sample_weights import fit_weighted
-from ..._core.seeding import seed_estimator
 from ...exceptions import JointTrainingWarning, TrainingError
 from ..job import Trained, keep, recorded_warnings
 from .way import Way

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
 from ..._core.apart import is_apart, start_process
-from ..._core.seeding import PROCESS_LOCK
+from ..._core.randomness import PROCESS_LOCK
 from ..._core.tasks import delayed
 from ...exceptions import TrainingError
 

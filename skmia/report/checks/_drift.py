@@ -16,10 +16,9 @@ from ..._core.containers import take_rows
 from ..._core.groups import number_groups
 from ..._core.numbers import show
 from ..._core.pvalues import format_pvalue
-from ..._core.randomness import check_random_state
+from ..._core.randomness import check_random_state, refuse_trained_module
 from ..._core.records import Records
 from ..._core.sample_weights import weights_for
-from ..._core.seeding import refuse_trained_module
 from ..._core.skorch_nets import is_skorch
 from ..._core.splits import compute_strata, draw_halves, number_units
 from ..._core.types import Seed

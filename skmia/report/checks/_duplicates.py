@@ -7,9 +7,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from ..._core.containers import is_frame, is_tensor, take_rows, to_numpy
+from ..._core.containers import in_memory, is_frame, is_tensor, take_rows, to_numpy
 from ..._core.features import code_cells
-from ..._core.lazy import in_memory
 from ..._core.numbers import SMALLEST, check_number, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.stats import rankdata
 
-from ..._core.containers import is_frame, is_tensor, take_rows, to_numpy
+from ..._core.containers import in_memory, is_frame, is_tensor, take_rows, to_numpy
 from ..._core.features import code_cells, split_columns
-from ..._core.lazy import in_memory
 from ..._core.numbers import check_count
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state

@@ -12,10 +12,10 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OrdinalEncoder
 
+from ..._core.asking import check_generator, draw_samples
 from ..._core.circumstances import Clock, list_versions, tell_time
 from ..._core.numbers import check_number, show
 from ..._core.randomness import check_random_state
-from ..._core.sampling import check_generator, draw_samples
 from ..._core.types import Seed
 from .._copy_test import CopyTest
 from .._privacy_loss import PrivacyLoss

@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..._core.evidence import LEAK, NONE
-from ..._core.pages.decision import format_decision
-from ..._core.pages.markdown import escape, make_table
-from ..._core.pages.saved import (
+from ..._core.pages import (
+    LEAK,
+    NONE,
+    escape,
+    format_decision,
     frame_page,
+    make_table,
+    render_page,
     save_documents,
     warn_of_failures,
+    wrap_lines,
     write_json,
     write_text,
 )
-from ..._core.pages.templates import render_page
-from ..._core.pages.text import wrap_lines
-from ..._core.plain import as_plain
 from ..._core.pvalues import format_pvalue
 from ..._core.types import PathLike
-from ..._core.visible import visible
+from ..._core.visible import as_plain, visible
 from ._evidence import (
     FIRST,
     HEADLINES,

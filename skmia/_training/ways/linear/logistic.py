@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 
-from ...._core.factor import SMALLEST_RCOND, Factor
+from ...._core.linear_influence import SMALLEST_RCOND, Factor
 from .design import Design
 from .minimize import minimize_together
 from .plan import Solution

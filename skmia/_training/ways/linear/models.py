@@ -11,7 +11,7 @@ from sklearn.utils.extmath import softmax
 
 from ...._core.containers import take_rows
 from ...._core.outputs import Outputs
-from ...._core.seeding import seed_estimator
+from ...._core.randomness import seed_estimator
 from ...job import Trained, keep
 from .plan import affine_map, as_matrix, split_estimator
 

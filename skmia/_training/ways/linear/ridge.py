@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from sklearn.linear_model import LinearRegression, Ridge
 
-from ...._core.factor import SMALLEST_RCOND, Factor
+from ...._core.linear_influence import SMALLEST_RCOND, Factor
 from .design import Design
 from .plan import Solution, are_too_large
 

@@ -9,8 +9,7 @@ from sklearn.base import clone
 from torch import nn
 
 from ...._core.containers import take_rows
-from ...._core.randomness import preserved_randomness
-from ...._core.seeding import isolated_randomness, seed_estimator
+from ...._core.randomness import isolated_randomness, preserved_randomness, seed_estimator
 from ...._core.torch_parts import layers_of
 from .callbacks import average_of, begin, list_monitored, schedulers_of, why_not_followed
 from .dropout import is_active

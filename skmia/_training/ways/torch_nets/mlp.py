@@ -15,7 +15,7 @@ import torch
 from torch import fx, nn
 from torch.nn import functional as F
 
-from ...._core.seeding import PROCESS_LOCK
+from ...._core.randomness import PROCESS_LOCK
 from ...._core.torch_parts import has_hooks
 from .dropout import is_active
 from .engine import Engine

@@ -9,7 +9,7 @@ import torch
 from sklearn.base import clone
 
 from ...._core.containers import accepting_read_only, is_tensor, take_rows
-from ...._core.seeding import isolated_randomness, seed_estimator
+from ...._core.randomness import isolated_randomness, seed_estimator
 from .callbacks import schedulers_of, stoppers_of
 from .memory import fits
 from .onehot import without_zeros

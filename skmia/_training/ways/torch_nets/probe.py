@@ -10,8 +10,7 @@ import torch
 from sklearn.base import clone
 
 from ...._core.containers import take_rows
-from ...._core.randomness import preserved_randomness
-from ...._core.seeding import seed_estimator
+from ...._core.randomness import preserved_randomness, seed_estimator
 from .plan import find_net
 from .prepare import fit_transformers, prepare, shared_table
 from .train import Training

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from ...._core.seeding import PROCESS_LOCK
+from ...._core.randomness import PROCESS_LOCK
 
 
 class Stream:

@@ -6,7 +6,7 @@ from functools import partial
 
 from joblib import effective_n_jobs
 
-from ...._core.seeding import PROCESS_LOCK
+from ...._core.randomness import PROCESS_LOCK
 from ...groups import run_groups
 from ...where.joblib import JoblibWorkers
 from ..way import Way
