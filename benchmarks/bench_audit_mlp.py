@@ -24,9 +24,8 @@ from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
 from skmia._training.job import Data, Job
-from skmia._training.ways.perceptron.memory import count_together
-from skmia._training.ways.perceptron.prepare import start_network
 from skmia._training.ways.perceptron.train import Training as PerceptronTraining
+from skmia._training.ways.perceptron.way import count_together, start_network
 from skmia._training.ways.torch_nets.prepare import prepare
 from skmia._training.ways.torch_nets.train import Training as NetTraining
 from skmia.cli._model import make_estimator

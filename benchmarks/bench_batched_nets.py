@@ -19,10 +19,10 @@ import torch
 from _nets import make_net
 
 from skmia._training.job import Data, Job
-from skmia._training.ways.one_by_one import OneByOneWay
 from skmia._training.ways.torch_nets import TorchNetsWay
-from skmia._training.ways.torch_nets.products import products_by
-from skmia._training.where.joblib import JoblibWorkers
+from skmia._training.ways.torch_nets.group import products_by
+from skmia._training.ways.way import OneByOneWay
+from skmia._training.where import JoblibWorkers
 from skmia.shadow._job import PoolKeeper
 
 SHAPES = {

@@ -21,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 
 from skmia._training.job import Data, Job
 from skmia._training.ways.linear import LinearWay
-from skmia._training.ways.one_by_one import OneByOneWay
-from skmia._training.where.joblib import JoblibWorkers
+from skmia._training.ways.way import OneByOneWay
+from skmia._training.where import JoblibWorkers
 from skmia.shadow._job import PoolKeeper
 
 TIGHT = {"tol": 1e-10, "max_iter": 10_000, "solver": "newton-cg"}

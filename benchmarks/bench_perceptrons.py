@@ -23,12 +23,11 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from skmia._training.job import Data, Job
-from skmia._training.ways.one_by_one import OneByOneWay
 from skmia._training.ways.perceptron import PerceptronWay
-from skmia._training.ways.perceptron.memory import count_together
-from skmia._training.ways.perceptron.prepare import start_network
 from skmia._training.ways.perceptron.train import Training
-from skmia._training.where.joblib import JoblibWorkers
+from skmia._training.ways.perceptron.way import count_together, start_network
+from skmia._training.ways.way import OneByOneWay
+from skmia._training.where import JoblibWorkers
 from skmia.cli._model import make_estimator
 from skmia.cli._table import as_features, read_table, read_target
 from skmia.shadow._job import PoolKeeper

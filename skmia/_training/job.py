@@ -1,17 +1,193 @@
 """A job of training, a model that was just trained, and the results that are kept of it."""
 
 import warnings
+from collections import Counter
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
+import sklearn
 from sklearn.base import is_regressor
 from sklearn.utils import gen_batches
 
 from .._core.asking import CHUNK, query_aligned
 from .._core.containers import get_place, pack, take_rows, unpack
+from .._core.progress import make_bar
 from .._core.randomness import isolated_randomness, preserved_randomness
+from .._core.sample_weights import WEIGHTS, name_parameter, requests_weights
+from ..exceptions import JointTrainingWarning
+
+
+def warn_once(caught, n_models, what="shadow models"):
+    """Repeat each distinct warning of the workers once, with the number of models it came from."""
+    for (category, message), count in Counter(caught).items():
+        warnings.warn(f"{count} of {n_models} {what}: {message}", category, stacklevel=4)
+
+
+def count_failures(caught):
+    """Count the models that could not be trained together.
+
+    Parameters
+    ----------
+    caught : list of (category, str)
+        Warnings of all trainings.
+
+    Returns
+    -------
+    why : str
+        Reasons.
+    n_alone : int
+        Number of these models.
+    """
+    failures = Counter(text for category, text in caught if category is JointTrainingWarning)
+    return "; ".join(failures), sum(failures.values())
+
+
+def note_failures(caught, n_models):
+    """Return a list of one note on models that could not be trained together, or an empty list."""
+    why, n_alone = count_failures(caught)
+    if not n_alone:
+        return []
+    return [f"{n_alone} of {n_models} shadow models were trained one by one: {why}."]
+
+
+def warn_of_weights(estimator, records, what="shadow models", stacklevel=4):
+    """Say whether models are trained with sample weights, and warn if weights are not used.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Estimator of the models.
+    records : Records of n records
+        Records that the models are trained on.
+    what : str, default="shadow models"
+        Name of the models in the message.
+    stacklevel : int, default=4
+        Stack level of the warning.
+
+    Returns
+    -------
+    notes : list of str
+        A sentence for a report, the text of the warning if there is one.
+    """
+    takes = name_parameter(estimator) is not None
+    if WEIGHTS in records.fields and takes:
+        return [f"The {what} are trained with the weights of the field {WEIGHTS!r}."]
+    if WEIGHTS in records.fields:
+        why = f"fit of {type(estimator).__name__} takes none"
+        if requests_weights(estimator) or sklearn.get_config()["enable_metadata_routing"]:
+            why = "no part of the estimator requests them (set_fit_request)"
+        found = f"the field {WEIGHTS!r} of the records is not used, because {why}"
+        advice = "use an estimator whose fit takes them, or finds them in a column of X"
+    elif requests_weights(estimator):
+        found = f"the estimator requests {WEIGHTS} for fit, and the records have no such field"
+        advice = f"add them by records.with_fields({WEIGHTS}=...)"
+    else:
+        return []
+    note = (
+        f"The {what} are trained without weights: {found}. If the victim was trained with weights, "
+        f"{advice}."
+    )
+    warnings.warn(note, UserWarning, stacklevel=stacklevel)
+    return [note]
+
+
+# Models of a group that are being trained count in part, so that the count is not an integer.
+_FORMAT = "{l_bar}{bar}| {n:.0f}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+_SECONDS_BETWEEN_MOVES = 1.0  # at least; a log gets fewer lines
+
+
+class Progress:
+    """The progress of a job, as far as this process knows of it.
+
+    Parameters
+    ----------
+    bar : tqdm
+        Bar with one unit per model.
+    """
+
+    def __init__(self, bar):
+        self._bar, self._finished, self._last = bar, set(), monotonic()
+        self._seconds = max(_SECONDS_BETWEEN_MOVES, bar.mininterval)
+
+    def finish(self, k):
+        """Count a model as finished; a model that appears twice counts once."""
+        self._finished.add(k)
+        self._move(len(self._finished), "")
+
+    def show(self, n_models, what, i, n):
+        """Show how far the group at work has come.
+
+        Parameters
+        ----------
+        n_models : float
+            Part of the training of the group that is done, as a number of models.
+        what : str
+            What is counted, such as "epoch".
+        i, n : int
+            How many of them are done, and their total number.
+        """
+        if self._is_due():
+            self._move(len(self._finished) + n_models, f"{what} {i} of {n}")
+
+    def _is_due(self):
+        return monotonic() - self._last >= self._seconds
+
+    def _move(self, n, text):
+        # The bar does not go back if a group is trained again in halves.
+        self._bar.n = max(self._bar.n, min(n, self._bar.total))
+        self._bar.set_postfix_str(text, refresh=False)
+        if self._is_due():
+            self._last = monotonic()
+            self._bar.refresh()
+
+    def part(self, first, n_models):
+        """Return a function that shows the progress of models that are trained at once.
+
+        Parameters
+        ----------
+        first : int
+            Number of models of the group that were trained before them.
+        n_models : int
+            Number of these models.
+        """
+        return lambda share, what, i, n: self.show(first + share * n_models, what, i, n)
+
+
+def run_visibly(plan, job, verbose, desc, checkpoint=None):
+    """Run a plan with a progress bar, if it is wanted.
+
+    Without a bar tqdm is not called: even a bar that is disabled takes a lock that forked processes
+    share, and if one of them is killed in that moment, the others wait for it forever.
+
+    Parameters
+    ----------
+    plan : Plan
+        Plan of the training.
+    job : Job
+        Job to run.
+    verbose : int
+        Verbosity level; a bar is shown if it is positive.
+    desc : str
+        What is counted.
+    checkpoint : FolderCheckpoint or MemoryCheckpoint, default=None
+        Open checkpoint.
+
+    Returns
+    -------
+    results : iterable of (int, Kept)
+    """
+    return _with_bar(plan, job, desc, checkpoint) if verbose else plan.run(job, checkpoint)
+
+
+def _with_bar(plan, job, desc, checkpoint):
+    with make_bar(desc, job.n_models, _FORMAT) as bar:
+        progress = Progress(bar)
+        for k, kept in plan.run(job._replace(progress=progress), checkpoint):
+            progress.finish(k)
+            yield k, kept
 
 
 class Data(NamedTuple):

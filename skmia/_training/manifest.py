@@ -10,7 +10,8 @@ from .._core.hashing import describe_types
 from .._core.sample_weights import WEIGHTS
 from .._core.visible import visible
 from ..exceptions import CheckpointError
-from .identity import UnidentifiedError, digest_table, identify
+from .digests import UnidentifiedError, digest_table
+from .identity import identify
 
 
 class Owner(NamedTuple):

@@ -2,22 +2,146 @@
 
 import logging
 import warnings
+from contextlib import contextmanager
 from typing import NamedTuple
 
+import numpy as np
+from sklearn.base import clone, is_regressor
+
+from .._core.advice import get_advice
 from .._core.caches import clone_to_train
-from .._core.randomness import PROCESS_LOCK
+from .._core.containers import take_rows
+from .._core.randomness import PROCESS_LOCK, isolated_randomness, seed_estimator
+from .._core.skorch_nets import why_not_probabilities
 from ..exceptions import JointTrainingWarning
-from .first_answers import check_first_answers
-from .notes import count_failures
-from .resume import run_or_resume
+from .job import count_failures
 from .ways.linear import LinearWay
-from .ways.one_by_one import OneByOneWay
 from .ways.perceptron import PerceptronWay
 from .ways.torch_nets import TorchNetsWay
-from .ways.way import Way
-from .where.dask import DaskWorkers
-from .where.joblib import JoblibWorkers, Workers
-from .where.ray import RayWorkers
+from .ways.torch_nets.plan import find_net
+from .ways.way import OneByOneWay, Way
+from .where import DaskWorkers, JoblibWorkers, RayWorkers, Workers
+
+
+@contextmanager
+def saying_what_is_kept(checkpoint, n_models):
+    """Add to a KeyboardInterrupt a note on what has been kept.
+
+    Parameters
+    ----------
+    checkpoint : FolderCheckpoint, MemoryCheckpoint or None
+    n_models : int
+        Number of models of the whole pool.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if checkpoint is not None:
+            error.add_note(checkpoint.describe_kept(n_models))
+        raise
+
+
+def run_or_resume(plan, job, checkpoint):
+    """Train the models of a job, except for those that a checkpoint holds.
+
+    Parameters
+    ----------
+    plan : Plan
+        How and where the models are trained.
+    job : Job
+        Job that the models belong to.
+    checkpoint : FolderCheckpoint, MemoryCheckpoint or None
+        Open checkpoint.
+
+    Yields
+    ------
+    k, kept : int, Kept
+        Number and results of each model, in any order. If a model appears twice, the last result
+        counts.
+    """
+    missing = list(range(job.n_models))
+    if checkpoint is None:
+        yield from plan.way.run(job, missing, plan.where)
+        return
+    job = job._replace(states=checkpoint.states(), write=checkpoint.writer())
+    # Each round collects the models that any process has finished meanwhile and trains the rest. A
+    # damaged file is renamed by `load`, so its model is still missing and is trained in this round.
+    while missing:
+        for k in missing.copy():
+            kept = checkpoint.load(k, _set_of(job, k))
+            if kept is not None:
+                missing.remove(k)
+                yield k, kept
+        models = checkpoint.unfinished(missing.copy())
+        for k, kept in plan.way.run(job, models, plan.where):
+            if job.write is None:
+                checkpoint.save(k, kept, job.subsets[k])
+            else:
+                kept = checkpoint.load_written(k)
+            if k in missing:
+                missing.remove(k)
+            yield k, kept
+    checkpoint.close()
+
+
+def _set_of(job, k):
+    return job.subsets[k] if job.write is None else None
+
+
+def check_first_answers(job):
+    """Query a net with initial weights for two records, and refuse what no training can change.
+
+    Whether the outputs of a net are probabilities, and whether it accepts records of their type,
+    depends on its settings and not on its weights. The check saves the time of training many nets
+    that cannot be used.
+
+    Parameters
+    ----------
+    job : Job
+        Job to check. Estimators other than skorch nets, and Pipelines that end in other models,
+        are not checked.
+
+    Raises
+    ------
+    ValueError
+        If the outputs cannot be used; the message says what to change.
+    """
+    net = find_net(job.estimator)
+    # A net with its own predict_proba may need its training to predict.
+    if net is None or not type(net).predict_proba.__module__.startswith("skorch."):
+        return
+    members = np.flatnonzero(job.subsets[0])
+    rows, y = take_rows(job.data.tables[0], members), job.data.y[members]
+    with isolated_randomness(job.seeds[0]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model, net, X = _initialize(job, rows, y)
+        except Exception:  # the training raises it again, with its own message
+            return
+        refusal = _ask(model, net, X, rows)
+    if refusal:
+        raise ValueError(refusal)
+
+
+def _initialize(job, rows, y):
+    from .ways.torch_nets.prepare import fit_transformers
+
+    model = clone(job.estimator)
+    seed_estimator(model, job.seeds[0])
+    net, X = fit_transformers(model, rows, y)
+    net.initialize()
+    net.check_data(X, y)
+    return model, net, take_rows(X, slice(2))
+
+
+def _ask(model, net, X, rows):
+    """Return the reason why the outputs of a net cannot be used, or None."""
+    try:
+        answers = np.asarray(net.predict_proba(X))
+    except Exception as error:
+        return get_advice(error, model, rows)
+    return None if is_regressor(net) else why_not_probabilities(net, answers)
+
 
 _logger = logging.getLogger("skmia")
 

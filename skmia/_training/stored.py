@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.filed import FiledArray, Rows
 from ..exceptions import CheckpointError
-from .identity import digest_arrays
+from .digests import digest_arrays
 
 _LOCAL_HEADER = 30  # bytes of the header before a part of a zip file
 

@@ -23,10 +23,8 @@ from .._core.randomness import (
 from .._core.sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError, at_least
 from .._core.splits import MOST_MODELS, compute_strata, number_units
 from .._core.types import Seed
-from .._training.job import Data, Job, Kept
-from .._training.notes import warn_once
+from .._training.job import Data, Job, Kept, run_visibly, warn_once
 from .._training.plan import plan_training
-from .._training.progress import run_visibly
 from ._meta import SoftTargetDefense
 from ._output import renormalized
 

@@ -32,7 +32,7 @@ from .._core.sklearn import (
 from .._core.splits import MOST_MODELS, compute_strata
 from .._core.types import Seed
 from .._core.validation import call_given
-from .._training.notes import warn_once
+from .._training.job import warn_once
 from ._cross_fit import (
     CrossFitDefense,
     draw_left_out,

@@ -23,13 +23,11 @@ from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
 from .._training.checkpoint import FolderCheckpoint
-from .._training.identity import digest_arrays, identify_values
-from .._training.job import Data, Job, Kept
+from .._training.digests import digest_arrays
+from .._training.identity import identify_values
+from .._training.job import Data, Job, Kept, run_visibly, warn_once
 from .._training.manifest import Owner, describe_job
-from .._training.notes import warn_once
-from .._training.plan import plan_training
-from .._training.progress import run_visibly
-from .._training.resume import saying_what_is_kept
+from .._training.plan import plan_training, saying_what_is_kept
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
 from ._bounds import bayesian_epsilon_interval, epsilon_lower_bound, group_delta
 from ._canaries import Canaries

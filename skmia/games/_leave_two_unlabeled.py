@@ -18,7 +18,7 @@ from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.tasks import delayed
 from .._core.types import Seed
 from .._core.validation import check_membership, check_records
-from .._training.where.joblib import use_one_job
+from .._training.where import use_one_job
 from ..base._cross_fitting import score
 from ..base._parts import needs_of
 from ..metrics._intervals import mean_variance, placements

@@ -33,11 +33,9 @@ from .._core.splits import number_units
 from .._core.types import Seed
 from .._core.validation import check_records
 from .._training.frozen import name_shared_parts
-from .._training.job import Data, Job, Kept
-from .._training.notes import warn_of_weights, warn_once
+from .._training.job import Data, Job, Kept, run_visibly, warn_of_weights, warn_once
 from .._training.plan import plan_training
-from .._training.progress import run_visibly
-from .._training.where.joblib import use_one_job
+from .._training.where import use_one_job
 from ..base import get_judged
 from ..base._cross_fitting import cross_fit, give_population
 from ..base._parts import fit_own_pools, needs_of, offer_of, set_victim, takes_victim, why_not

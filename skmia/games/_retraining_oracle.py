@@ -19,9 +19,8 @@ from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.types import Seed
 from .._core.validation import check_membership, check_records
-from .._training.job import Data, Job, Kept
+from .._training.job import Data, Job, Kept, run_visibly
 from .._training.plan import plan_training
-from .._training.progress import run_visibly
 from ._leave_two_unlabeled import compute_pair_privacy, draw_pairs
 
 if TYPE_CHECKING:

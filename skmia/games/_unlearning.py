@@ -22,11 +22,17 @@ from .._core.sklearn import N_JOBS, Interval, at_least, validate_arguments
 from .._core.splits import number_units
 from .._core.types import Seed
 from .._core.validation import call_given, check_records
-from .._training.job import Data, Job, Kept, recorded_warnings
-from .._training.notes import warn_of_weights, warn_once
+from .._training.job import (
+    Data,
+    Job,
+    Kept,
+    recorded_warnings,
+    run_visibly,
+    warn_of_weights,
+    warn_once,
+)
 from .._training.plan import plan_training
-from .._training.progress import run_visibly
-from .._training.where.joblib import use_one_job
+from .._training.where import use_one_job
 from ..signals._registry import COMPARED, auto_of
 from ..victims import FunctionClassifier
 from ._unlearning_attacks import (

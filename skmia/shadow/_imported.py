@@ -16,8 +16,7 @@ from .._core.records import Records
 from .._core.sklearn import validate_parameter_constraints
 from .._core.splits import join_copies
 from .._core.validation import check_records
-from .._training.job import Data, Job, Kept, Trained, keep
-from .._training.notes import warn_once
+from .._training.job import Data, Job, Kept, Trained, keep, warn_once
 from ..signals import AnswerSignal, Signal
 from ._job import (
     check_outputs_store,

@@ -19,12 +19,14 @@ from .._core.splits import MOST_MODELS, check_room
 from .._core.types import Seed
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint
-from .._training.first_answers import check_first_answers
+from .._training.job import note_failures, run_visibly, warn_once
 from .._training.manifest import describe_job
-from .._training.notes import note_failures, warn_once
-from .._training.plan import describe_training, plan_training
-from .._training.progress import run_visibly
-from .._training.resume import saying_what_is_kept
+from .._training.plan import (
+    check_first_answers,
+    describe_training,
+    plan_training,
+    saying_what_is_kept,
+)
 from ..signals import Signal
 from ._imported import ImportedPools, gather
 from ._job import (

@@ -17,7 +17,7 @@ from landlock import LANDLOCK
 
 from skmia._core import apart
 from skmia._core.apart import Apart, ModelEndedError, ask_apart
-from skmia._training.where.joblib import run_tasks
+from skmia._training.where import run_tasks
 from skmia.exceptions import CheckpointError, TrainingError
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="what is closed is of Linux")

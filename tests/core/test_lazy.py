@@ -68,7 +68,7 @@ def test_pools_and_scores_are_those_in_memory(problem, convert, tmp_path, monkey
     for module in ("_core.asking", "_training.job", "shadow._keep", "shadow._stored"):
         monkeypatch.setattr(f"skmia.{module}.CHUNK", 50)
     monkeypatch.setattr("skmia._core.hashing._LAZY_ROWS", 50)
-    monkeypatch.setattr("skmia._training.identity.tables._LAZY_ROWS", 50)
+    monkeypatch.setattr("skmia._training.digests._LAZY_ROWS", 50)
     tree, members = DecisionTreeClassifier(max_depth=3, random_state=0), problem[1] == 1
     pool = ShadowPool(tree, 8, checkpoint=tmp_path / "pool", on_disk=True, random_state=0)
     scores = []

@@ -6,10 +6,10 @@ import numpy as np
 
 from skmia._training.job import Data, Job
 from skmia._training.ways.linear import LinearWay
-from skmia._training.ways.one_by_one import OneByOneWay
 from skmia._training.ways.perceptron import PerceptronWay
 from skmia._training.ways.torch_nets import TorchNetsWay
-from skmia._training.where.joblib import JoblibWorkers
+from skmia._training.ways.way import OneByOneWay
+from skmia._training.where import JoblibWorkers
 from skmia.shadow._job import PoolKeeper
 
 

@@ -28,13 +28,16 @@ from torch.utils.data import DataLoader  # noqa: E402
 from skmia._training import job as _job  # noqa: E402
 from skmia._training import ways  # noqa: E402
 from skmia._training.job import Data  # noqa: E402
-from skmia._training.ways.one_by_one import OneByOneWay  # noqa: E402
 from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
-from skmia._training.ways.torch_nets.memory import memory_for  # noqa: E402
 from skmia._training.ways.torch_nets.plan import find_net  # noqa: E402
-from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noqa: E402
+from skmia._training.ways.torch_nets.prepare import (  # noqa: E402
+    memory_for,
+    prepare,
+    shared_table,
+)
 from skmia._training.ways.torch_nets.train import Training  # noqa: E402
-from skmia._training.where.joblib import JoblibWorkers  # noqa: E402
+from skmia._training.ways.way import OneByOneWay  # noqa: E402
+from skmia._training.where import JoblibWorkers  # noqa: E402
 
 DOUBLE = torch.float64
 ADAM = {"optimizer": torch.optim.Adam, "lr": 0.01}

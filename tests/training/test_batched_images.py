@@ -17,10 +17,13 @@ from skmia._training.plan import plan_training  # noqa: E402
 from skmia._training.ways.torch_nets import TorchNetsWay, probe  # noqa: E402
 from skmia._training.ways.torch_nets import check as _check  # noqa: E402
 from skmia._training.ways.torch_nets import prepare as _prepare  # noqa: E402
-from skmia._training.ways.torch_nets.device_rows import DeviceRows  # noqa: E402
-from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noqa: E402
+from skmia._training.ways.torch_nets.group import DeviceRows  # noqa: E402
+from skmia._training.ways.torch_nets.prepare import (  # noqa: E402
+    Stream,
+    prepare,
+    shared_table,
+)
 from skmia._training.ways.torch_nets.probe import Times  # noqa: E402
-from skmia._training.ways.torch_nets.streams import Stream  # noqa: E402
 from skmia._training.ways.torch_nets.train import Training  # noqa: E402
 from skmia.victims import Augmentation, random_crops, random_flips  # noqa: E402
 

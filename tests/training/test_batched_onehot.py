@@ -20,8 +20,8 @@ from torch import nn  # noqa: E402
 from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
 from skmia._training.ways.torch_nets import check as _check  # noqa: E402
 from skmia._training.ways.torch_nets import optimizers as _optimizers  # noqa: E402
-from skmia._training.ways.torch_nets.onehot import Columns, join_rows, without_zeros  # noqa: E402
 from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noqa: E402
+from skmia._training.ways.torch_nets.table import Columns, join_rows, without_zeros  # noqa: E402
 from skmia._training.ways.torch_nets.train import Training  # noqa: E402
 
 # With it MKL takes one kernel for all products, wherever in memory their factors are.

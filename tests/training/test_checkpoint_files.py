@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from skmia import ShadowPool
-from skmia._training import states as _states
+from skmia._training import groups as _states
 from skmia.datasets import make_membership_problem
 from skmia.exceptions import CheckpointError
 

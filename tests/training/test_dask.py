@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia._training.where.dask import DaskWorkers
+from skmia._training.where import DaskWorkers
 from skmia.attacks import LiRA
 from skmia.datasets import make_membership_problem
 

@@ -20,17 +20,11 @@ from skorch.callbacks import GradientNormClipping, LRScheduler  # noqa: E402
 
 from skmia import Records, ShadowPool  # noqa: E402
 from skmia._training.job import Data, Job  # noqa: E402
-from skmia._training.ways.torch_nets import (  # noqa: E402
-    TorchNetsWay,
-    devices,
-    memory,
-    prepare,
-    streams,
-)
-from skmia._training.ways.torch_nets.order import BatchOrder, EpochOrders  # noqa: E402
+from skmia._training.ways.torch_nets import TorchNetsWay, prepare, probe  # noqa: E402
+from skmia._training.ways.torch_nets.prepare import BatchOrder, EpochOrders  # noqa: E402
 from skmia._training.ways.torch_nets.table import Rooms, _Ferry, select  # noqa: E402
 from skmia._training.ways.torch_nets.train import Training  # noqa: E402
-from skmia._training.where.joblib import Workers  # noqa: E402
+from skmia._training.where import Workers  # noqa: E402
 
 META = torch.device("meta")
 N, N_MODELS = 40, 4
@@ -64,7 +58,7 @@ class TorchWithMeta:
 
 @pytest.fixture
 def meta(monkeypatch):
-    monkeypatch.setattr(streams, "torch", TorchWithMeta())
+    monkeypatch.setattr(prepare, "torch", TorchWithMeta())
     as_int = torch.Tensor.__int__  # the smallest label is asked for once
     monkeypatch.setattr(torch.Tensor, "__int__", lambda self: 0 if self.is_meta else as_int(self))
 
@@ -142,8 +136,8 @@ def test_a_table_on_the_host_gives_the_same_nets(monkeypatch):
 def test_rows_stay_on_the_host_if_half_of_the_free_memory_is_too_small(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (1000, 4000))
     gpu = torch.device("cuda")
-    assert memory.fits(500, gpu) and not memory.fits(501, gpu)
-    assert memory.fits(501, torch.device("cpu"))
+    assert prepare.fits(500, gpu) and not prepare.fits(501, gpu)
+    assert prepare.fits(501, torch.device("cpu"))
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
@@ -176,10 +170,10 @@ def test_a_shuffled_epoch_is_foreseen_by_its_seed():
 def test_groups_are_spread_over_as_many_gpus_as_there_are_processes(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     monkeypatch.setattr(
-        devices, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 16}.get(n_jobs, n_jobs)
+        probe, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 16}.get(n_jobs, n_jobs)
     )
-    assert [devices.count_devices("cuda", n) for n in (None, 1, 3, -1)] == [1, 1, 3, 4]
-    assert [devices.count_devices(one, -1) for one in ("cuda:1", "mps", "cpu")] == [1, 1, 0]
+    assert [probe.count_devices("cuda", n) for n in (None, 1, 3, -1)] == [1, 1, 3, 4]
+    assert [probe.count_devices(one, -1) for one in ("cuda:1", "mps", "cpu")] == [1, 1, 0]
 
 
 def test_no_two_groups_have_the_same_gpu():
@@ -191,7 +185,7 @@ def test_no_two_groups_have_the_same_gpu():
         used.append(number)
         yield
 
-    with devices.spread(lambda job: job, 3, use) as train:
+    with probe.spread(lambda job: job, 3, use) as train:
         threads = [Thread(target=train, args=(None,)) for _ in range(3)]
         for thread in threads:
             thread.start()
@@ -227,9 +221,9 @@ def test_a_pool_on_two_devices_equals_one_on_one(monkeypatch, tmp_path):
     records = Records(rng.normal(size=(N, 6)).astype(np.float32), rng.integers(3, size=N))
     settings = {"batched": 2, "n_jobs": 1, "random_state": 0}
     one = ShadowPool(make_net(), 8, **settings).fit(records)
-    spread = devices.spread
-    monkeypatch.setattr(devices, "count_devices", lambda device, n_jobs: 2)
-    monkeypatch.setattr(devices, "spread", lambda train, n: spread(train, n, Use(tmp_path)))
+    spread = probe.spread
+    monkeypatch.setattr(probe, "count_devices", lambda device, n_jobs: 2)
+    monkeypatch.setattr(probe, "spread", lambda train, n: spread(train, n, Use(tmp_path)))
     two = ShadowPool(make_net(), 8, **settings).fit(records)
     np.testing.assert_array_equal(one.signals_, two.signals_)
     used = {path.name: len(path.read_text()) for path in tmp_path.iterdir()}
@@ -249,7 +243,7 @@ class Cluster(Workers):
 
 
 def test_workers_of_a_cluster_use_their_own_devices(monkeypatch):
-    monkeypatch.setattr(devices, "count_devices", None)
+    monkeypatch.setattr(probe, "count_devices", None)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(N, 6)).astype(np.float32), rng.integers(3, size=N)
     subsets = np.arange(N) % 2 == np.arange(N_MODELS)[:, None] % 2

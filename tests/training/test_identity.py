@@ -17,7 +17,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia._training.identity import UnidentifiedError, identify
+from skmia._training.digests import UnidentifiedError
+from skmia._training.identity import identify
 from skmia.datasets import make_membership_problem
 from skmia.exceptions import CheckpointError
 

@@ -13,7 +13,7 @@ from skmia._training.groups import is_out_of_memory
 from skmia._training.ways.linear import LinearWay
 from skmia._training.ways.linear.logistic import LogisticFamily
 from skmia._training.ways.perceptron import way as perceptron
-from skmia._training.where.joblib import JoblibWorkers
+from skmia._training.where import JoblibWorkers
 from skmia.exceptions import JointTrainingWarning, TrainingError
 
 RNG = np.random.default_rng(0)

@@ -19,10 +19,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skmia._core.asking import query_victim
 from skmia._training.ways.perceptron import PerceptronWay
-from skmia._training.ways.perceptron import memory as _memory
+from skmia._training.ways.perceptron import way as _memory
 from skmia._training.ways.perceptron import way as _way
-from skmia._training.ways.perceptron.memory import count_together
-from skmia._training.ways.perceptron.prepare import start_network
+from skmia._training.ways.perceptron.way import count_together, start_network
 
 ALMOST = 1e-9
 

@@ -11,13 +11,13 @@ skorch = pytest.importorskip("skorch")
 from torch import nn  # noqa: E402
 
 from skmia import Records, ShadowPool  # noqa: E402
-from skmia._training.ways.torch_nets import group, products  # noqa: E402
-from skmia._training.ways.torch_nets.products import Measured  # noqa: E402
+from skmia._training.ways.torch_nets import group  # noqa: E402
+from skmia._training.ways.torch_nets.group import Measured  # noqa: E402
 from skmia.exceptions import JointTrainingWarning  # noqa: E402
 
 SHAPES = (
-    products.Shape(64, 200, 32, False, True),
-    products.Shape(32, 64, 200, True, False),
+    group.Shape(64, 200, 32, False, True),
+    group.Shape(32, 64, 200, True, False),
 )
 FAST = Measured(3e-7, 3e-7, 0.5)
 
@@ -48,7 +48,7 @@ def make_records():
 @pytest.fixture
 def seen(monkeypatch):
     """Precisions of the products of trainings, all of which are worth measuring."""
-    monkeypatch.setattr(products, "_FEWEST_OPERATIONS", 0)
+    monkeypatch.setattr(group, "_FEWEST_OPERATIONS", 0)
     seen, run = [], group.run_from_kept
 
     def watched(*arguments):
@@ -81,10 +81,10 @@ def multiply_in_bfloat16(monkeypatch):
 
 def test_products_of_a_step():
     net = make_net().initialize()
-    shapes = products.list_shapes(net, 16)
+    shapes = group.list_shapes(net, 16)
     assert [shape[:3] for shape in shapes[:2]] == [(8, 5, 16), (8, 16, 5)]
     assert [shape[:3] for shape in shapes[2:]] == [(2, 8, 16), (2, 16, 8), (8, 2, 16)]
-    assert products.count_operations(shapes, 10) == 20 * 16 * (2 * 8 * 5 + 3 * 2 * 8)
+    assert group.count_operations(shapes, 10) == 20 * 16 * (2 * 8 * 5 + 3 * 2 * 8)
     for shape in shapes:
         left, right = shape.draw(3, torch.Generator())
         assert (left @ right).shape == (3, shape.rows, shape.columns)
@@ -92,7 +92,7 @@ def test_products_of_a_step():
 
 def test_measured_products():
     before = torch.get_float32_matmul_precision(), torch.get_num_threads()
-    measured = products.measure(SHAPES)
+    measured = group.measure(SHAPES)
     assert measured.usual_error < 1e-6
     assert measured.time > 0
     assert (torch.get_float32_matmul_precision(), torch.get_num_threads()) == before
@@ -100,11 +100,11 @@ def test_measured_products():
 
 def test_products_in_bfloat16_are_refused(monkeypatch):
     multiply_in_bfloat16(monkeypatch)
-    measured = products.measure.__wrapped__(SHAPES)
+    measured = group.measure.__wrapped__(SHAPES)
     assert measured.error > 1e-5
     assert not measured.are_single
     net = make_net().initialize()
-    with products.fast_products(net, 16):
+    with group.fast_products(net, 16):
         assert torch.get_float32_matmul_precision() == "highest"
 
 

@@ -11,8 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
 from skmia._core import progress as _bar
-from skmia._training import progress as _progress
-from skmia._training.where.joblib import split_job
+from skmia._training import job as _progress
+from skmia._training.where import split_job
 
 RECORDS = Records(
     np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32), np.arange(60) % 2

@@ -10,10 +10,9 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records, ShadowPool
-from skmia._training import states as _states
-from skmia._training.groups import split_models
+from skmia._training import groups as _states
+from skmia._training.groups import StateKeeper, TrainingStates, split_models
 from skmia._training.job import Job
-from skmia._training.states import StateKeeper, TrainingStates
 from skmia.datasets import make_membership_problem
 
 try:

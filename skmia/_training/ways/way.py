@@ -1,6 +1,17 @@
 """Base class of the ways to train the models of a job."""
 
 from abc import ABC, abstractmethod
+from time import perf_counter
+
+import numpy as np
+from sklearn.base import clone
+
+from ..._core.advice import get_advice
+from ..._core.containers import take_rows
+from ..._core.randomness import seed_estimator
+from ..._core.sample_weights import fit_weighted
+from ...exceptions import JointTrainingWarning, TrainingError
+from ..job import Trained, keep, recorded_warnings
 
 
 class Way(ABC):
@@ -102,3 +113,85 @@ class Way(ABC):
             Number and results of each model, in any order, as soon as it is trained. Models that
             were not requested may also appear if they come from the same computation.
         """
+
+
+class OneByOneWay(Way):
+    """Trains any estimator, one model after the other in each worker."""
+
+    name = "one_by_one"
+    together = False
+
+    def why_not(self, job):
+        return None
+
+    def run(self, job, models, where):
+        # Models are taken one at a time, because other processes may share the checkpoint.
+        tasks = (job.part([k]) for k in models)
+        for kept in where.run(_train_part, job, tasks):
+            yield from kept
+
+
+def _train_part(job):
+    return [(job.number(i), train_alone(job, i)) for i in range(job.n_models)]
+
+
+def fit_model(job, i, model):
+    """Train a model of a job on its records, in place.
+
+    Raises
+    ------
+    TrainingError
+        If the training fails; the message names the estimator and the records, and what may help.
+    """
+    members = np.flatnonzero(job.subsets[i])
+    if job.fit is not None:
+        job.fit(model, members)  # raises its own errors
+        return
+    n_records, y = len(job.data.y), job.data.y[members]
+    try:
+        weights = None if job.data.weights is None else job.data.weights[members]
+        fit_weighted(model, take_rows(job.data.tables[0], members), y, weights)
+    except Exception as error:
+        reason = get_advice(error, job.estimator, job.data.tables[0])
+        reason = " ".join((reason or f"{type(error).__name__}: {error}").split())
+        raise TrainingError(
+            f"A shadow model ({type(job.estimator).__name__}) could not be trained on its {len(y)} "
+            f"of {n_records} records with {len(np.unique(y))} different labels: {reason}"
+        ) from error
+
+
+def make_model(job, i):
+    """Return an unfitted model of a job, with its seeds."""
+    model = clone(job.estimator)
+    if job.seeds is not None:
+        seed_estimator(model, job.seeds[i])
+    return model
+
+
+def train_alone(job, i, reason=None):
+    """Train one model of a job alone.
+
+    Parameters
+    ----------
+    job : Job
+        Job that the model belongs to.
+    i : int
+        Place of the model in it.
+    reason : str, default=None
+        Why training it together with others failed. If given, the results carry a warning.
+
+    Returns
+    -------
+    kept : Kept
+    """
+    model = make_model(job, i)
+    with job.randomness(i):
+        start = perf_counter()
+        with recorded_warnings() as said:
+            fit_model(job, i, model)
+        trained = Trained(job, i, model, perf_counter() - start, caught=said)
+        kept = keep(job, trained)
+    if reason is None:
+        return kept
+    failure = JointTrainingWarning, f"joint training failed ({reason})"
+    return kept._replace(warnings=(*kept.warnings, failure))

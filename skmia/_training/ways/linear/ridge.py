@@ -5,8 +5,7 @@ from scipy.linalg import eigvalsh
 from sklearn.linear_model import LinearRegression, Ridge
 
 from ...._core.linear_influence import SMALLEST_RCOND, Factor
-from .design import Design
-from .plan import Solution, are_too_large
+from .plan import Design, Solution, are_too_large
 
 _EXACT_SOLVERS = ("auto", "cholesky", "svd")
 # Ratio to the largest singular value above which one is clearly not 0. Squaring, as the normal

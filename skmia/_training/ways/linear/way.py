@@ -6,11 +6,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ...groups import describe
-from ..one_by_one import train_alone
-from ..way import Way
+from ..way import Way, train_alone
 from .logistic import N_PILOTS, LogisticFamily
-from .models import Workshop
-from .plan import Plan, split_estimator, why_not_features, why_not_steps
+from .plan import Plan, Workshop, split_estimator, why_not_features, why_not_steps
 from .ridge import LeastSquaresFamily, RidgeFamily
 
 _FAMILIES = (LeastSquaresFamily(), LogisticFamily(), RidgeFamily())

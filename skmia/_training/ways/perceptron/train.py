@@ -2,13 +2,324 @@
 
 import json
 import warnings
+from itertools import pairwise
 
 import numpy as np
+from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from ...._core.sklearn import continue_shuffles, give_optimizer, has_stalled, note_loss
-from .optimizers import make_optimizer
-from .stack import Stack, sum_losses
+from ...._core.sklearn import (
+    continue_shuffles,
+    give_optimizer,
+    has_stalled,
+    make_adam,
+    make_sgd,
+    note_loss,
+)
+
+
+def _do_nothing(values, delta=None):
+    pass
+
+
+def _relu(values):
+    np.maximum(values, 0, out=values)
+
+
+def _relu_slope(values, delta):
+    delta *= values != 0
+
+
+def _tanh(values):
+    np.tanh(values, out=values)
+
+
+def _tanh_slope(values, delta):
+    delta *= 1 - values**2
+
+
+def _logistic(values):
+    expit(values, out=values)
+
+
+def _logistic_slope(values, delta):
+    delta *= values
+    delta *= 1 - values
+
+
+def _softmax(values):
+    values -= values.max(axis=-1, keepdims=True)
+    np.exp(values, out=values)
+    values /= values.sum(axis=-1, keepdims=True)
+
+
+_ACTIVATIONS = {
+    "identity": (_do_nothing, _do_nothing),
+    "relu": (_relu, _relu_slope),
+    "tanh": (_tanh, _tanh_slope),
+    "logistic": (_logistic, _logistic_slope),
+}
+_OUTPUTS = {"identity": _do_nothing, "logistic": _logistic, "softmax": _softmax}
+
+
+def _send_back(delta, coefs, out):
+    if delta.shape[2] == 1:  # for an outer product, BLAS and broadcasting take twice as long
+        np.einsum("kbo,kho->kbh", delta, coefs, out=out)
+    else:
+        np.matmul(delta, coefs.swapaxes(1, 2), out=out)
+
+
+class Stack:
+    """The weights of k networks, and buffers for one batch of each.
+
+    All weights of a model are in one row, those with a penalty first, so that an optimizer can
+    update them at once.
+
+    Parameters
+    ----------
+    networks : list of Network
+        Networks of one kind.
+    batch_size : int
+        Largest number of records in a batch.
+
+    Attributes
+    ----------
+    parameters : ndarray of shape (k, p)
+    batch : ndarray of shape (k, batch_size, d)
+        Buffer for the records of a batch.
+    """
+
+    def __init__(self, networks, batch_size):
+        first = networks[0]
+        self._widths, self._alpha = first.widths, first.model.alpha
+        self._activation, self._slope = _ACTIVATIONS[first.model.activation]
+        self._output = _OUTPUTS[first.model.out_activation_]
+        self._n_coef = sum(a * b for a, b in pairwise(self._widths))
+        self.parameters = np.array(
+            [
+                np.concatenate(
+                    [array.ravel() for array in (*net.model.coefs_, *net.model.intercepts_)]
+                )
+                for net in networks
+            ]
+        )
+        self._make_room(batch_size)
+
+    def _make_room(self, batch_size):
+        k, dtype = len(self.parameters), self.parameters.dtype
+        self._values = [np.empty((k, batch_size, width), dtype) for width in self._widths]
+        self._deltas = [np.empty_like(values) for values in self._values[1:]]
+        self._gradient = np.empty_like(self.parameters)
+        self._scratch = np.empty((k, self._n_coef), dtype)
+        self.batch = self._values[0]
+        self._coefs, self._intercepts = self._split(self.parameters)
+        self._coef_grads, self._intercept_grads = self._split(self._gradient)
+
+    def _split(self, rows):
+        """Return views of the weights and intercepts of each layer."""
+        coefs, intercepts, begin = [], [], 0
+        for a, b in pairwise(self._widths):
+            coefs.append(rows[:, begin : begin + a * b].reshape(-1, a, b))
+            begin += a * b
+        for width in self._widths[1:]:
+            intercepts.append(rows[:, None, begin : begin + width])
+            begin += width
+        return coefs, intercepts
+
+    def keep(self, rows):
+        """Keep only some of the models."""
+        self.parameters = self.parameters[rows]
+        self._make_room(self.batch.shape[1])
+
+    def split_row(self, row):
+        """Copy the row of one model as a list: the weights of the layers, then their intercepts."""
+        coefs, intercepts = self._split(row[None].copy())
+        return [coef[0].copy() for coef in coefs] + [
+            intercept[0, 0].copy() for intercept in intercepts
+        ]
+
+    def penalty(self, rows):
+        """Return the penalty of the loss, times the number of records."""
+        coefs = self.parameters[rows, : self._n_coef]
+        return 0.5 * self._alpha * np.einsum("kp,kp->k", coefs, coefs)
+
+    def forward(self, rows, size):
+        """Return the outputs of a slice of the models for the first ``size`` records of a batch."""
+        values = self._values[0][rows, :size]
+        for i, coefs in enumerate(self._coefs):
+            following = self._values[i + 1][rows, :size]
+            np.matmul(values, coefs[rows], out=following)
+            following += self._intercepts[i][rows]
+            (self._activation if i + 1 < len(self._coefs) else self._output)(following)
+            values = following
+        return values
+
+    def backward(self, rows, size, y):
+        """Return the gradient of the loss at the last outputs of :meth:`forward`.
+
+        Parameters
+        ----------
+        rows : slice
+            Models to use.
+        size : int
+            Number of records of each model.
+        y : ndarray of shape (k, size, n_outputs)
+            Targets.
+
+        Returns
+        -------
+        gradient : ndarray of shape (k, p)
+            Gradient, which the next call overwrites.
+        """
+        delta = self._deltas[-1][rows, :size]
+        np.subtract(self._values[-1][rows, :size], y, out=delta)
+        for i in range(len(self._coefs) - 1, -1, -1):
+            values = self._values[i][rows, :size]
+            np.matmul(values.swapaxes(1, 2), delta, out=self._coef_grads[i][rows])
+            np.sum(delta, axis=1, keepdims=True, out=self._intercept_grads[i][rows])
+            if i:
+                before, coefs = self._deltas[i - 1][rows, :size], self._coefs[i][rows]
+                _send_back(delta, coefs, out=before)
+                self._slope(values, before)
+                delta = before
+        gradient, scratch = self._gradient[rows], self._scratch[rows]
+        np.multiply(self.parameters[rows, : self._n_coef], self._alpha, out=scratch)
+        gradient[:, : self._n_coef] += scratch
+        gradient /= size
+        return gradient
+
+
+def sum_losses(out_activation, answers, y):
+    """Sum the losses of the records of one model, without the penalty.
+
+    Parameters
+    ----------
+    out_activation : {"identity", "logistic", "softmax"}
+        Output activation of the model.
+    answers, y : ndarray of shape (n, n_outputs)
+
+    Returns
+    -------
+    loss : float
+    """
+    if out_activation == "identity":
+        return 0.5 * np.sum(np.mean((y - answers) ** 2, axis=1))
+    tiny = np.finfo(answers.dtype).eps
+    answers = np.clip(answers, tiny, 1 - tiny)
+    if out_activation == "logistic":
+        answers = np.where(y > 0, answers, 1 - answers)
+        return -np.sum(np.log(answers))
+    return -np.sum(np.log(answers[y > 0]))
+
+
+# They perform the operations of `sklearn.neural_network._stochastic_optimizers` in the same order,
+# so that results are rounded in the same way, but they allocate no new arrays.
+
+
+class Adam:
+    """Adam, with the bias correction in the learning rate.
+
+    Parameters
+    ----------
+    model : MLPClassifier or MLPRegressor
+        Model with the settings of the optimizer.
+    parameters : ndarray of shape (k, p)
+        Parameters of all models, which are changed in place.
+    """
+
+    def __init__(self, model, parameters):
+        self._rate, self._epsilon = model.learning_rate_init, model.epsilon
+        self._betas = model.beta_1, model.beta_2
+        self._first, self._second = np.zeros_like(parameters), np.zeros_like(parameters)
+        self._scratch, self._steps = np.empty_like(parameters), np.zeros(len(parameters))
+
+    def arrays(self):
+        """Return the arrays of the state, with one row per model."""
+        return self._first, self._second, self._steps
+
+    def keep(self, rows):
+        """Keep only some of the models."""
+        for name in ("_first", "_second", "_scratch", "_steps"):
+            setattr(self, name, getattr(self, name)[rows])
+
+    def step(self, rows, parameters, gradient):
+        """Update the parameters of a slice of the models; the gradient is overwritten."""
+        first, second, scratch = self._first[rows], self._second[rows], self._scratch[rows]
+        beta_1, beta_2 = self._betas
+        first *= beta_1
+        np.multiply(gradient, 1 - beta_1, out=scratch)
+        first += scratch
+        np.square(gradient, out=gradient)
+        gradient *= 1 - beta_2
+        second *= beta_2
+        second += gradient
+        np.sqrt(second, out=scratch)
+        scratch += self._epsilon
+        np.multiply(first, -self._corrected_rate(rows, first.dtype), out=gradient)
+        gradient /= scratch
+        parameters += gradient
+
+    def export(self, row, split):
+        """Return the optimizer that scikit-learn stores in a model for ``partial_fit``."""
+        moments = split(self._first[row]), split(self._second[row])
+        return make_adam(self._rate, self._betas, self._epsilon, moments, int(self._steps[row]))
+
+    def _corrected_rate(self, rows, dtype):
+        beta_1, beta_2 = self._betas
+        self._steps[rows] += 1
+        # Python's power for each model, because numpy's power differs in the last bit.
+        rates = [
+            self._rate * np.sqrt(1 - beta_2 ** int(t)) / (1 - beta_1 ** int(t))
+            for t in self._steps[rows]
+        ]
+        return np.array(rates, dtype=dtype)[:, None]
+
+
+class Momentum:
+    """Gradient descent with momentum, Nesterov's or not, at a constant rate.
+
+    Parameters
+    ----------
+    model : MLPClassifier or MLPRegressor
+        Model with the settings of the optimizer.
+    parameters : ndarray of shape (k, p)
+        Parameters of all models, which are changed in place.
+    """
+
+    def __init__(self, model, parameters):
+        self._rate, self._momentum = float(model.learning_rate_init), model.momentum
+        self._nesterov, self._power = model.nesterovs_momentum, model.power_t
+        self._velocity = np.zeros_like(parameters)
+
+    def arrays(self):
+        """Return the arrays of the state, with one row per model."""
+        return (self._velocity,)
+
+    def keep(self, rows):
+        """Keep only some of the models."""
+        self._velocity = self._velocity[rows]
+
+    def export(self, row, split):
+        """Return the optimizer that scikit-learn stores in a model for ``partial_fit``."""
+        settings = self._rate, self._momentum, self._nesterov, self._power
+        return make_sgd(*settings, split(self._velocity[row]))
+
+    def step(self, rows, parameters, gradient):
+        """Update the parameters of a slice of the models; the gradient is overwritten."""
+        velocity = self._velocity[rows]
+        gradient *= self._rate
+        velocity *= self._momentum
+        velocity -= gradient
+        if not self._nesterov:
+            parameters += velocity
+            return
+        np.subtract(self._momentum * velocity, gradient, out=gradient)
+        parameters += gradient
+
+
+def make_optimizer(model, parameters):
+    """Return the optimizer of a model."""
+    return (Adam if model.solver == "adam" else Momentum)(model, parameters)
 
 
 def batch_size_of(model, n_rows):

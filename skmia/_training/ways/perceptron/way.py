@@ -8,16 +8,127 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import Pipeline
 
 from ...._core.containers import is_frame, is_tensor
-from ...groups import run_groups, train_or_halve
+from ...._core.sklearn import export_training, fit_to_first_epoch, import_training
+from ...groups import StateKeeper, run_from_kept, run_groups, train_or_halve
 from ...job import Trained, keep, recorded_warnings
-from ...states import StateKeeper, run_from_kept
-from ..one_by_one import fit_model, make_model, train_alone
-from ..way import Way
-from .memory import count_together
-from .prepare import Network, last_step, start_network
-from .train import Training, warn_of_end
+from ..way import Way, fit_model, make_model, train_alone
+from .train import Training, batch_size_of, warn_of_end
+
+# More models do not reduce the overhead any further.
+_LARGEST_STACK = 64
+# Memory that the models of a stack touch in every step. Measurements show that a larger stack does
+# not fit the second-level cache, and the time per model rises again.
+_BYTES_OF_STEP = 2**22
+_BYTES_OF_RECORDS = 2**29
+# Arrays per weight: the weight, its gradient, a scratch array and up to two in the optimizer.
+_COPIES = 5
+
+
+def count_together(network, n_jobs):
+    """Return the number of models like this one that are trained in one stack.
+
+    Parameters
+    ----------
+    network : Network or None
+        One of the models; None for a model that is trained by scikit-learn.
+    n_jobs : int
+        Number of stacks that are trained at the same time and share the memory.
+
+    Returns
+    -------
+    count : int
+    """
+    if network is None:
+        return 1
+    n_rows, widths, item = len(network.X), network.widths, network.X.itemsize
+    weights = sum((a + 1) * b for a, b in pairwise(widths))
+    # The activations of each layer and their gradients.
+    batch = 2 * batch_size_of(network.model, n_rows) * sum(widths)
+    by_cache = _BYTES_OF_STEP // (item * (batch + _COPIES * weights))
+    # There are three arrays of targets: by record, in the order of the epoch, and the outputs.
+    by_memory = _BYTES_OF_RECORDS // n_jobs // (item * n_rows * (widths[0] + 3 * widths[-1]))
+    return max(1, min(_LARGEST_STACK, by_cache, by_memory))
+
+
+class Network:
+    """A perceptron that is ready to be trained.
+
+    Parameters
+    ----------
+    model : MLPClassifier or MLPRegressor
+        Initialized model: its weights are drawn, and its generator is at the first shuffle.
+    X : ndarray of shape (n, d)
+        Training records after the validation in ``fit``.
+    y : ndarray of shape (n, n_outputs)
+        Targets in the form that the loss expects.
+
+    Attributes
+    ----------
+    widths : tuple of int
+        Widths of all layers, beginning with the features.
+    order : ndarray of shape (n,) or None
+        Order of the records in the current epoch.
+    reached_limit : bool
+        Whether training ended at ``max_iter``.
+    ending : list of ndarray or None
+        Weights and arrays of the optimizer at the end of training.
+    """
+
+    def __init__(self, model, X, y):
+        self.model, self.X, self.y = model, np.ascontiguousarray(X), y.astype(X.dtype)
+        self.order, self.reached_limit, self.ending = None, False, None
+        self.widths = (X.shape[1], *(coef.shape[1] for coef in model.coefs_))
+
+    @property
+    def kind(self):
+        """Properties that networks must have in common to be trained in one stack."""
+        return self.widths, self.X.dtype, self.model.out_activation_
+
+    def facts(self):
+        """State of the training other than arrays, as values that JSON can hold."""
+        facts = {"reached": self.reached_limit, "ended": self.ending is not None}
+        return export_training(self.model) | facts
+
+    def set_facts(self, facts):
+        """Restore a state that :meth:`facts` returned."""
+        import_training(self.model, facts)
+        self.reached_limit = facts["reached"]
+
+    def is_finite(self):
+        """Whether the trained weights are finite, as scikit-learn requires."""
+        weights = (*self.model.coefs_, *self.model.intercepts_)
+        return all(np.isfinite(weight).all() for weight in weights)
+
+
+def last_step(estimator):
+    """Return the last step of an estimator, through any number of Pipelines."""
+    while type(estimator) is Pipeline and estimator.steps:
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def start_network(estimator, fit):
+    """Fit an estimator up to the first epoch of the perceptron at its end.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Estimator, which is fitted in place.
+    fit : callable
+        Function that calls ``estimator.fit`` with its records.
+
+    Returns
+    -------
+    network : Network or None
+        None if the model is already trained, because scikit-learn trains on sparse records itself.
+    """
+    model = last_step(estimator)
+    X, y = fit_to_first_epoch(model, fit)
+    return None if X is None else Network(model, X, y)
+
 
 # Larger networks spend their time in matrix products, which a model that is trained alone can
 # spread over all cores.

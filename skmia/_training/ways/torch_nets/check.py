@@ -12,10 +12,10 @@ from ...._core.containers import take_rows
 from ...._core.randomness import isolated_randomness, preserved_randomness, seed_estimator
 from ...._core.torch_parts import layers_of
 from .callbacks import average_of, begin, list_monitored, schedulers_of, why_not_followed
-from .dropout import is_active
 from .plan import overridden
 from .prepare import CannotBatchError, fit_transformers, prepare, shared_table
-from .rows import ask
+from .stack import is_active
+from .table import ask
 from .train import Training, as_precise
 
 _N_BATCHES, _N_EPOCHS = 3, 2

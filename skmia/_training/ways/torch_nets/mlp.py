@@ -17,10 +17,9 @@ from torch.nn import functional as F
 
 from ...._core.randomness import PROCESS_LOCK
 from ...._core.torch_parts import has_hooks
-from .dropout import is_active
 from .engine import Engine
-from .onehot import SummedLayer
-from .stack import in_whole_registers
+from .stack import in_whole_registers, is_active
+from .table import SummedLayer
 
 _aten = torch.ops.aten
 

@@ -1,7 +1,10 @@
 """Preparation of a net up to its first batch, with the same steps as in ordinary training."""
 
+import copy
 import warnings
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -9,15 +12,270 @@ import torch
 from sklearn.base import clone
 
 from ...._core.containers import accepting_read_only, is_tensor, take_rows
-from ...._core.randomness import isolated_randomness, seed_estimator
+from ...._core.randomness import PROCESS_LOCK, isolated_randomness, seed_estimator
 from .callbacks import schedulers_of, stoppers_of
-from .memory import fits
-from .onehot import without_zeros
-from .order import BatchOrder
 from .plan import find_net, why_not_rows
-from .rows import change, list_parts
-from .streams import Stream
-from .table import Table
+from .table import Table, ask, change, list_parts, without_zeros
+
+
+class Stream:
+    """Generators of one model: on the CPU, and on its device if that is another.
+
+    They start from the global generators, in which a model that is trained alone draws.
+
+    Parameters
+    ----------
+    device : torch device
+        Device of the net.
+
+    Attributes
+    ----------
+    cpu : torch Generator
+        Draws orders of rows, and all numbers of nets on a CPU.
+    own : torch Generator
+        Draws numbers on the device; the same as ``cpu`` for a CPU.
+    """
+
+    def __init__(self, device):
+        self.cpu = torch.Generator()
+        self.cpu.set_state(torch.default_generator.get_state())
+        self.own, self._pairs = self.cpu, [(torch.default_generator, self.cpu)]
+        if device.type == "cuda":
+            self.own = torch.Generator(device=device)
+            self.own.set_state(torch.cuda.get_rng_state(device))
+            index = torch.cuda.current_device() if device.index is None else device.index
+            self._pairs.append((torch.cuda.default_generators[index], self.own))
+        elif device.type != "cpu":
+            self.own = torch.Generator(device=device)
+            self.own.manual_seed(torch.initial_seed())
+
+    @property
+    def generators(self):
+        """All generators, without repetition."""
+        return [self.cpu] if self.own is self.cpu else [self.cpu, self.own]
+
+    @contextmanager
+    def installed(self):
+        """Let global generators continue from those of the model, and go back at the end."""
+        with PROCESS_LOCK:
+            before = [theirs.get_state() for theirs, _ in self._pairs]
+            for theirs, ours in self._pairs:
+                theirs.set_state(ours.get_state())
+            try:
+                yield
+            finally:
+                for (theirs, ours), state in zip(self._pairs, before, strict=True):
+                    ours.set_state(theirs.get_state())
+                    theirs.set_state(state)
+
+
+# Arrays per parameter: in the net, in the stack, its gradient, and up to three in the optimizer.
+_COPIES = 6
+# With early stopping, the weights that are kept, and a copy when they are restored.
+_KEPT_COPIES = 2
+# Arrays per activation: itself, its gradient, and one kept for the backward pass.
+_ACTIVATIONS = 3
+_BYTES_ON_CPU = 512 * 2**20
+
+
+def memory_for(device):
+    """Return the bytes that jointly trained models may take: half of the free memory on a GPU."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0] // 2
+    return _BYTES_ON_CPU
+
+
+def fits(n_bytes, device):
+    """Whether rows are stored on a device: on a GPU they may take half of the free memory."""
+    return device.type != "cuda" or n_bytes <= memory_for(device)
+
+
+def bytes_per_model(prepared, table):
+    """Return the bytes of one model in training, without the records that all models share.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        One of the models.
+    table : Table or None
+        Rows that all models share.
+
+    Returns
+    -------
+    n_bytes : int
+    """
+    own = prepared.table if table is None else table
+    settings = prepared.net.get_params_for("iterator_train")
+    batch = settings.get("batch_size", prepared.net.batch_size)
+    n_rows = len(prepared.rows)
+    batch = n_rows if batch == -1 else min(batch, n_rows)
+    weights = sum(p.numel() * p.element_size() for p in prepared.net.module_.parameters())
+    model = own.take_dense(prepared.rows[:2])
+    gathered = sum(part[0].numel() * part.element_size() for part in list_parts(model)) * batch
+    activations = _activation_bytes(prepared.net.module_, model) * batch
+    rows = 16 * n_rows  # the order of the batches
+    if table is None:
+        here = [part for part in own.tensors if part.device == own.y.device]
+        rows += sum(2 * part.numel() * part.element_size() for part in here)
+    if prepared.device.type == "cuda":  # a recorded step has memory of its own
+        gathered, activations = 2 * gathered, 2 * activations
+    copies = _COPIES + (_KEPT_COPIES if stoppers_of(prepared.net) else 0)
+    return max(1, copies * weights + gathered + _ACTIVATIONS * activations + rows)
+
+
+def _activation_bytes(module, rows):
+    """Return the bytes of the outputs of all parts of a module for one record."""
+    total = 0
+
+    def count(part, inputs, out):
+        nonlocal total
+        if isinstance(out, torch.Tensor):
+            total += out.numel() * out.element_size()
+
+    probe = copy.deepcopy(module).eval()
+    for part in probe.modules():
+        part.register_forward_hook(count)
+    with torch.no_grad():
+        ask(probe, rows)
+    return total // len(list_parts(rows)[0])
+
+
+class BatchOrder:
+    """The order of the records of one model, drawn from its own generator.
+
+    An iterated DataLoader always draws a seed, even if it does not use it, and another one for the
+    permutation if it shuffles. The seed of the validation set is drawn after the last batch.
+
+    Parameters
+    ----------
+    generator : torch Generator
+        Generator in its state at the start of the training.
+    n_rows : int
+        Number of training records.
+    shuffle : bool
+        Whether each epoch has its own order.
+    has_valid : bool
+        Whether a validation set is evaluated after each epoch.
+    """
+
+    def __init__(self, generator, n_rows, shuffle, has_valid):
+        self.generator, self.n_rows = generator, n_rows
+        self.shuffle, self.has_valid = shuffle, has_valid
+
+    def _draw_seed(self):
+        return torch.empty((), dtype=torch.int64).random_(generator=self.generator).item()
+
+    def begin_epoch(self):
+        """Return the seed of the order in the next epoch; None if the records stay in order."""
+        self._draw_seed()
+        return self._draw_seed() if self.shuffle else None
+
+    def foresee(self):
+        """Return the seed of the epoch after this one, if nothing else is drawn before it."""
+        generator = torch.Generator()
+        generator.set_state(self.generator.get_state())
+        twin = BatchOrder(generator, self.n_rows, self.shuffle, self.has_valid)
+        twin.end_epoch()
+        return twin.begin_epoch()
+
+    def end_epoch(self):
+        """Draw the seed that the validation set would draw."""
+        if self.has_valid:
+            self._draw_seed()
+
+
+class EpochOrders:
+    """Orders of the records of many models in one epoch after the other.
+
+    Parameters
+    ----------
+    orders : list of BatchOrder
+        Seeds of the orders of each model.
+    rows : list of Tensor
+        Rows of the table that each model is trained on.
+    ahead : bool
+        Whether another thread draws the orders of the next epoch during an epoch. A GPU would have
+        nothing to do while they are drawn.
+    """
+
+    def __init__(self, orders, rows, ahead):
+        self._orders, self._rows = orders, rows
+        self._thread = ThreadPoolExecutor(1) if ahead else None
+        self._foreseen = None, None
+
+    def begin_epoch(self):
+        """Return rows of the table in the order of the epoch, shape (n_models, n_widest)."""
+        seeds = [order.begin_epoch() for order in self._orders]
+        foreseen, drawn = self._foreseen
+        order = drawn.result() if foreseen == seeds else self._draw(seeds)
+        if self._thread is not None:
+            later = [order.foresee() for order in self._orders]
+            self._foreseen = later, self._thread.submit(self._draw, later)
+        return order
+
+    def end_epoch(self):
+        """Draw what is drawn after the last batch of an epoch."""
+        for order in self._orders:
+            order.end_epoch()
+
+    def _draw(self, seeds):
+        order = torch.zeros(len(self._rows), max(map(len, self._rows)), dtype=torch.int64)
+        for k, (seed, rows) in enumerate(zip(seeds, self._rows, strict=True)):
+            order[k, : len(rows)] = rows if seed is None else rows[_permute(len(rows), seed)]
+        return order
+
+
+def _permute(n, seed):
+    return torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+
+
+def plan_batches(n_rows, batch_size, drop_last):
+    """Plan the batches of one epoch for models with different numbers of records.
+
+    Parameters
+    ----------
+    n_rows : list of int
+        Number of training records of each model, in ascending order, so that models with a batch of
+        the same size are next to each other.
+    batch_size : int
+        Number of records of a full batch; -1 for all records.
+    drop_last : bool
+        Whether a last batch that is not full is left out.
+
+    Returns
+    -------
+    batches : list of list of (slice, slice)
+        For each batch of the epoch, groups of models whose batch has the same size, and the places
+        of its records.
+    """
+    batches = []
+    n_rows = torch.as_tensor(n_rows)
+    widest = int(n_rows.max())
+    full = widest if batch_size == -1 else batch_size
+    for start in range(0, widest, full):
+        sizes = (n_rows - start).clamp(0, full)
+        if drop_last and batch_size != -1:
+            sizes[sizes < full] = 0
+        groups, stops = [], torch.cumsum(torch.unique_consecutive(sizes, return_counts=True)[1], 0)
+        first = 0
+        for stop in stops.tolist():
+            size = int(sizes[first])
+            if size:
+                groups.append((slice(first, stop), slice(start, start + size)))
+            first = stop
+        batches.append(groups)
+    return batches
+
+
+def count_batches(batches, n_models):
+    """Return the number of batches of each model in an epoch, from :func:`plan_batches`."""
+    counts = [0] * n_models
+    for groups in batches:
+        for models, _ in groups:
+            for k in range(models.start, models.stop):
+                counts[k] += 1
+    return counts
+
 
 # Largest number of rows of a batch of all rows.
 _ROWS = 8192

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 
 from ...groups import describe
-from .rows import change, list_parts
+from .table import change, list_parts
 
 _logger = logging.getLogger("skmia")
 

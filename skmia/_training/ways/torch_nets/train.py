@@ -1,27 +1,355 @@
 """The training loop of many models."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import torch
+from skorch.history import History
 
-from .averages import Averages
-from .callbacks import average_of, clips_of, stoppers_of
-from .clipping import clip
-from .dropout import draw_masks
-from .generic import GenericEngine
+from ...._core.randomness import preserved_randomness
+from .callbacks import (
+    average_of,
+    begin,
+    clips_of,
+    list_monitored,
+    quietly,
+    schedulers_of,
+    stoppers_of,
+)
+from .engine import GenericEngine, TurnsEngine
 from .mlp import MLPEngine, as_chain
-from .onehot import OneHotRows, join_rows
 from .optimizers import StackedOptimizer
-from .order import EpochOrders, count_batches, plan_batches
 from .plan import overridden
-from .prepare import augmentation_of
+from .prepare import EpochOrders, augmentation_of, count_batches, plan_batches
 from .recorded import RecordedSteps, can_record
-from .rows import change, take_model
-from .schedule import Schedules
-from .stack import load_into
-from .stopping import Stopping
-from .table import Rooms, Table
-from .turns import TurnsEngine
-from .valid_losses import ValidLosses
+from .stack import draw_masks, load_into
+from .table import OneHotRows, Rooms, Table, change, join_rows, select, take_model
+
+
+class Averages:
+    """The averages of :class:`WeightAverage` for stacked weights.
+
+    Parameters
+    ----------
+    decay : float
+        Share of the average that a step keeps.
+    memory : dict of str to Tensor of shape (n_models, ...)
+        Stacked weights, which the optimizer changes in place.
+    """
+
+    def __init__(self, decay, memory):
+        self._decay, self._memory = decay, memory
+        self.tensors = {name: torch.zeros_like(tensor) for name, tensor in memory.items()}
+
+    def update(self, models, is_first):
+        """Average the weights of some models after a step."""
+        for name, average in self.tensors.items():
+            weights = self._memory[name][models]
+            average[models].lerp_(weights, 1.0 if is_first else 1 - self._decay)
+
+    def read(self, restore):
+        """Return what a function of the stack gives while the stack holds the averages."""
+        before = {name: tensor.clone() for name, tensor in self._memory.items()}
+        try:
+            for name, tensor in self._memory.items():
+                tensor.copy_(self.tensors[name])
+            return {name: tensor.clone() for name, tensor in restore().items()}
+        finally:
+            for name, tensor in self._memory.items():
+                tensor.copy_(before[name])
+
+
+def clip(gradients, largest, order):
+    """Scale the gradients of each model whose norm is too large.
+
+    The same arithmetic as in ``torch.nn.utils.clip_grad_norm_``.
+
+    Parameters
+    ----------
+    gradients : list of Tensor of shape (n_models, ...)
+        Gradients of all parameters.
+    largest : float
+        Largest norm of all gradients of a model together.
+    order : float
+        Order of the norm.
+
+    Returns
+    -------
+    gradients : list of Tensor of shape (n_models, ...)
+    """
+    if not gradients:
+        return gradients
+    parts = [torch.linalg.vector_norm(g.flatten(1), order, dim=1) for g in gradients]
+    norm = torch.linalg.vector_norm(torch.stack(parts, 1), order, dim=1)
+    factor = (largest / (norm + 1e-6)).clamp(max=1.0)
+    return [g * factor.view(-1, *[1] * (g.ndim - 1)) for g in gradients]
+
+
+MONITORED = ("train_loss", "valid_loss")
+
+
+class Schedules:
+    """Settings of the optimizers of many models of one kind.
+
+    The schedulers are those of torch and skorch. They act on an optimizer without weights. Models
+    with equally many batches in an epoch share one, because their settings are equal at all times,
+    unless a schedule follows the losses of each model.
+
+    Parameters
+    ----------
+    net : NeuralNet
+        Any of the models, initialized.
+    n_batches : list of int
+        Number of batches in an epoch of each model.
+
+    Attributes
+    ----------
+    monitored : set of str
+        Names of the losses that the schedules follow.
+    losses : list of ndarray of shape (n_models, 2)
+        Losses after each epoch, in the order of ``MONITORED``; NaN where they are not followed.
+    numbers : list of int
+        Numbers that are equal for models with equal settings.
+    """
+
+    def __init__(self, net, n_batches):
+        if not schedulers_of(net):
+            n_batches = [0] * len(n_batches)  # all models have the same settings
+        first = _Follower(net)
+        self.monitored, self.losses = first.monitored, []
+        keys = [(n, k if self.monitored else 0) for k, n in enumerate(n_batches)]
+        self._followers = {key: _Follower(net) for key in dict.fromkeys(keys)}
+        self._of = [self._followers[key] for key in keys]
+        places = {key: i for i, key in enumerate(self._followers)}
+        self.numbers = [places[key] for key in keys]
+        self._batches = []
+
+    def __getitem__(self, k):
+        """Return the settings of each parameter group of model ``k``."""
+        return self._of[k].groups
+
+    def note(self, models, losses, n_rows):
+        """Note the losses of some models on a batch of a number of rows."""
+        if "train_loss" in self.monitored:
+            self._batches.append((models, losses, n_rows))
+
+    def end_batch(self, i):
+        """Let the schedulers of all models that have a batch ``i`` act after it."""
+        for (n_batches, _), follower in self._followers.items():
+            if i < n_batches:
+                follower.end_batch()
+
+    def end_epoch(self, valid_losses=None, is_whole=True):
+        """Let the schedulers of all models act after an epoch, which may be only its beginning."""
+        if not self.monitored or not is_whole:
+            self._batches = []
+            for follower in self._followers.values():
+                follower.end_epoch()
+            return
+        losses = np.full((len(self._of), len(MONITORED)), np.nan)
+        if self._batches:
+            losses[:, 0] = self._average()
+        if valid_losses is not None:
+            losses[:, 1] = valid_losses
+        self.replay([losses])
+
+    def _average(self):
+        totals, sizes = np.zeros(len(self._of)), np.zeros(len(self._of))
+        for models, losses, n_rows in self._batches:
+            totals[models] += n_rows * np.array(losses.tolist())
+            sizes[models] += n_rows
+        self._batches = []
+        return totals / np.maximum(sizes, 1)
+
+    def replay(self, losses):
+        """Go on by epochs whose losses are known."""
+        self.losses += losses
+        for of_epoch in losses:
+            for k, follower in enumerate(self._of):
+                follower.end_epoch(dict(zip(MONITORED, of_epoch[k].tolist(), strict=True)))
+
+    def skip(self, n_epochs, losses=()):
+        """Go on to the end of some epochs that were trained before, with the losses of each."""
+        for epoch in range(n_epochs):
+            for i in range(max((n for n, _ in self._followers), default=0)):
+                self.end_batch(i)
+            if self.monitored:
+                self.replay([losses[epoch]])
+            else:
+                self.end_epoch()
+
+
+class _Follower:
+    """The schedulers of one model, on an optimizer without weights."""
+
+    def __init__(self, net):
+        self._schedulers = schedulers_of(net)
+        self._by_batch = any(one.step_every == "batch" for one in self._schedulers)
+        self.groups, self.monitored = net.optimizer_.param_groups, set()
+        if not self._schedulers:
+            return
+        optimizer = _without_weights(net.optimizer_)
+        self._net = SimpleNamespace(optimizer_=optimizer, history=History())
+        with preserved_randomness():
+            begin(self._schedulers, self._net)
+        optimizer.step()  # a scheduler warns if it is called before its optimizer
+        self.groups = optimizer.param_groups
+        self.monitored = list_monitored(self._schedulers)
+
+    def end_batch(self):
+        if self._by_batch:
+            with quietly():
+                for one in self._schedulers:
+                    one.on_batch_end(self._net, training=True)
+
+    def end_epoch(self, losses=None):
+        if losses is not None:
+            self._net.history.new_epoch()
+            for name, loss in losses.items():
+                self._net.history.record(name, loss)
+        with quietly():
+            for one in self._schedulers:
+                if losses is not None or not list_monitored([one]):
+                    one.on_epoch_end(self._net)
+
+
+def _without_weights(optimizer):
+    """Return an optimizer with the same settings, and one number in each parameter group."""
+    groups = [
+        {**group, "params": [torch.zeros(1, requires_grad=True)]}
+        for group in optimizer.param_groups
+    ]
+    return type(optimizer)(groups, lr=optimizer.defaults["lr"])
+
+
+class Stopping:
+    """Follows the validation losses of many models.
+
+    A model that has stopped stays in the stack, but the weights that it had are kept.
+
+    Parameters
+    ----------
+    nets : list of NeuralNet
+        Models with one EarlyStopping each.
+    """
+
+    def __init__(self, nets):
+        self._stoppers = [_Stopper(net) for net in nets]
+        self.losses, self.kept = [], {}
+
+    @property
+    def is_over(self):
+        """Whether all models have stopped."""
+        return all(self.are_over)
+
+    @property
+    def are_over(self):
+        """Whether each model has stopped."""
+        return [one.is_over for one in self._stoppers]
+
+    def end_epoch(self, stacked, losses):
+        """Take the losses after an epoch, and keep the weights of models that need them.
+
+        Parameters
+        ----------
+        stacked : dict of str to Tensor of shape (n_models, ...)
+            Parameters and buffers of all models.
+        losses : list of float
+            Validation losses of all models that have not stopped.
+        """
+        if not self.kept:
+            self.kept = {name: tensor.clone() for name, tensor in stacked.items()}
+        for k in self._record(losses):
+            for name, tensor in stacked.items():
+                self.kept[name][k] = tensor[k]
+
+    def _record(self, losses):
+        """Return the models whose present weights are to be kept."""
+        self.losses.append(losses)
+        live = [k for k, one in enumerate(self._stoppers) if not one.is_over]
+        return [k for k in live if self._stoppers[k].keeps(losses[k])]
+
+    def replay(self, losses):
+        """Go on to the end of epochs that were trained before; their losses are known."""
+        for of_epoch in losses:
+            self._record(of_epoch)
+
+    def restore(self, stacked):
+        """Return the weights at the end of the training of each model."""
+        rows = [k for k, one in enumerate(self._stoppers) if one.has_kept]
+        stacked = {name: tensor.clone() for name, tensor in stacked.items()}
+        for name, tensor in stacked.items() if rows else ():
+            tensor[rows] = self.kept[name][rows]
+        return stacked
+
+
+class _Stopper:
+    """The EarlyStopping of one model, which sees a history of losses and no weights."""
+
+    def __init__(self, net):
+        (self._callback,) = stoppers_of(net)
+        self._net = SimpleNamespace(history=History(), verbose=0, module_=torch.nn.Identity())
+        self._callback.on_train_begin(self._net)
+        self.is_over = self.has_kept = False
+
+    def keeps(self, loss):
+        """Take the loss after an epoch; return whether the weights are to be kept."""
+        history, callback = self._net.history, self._callback
+        history.new_epoch()
+        history.record("epoch", len(history))
+        history.record(callback.monitor, loss)
+        try:
+            callback.on_epoch_end(self._net)
+        except KeyboardInterrupt:  # by which skorch ends a training
+            self.is_over = True
+        best = callback.best_epoch_ if callback.load_best else 0
+        is_kept = best == len(history) or (self.is_over and not best)
+        self.has_kept |= is_kept
+        return is_kept
+
+
+class ValidLosses:
+    """Computes the validation losses of nets after an epoch.
+
+    Parameters
+    ----------
+    nets : list of NeuralNet
+        Models.
+    valid : list of Tensor
+        Rows of the table in the validation set of each model.
+    n_rows : int
+        Number of rows of a batch, in which losses are averaged.
+    """
+
+    def __init__(self, nets, valid, n_rows):
+        self._nets, self._valid, self._n_rows = nets, valid, n_rows
+
+    def compute(self, stacked, table, chosen):
+        """Return the loss of each chosen model, and NaN for the others.
+
+        Parameters
+        ----------
+        stacked : dict of str to Tensor of shape (n_models, ...)
+            Parameters and buffers of all models.
+        table : Table
+            Rows of all models.
+        chosen : list of bool
+            Models whose loss is needed.
+        """
+        load_into([net.module_ for net in self._nets], stacked)
+        return [
+            self._measure(net, rows, table) if is_chosen else np.nan
+            for net, rows, is_chosen in zip(self._nets, self._valid, chosen, strict=True)
+        ]
+
+    def _measure(self, net, rows, table):
+        losses, sizes = [], []
+        for part in rows.split(self._n_rows):
+            batch = table.take_dense(part), select(table.y, part)
+            losses.append(net.validation_step(batch)["loss"].item())
+            sizes.append(len(part))
+        return np.average(losses, weights=sizes)
+
 
 # Number of rows for which losses are averaged at once, to limit the memory of activations.
 _ROWS = 8192

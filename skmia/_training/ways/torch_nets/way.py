@@ -8,7 +8,7 @@ from joblib import effective_n_jobs
 
 from ...._core.randomness import PROCESS_LOCK
 from ...groups import run_groups
-from ...where.joblib import JoblibWorkers
+from ...where import JoblibWorkers
 from ..way import Way
 from .plan import find_net, why_not_class, why_not_estimator, why_not_rows
 
@@ -148,21 +148,20 @@ class TorchNetsWay(Way):
         return fast if measured.are_faster or known == fast.numbers else self
 
     def run(self, job, models, where):
-        from . import devices
+        from . import probe
         from .group import train_group
 
         how = {"generic": self.generic, "fast": self._fast, "in_turn": self._in_turn}
         train, n_devices = partial(train_group, **how), 0
         if isinstance(where, JoblibWorkers):  # those of a cluster have devices of their own
-            n_devices = devices.count_devices(find_net(job.estimator).device, job.n_jobs)
+            n_devices = probe.count_devices(find_net(job.estimator).device, job.n_jobs)
         if n_devices:
             job = job._replace(n_jobs=n_devices)  # one process keeps a whole device busy
-        with devices.spread(train, n_devices) if n_devices > 1 else nullcontext(train) as train:
+        with probe.spread(train, n_devices) if n_devices > 1 else nullcontext(train) as train:
             yield from run_groups(job, models, where, self._count_together, train)
 
     def _count_together(self, job):
-        from .memory import bytes_per_model, memory_for
-        from .prepare import prepare, shared_table
+        from .prepare import bytes_per_model, memory_for, prepare, shared_table
         from .probe import AT_ONCE
 
         table = shared_table(job)

@@ -1,4 +1,4 @@
-"""Digests of the parts of an estimator."""
+"""Identity of everything that the models of a pool depend on: code, parameters, versions, data."""
 
 import sys
 from contextlib import suppress
@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ..._core.randomness import isolated_randomness, seed_estimator
-from ..where.joblib import use_one_job
-from .packages import PYTHON
-from .values import UnidentifiedError, Walker
+from .._core.randomness import isolated_randomness, seed_estimator
+from .digests import PYTHON, UnidentifiedError, Walker
+from .where import use_one_job
 
 # Packages that do the numerical work, in addition to the package of the estimator's class.
 _BENEATH = {"scikit-learn": ("numpy", "scipy"), "skorch": ("torch",)}
@@ -129,3 +128,13 @@ def _list_versions(packages):
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return dict(sorted(found.items()))
+
+
+__all__ = [
+    "Identity",
+    "UnidentifiedError",
+    "digest_arrays",
+    "digest_table",
+    "identify",
+    "identify_values",
+]

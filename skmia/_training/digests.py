@@ -2,24 +2,324 @@
 
 import builtins
 import copyreg
+import dis
 import enum
 import functools
 import importlib
 import sys
+import sysconfig
 import types
 import weakref
-from importlib.util import resolve_name
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import distribution, packages_distributions
+from importlib.util import find_spec, resolve_name
+from inspect import CO_NEWLOCALS, CO_OPTIMIZED
+from pathlib import Path
 from threading import Lock, RLock
+from types import CodeType
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from ..._core.containers import is_tensor
-from .code import digest_code, digest_text, iter_imports, iter_reads
-from .packages import package_of
-from .tables import digest_table
+from .._core.containers import is_frame, is_lazy, is_tensor, pack
+from .._core.hashing import OBJECTS, Tokens, as_column, number_bytes, take_objects
+
+_READS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
+
+
+def digest_text(*parts):
+    """Digest of texts, short enough for people to read."""
+    whole = sha256()
+    for part in parts:
+        whole.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
+    return f"#{whole.hexdigest()[:32]}"
+
+
+def digest_code(code):
+    """Digest of the instructions of a code object.
+
+    File names, line numbers and docstrings are left out, because code that is moved or documented
+    differently does the same.
+
+    Parameters
+    ----------
+    code : code object
+
+    Returns
+    -------
+    digest : str
+    """
+    constants = list(code.co_consts)
+    if _has_docstring(code):
+        constants[0] = None
+    return digest_text(
+        code.co_code.hex(),
+        *(_describe_constant(constant) for constant in constants),
+        repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
+        repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)),
+        code.co_exceptiontable.hex(),
+    )
+
+
+def _has_docstring(code):
+    """Whether the first constant is a string that no instruction of the function reads."""
+    is_function = code.co_flags & CO_OPTIMIZED and code.co_flags & CO_NEWLOCALS
+    if not is_function or not code.co_consts or not isinstance(code.co_consts[0], str):
+        return False
+    return all(
+        instruction.opcode not in dis.hasconst or instruction.arg != 0
+        for instruction in _instructions(code)
+    )
+
+
+def _describe_constant(value):
+    if isinstance(value, CodeType):
+        return f"code {digest_code(value)}"
+    if isinstance(value, tuple):
+        return f"tuple {[_describe_constant(item) for item in value]}"
+    if isinstance(value, frozenset):
+        return f"set {sorted(_describe_constant(item) for item in value)}"
+    if isinstance(value, int):
+        return f"{type(value).__name__} {int(value):x}"
+    return f"{type(value).__name__} {value!r}"
+
+
+def _instructions(code):
+    return list(dis.get_instructions(code))
+
+
+def nested_codes(code):
+    """Yield a code object and all code objects that are defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from nested_codes(constant)
+
+
+def iter_reads(code):
+    """Yield the global names that code reads, each with the attributes that it reads from them.
+
+    Yields
+    ------
+    name, attributes : str, tuple of str
+        ``("np", ("linalg", "norm"))`` for ``np.linalg.norm``.
+    """
+    for inner in nested_codes(code):
+        instructions = _instructions(inner)
+        for i, instruction in enumerate(instructions):
+            if instruction.opname in _READS:
+                yield instruction.argval, tuple(_chain(instructions[i + 1 :]))
+
+
+def _chain(instructions):
+    for instruction in instructions:
+        if instruction.opname not in _ATTRIBUTES:
+            return
+        yield instruction.argval
+
+
+def iter_imports(code):
+    """Yield the modules that code imports when it runs.
+
+    Yields
+    ------
+    name, level, attributes : str, int, tuple of str
+        Parts of ``from ..name import attributes``, where the level is the number of dots; without
+        attributes for ``import name``.
+    """
+    for inner in nested_codes(code):
+        instructions = _instructions(inner)
+        for i, instruction in enumerate(instructions):
+            if instruction.opname == "IMPORT_NAME":
+                level = instructions[i - 2].argval
+                wanted = []
+                for later in instructions[i + 1 :]:
+                    if later.opname == "IMPORT_FROM":
+                        wanted.append(later.argval)
+                    elif not later.opname.startswith("STORE"):
+                        break
+                yield instruction.argval, level if isinstance(level, int) else 0, tuple(wanted)
+
+
+_OWN = __name__.partition(".")[0]
+_SITES = {"site-packages", "dist-packages"}
+
+
+class Package(NamedTuple):
+    """An installed package, or Python itself."""
+
+    name: str
+    version: str
+
+
+PYTHON = Package("python", "{}.{}".format(*sys.version_info))
+
+
+@cache
+def package_of(module):
+    """Return the installed package that a module belongs to.
+
+    Parameters
+    ----------
+    module : str
+        Full name of the module.
+
+    Returns
+    -------
+    package : Package or None
+        None for the user's own code: scripts, notebooks, packages installed in editable mode.
+    """
+    root = module.partition(".")[0]
+    if root == _OWN:
+        return Package(_OWN, _get_own_version())
+    file = _get_file(module) or _get_file(root)
+    if root in sys.stdlib_module_names and (file is None or _is_of_python(file)):
+        return PYTHON
+    for name in _distributions().get(root, ()) if file is not None else ():
+        found = distribution(name)
+        folder = Path(found.locate_file("")).resolve()
+        # The source folder of an editable install has other metadata, and its code can change.
+        is_installed = found.read_text("METADATA") is not None or _SITES & set(folder.parts)
+        if is_installed and folder in file.parents:
+            return Package(name, found.version)
+    return None
+
+
+@cache
+def _get_own_version():
+    """Version of this package, with a digest of its files if it is not installed."""
+    folder = Path(sys.modules[_OWN].__file__).resolve().parent
+    number = sys.modules[_OWN].__version__
+    if _SITES & set(folder.parts):
+        return number
+    whole = sha256()
+    for path in sorted(folder.rglob("*.py")):
+        whole.update(path.read_bytes())
+    return f"{number}+{whole.hexdigest()[:16]}"
+
+
+@cache
+def _distributions():
+    return packages_distributions()
+
+
+def _get_file(module):
+    known = sys.modules.get(module)
+    file = getattr(known, "__file__", None)
+    if file is None and known is None and "." not in module:
+        try:
+            spec = find_spec(module)
+        except (ImportError, ValueError):
+            spec = None
+        file = spec.origin if spec is not None and spec.has_location else None
+    return None if file is None else Path(file).resolve()
+
+
+def _is_of_python(file):
+    home = Path(sysconfig.get_path("stdlib")).resolve()
+    return home in file.parents and not _SITES & set(file.parts)
+
+
+_BLOCK_BYTES = 1 << 24
+_LAZY_ROWS = 1 << 16  # that are read at once of a table that is not in memory
+
+
+def digest_table(X):
+    """Digest of an array, a DataFrame, a Series, a sparse matrix or a tensor.
+
+    Unlike fingerprints of records, it depends on the container, the order of the rows and the names
+    of the columns.
+
+    Parameters
+    ----------
+    X : ndarray, DataFrame, Series, sparse matrix or tensor
+
+    Returns
+    -------
+    digest : str
+        Hexadecimal digits after a "#".
+    """
+    whole = sha256()
+    for text, values in _list_parts(X):
+        whole.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
+        if values is not None:
+            _update(whole, values)
+    return f"#{whole.hexdigest()}"
+
+
+def digest_arrays(arrays):
+    """Digest of named arrays, independent of their order."""
+    named = sorted(arrays.items())
+    return digest_text(*(f"{name} {digest_table(values)}" for name, values in named))
+
+
+def _list_parts(X):
+    """Yield descriptions of the parts of a table with their arrays."""
+    if is_lazy(X):
+        yield f"rows of {X.kind} {X.shape}", None
+        for start in range(0, len(X), _LAZY_ROWS):
+            yield from _list_parts(X[start : start + _LAZY_ROWS])
+    elif is_frame(X):
+        yield f"frame {X.shape} {[repr(name) for name in X.columns]}", None
+        for j in range(X.shape[1]):
+            yield from _list_column(X.iloc[:, j])
+    elif isinstance(X, pd.Series):
+        yield from _list_column(X)
+    elif sparse.issparse(X):
+        X = X if X.format in {"csr", "csc"} else X.tocsr()
+        yield f"sparse {X.format} {X.shape}", None
+        for values in (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)):
+            yield from _list_array(values)
+    elif is_tensor(X):
+        packed = pack(X)
+        yield f"tensor {packed.dtype} {packed.shape}", packed.values
+    else:
+        yield from _list_array(np.asarray(X))
+
+
+def _list_column(column):
+    # Categories decide how a column is encoded, including those that do not occur.
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        yield f"categories, ordered={column.cat.ordered}", None
+        yield from _list_array(np.asarray(column.cat.categories, dtype=object))
+        yield from _list_array(column.cat.codes.to_numpy())
+        return
+    cells = as_column(column)
+    yield f"column {column.dtype}", None
+    if cells.type == OBJECTS:
+        yield from _list_array(take_objects(column, slice(None)))
+    else:
+        yield from _list_array(cells.values)
+    if cells.missing is not None:
+        yield from _list_array(cells.missing)
+
+
+def _list_array(values):
+    if values.dtype.kind in {"O", "T"}:
+        cells = values.astype(object).reshape(-1, 1)
+        kinds = " ".join(type(cell).__name__ for cell in cells[:, 0])
+        yield f"objects {values.shape} {kinds}", Tokens().encode(cells)
+    elif values.dtype.kind in "fc" and values.real.dtype.itemsize > 8:
+        # Numbers in extended precision contain padding bytes with arbitrary content.
+        yield f"{values.dtype.str} {values.shape}", number_bytes(values.reshape(1, -1))
+    else:
+        yield f"{values.dtype.str} {values.shape}", values
+
+
+def _update(whole, values):
+    """Add the bytes of an array; in blocks of rows if it is not contiguous, to save memory."""
+    if values.flags.c_contiguous or values.ndim == 0:
+        whole.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8))
+        return
+    step = max(1, _BLOCK_BYTES * len(values) // max(1, values.nbytes))
+    for start in range(0, len(values), step):
+        whole.update(np.ascontiguousarray(values[start : start + step]).reshape(-1).view(np.uint8))
+
 
 _PLAIN = (bool, float, complex, str, bytes, range, type(None), type(...), type(NotImplemented))
 _CACHED = type(functools.cache(len))

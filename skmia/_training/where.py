@@ -1,7 +1,9 @@
-"""Workers of joblib: this process, and others on the machine."""
+"""Workers that run tasks: processes of this machine, or a cluster."""
 
 import os
+import pickle
 import sys
+import warnings
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from functools import lru_cache
@@ -14,10 +16,10 @@ from joblib.parallel import get_active_backend
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
-from ..._core.apart import is_apart, start_process
-from ..._core.randomness import PROCESS_LOCK
-from ..._core.tasks import delayed
-from ...exceptions import TrainingError
+from .._core.apart import is_apart, start_process
+from .._core.randomness import PROCESS_LOCK
+from .._core.tasks import delayed
+from ..exceptions import TrainingError
 
 # Number of tasks that may wait on a cluster of any size, which may grow when it has work.
 _FEWEST_TASKS = 16
@@ -211,3 +213,127 @@ def _receive_result(receiver, process):
     if error is not None:
         raise error
     return result
+
+
+def _active_backend():
+    """The dask backend that joblib has been told to use, or None."""
+    backend, _ = get_active_backend()
+    return backend if hasattr(backend, "client") else None
+
+
+class DaskWorkers(Workers):
+    """Sends tasks directly to a dask cluster.
+
+    Used inside ``joblib.parallel_config("dask")``. The records are sent to each worker once instead
+    of with every batch of tasks, and if a worker dies, its model is trained by another one.
+    """
+
+    name = "dask"
+
+    def are_active(self):
+        return _active_backend() is not None
+
+    def run(self, train, job, parts):
+        from distributed import as_completed
+
+        backend = _active_backend()
+        client = backend.client
+        effective_n_jobs()  # without workers, joblib raises an error that says how to wait for them
+        _warn_of_threads(client)
+        shared, take_rest = split_job(job)
+        shared = _send(client, shared)
+
+        def submit(part):
+            return client.submit(train_rest, train, shared, take_rest(part), pure=False)
+
+        window = Window(submit, parts)
+        try:
+            # A pool that is itself fitted on a worker frees its slot for the models it waits for.
+            with backend.retrieval_context():
+                arrived = as_completed(window.fill(_count_threads(client)), with_results=True)
+                for future, result in arrived:
+                    # Finished futures are not kept, so that the cluster can free their results.
+                    window.tasks.remove(future)
+                    arrived.update(window.fill(_count_threads(client)))
+                    yield result
+        finally:
+            client.cancel(window.tasks)
+
+
+def _count_threads(client):
+    return sum(client.nthreads().values())
+
+
+def _as_it_is(shared):
+    return shared
+
+
+def _send(client, shared):
+    # Scattered data need a running worker, and are lost with the last worker that holds them. The
+    # result of a task is computed again instead, and an adaptive cluster starts workers for it.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        return client.submit(_as_it_is, shared, pure=False)
+
+
+def _warn_of_threads(client):
+    n_threads = max(client.nthreads().values(), default=1)
+    if n_threads > 1:
+        warnings.warn(
+            f"Workers of the dask cluster have up to {n_threads} threads each, but train one "
+            "shadow model at a time; start more workers with threads_per_worker=1.",
+            stacklevel=2,
+        )
+
+
+def _active_backend_ray():
+    """The ray backend that joblib has been told to use, or None."""
+    backend, _ = get_active_backend()
+    return backend if type(backend).__module__.startswith("ray.") else None
+
+
+class RayWorkers(Workers):
+    """Sends tasks directly to a ray cluster.
+
+    Used inside ``joblib.parallel_config("ray")``. The records are sent to each machine once,
+    finished models arrive one by one, and if a worker dies, its model is trained by another one.
+    The backend of joblib offers none of these.
+    """
+
+    name = "ray"
+
+    def are_active(self):
+        return _active_backend_ray() is not None
+
+    def run(self, train, job, parts):
+        import ray
+
+        settings = {"num_cpus": 1, **(_active_backend_ray().ray_remote_args or {})}
+        remote = ray.remote(**settings)(_train_packed)
+        shared, take_rest = split_job(job)
+        shared = ray.put(shared)
+        window = Window(lambda part: remote.remote(train, shared, take_rest(part)), parts)
+        try:
+            while True:
+                window.fill(int(ray.cluster_resources().get("CPU", 1)))
+                if not window.tasks:
+                    return
+                (done, *_), window.tasks = ray.wait(window.tasks)
+                yield _receive(ray, done)
+        finally:
+            for task in window.tasks:
+                ray.cancel(task)
+
+
+def _train_packed(*arguments):
+    from ray import cloudpickle
+
+    # Arrays that are returned unpickled would be read-only views of the cluster's store.
+    return cloudpickle.dumps(train_rest(*arguments))
+
+
+def _receive(ray, task):
+    try:
+        return pickle.loads(ray.get(task))
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from error

@@ -1,1 +1,0 @@
-"""Workers that run tasks: processes of this machine, or a cluster."""
