@@ -1,10 +1,22 @@
 """Data sets as records: synthetic, shipped with scikit-learn, or downloaded."""
 
 from ._images import fetch_cifar10, fetch_cifar100, fetch_fashion_mnist, fetch_mnist
-from ._samples import make_membership_problem
-from ._shokri import fetch_location30, fetch_purchase100, fetch_texas100
-from ._tables import fetch_adult, fetch_diabetes130, fetch_law_school
-from ._toy import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from ._tables import (
+    fetch_adult,
+    fetch_diabetes130,
+    fetch_law_school,
+    fetch_location30,
+    fetch_purchase100,
+    fetch_texas100,
+)
+from ._toy import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_membership_problem,
+)
 
 __all__ = [
     "fetch_adult",

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skmia import datasets
-from skmia.datasets import _images, _shokri, _tables
+from skmia.datasets import _images, _tables
 
 IDX_MEMBERS = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
 
@@ -55,8 +55,8 @@ def test_purchase100_is_label_then_items(publisher, monkeypatch, tmp_path, cache
     X, y = rng.integers(2, size=(5000, 600)), rng.integers(1, 101, size=5000)
     write_tgz(cache / "made.tgz", {"dataset_purchase": as_lines(np.column_stack([y, X]).tolist())})
     publisher.files["/p.tgz"] = (cache / "made.tgz").read_bytes()
-    remote = dataclasses.replace(_shokri._PURCHASE, url=publisher.base + "/p.tgz")
-    monkeypatch.setattr(_shokri, "_PURCHASE", remote)
+    remote = dataclasses.replace(_tables._PURCHASE, url=publisher.base + "/p.tgz")
+    monkeypatch.setattr(_tables, "_PURCHASE", remote)
     for _ in range(2):
         records = datasets.fetch_purchase100(data_home=tmp_path)
         assert_array_equal(records.X, X)
@@ -235,7 +235,7 @@ def test_the_pickled_cifar_is_refused_before_it_is_opened(tmp_path, cache):
 
 
 def all_remotes():
-    modules = (_images, _shokri, _tables)
+    modules = (_images, _tables, _tables)
     values = [value for module in modules for value in vars(module).values()]
     flat = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
     return [item for item in flat if type(item).__name__ == "RemoteFile"]
