@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.checks import check_confidence_level, check_option
 from .._core.drawing import COLORS, GRAY, get_axes, thin_spines
 from .._core.visible import visible
-from ._repeated_measures import describe_groups
-from ._table import check_table, drop_incomplete
+from ._repeated_measures import check_table, describe_groups, drop_incomplete
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,70 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from .._core.numbers import to_array
 from .._core.pvalues import adjust_pvalues
+from .._core.visible import visible
+
+
+def check_table(table):
+    """Return a table of floats, NaN where a value is missing.
+
+    Parameters
+    ----------
+    table : DataFrame or array-like of shape (n_rounds, n_groups)
+        Columns of an array are numbered from 0.
+
+    Returns
+    -------
+    table : DataFrame
+        A copy.
+
+    Raises
+    ------
+    ValueError
+        If it is not a table of numbers of at least two columns, a name occurs twice, or a value is
+        infinite.
+    """
+    if not isinstance(table, pd.DataFrame):
+        table = to_array(table, "The table", "be Records or a row for each round")
+        if table.ndim != 2:
+            raise ValueError(
+                "fit takes Records or a table with a row for each round and a column for each "
+                f"group; got an array of shape {table.shape}."
+            )
+        table = pd.DataFrame(table)
+    if table.shape[1] < 2:
+        raise ValueError(f"There must be at least 2 groups to compare; got {table.shape[1]}.")
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise ValueError(f"Each group has one column; {twice!r} has several.")
+    try:
+        table = table.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"The table must hold numbers: {error}.") from None
+    if np.isinf(table.to_numpy()).any():
+        raise ValueError("The table must hold finite numbers, or NaN for missing ones; got inf.")
+    return table
+
+
+def drop_incomplete(table):
+    """Leave out the rounds that lack a value.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two rounds are complete.
+    """
+    complete = table.dropna()
+    if len(complete) < 2:
+        lacking = table.isna().sum()
+        worst = f"; group {lacking.idxmax()!r} lacks {lacking.max()}" if lacking.any() else ""
+        raise ValueError(
+            f"At least 2 rounds need a value of every group; {len(complete)} of {len(table)} have "
+            f"one{worst}."
+        )
+    return complete
+
 
 ANOVA_ROWS = ("groups", "rounds", "residual")
 
@@ -203,3 +266,89 @@ def describe_groups(table, confidence_level):
     half_width = compute_half_width(error, len(table) - 1, confidence_level)
     columns = {"mean": mean, "std": deviation, "standard_error": error}
     return pd.DataFrame({**columns, "low": mean - half_width, "high": mean + half_width})
+
+
+def describe_means(table, found, *, confidence_level):
+    """Mean vulnerability of each group, with its standard error and interval.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rounds, n_groups)
+        Vulnerabilities.
+    found : Comparison or None
+        Result of the permutation test, whose means are over records, and their standard errors
+        too. Without it both are over rounds.
+    confidence_level : float
+        Confidence level of each interval, in (0, 1).
+
+    Returns
+    -------
+    groups : DataFrame of shape (n_groups, 5)
+        Table like :attr:`DisparityTest.group_vulnerability_`.
+    """
+    groups = describe_groups(table, confidence_level)
+    if found is not None:
+        groups["mean"], groups["standard_error"] = found.means, found.errors
+        _set_limits(groups, "mean", compute_half_width(found.errors, found.df, confidence_level))
+    return groups
+
+
+def look_up_means(means, groups):
+    """Return the mean vulnerability of the group of each record.
+
+    Parameters
+    ----------
+    means : Series of shape (n_groups,)
+        Mean vulnerability by group.
+    groups : ndarray of shape (n,)
+        Group of each record.
+
+    Returns
+    -------
+    vulnerability : ndarray of shape (n,)
+        Mean of the group of each record.
+
+    Raises
+    ------
+    ValueError
+        If a group is unknown.
+    """
+    position = means.index.get_indexer(groups)
+    if (position < 0).any():
+        known, foreign = ", ".join(map(visible, means.index)), groups[position < 0][0]
+        raise ValueError(f"Group {str(foreign)!r} did not occur in fit; its groups are {known}.")
+    return means.to_numpy()[position]
+
+
+def describe_pairs(table, found, *, confidence_level, correction):
+    """Differences between all pairs of groups.
+
+    Parameters
+    ----------
+    table, found, confidence_level
+        As in :func:`describe_means`.
+    correction : str
+        Method of :func:`statsmodels.stats.multitest.multipletests`.
+
+    Returns
+    -------
+    pairs : DataFrame of shape (n_pairs, 13)
+        Table like :attr:`DisparityTest.pairwise_`.
+    """
+    pairs = compare_pairs(table, correction, confidence_level)
+    pvalue = np.full(len(pairs), np.nan)
+    if found is not None:
+        first, second = np.transpose(list(combinations(found.means, 2)))
+        pairs["difference"] = first - second
+        half_width = compute_half_width(found.pair_errors, found.pair_df, confidence_level)
+        _set_limits(pairs, "difference", half_width)
+        pvalue = found.pair_pvalues
+    reject, adjusted = adjust(pvalue, correction, 1 - confidence_level)
+    pairs.insert(5, "pvalue", pvalue)
+    pairs.insert(6, "pvalue_adjusted", adjusted)
+    pairs.insert(7, "reject", reject)
+    return pairs
+
+
+def _set_limits(frame, name, half_width):
+    frame["low"], frame["high"] = frame[name] - half_width, frame[name] + half_width

@@ -11,6 +11,7 @@ from statsmodels.stats.oneway import anova_oneway
 from skmia import Records
 from skmia.attacks import ThresholdAttack
 from skmia.disparity import DisparityTest, GroupGuesses, _permutation
+from skmia.disparity._game import number_people, read_exposures, read_guesses, tabulate
 from skmia.disparity._permutation import (
     compare_exposures,
     compare_means,
@@ -18,7 +19,6 @@ from skmia.disparity._permutation import (
     sum_parts,
 )
 from skmia.disparity._repeated_measures import analyze, compute_half_width
-from skmia.disparity.guesses import number_people, read_exposures, read_guesses, tabulate
 
 N_RUNS = 120  # benchmarks/calibration.py has more
 
