@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia.cli._gate import judge, list_findings
-from skmia.cli._limits import parse_limit
+from skmia.cli._values import parse_limit
 
 FILE = Path("build") / "null_audits.jsonl"
 LIMITS = [parse_limit("auc=0.6"), parse_limit("advantage=0.2")]

@@ -14,10 +14,7 @@ from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_digits
 from ..report._victim import StoredAnswers, draw_members, is_fitted
-from ._answers import read_answers
 from ._errors import CommandError
-from ._labels import map_labels
-from ._members import read_halves, read_members
 from ._model import (
     as_model_input,
     lacks_a_recipe,
@@ -25,7 +22,17 @@ from ._model import (
     make_estimator,
     needs_numbered_labels,
 )
-from ._table import as_features, check_column, infer_task, read_table, read_target
+from ._table import (
+    as_features,
+    check_column,
+    infer_task,
+    read_answers,
+    read_halves,
+    read_members,
+    read_table,
+    read_target,
+)
+from ._values import map_labels
 
 _RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "outputs"})
 

@@ -11,7 +11,7 @@ from ._errors import CommandError, tell
 from ._output import as_settings, check_folder, collect_warnings, conclude, finish
 from ._policy import describe_origin, read_policy
 from ._table import check_column, check_values, read_table
-from ._table_limits import TABLE, check_table_limits, list_table_findings
+from ._values import TABLE, check_table_limits, list_table_findings
 
 _FILES = ("synthetic", "real", "holdout")
 

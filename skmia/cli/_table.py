@@ -3,11 +3,14 @@
 import difflib
 import zlib
 from collections.abc import Hashable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from .._core.outputs import Outputs
 from .._core.visible import visible
+from ..report._text import join_names
 from ._errors import CommandError, tell
 
 # Numbers are read to the last bit, as attacks on files compare them with those that a model stores.
@@ -208,3 +211,207 @@ def _as_feature(name, column):
     if np.isinf(values).any():
         raise CommandError(f"column {name!r} holds infinite numbers; leave it out with --drop")
     return values
+
+
+_BITS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+_MOST_SHOWN_MEMBERS = 5
+
+
+def read_halves(train, heldout):
+    """Read the members and the others from a table each.
+
+    Parameters
+    ----------
+    train, heldout : Path
+
+    Returns
+    -------
+    frame : DataFrame
+        The rows of both tables, members first.
+    membership : ndarray of shape (n,), dtype bool
+
+    Raises
+    ------
+    CommandError
+        If a table cannot be read, or a column is in one of them only.
+    """
+    tables = [read_table(train, "--train"), read_table(heldout, "--heldout")]
+    for path, table, other in zip((train, heldout), tables, tables[::-1], strict=True):
+        lacking = [repr(name) for name in other.columns if name not in table.columns]
+        if lacking:
+            names = join_names(lacking, _MOST_SHOWN_MEMBERS)
+            raise CommandError(f"--train, --heldout: {path.name} lacks the other's columns {names}")
+    frame = pd.concat(tables, ignore_index=True)
+    return frame, np.arange(len(frame)) < len(tables[0])
+
+
+def read_members(frame, source, value=None):
+    """Read membership from a column, or from a file with one value per row.
+
+    Parameters
+    ----------
+    frame : DataFrame of n rows
+    source : str
+        Name of a column, or else of a file.
+    value : str, default=None
+        Value of members, where there are two values other than bits.
+
+    Returns
+    -------
+    membership : ndarray of shape (n,), dtype bool
+
+    Raises
+    ------
+    CommandError
+        If it is neither, a value is not one of two, or all are equal.
+    """
+    values = _read_values(frame, source, value)
+    if len(values) != len(frame):
+        raise CommandError(
+            f"--members: {source} has {len(values)} values and the table {len(frame)} rows"
+        )
+    membership = _as_bits(values, source) if value is None else _are(value, values, source)
+    if membership.all() or not membership.any():
+        side = "member" if not membership.any() else "non-member"
+        raise CommandError(f"--members: {source} names no {side}; the audit needs both")
+    return membership
+
+
+def _read_values(frame, source, value):
+    if source in frame.columns:
+        return frame[source]
+    if Path(source).is_file():
+        values = _read_file(Path(source))
+        return values.iloc[1:] if _has_header(values, len(frame), value) else values
+    try:
+        check_column(frame, source, "--members")
+    except CommandError as error:
+        raise CommandError(f"{error} (nor is there a file of that name)") from None
+
+
+def _read_file(path):
+    try:
+        table = pd.read_csv(path, header=None, dtype=str, skip_blank_lines=True)
+    except (ValueError, OSError, EOFError) as error:
+        raise CommandError(f"--members: {path.name} cannot be read: {tell(error)}") from error
+    if table.shape[1] != 1:
+        raise CommandError(
+            f"--members: {path.name} has {table.shape[1]} columns; a single one of 0/1 is needed"
+        )
+    return table[0]
+
+
+def _has_header(values, n_rows, value):
+    if value is not None:  # any text can be a value
+        return len(values) == n_rows + 1
+    return str(values.iloc[0]).strip().lower() not in _BITS and len(values) > 1
+
+
+def _as_bits(values, source):
+    bits = values.astype(object).map(lambda value: _BITS.get(str(value).strip().lower()))
+    unknown = bits.isna().to_numpy()
+    if unknown.any():
+        row = unknown.argmax()
+        raise CommandError(
+            f"--members: {source} must hold 0/1 or true/false; got '{visible(values.iloc[row])}' "
+            f"in row {row + 1} (--member-value names the value of members, if there are two others)"
+        )
+    return bits.to_numpy(dtype=bool)
+
+
+def _are(value, values, source):
+    texts = values.astype(object).map(lambda found: "" if pd.isna(found) else str(found).strip())
+    found = sorted(texts.unique())
+    shown = join_names([f"'{visible(text)}'" for text in found], _MOST_SHOWN_MEMBERS)
+    if value not in found:
+        raise CommandError(f"--member-value: {source} has no value '{value}'; it has {shown}")
+    if len(found) > 2:
+        raise CommandError(
+            f"--member-value: {source} must hold two values, for members and for others; it has "
+            f"{shown}"
+        )
+    return (texts == value).to_numpy()
+
+
+_MOST_SHOWN_ANSWERS = 8
+
+# Probabilities of two decimals are as far from what they were, or less.
+_ROUNDED = 0.005
+
+
+def read_answers(path, n_rows, labels):
+    """Read the answers of a model for the rows of a table.
+
+    Parameters
+    ----------
+    path : Path
+        Table with a header and one row for each row of the data, in their order: a column of
+        probabilities for each class, named after it, or a single column of predicted labels or, for
+        a regression, of predictions.
+    n_rows : int
+        Number of rows of the data.
+    labels : dict of str to label
+        Labels of the classes by their names; empty for a regression.
+
+    Returns
+    -------
+    outputs : Outputs
+
+    Raises
+    ------
+    CommandError
+        If the file cannot be read or does not fit the table.
+    """
+    answers = read_table(path, "--answers")
+    if len(answers) != n_rows:
+        raise CommandError(
+            f"--answers: {path.name} has {len(answers)} rows and the table {n_rows} rows"
+        )
+    missing = answers.isna().to_numpy().any(axis=1)
+    if missing.any():
+        raise CommandError(f"--answers: {path.name} lacks a value in row {missing.argmax() + 1}")
+    try:
+        return _as_outputs(path, answers, labels)
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"--answers: {path.name} is refused: {tell(error)}") from error
+
+
+def _as_outputs(path, answers, labels):
+    if not labels:
+        if answers.shape[1] != 1:
+            raise CommandError(
+                f"--answers: {path.name} has {answers.shape[1]} columns; a regression needs one"
+            )
+        return Outputs(answers.iloc[:, 0].to_numpy(dtype=float), kind="value")
+    classes = np.array(list(labels.values()))
+    if answers.shape[1] == 1:
+        return Outputs(_as_labels(path, answers.iloc[:, 0], labels), classes, kind="label")
+    if sorted(answers.columns) != sorted(labels):
+        raise CommandError(
+            f"--answers: the columns of {path.name} must be the classes {_show(labels)}, or one "
+            f"column of labels; got {_show(answers.columns)}"
+        )
+    values = answers[list(labels)].to_numpy(dtype=float)
+    off = np.abs(values.sum(axis=1) - 1) > _ROUNDED * len(labels)
+    if off.any():
+        row = off.argmax()
+        raise CommandError(
+            f"--answers: the probabilities in row {row + 1} of {path.name} add to "
+            f"{values[row].sum():.3g}"
+        )
+    return Outputs(values, classes)
+
+
+def _as_labels(path, column, labels):
+    texts = column.astype(str)
+    unknown = [text for text in texts.unique() if text not in labels]
+    if unknown:
+        raise CommandError(
+            f"--answers: '{visible(unknown[0])}' in {path.name} is not a label of the table, which "
+            f"has {_show(labels)}"
+        )
+    return np.array([labels[text] for text in texts])
+
+
+def _show(names):
+    return join_names([f"'{visible(name)}'" for name in names], _MOST_SHOWN_ANSWERS)

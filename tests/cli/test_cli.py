@@ -12,9 +12,8 @@ import pytest
 
 import skmia
 from skmia.cli import _audit, _model, _problem
-from skmia.cli._members import read_members
 from skmia.cli._model import make_estimator
-from skmia.cli._table import as_features, read_target
+from skmia.cli._table import as_features, read_members, read_target
 from skmia.exceptions import TrainingError
 
 N = 240

@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from skmia.cli import main
-from skmia.cli._formats import format_result
 from skmia.cli._gate import Finding
+from skmia.cli._output import format_result
 from skmia.disclosure import load_policy
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
