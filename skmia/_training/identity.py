@@ -128,13 +128,3 @@ def _list_versions(packages):
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return dict(sorted(found.items()))
-
-
-__all__ = [
-    "Identity",
-    "UnidentifiedError",
-    "digest_arrays",
-    "digest_table",
-    "identify",
-    "identify_values",
-]

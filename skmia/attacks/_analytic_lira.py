@@ -16,7 +16,7 @@ from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
 from ..signals import ScaledLogit
-from ..victims._stationarity import LinearModel
+from ..victims import LinearModel
 from ._candidates import as_pairs
 
 _READS = frozenset(ScaledLogit.reads) | {"value"}

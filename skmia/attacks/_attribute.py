@@ -26,7 +26,7 @@ from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
 from .._core.types import Seed
 from .._core.validation import check_finite, check_records
-from ..metrics._intervals import mean_interval, share_interval
+from ..metrics import mean_interval, share_interval
 from ..victims import open_white_box
 
 # A column with more distinct values is treated as a measurement, whose candidates must be given.

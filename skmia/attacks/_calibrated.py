@@ -14,8 +14,7 @@ from .._core.records import Records
 from .._core.sklearn import StrOptions
 from .._core.validation import check_records
 from ..shadow import ShadowPool
-from ..signals import Loss, ScaledLogit, Signal
-from ..signals._registry import POOLED
+from ..signals import POOLED, Loss, ScaledLogit, Signal
 from ._lira import MomentAttack
 
 

@@ -18,8 +18,7 @@ from .._core.outputs import Outputs
 from .._core.records import Records
 from .._core.validation import check_records
 from ..base import get_pool
-from ..metrics import advantage_interval
-from ..metrics._intervals import share_interval
+from ..metrics import advantage_interval, share_interval
 from ..shadow import ShadowPool
 
 # Largest numbers of shadow models treated as the victim, and of records, to fit the weights on.

@@ -13,8 +13,7 @@ from .._core.probabilities import fisher_rao_of_normals, fisher_rao_of_probabili
 from .._core.sklearn import Interval, at_least
 from .._core.types import Seed
 from ..base import SupervisedAttack
-from ..victims import open_white_box
-from ..victims._white_box._base import check_layers
+from ..victims import check_layers, open_white_box
 
 # Keeps the ratio finite for a record that lies on a center.
 _SMALLEST = 1e-12

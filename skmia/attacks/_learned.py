@@ -14,8 +14,7 @@ from .._core.sklearn import StrOptions, at_least
 from .._core.types import Seed
 from ..base import LearnedAttack
 from ..signals import GradientStatistics, Signal, Signals
-from ..victims import open_white_box
-from ..victims._white_box._base import check_layers
+from ..victims import check_layers, open_white_box
 
 SIX_SIGNALS = (
     "max_softmax",

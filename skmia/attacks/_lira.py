@@ -32,8 +32,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from ..base import PoolAttack, warn_unlike
 from ..shadow import ShadowPool
-from ..signals import Correctness, ScaledLogit, Signal
-from ..signals._registry import POOLED
+from ..signals import POOLED, Correctness, ScaledLogit, Signal
 
 # Number of records of the pool from which trends are estimated, and of their values, at most. There
 # are at most 24 bins, so more records would not change them, and with many models a record needs no

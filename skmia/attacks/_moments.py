@@ -15,7 +15,7 @@ from .._core.needs import ANY, Needs
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval
 from .._core.types import Seed
-from ..victims._stored_sums import read_stored_sums
+from ..victims import read_stored_sums
 from ._candidates import CandidatesAttack
 
 # More equations of the same candidates are replaced by so many random sums of them.

@@ -10,8 +10,7 @@ from .._core.sklearn import Interval
 from .._core.types import Seed
 from .._core.validation import query
 from ..base import SupervisedAttack
-from ..signals import Loss, Merlin
-from ..signals._perturbation import loss_rounding
+from ..signals import Loss, Merlin, loss_rounding
 
 # Number of quantiles of the loss that are candidates for the bounds of the window.
 _N_BOUNDS = 64

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from .._core.needs import ANY, Needs
 from .._core.sklearn import StrOptions
 from .._core.types import Seed
-from ..victims._node_equations.read import read_further_columns, read_node_equations
+from ..victims import read_further_columns, read_node_equations
 from ._equations import EquationsAttack
 
 

@@ -21,7 +21,7 @@ from .._core.types import Rows
 from .._core.validation import check_records
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
-from ..signals._perturbation import as_rows_of_numbers, as_scale, check_scale, is_right
+from ..signals import as_rows_of_numbers, as_scale, check_scale, is_right
 from ..victims import open_white_box
 
 # Kinds of outputs that tell the predicted label.

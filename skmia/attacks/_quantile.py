@@ -19,8 +19,7 @@ from .._core.sklearn import HasMethods, Interval, StrOptions, at_least
 from .._core.types import Seed
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ..base import BaseAttack
-from ..signals import Signal
-from ..signals._registry import COMPARED, auto_of, get_signal
+from ..signals import COMPARED, Signal, auto_of, get_signal
 from ..victims import open_white_box
 
 # Lower bound of each record's scale as a share of the mean scale, because a regression can predict

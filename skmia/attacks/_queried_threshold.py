@@ -13,8 +13,7 @@ from .._core.probabilities import posterior_of
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, at_least
 from .._core.types import Seed
-from ..victims._queried_thresholds import MOST_PASSED, Column, Table, bisect_thresholds, get_slack
-from ..victims._split_thresholds import Events
+from ..victims import MOST_PASSED, Column, Events, Table, bisect_thresholds, get_slack
 from ._candidates import CandidatesAttack, expect_auc
 from ._split_threshold import ABSENT, DAMPING, N_PASSES, compute_messages
 

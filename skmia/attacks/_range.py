@@ -19,10 +19,9 @@ from .._core.records import Records
 from .._core.sklearn import at_least
 from .._core.types import Seed
 from .._core.validation import call_given, check_records
-from ..base import BaseAttack, PoolAttack, connect
-from ..base._parts import is_open
+from ..base import BaseAttack, PoolAttack, connect, is_open
 from ..shadow import ShadowPool
-from ..signals._perturbation import as_rows_of_numbers, as_scale, check_scale
+from ..signals import as_rows_of_numbers, as_scale, check_scale
 from ._quantile import mix
 from ._rmia import RMIA
 

@@ -28,13 +28,15 @@ from .._core.probabilities import posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
-from ..base import BaseAttack
-from ..base._parts import offer_of, why_not
-from ..victims import read_state
-from ..victims._inner_models import InnerModel, iter_inner_models
-from ..victims._inputs import find_model
-from ..victims._offers import PARTS_OF_FILES
-from ..victims._stored_sums import has_stored_sums
+from ..base import BaseAttack, offer_of, why_not
+from ..victims import (
+    PARTS_OF_FILES,
+    InnerModel,
+    find_model,
+    has_stored_sums,
+    iter_inner_models,
+    read_state,
+)
 from ._candidates import expect_auc
 from ._moments import MomentsAttack
 from ._node_equations import NodeEquationsAttack

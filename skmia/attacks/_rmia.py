@@ -13,12 +13,9 @@ from .._core.moments import CACHED, count_models, cut
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.validation import check_records
-from ..base import PoolAttack
-from ..base._pool_attack import TooFewModelsError
-from ..base._power import choose_by_power
+from ..base import PoolAttack, TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
-from ..signals import Signal
-from ..signals._registry import what_to_keep, what_to_read
+from ..signals import Signal, what_to_keep, what_to_read
 
 # Difference of log ratios, in nats, up to which two records of the population tie.
 _TIE = 1e-6

@@ -21,8 +21,7 @@ from .._core.types import Seed
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
-from ..signals import AnswerSignal, Signal, get_signal_names
-from ..signals._registry import get_signal
+from ..signals import AnswerSignal, Signal, get_signal, get_signal_names
 
 _ARRAYS = ("probabilities", "sorted_probabilities")
 

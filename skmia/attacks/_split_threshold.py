@@ -14,7 +14,7 @@ from .._core.probabilities import posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_records
-from ..victims._split_thresholds import read_split_thresholds, replay_samples
+from ..victims import read_split_thresholds, replay_samples
 from ._candidates import CandidatesAttack, expect_auc
 
 # What one threshold can say, in nats: it can have come about in a way that is not foreseen.

@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from ..base._power import compare_by_power, compute_auc, compute_tpr, sort_sides
+from ..base import compare_by_power, compute_auc, compute_tpr, sort_sides
 
 # Number of rows that the trees are fitted on.
 _MOST_ROWS = 40_000

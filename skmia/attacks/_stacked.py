@@ -24,13 +24,15 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
 from .._core.validation import query
-from ..base import PoolAttack
-from ..base._parts import fit_without_threshold, score_in_place
-from ..base._pool_attack import TooFewModelsError
-from ..base._power import number_pairs
+from ..base import (
+    PoolAttack,
+    TooFewModelsError,
+    fit_without_threshold,
+    number_pairs,
+    score_in_place,
+)
 from ..shadow import ShadowPool
-from ..signals import ScaledLogit
-from ..signals._registry import what_to_keep, what_to_read
+from ..signals import ScaledLogit, what_to_keep, what_to_read
 from ._calibrated import CalibratedAttack
 from ._lira import LiRA
 from ._rmia import RMIA

@@ -4,12 +4,7 @@ import numpy as np
 
 from .._core.needs import ANY, Needs
 from .._core.probabilities import posterior_of
-from ..victims._stationarity import (
-    decide_by_margins,
-    is_machine,
-    read_further_gradients,
-    read_gradients,
-)
+from ..victims import decide_by_margins, is_machine, read_further_gradients, read_gradients
 from ._candidates import expect_auc
 from ._equations import EquationsAttack
 

@@ -10,7 +10,7 @@ from sklearn.base import is_regressor
 
 from .._core.containers import is_frame, is_tensor, to_numpy
 from .._core.numbers import show
-from ..victims._inner_models import SCORES, TRANSFORMED_TARGET, iter_inner_models
+from ..victims import SCORES, TRANSFORMED_TARGET, iter_inner_models
 
 # Largest number of decimal places of a column that counts as decimal.
 _MOST_DECIMALS = 6

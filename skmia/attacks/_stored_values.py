@@ -13,9 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 from .._core.asking import check_fitted, unwrap
 from .._core.needs import ANY, Needs
 from ..base import BaseAttack
-from ..victims import read_state
-from ..victims._inner_models import iter_inner_models
-from ..victims._offers import has_file
+from ..victims import has_file, iter_inner_models, read_state
 from ._stored_search import (
     Column,
     ViewStats,

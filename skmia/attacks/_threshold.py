@@ -8,8 +8,7 @@ from .._core.needs import Needs
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source
 from ..base import BaseAttack
-from ..signals import Signal
-from ..signals._registry import get_signal
+from ..signals import Signal, get_signal
 
 
 class ThresholdAttack(BaseAttack):

@@ -24,7 +24,7 @@ from .._core.types import Rows, Seed
 from .._core.validation import check_records
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
-from ..signals._perturbation import as_scale, check_scale, is_right
+from ..signals import as_scale, check_scale, is_right
 from ._one_query import CLASSES, as_values, check_bounds, check_labels, compute_margin, open_boxes
 
 _SMALL = 1e-12

@@ -13,7 +13,7 @@ from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.records import Records
 from ..shadow import ShadowPool
 from ..signals import Signal
-from ..victims._offers import get_access, get_kind
+from ..victims import get_access, get_kind
 
 
 def _is_estimator(value):

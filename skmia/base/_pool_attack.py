@@ -19,8 +19,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source, check_records
 from ..shadow import ShadowPool
-from ..signals import Signal
-from ..signals._registry import COMPARED, what_to_keep, what_to_read
+from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim
 from ._attack import BaseAttack, best_threshold
 

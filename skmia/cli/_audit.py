@@ -11,11 +11,7 @@ from .. import audit
 from .._core.apart import Apart, ModelEndedError
 from .._core.asking import query_victim, unwrap
 from ..exceptions import TrainingError
-from ..report._measure import list_subsets
-from ..report._pool_size import AUTO
-from ..report._report import save_report
-from ..report._schema import as_document, check_document
-from ..report._text import join_names
+from ..report import AUTO, as_document, check_document, join_names, list_subsets, save_report
 from ._errors import CommandError, tell
 from ._gate import CODES, list_findings
 from ._model import OF_DAMAGE, is_of_strangers, lacks_a_recipe

@@ -7,15 +7,22 @@ from textwrap import wrap
 
 from .._core.files import write_bytes
 from .._core.visible import visible
-from ..report._comparison import PEOPLE, READ_SO, compare_audits, render_comparison
-from ..report._measure import OVERALL
-from ..report._page import render
-from ..report._schema import SCHEMA, SCHEMA_VERSION, check_document
-from ..report._table_schema import check_table_document
-from ..report._text import column_name
-from ..synthetic.table._report import SCHEMA as TABLE_SCHEMA
-from ..synthetic.table._report import SCHEMA_VERSION as TABLE_VERSION
-from ..synthetic.table._report import render as render_table
+from ..report import (
+    OVERALL,
+    PEOPLE,
+    READ_SO,
+    SCHEMA,
+    SCHEMA_VERSION,
+    check_document,
+    check_table_document,
+    column_name,
+    compare_audits,
+    render,
+    render_comparison,
+)
+from ..synthetic import SCHEMA as TABLE_SCHEMA
+from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
+from ..synthetic import render as render_table
 from ._errors import CommandError
 from ._output import shown_after
 

@@ -33,15 +33,8 @@ from .._core.sklearn import (
     read_support_vectors,
     read_trees_of_boosting,
 )
-from ..report._victim import is_fitted
-from ..victims._boosters import (
-    OBLIVIOUS,
-    is_catboost,
-    is_lightgbm,
-    is_xgboost,
-    load_catboost,
-    load_lightgbm,
-)
+from ..report import is_fitted
+from ..victims import OBLIVIOUS, is_catboost, is_lightgbm, is_xgboost, load_catboost, load_lightgbm
 
 # Estimators of an ensemble that a file may ask for beyond those that are fitted.
 _MOST_UNFITTED = 10_000

@@ -6,10 +6,7 @@ import numpy as np
 
 from .._core.pages import CONCLUSIVE, LEAK
 from .._core.visible import visible
-from ..report._evidence import list_leaks
-from ..report._measure import OK, OVERALL
-from ..report._text import column_name, join_names
-from ..report._verdict import name_part
+from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part
 
 CODES = 0, 1, 3, 4
 _, EXCEEDED, BROKEN, INCONCLUSIVE = CODES

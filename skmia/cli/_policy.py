@@ -8,9 +8,7 @@ from pathlib import Path
 
 from .._core.visible import visible
 from ..disclosure import load_policy
-from ..report import measure_conditions, recommend_release
-from ..report._stand_in import RECIPE
-from ..report._victim import is_recipe
+from ..report import RECIPE, is_recipe, measure_conditions, recommend_release
 from ._errors import CommandError, tell
 from ._gate import EXCEEDED, INCONCLUSIVE, Finding
 

@@ -13,7 +13,7 @@ from .._core.splits import compute_strata
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_digits
-from ..report._victim import StoredAnswers, draw_members, is_fitted
+from ..report import StoredAnswers, draw_members, is_fitted
 from ._errors import CommandError
 from ._model import (
     as_model_input,

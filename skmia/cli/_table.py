@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._core.outputs import Outputs
 from .._core.visible import visible
-from ..report._text import join_names
+from ..report import join_names
 from ._errors import CommandError, tell
 
 # Numbers are read to the last bit, as attacks on files compare them with those that a model stores.

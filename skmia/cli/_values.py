@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.visible import visible
-from ..report._text import join_names
+from ..report import join_names
 from ._errors import CommandError
 from ._gate import Finding, compare_largest, judge_verdict, miss_number
 

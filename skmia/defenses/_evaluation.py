@@ -23,8 +23,7 @@ from .._core.tasks import delayed
 from .._core.types import Seed
 from .._core.validation import check_records
 from ..attacks import LiRA
-from ..base import PoolAttack, treats_models_as_victims
-from ..base._parts import offer_of, settings_of_pool
+from ..base import PoolAttack, offer_of, settings_of_pool, treats_models_as_victims
 from ..metrics import best_advantage_score, tpr_at_fpr_score
 from ..shadow import ShadowPool
 

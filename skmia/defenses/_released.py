@@ -20,8 +20,7 @@ from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, load_tree_types, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
 from .._core.types import Seed
-from ..victims import read_state
-from ..victims._inputs import BOOSTED, FORESTS, find_model, read_features
+from ..victims import BOOSTED, FORESTS, find_model, read_features, read_state
 from ._output import OutputDefense
 
 # What a node of histogram boosting holds of its training rows, and of bins, which growing uses.

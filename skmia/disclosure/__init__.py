@@ -1,5 +1,6 @@
 """Checks of a model before its release, as research environments make them."""
 
+from ._case import check_decimals, check_model, check_provenance
 from ._judge import LOWER_ENDS as LOWER_ENDS
 from ._judge import Condition, JudgedCheck, JudgedLimit, JudgedRequirement, Measurement
 from ._parameters import ParameterCount, count_parameters

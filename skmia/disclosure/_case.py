@@ -14,8 +14,7 @@ from .._core.checks import check_finite_vector
 from .._core.groups import number_groups
 from .._core.numbers import check_count, show
 from .._core.validation import check_membership, check_records, query
-from ..victims._inputs import find_model
-from ..victims._offers import has_file
+from ..victims import find_model, has_file
 from ._result import choose_thresholds
 from ._rules import RuleBook, load_rules
 

@@ -16,16 +16,19 @@ from .._core.asking import unwrap
 from .._core.optional import is_of_package
 from .._core.sklearn import read_baseline, read_trees_of_boosting
 from .._core.skorch_nets import is_skorch
-from ..victims import read_state
-from ..victims._boosters import (
+from ..victims import (
+    BOOSTED,
+    FORESTS,
+    HISTOGRAMS,
     OBLIVIOUS,
+    find_model,
     is_catboost,
     is_lightgbm,
     is_xgboost,
     load_catboost,
     load_lightgbm,
+    read_state,
 )
-from ..victims._inputs import BOOSTED, FORESTS, HISTOGRAMS, find_model
 
 _FORMULA = "2 per inner node, 1 per leaf"
 

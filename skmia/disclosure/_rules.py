@@ -10,8 +10,7 @@ import numpy as np
 
 from .._core.numbers import show
 from .._core.types import PathLike
-from ..victims._boosters import is_xgboost
-from ..victims._inputs import find_model
+from ..victims import find_model, is_xgboost
 from ._policy import load_toml
 
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

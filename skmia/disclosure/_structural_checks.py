@@ -17,8 +17,7 @@ from .._core.skorch_nets import is_skorch
 from .._core.types import PathLike
 from ..attacks import StoredValuesAttack
 from ..inspection import inspect_model
-from ..victims import read_state
-from ..victims._inputs import find_model, has_leaves, iter_leaves
+from ..victims import find_model, has_leaves, iter_leaves, read_state
 from ._case import open_case, round_answers
 from ._parameters import ParameterCount, count_parameters, measure_effective_dof
 from ._result import SOURCES, StructuralCheck, StructuralReport, measure_membership

@@ -1,6 +1,6 @@
 """Tests whether groups of people are exposed unequally."""
 
-from ._game import GroupGuesses
+from ._game import GroupGuesses, number_people, play_pool
 from ._plot import DisparityDisplay
 from ._test import DisparityTest
 

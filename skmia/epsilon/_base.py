@@ -23,7 +23,7 @@ from .._core.randomness import isolated_randomness, refuse_trained_module, seed_
 from .._core.records import Records
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from ..exceptions import PrivacyWarning
-from ..signals._registry import get_signal
+from ..signals import get_signal
 from ._canaries import KINDS, Canaries, make_canaries
 
 CANARY_CONSTRAINT = [StrOptions(set(KINDS)), callable]

@@ -19,9 +19,8 @@ from .._core.tasks import delayed
 from .._core.types import Seed
 from .._core.validation import check_membership, check_records
 from .._training.where import use_one_job
-from ..base._cross_fitting import score
-from ..base._parts import needs_of
-from ..metrics._intervals import mean_variance, placements
+from ..base import needs_of, score
+from ..metrics import mean_variance, placements
 from ._membership import ready_attack
 
 _CONSTRAINTS = {

@@ -36,9 +36,17 @@ from .._training.frozen import name_shared_parts
 from .._training.job import Data, Job, Kept, run_visibly, warn_of_weights, warn_once
 from .._training.plan import plan_training
 from .._training.where import use_one_job
-from ..base import get_judged
-from ..base._cross_fitting import cross_fit, give_population
-from ..base._parts import fit_own_pools, needs_of, offer_of, set_victim, takes_victim, why_not
+from ..base import (
+    cross_fit,
+    fit_own_pools,
+    get_judged,
+    give_population,
+    needs_of,
+    offer_of,
+    set_victim,
+    takes_victim,
+    why_not,
+)
 
 _SIDES = ("train", "test", "reference")
 

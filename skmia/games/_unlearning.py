@@ -33,7 +33,7 @@ from .._training.job import (
 )
 from .._training.plan import plan_training
 from .._training.where import use_one_job
-from ..signals._registry import COMPARED, auto_of
+from ..signals import COMPARED, auto_of
 from ..victims import FunctionClassifier
 from ._unlearning_attacks import (
     ATTACKS,

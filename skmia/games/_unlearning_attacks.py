@@ -11,8 +11,7 @@ from .._core.checks import RATE_TOLERANCE
 from .._core.moments import Sides, compute_both_moments
 from .._core.normal_law import NormalLaw
 from .._core.pvalues import adjust_pvalues
-from ..metrics import Interval, operating_point
-from ..metrics._intervals import placements
+from ..metrics import Interval, operating_point, placements
 
 NEVER, RETAINED, FORGOTTEN = 0, 1, 2
 

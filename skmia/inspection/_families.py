@@ -11,8 +11,7 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomTreesEmbedding
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ..victims import StoredArray, StoredEstimator
-from ..victims._offers import has_file
+from ..victims import StoredArray, StoredEstimator, has_file
 
 # From the most to the least that a file can hold of its training rows.
 LEVELS = ("rows", "values", "per-record", "counts", "summaries")

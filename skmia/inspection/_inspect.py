@@ -16,9 +16,7 @@ from ..attacks import (
     StationarityAttack,
     StoredValuesAttack,
 )
-from ..victims import read_state
-from ..victims._inputs import SELECTS, is_sampler, judge_sampler
-from ..victims._offers import get_access
+from ..victims import SELECTS, get_access, is_sampler, judge_sampler, read_state
 from ._families import (
     BY_KIND,
     CHANGES_OF_KIND,

@@ -26,8 +26,7 @@ from .._core.asking import unwrap
 from .._core.linear_influence import SMALLEST_RCOND, LinearInfluence
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
-from ..victims._inputs import check_labels, find_model, read_features
-from ..victims._stationarity import LinearModel
+from ..victims import LinearModel, check_labels, find_model, read_features
 
 # Smaller residuals count as this value, as in the signal of regressors.
 _SMALLEST_RESIDUAL = 1e-12

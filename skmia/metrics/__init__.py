@@ -3,15 +3,25 @@
 from ._comparison import PairedDifference, RankingTest, paired_difference
 from ._intervals import (
     Interval,
+    People,
     advantage_interval,
     auc_interval,
+    check_people,
     clopper_pearson,
     difference_interval,
+    effective_sizes,
+    mean_interval,
+    mean_variance,
+    placements,
     rate_sequence,
+    share_interval,
+    split_people,
 )
 from ._member_list import MemberList, conformal_pvalues, list_members
 from ._membership import (
+    MIN_FALSE_POSITIVES,
     best_advantage_score,
+    check_resolution,
     fpr_at_tpr_score,
     membership_advantage_score,
     membership_advantage_scorer,
@@ -21,14 +31,14 @@ from ._membership import (
     tpr_at_fpr_score,
     tpr_at_fpr_scorer,
 )
-from ._operating_point import OperatingPoint, operating_point
+from ._operating_point import OperatingPoint, count_points, operating_point, tpr_limits
 from ._people_scores import PeopleScores, score_people
 from ._plot_comparison import (
     CriticalDifferenceDisplay,
     PairedDifferenceDisplay,
     PrivacyUtilityDisplay,
 )
-from ._plot_roc import MembershipRocDisplay
+from ._plot_roc import MembershipRocDisplay, draw_background, label_axes
 from ._plot_scores import ScoreDistributionDisplay
 from .distances import fisher_rao_distance, normal_fisher_rao_distance, renyi_divergence
 

@@ -12,8 +12,17 @@ from .._core.numbers import check_number, show, to_array
 from .._core.records import Records
 from .._core.validation import check_records
 from ..attacks import ThresholdAttack
-from ..base._cross_fitting import cross_fit, judge, learns
-from ..base._parts import fit_own_pools, get_own_pools, needs_of, offer_of, set_victim, why_not
+from ..base import (
+    cross_fit,
+    fit_own_pools,
+    get_own_pools,
+    judge,
+    learns,
+    needs_of,
+    offer_of,
+    set_victim,
+    why_not,
+)
 from ..metrics import membership_advantage_score
 from ._remember_training import recall_training
 

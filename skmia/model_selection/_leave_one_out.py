@@ -12,9 +12,16 @@ from .._core.groups import read_names
 from .._core.numbers import check_count, check_number, show, to_array
 from .._core.records import Records
 from .._core.validation import check_records
-from ..base import PoolAttack, get_pool, treats_models_as_victims
-from ..base._power import compute_auc, compute_tpr, score_pseudo_victims, sort_sides
-from ..metrics._membership import check_resolution
+from ..base import (
+    PoolAttack,
+    compute_auc,
+    compute_tpr,
+    get_pool,
+    score_pseudo_victims,
+    sort_sides,
+    treats_models_as_victims,
+)
+from ..metrics import check_resolution
 
 # Group of the records that have no value.
 MISSING = "(missing)"

@@ -1,9 +1,20 @@
 """The report of :func:`skmia.audit`, and its checks as functions."""
 
+from ._comparison import PEOPLE, READ_SO, compare_audits, render_comparison
 from ._conditions import measure_conditions
+from ._evidence import list_leaks
 from ._file import FileFindings
+from ._measure import OK, OVERALL, list_subsets
+from ._page import render
+from ._pool_size import AUTO
 from ._release import list_measurements, recommend_release
-from ._report import AuditReport
+from ._report import AuditReport, save_report
+from ._schema import SCHEMA, SCHEMA_VERSION, as_document, check_document
+from ._stand_in import RECIPE
+from ._table_schema import check_table_document
+from ._text import column_name, join_names
+from ._verdict import name_part
+from ._victim import StoredAnswers, draw_members, is_fitted, is_recipe
 from .checks._baseline import blind_baseline
 from .checks._control import ControlResult, negative_control, positive_control
 from .checks._drift import DriftResult, drift_test

@@ -18,7 +18,7 @@ from .._core.validation import query
 from ..defenses import RoundingDefense, TopKDefense, strip_state
 from ..disclosure import Condition, Policy
 from ..shadow import ShadowPool
-from ..victims._offers import has_file, is_trainable
+from ..victims import has_file, is_trainable
 from ._audit import audit
 from ._case import open_case
 from ._file import attack_file, examine_file

@@ -9,8 +9,7 @@ import pandas as pd
 
 from .._core.groups import number_groups
 from ..base import get_neutral
-from ..disparity import DisparityTest, GroupGuesses
-from ..disparity._game import number_people
+from ..disparity import DisparityTest, GroupGuesses, number_people
 from ..metrics import auc_interval, conformal_pvalues
 from . import checks
 from ._evidence import count_permutations

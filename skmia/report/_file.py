@@ -12,10 +12,10 @@ from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
 from ..attacks import ReleasedModelAttack
-from ..base._parts import needs_of
+from ..base import needs_of
 from ..inspection import inspect_model
 from ..metrics import auc_interval
-from ..victims._offers import has_file
+from ..victims import has_file
 from ._evidence import make_grounds
 from ._examine import Findings
 from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict

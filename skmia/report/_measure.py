@@ -7,9 +7,17 @@ from sklearn.metrics import roc_auc_score
 
 from .._core.groups import read_names
 from .._core.numbers import show
-from ..metrics import advantage_interval, auc_interval, membership_roc_curve, operating_point
-from ..metrics._intervals import check_people, effective_sizes, split_people
-from ..metrics._operating_point import count_points, tpr_limits
+from ..metrics import (
+    advantage_interval,
+    auc_interval,
+    check_people,
+    count_points,
+    effective_sizes,
+    membership_roc_curve,
+    operating_point,
+    split_people,
+    tpr_limits,
+)
 
 OVERALL = "overall"
 EVERYONE = "all"

@@ -6,8 +6,7 @@ import pandas as pd
 
 from .._core.pages import render_page
 from .._core.visible import visible
-from ..metrics import precision_at_prior, resolvable_fpr
-from ..metrics._membership import MIN_FALSE_POSITIVES
+from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior, resolvable_fpr
 from ._evidence import LEAK, NONE, REVERSED, SHIFT
 from ._file_verdict import RELEASE_NOT, describe_candidates
 from ._measure import COLUMNS, NOT_RESOLVABLE, OK, OVERALL

@@ -18,12 +18,10 @@ from .._core.sklearn import (
 )
 from .._core.tokens import TokenOutputs
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
-from ..base._parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
+from ..base import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
-from ..signals import Correctness
-from ..signals._registry import auto_of, kinds_of
-from ..victims._offers import get_kind, is_trainable
-from ..victims._stationarity import is_linear_model
+from ..signals import Correctness, auto_of, kinds_of
+from ..victims import get_kind, is_linear_model, is_trainable
 from ._pool_size import AUTO, SIZES
 from ._victim import is_recipe
 

@@ -19,11 +19,13 @@ from ..disclosure import (
     Measurement,
     Policy,
     Recommendation,
+    check_decimals,
+    check_model,
+    check_provenance,
     load_policy,
     recommend,
     structural_checks,
 )
-from ..disclosure._case import check_decimals, check_model, check_provenance
 from ..metrics import Interval
 from ..synthetic import TableReport, excess_risk
 from ._measure import OK, OVERALL

@@ -24,8 +24,7 @@ from .._core.pages import (
 )
 from .._core.types import PathLike
 from .._core.visible import visible
-from ..metrics import Interval, MembershipRocDisplay
-from ..metrics._plot_roc import draw_background, label_axes
+from ..metrics import Interval, MembershipRocDisplay, draw_background, label_axes
 from ._evidence import LEAK, choose_evidence, make_grounds
 from ._examine import Findings
 from ._measure import OK, OVERALL, TOO_FEW, list_judged

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from ..base import list_repeatable
-from ..disparity._game import play_pool
+from ..disparity import play_pool
 from ..model_selection import power_curve
 from ._measure import OVERALL, rank_attacks
 

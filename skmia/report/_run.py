@@ -8,13 +8,22 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from .._training.checkpoint import FolderCheckpoint
-from ..base import get_pool, list_repeatable
-from ..base._cross_fitting import assign_folds, cross_fit, judge, learns
-from ..base._parts import connect, fit_own_pools, is_open, needs_of
-from ..base._pool_attack import count_pseudo_victims
-from ..base._power import measure_models
+from ..base import (
+    assign_folds,
+    connect,
+    count_pseudo_victims,
+    cross_fit,
+    fit_own_pools,
+    get_pool,
+    is_open,
+    judge,
+    learns,
+    list_repeatable,
+    measure_models,
+    needs_of,
+)
 from ..exceptions import CheckpointError
-from ..metrics._membership import check_resolution as is_resolved
+from ..metrics import check_resolution as is_resolved
 from ._plan import make_pool, prepare
 from ._pool_size import ENOUGH, MOST, SIZES, TIME, UNMEASURED, is_enough
 from ._rounds import Repetitions

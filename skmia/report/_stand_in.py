@@ -34,9 +34,9 @@ from .._core.outputs import Outputs
 from .._core.splits import compute_strata, draw_halves, number_units
 from .._core.tokens import hold_tokens
 from ..attacks import AnalyticLiRA
-from ..base._parts import is_open, needs_of, parts_of
+from ..base import is_open, needs_of, parts_of
 from ..signals import Correctness, LogResidual
-from ..victims._offers import is_trainable
+from ..victims import is_trainable
 from ._text import join_names
 from ._victim import is_recipe, train_victim
 from .checks._base import PASSED

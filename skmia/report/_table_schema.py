@@ -4,15 +4,16 @@ import numpy as np
 import pandas as pd
 
 from .._core.pages import EVIDENCE, check_evidence
-from ..synthetic.table._evidence import (
+from ..synthetic import (
     FIRST,
+    SCHEMA,
+    SCHEMA_VERSION,
     Grounds,
     choose_evidence,
     correct,
     list_reversals,
     write_verdict,
 )
-from ..synthetic.table._report import SCHEMA, SCHEMA_VERSION
 from ._schema import (
     TABLE_RECOMMENDATION,
     check_fields,

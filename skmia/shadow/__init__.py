@@ -3,6 +3,7 @@
 from ._layouts import load_shadows, save_shadows
 from ._plot import RecordSeparationDisplay, RecordSignalsDisplay, record_separation
 from ._pool import ShadowPool as ShadowPool  # public as skmia.ShadowPool
+from ._pool import without
 from ._synthesis import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
 
 __all__ = [

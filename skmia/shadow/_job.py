@@ -17,9 +17,8 @@ from .._core.splits import BlockDraws, PairDraws, compute_strata
 from .._training.frozen import make_recipe
 from .._training.identity import identify_values
 from .._training.job import Data, Job, Kept, warn_of_weights
-from ..signals import AnswerSignal, ScaledLogit
-from ..signals._registry import auto_of, get_signal
-from ..victims._offers import is_trainable
+from ..signals import AnswerSignal, ScaledLogit, auto_of, get_signal
+from ..victims import is_trainable
 from ._lookup import augmented
 
 

@@ -15,9 +15,16 @@ from .._core.needs import LABELS
 from .._core.records import Records
 from .._core.validation import check_finite, check_records, query
 from .._training.stored import read_stored, read_stored_bits
-from ..signals import AnswerSignal, Correctness, LogResidual, ScaledLogit, Signal
-from ..signals._registry import kinds_of, what_to_read
-from ..victims._offers import get_access, get_kind
+from ..signals import (
+    AnswerSignal,
+    Correctness,
+    LogResidual,
+    ScaledLogit,
+    Signal,
+    kinds_of,
+    what_to_read,
+)
+from ..victims import get_access, get_kind
 from ._job import signals_of
 from ._lookup import augmented, take_columns
 

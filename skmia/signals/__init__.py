@@ -18,8 +18,25 @@ from ._confidence import (
     SquaredError,
 )
 from ._gradient import GradientNorm, GradientStatistics
-from ._perturbation import LabelRobustness, Merlin
-from ._registry import get_signal_names
+from ._perturbation import (
+    LabelRobustness,
+    Merlin,
+    as_rows_of_numbers,
+    as_scale,
+    check_scale,
+    is_right,
+    loss_rounding,
+)
+from ._registry import (
+    COMPARED,
+    POOLED,
+    auto_of,
+    get_signal,
+    get_signal_names,
+    kinds_of,
+    what_to_keep,
+    what_to_read,
+)
 from ._signals import Signals, Trajectories, Trajectory
 from ._tokens import (
     MinK,

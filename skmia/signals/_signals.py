@@ -15,7 +15,7 @@ from .._core.outputs import KINDS, Outputs
 from .._core.records import Records
 from .._core.sklearn import validate_params_of
 from .._core.validation import check_finite, check_outputs_source, check_records, query
-from ..victims._boosters import query_stages
+from ..victims import query_stages
 from ._base import AnswerSignal, Signal, SignalColumns
 from ._registry import get_signal
 

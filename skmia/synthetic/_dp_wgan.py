@@ -18,11 +18,11 @@ from .._core.optional import import_optional
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
-from ..defenses import PrivacyLedger
-from ..defenses._exact_noise import PrivateRandomness
-from ..defenses._mechanisms import (
+from ..defenses import (
     DELTA,
     FINITE_POSITIVE,
+    PrivacyLedger,
+    PrivateRandomness,
     choose_delta,
     column_values,
     validate_rows,

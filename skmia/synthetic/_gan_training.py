@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.optional import import_optional
-from ..defenses._exact_noise import COIN_BITS, choose_grids, round_to
+from ..defenses import COIN_BITS, choose_grids, round_to
 from ._critic_bounds import gradient_bounds, penalty_bounds
 
 _torch = "torch", "torch"

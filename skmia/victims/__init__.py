@@ -2,14 +2,57 @@
 
 from .._core.augmentation import Augmentation, random_crops, random_flips
 from .._core.weight_average import WeightAverage
-from ._boosters import read_booster_file
+from ._boosters import (
+    OBLIVIOUS,
+    is_catboost,
+    is_lightgbm,
+    is_xgboost,
+    load_catboost,
+    load_lightgbm,
+    query_stages,
+    read_booster_file,
+)
 from ._callable import CallableVictim
 from ._function import FunctionClassifier
+from ._inner_models import SCORES, TRANSFORMED_TARGET, InnerModel, iter_inner_models
+from ._inputs import (
+    BOOSTED,
+    FORESTS,
+    HISTOGRAMS,
+    SELECTS,
+    check_labels,
+    find_model,
+    has_leaves,
+    is_sampler,
+    iter_leaves,
+    judge_sampler,
+    read_features,
+)
 from ._joint_outputs import JointOutputs, OneOutput
+from ._node_equations.read import read_further_columns, read_node_equations
+from ._offers import PARTS_OF_FILES, get_access, get_kind, has_file, is_trainable
 from ._onnx import OnnxClassifier, OnnxRegressor, read_onnx_file
-from ._queried_thresholds import FoundThresholds, bisect_thresholds
+from ._queried_thresholds import (
+    MOST_PASSED,
+    Column,
+    FoundThresholds,
+    Table,
+    bisect_thresholds,
+    get_slack,
+)
+from ._split_thresholds import Events, read_split_thresholds, replay_samples
 from ._state import ModelState, StoredArray, StoredEstimator, read_state
+from ._stationarity import (
+    LinearModel,
+    decide_by_margins,
+    is_linear_model,
+    is_machine,
+    read_further_gradients,
+    read_gradients,
+)
+from ._stored_sums import has_stored_sums, read_stored_sums
 from ._white_box import WhiteBox, open_white_box
+from ._white_box._base import check_layers
 
 __all__ = [
     "Augmentation",

@@ -96,7 +96,7 @@ def test_ratios_do_not_depend_on_what_saves_time(name, monkeypatch):
     rows, targets, _ = draw_trees()
     quick = propagate(rows, targets, 0.5)
     assert len(quick.inverse.bits) < N  # some bits are taken for known
-    monkeypatch.setattr(_equations if name == "_MOST_ROUNDING" else _equations, name, 0)
+    monkeypatch.setattr(_equations, name, 0)
     slow = propagate(rows, targets, 0.5)
     np.testing.assert_allclose(quick.ratios, slow.ratios, rtol=0.02, atol=0.02)
     assert quick.known == pytest.approx(slow.known, abs=1e-4)

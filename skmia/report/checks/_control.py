@@ -22,7 +22,7 @@ from ..._core.records import Records
 from ..._core.splits import compute_strata
 from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
-from ...base._parts import has_own_victim
+from ...base import has_own_victim
 from ...metrics import auc_interval
 from ...shadow import ShadowPool
 from ...victims import CallableVictim

@@ -15,8 +15,7 @@ from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
-from ...metrics import Interval, resolvable_fpr
-from ...metrics._intervals import share_interval
+from ...metrics import Interval, resolvable_fpr, share_interval
 from .._evidence import count_permutations
 from .._measure import get_people
 from .._text import format_rate

@@ -17,7 +17,7 @@ from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.types import Seed
 from ..._core.validation import check_membership
-from ...metrics._membership import check_resolution
+from ...metrics import check_resolution
 from .._evidence import count_permutations
 from .._measure import EVERYONE, FEWEST, OVERALL, get_people
 from ._base import STATED, BaseCheck

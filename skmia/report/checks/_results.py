@@ -7,8 +7,7 @@ import numpy as np
 from ..._core.numbers import to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.visible import visible
-from ...metrics import resolvable_fpr
-from ...metrics._intervals import People, check_people
+from ...metrics import People, check_people, resolvable_fpr
 from .._measure import OK, OVERALL, get_people
 from .._text import join_names
 from ._base import MOST_NAMES, NOT_RUN, PASSED, STATED, WARNING, BaseCheck

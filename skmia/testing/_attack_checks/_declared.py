@@ -10,8 +10,8 @@ from ..._core.needs import ACCESS, BOTH, KNOWN, Needs
 from ..._core.outputs import KINDS, Outputs
 from ..._core.records import Records
 from ..._core.validation import query
-from ...shadow._pool import without
-from ...signals._registry import what_to_keep
+from ...shadow import without
+from ...signals import what_to_keep
 from ._helpers import (
     BATCH,
     asks_fitted,
