@@ -235,7 +235,7 @@ def test_the_pickled_cifar_is_refused_before_it_is_opened(tmp_path, cache):
 
 
 def all_remotes():
-    modules = (_images, _tables, _tables)
+    modules = (_images, _tables)
     values = [value for module in modules for value in vars(module).values()]
     flat = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
     return [item for item in flat if type(item).__name__ == "RemoteFile"]

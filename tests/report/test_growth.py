@@ -316,10 +316,10 @@ def test_the_growth_is_in_the_summary_the_document_and_the_page(problem):
 
 
 def test_an_audit_holds_the_signals_once(problem, monkeypatch):
-    held = []
+    held, grow_pool = [], _run.grow_pool
 
     def watch(case, plan, clock):
-        pool, growth = _run.grow_pool(case, plan, clock)
+        pool, growth = grow_pool(case, plan, clock)
         held.append(pool)
         return pool, growth
 

@@ -106,7 +106,7 @@ def test_many_blocks_of_members_give_what_one_gives(monkeypatch):
 
     records = Records(plant(gaussian(), noise=0.01))
     whole = find_duplicates(records, MEMBERSHIP)
-    monkeypatch.setattr(_duplicates, "_BLOCK_ELEMENTS", 37 * N_OTHERS)
+    monkeypatch.setattr(_duplicates, "_BLOCK_QUERIES", 37 * N_OTHERS)
     pd.testing.assert_frame_equal(find_duplicates(records, MEMBERSHIP).pairs, whole.pairs)
 
 

@@ -68,7 +68,7 @@ def few_rows(monkeypatch):
     monkeypatch.setattr("skmia.report.checks._formats._MOST_RECORDS", 500)
     monkeypatch.setattr(duplicates, "_MOST_KNOWN", 300)
     monkeypatch.setattr(duplicates, "_QUERIES", (200, 200))
-    monkeypatch.setattr(duplicates, "_BLOCK_ELEMENTS", 4 * 500)  # of four columns
+    monkeypatch.setattr(duplicates, "_BLOCK_QUERIES", 4 * 500)  # of four columns
     monkeypatch.setattr(asking, "CHUNK", 500)
     monkeypatch.setattr(blind, "MOST_RECORDS", 500)
     monkeypatch.setattr(control, "_MOST_RECORDS", 500)

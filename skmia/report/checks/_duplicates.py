@@ -260,7 +260,7 @@ def _infer(column):
 
 
 _MOST_PAIRS = 100
-_BLOCK_ELEMENTS_DUPLICATES = 1 << 22
+_BLOCK_QUERIES = 1 << 22
 
 # Of more records, the scales and categories of columns are learned from a sample. They are only
 # units of distances, and are known to less than a percent.
@@ -502,7 +502,7 @@ def _search(points, queried, members, dtype):
     smallest = np.full(len(queried), np.inf, dtype=dtype)
     lengths = np.zeros(len(queried), dtype=dtype)
     rows = np.arange(len(queried))
-    step = max(1, _BLOCK_ELEMENTS_DUPLICATES // max(1, len(queried), queries.shape[1]))
+    step = max(1, _BLOCK_QUERIES // max(1, len(queried), queries.shape[1]))
     for start in range(0, len(members) if len(queried) else 0, step):
         block = members[start : start + step]
         others, wide_others = points.take(block, dtype)
