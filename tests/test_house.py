@@ -210,21 +210,22 @@ def test_no_public_name_stands_in_two_places():
     assert places["audit"] == ["skmia"]
 
 
-def count_docstring_lines(tree):
-    """Lines of all docstrings of a module."""
+def find_docstring_lines(tree):
+    """Numbers of the lines of all docstrings of a module."""
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docs = [
         node.body[0]
         for node in ast.walk(tree)
         if isinstance(node, owners) and ast.get_docstring(node) is not None
     ]
-    return sum(doc.end_lineno - doc.lineno + 1 for doc in docs)
+    return {line for doc in docs for line in range(doc.lineno, doc.end_lineno + 1)}
 
 
 def count_code(tree, text):
     """Lines that are neither docstring nor comment nor blank."""
     lines = [line.strip() for line in text.splitlines()]
-    return sum(bool(line) and line[0] != "#" for line in lines) - count_docstring_lines(tree)
+    code = [i for i, line in enumerate(lines, 1) if line and line[0] != "#"]
+    return len(set(code) - find_docstring_lines(tree))
 
 
 def find_importers():

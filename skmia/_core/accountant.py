@@ -26,21 +26,8 @@ _MOST_COUNTED = 1e100
 
 
 def spent_epsilon(history, delta, name):
-    """Compute epsilon of a number of steps.
-
-    Parameters
-    ----------
-    history : list of (noise_multiplier, sample_rate, n_steps)
-    delta : float
-    name : {"rdp", "prv"}
-        ``"prv"`` takes the smaller of the two bounds: its numerical error, which it adds, can be
-        more than it gains.
-
-    Returns
-    -------
-    epsilon : float
-        At least 0; infinite with a step without noise, or with next to none.
-    """
+    """Compute epsilon of a number of steps."""
+    # -> epsilon: at least 0; infinite with a step without noise, or with next to none
     # More noise than can be computed with costs no more than a little less of it.
     steps = tuple((min(noise, _MOST_COUNTED), rate, n) for noise, rate, n in history if n)
     if not steps:
@@ -78,13 +65,7 @@ def _ask(name, steps, delta, **settings):
 
 
 def choose_noise_multiplier(epsilon, delta, sample_rate, n_steps, name):
-    """Find the smallest noise multiplier, to a hundredth of epsilon, that stays within a budget.
-
-    Raises
-    ------
-    ValueError
-        If no noise does.
-    """
+    """Find the smallest noise multiplier, to a hundredth of epsilon, that stays within a budget."""
 
     def search(cost, noise):
         low, high = 0.0, np.inf

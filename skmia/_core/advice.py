@@ -27,22 +27,7 @@ _LOW_TEXT = re.compile(
 
 @contextmanager
 def with_advice(model, X):
-    """Turn a model's error about unusable records into an error that says what to do.
-
-    Parameters
-    ----------
-    model : estimator
-        Model that is fitted on, or asked about, the records.
-    X : array-like of n rows
-        Features of the records.
-
-    Raises
-    ------
-    ValueError
-        In place of an error that :func:`get_advice` knows.
-    TypeError, ValueError
-        In place of what Python or numpy raises, with the name of the model; others pass.
-    """
+    """Turn a model's error about unusable records into an error that says what to do."""
     try:
         yield
     except Exception as error:

@@ -56,22 +56,10 @@ class ModelEndedError(ValueError):
 
 
 class Apart:
-    """A function that is called in a process of its own.
+    """A function that is called in a process of its own."""
 
-    What its Python code writes to the standard error is copied to that of the program, with control
-    characters written out.
-
-    Parameters
-    ----------
-    function : callable
-        Called with what :meth:`ask` passes. It returns what JSON can hold. What it keeps, it keeps
-        in its process.
-    errors : tuple of classes, default=()
-        Further errors of the function that are raised here, beside those of Python. Other errors
-        become a RuntimeError. The traceback of the process is a note of the error.
-    folders : sequence of paths, default=()
-        Folders that exist and that the process may write into.
-    """
+    # What its Python code writes to the standard error is copied to that of the program, with
+    # control characters written out.
 
     def __init__(self, function, errors=(), folders=()):
         self._errors = {kind.__name__: kind for kind in (*_ERRORS, *errors)}
@@ -97,20 +85,7 @@ class Apart:
         self.close()
 
     def ask(self, *arguments, is_limited=True):
-        """Call the function in the process.
-
-        Parameters
-        ----------
-        *arguments : object
-            Passed to the function.
-        is_limited : bool, default=True
-            Whether the time of computing is limited.
-
-        Raises
-        ------
-        ModelEndedError
-            If the process ended, needed more than the limits, or replied with something else.
-        """
+        """Call the function in the process."""
         seconds = read_seconds() if is_limited else None
         late = threading.Event()
         # Twice the time of computing, as other programs may take half of a processor.
@@ -203,13 +178,7 @@ def _copy(said):
 
 
 def read_seconds():
-    """Seconds of computing that a question to a model may take.
-
-    Raises
-    ------
-    ValueError
-        If the variable of the environment is no number above 0.
-    """
+    """Seconds of computing that a question to a model may take."""
     text = os.environ.get(_SECONDS)
     if text is None:
         return _USUAL_SECONDS

@@ -68,15 +68,7 @@ def unwrap(estimator):
 
 
 def check_victim(victim):
-    """Check that a victim is a fitted model.
-
-    Raises
-    ------
-    TypeError
-        If it has no ``predict``.
-    NotFittedError
-        If it is not fitted, which is what ``clone`` makes of a victim that is not frozen.
-    """
+    """Check that a victim is a fitted model."""
     if not hasattr(victim, "predict"):
         raise TypeError(
             "victim must be a fitted classifier or regressor with a predict method; "
@@ -197,23 +189,9 @@ def _ask_writeable(ask, X):
 
 
 def query_victim(victim, X):
-    """Query a victim with the rows of X.
-
-    Logits are used if the model has them (skorch nets), else probabilities, decision values or
-    predicted labels, whichever is most informative.
-
-    Parameters
-    ----------
-    victim : fitted estimator
-        Classifier or regressor.
-    X : array-like of n rows
-        Rows in the form that the victim expects.
-
-    Returns
-    -------
-    outputs : Outputs
-        Predictions of the victim for the n records.
-    """
+    """Query a victim with the rows of X."""
+    # Logits are used if the model has them (skorch nets), else probabilities, decision values or
+    # predicted labels, whichever is most informative.
     check_victim(victim)
     X = X if hasattr(X, "shape") else np.asarray(X)
     transform, model = _split_pipeline(victim)
@@ -240,15 +218,7 @@ def query_aligned(model, X, y):
 
 
 def check_generator(generator):
-    """Check that a generator is fitted and can draw rows.
-
-    Raises
-    ------
-    TypeError
-        If it has no ``sample``.
-    NotFittedError
-        If it is not fitted, which is what ``clone`` makes of one that is not frozen.
-    """
+    """Check that a generator is fitted and can draw rows."""
     inner = unwrap(generator)
     if not hasattr(inner, "sample"):
         raise TypeError(
@@ -260,11 +230,9 @@ def check_generator(generator):
 
 
 def draw_samples(generator, n_samples, random_state):
-    """Rows of a fitted generator.
-
-    The seed is passed on where ``sample`` takes one. Of a tuple (rows, labels) the rows are taken;
-    records are X, not the container.
-    """
+    """Rows of a fitted generator."""
+    # The seed is passed on where sample takes one. Of a tuple (rows, labels) the rows are taken;
+    # records are X, not the container.
     inner = check_generator(generator)
     settings = {}
     if "random_state" in inspect.signature(inner.sample).parameters:
@@ -282,26 +250,12 @@ _ROUNDED_ORDER = 0.01
 
 
 def choose_order(outputs, y):
-    """Find an order of the classes with which outputs fit the labels significantly better.
-
-    The best order is found on half of the records. It is compared with the given order on the other
-    half, by an exact test on the records that only one of the two orders predicts correctly.
-
-    Parameters
-    ----------
-    outputs : Outputs
-        Outputs for n records, with one column for each class.
-    y : array-like of shape (n,)
-        Task labels.
-
-    Returns
-    -------
-    order : ndarray of shape (n_classes,) or None
-        Class of each column; None if the given order fits as well, or a label is unknown.
-    shares : tuple of float
-        Shares of the records in the other half that are predicted correctly with this order and
-        with the given one.
-    """
+    """Find an order of the classes with which outputs fit the labels significantly better."""
+    # The best order is found on half of the records. It is compared with the given order on the
+    # other half, by an exact test on the records that only one of the two orders predicts
+    # correctly.
+    # -> order (n_classes,): class of each column; None if the given order fits as well, or a label
+    # is unknown
     if outputs.kind not in ("proba", "logits", "decision") or len(outputs.classes) < 2:
         return None, ()
     try:
@@ -365,26 +319,8 @@ _LEAST = float(np.log(np.finfo(np.float64).eps))
 
 
 def log_label_scores(outputs: Outputs, resolution: float = 0.0) -> np.ndarray:
-    """Return the logarithm of the probability of each class.
-
-    Parameters
-    ----------
-    outputs : Outputs
-        Of a classifier: probabilities, logits, decision values, or labels.
-    resolution : float, default=0.0
-        Finest step of the probabilities; half of it is added to each.
-
-    Returns
-    -------
-    scores : ndarray of shape (n, n_classes)
-        Finite values in nats. Decision values are read as logits, and a predicted label as a
-        probability of 1.
-
-    Raises
-    ------
-    ValueError
-        If the outputs do not tell the classes apart, as log odds or values of a regressor.
-    """
+    """Return the logarithm of the probability of each class."""
+    # -> scores (n, n_classes)
     if outputs.classes is None:
         raise ValueError(
             "Labels are inferred from probabilities, decision values or predicted labels; got "

@@ -28,22 +28,9 @@ _WORDS = HashingVectorizer(n_features=1 << 12)
 
 
 def score_blindly(records, membership, seed, n_jobs=None):
-    """Learn membership on a random half of the records and score the other half.
-
-    Parameters
-    ----------
-    records : Records of n records
-        Equal records, and records with one value of ``group_by``, are in the same half.
-    membership : ndarray of shape (n,), dtype bool
-    seed : int
-    n_jobs : int, default=None
-
-    Returns
-    -------
-    found : tuple or None
-        The positions of the records that were scored, and their scores; None if one of the halves
-        has no members or no non-members.
-    """
+    """Learn membership on a random half of the records and score the other half."""
+    # -> found: the positions of the records that were scored, and their scores; None if one of the
+    # halves has no members or no non-members
     sample = _draw_sample(records, membership, np.random.default_rng(seed))
     train = _draw_half(*sample)
     if train is None:
@@ -56,21 +43,7 @@ def score_blindly(records, membership, seed, n_jobs=None):
 
 
 def score_words(records, membership, seed):
-    """Learn membership from the words of texts, on several random halves of the records.
-
-    Parameters
-    ----------
-    records : Records of n records
-        As for :func:`score_blindly`. Columns with three words or more on average hold texts.
-    membership : ndarray of shape (n,), dtype bool
-    seed : int
-
-    Returns
-    -------
-    found : list of tuple
-        The positions of the records that were scored, and their scores, for each of five splits;
-        empty if there are no texts, or if a half has no members or no non-members.
-    """
+    """Learn membership from the words of texts, on several random halves of the records."""
     rng = np.random.default_rng(seed)
     sample = _draw_sample(records, membership, rng)
     texts = _join_texts(sample.records)

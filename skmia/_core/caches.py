@@ -14,35 +14,13 @@ from sklearn.frozen import FrozenEstimator
 
 
 def clone_to_train(estimator):
-    """Clone an estimator that is about to be trained, possibly many times, without its caches.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Any estimator; it is not changed.
-
-    Returns
-    -------
-    model : estimator
-        Every ``memory`` in it is None, at any depth, also among the candidates of a search.
-    """
+    """Clone an estimator that is about to be trained, possibly many times, without its caches."""
+    # -> model: every memory in it is None, at any depth, also among the candidates of a search
     return remove_caches(clone(estimator))
 
 
 def remove_caches(estimator):
-    """Set every ``memory`` of an estimator to None.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Changed in place, with its parts and what is fitted of them; a part in a FrozenEstimator is
-        left as it is, because it is not trained.
-
-    Returns
-    -------
-    estimator : estimator
-        The estimator that was passed.
-    """
+    """Set every ``memory`` of an estimator to None."""
     for part in walk(estimator):
         if isinstance(part, dict):
             part.update({name: [None] for name in _list_candidates(part)})
@@ -53,13 +31,7 @@ def remove_caches(estimator):
 
 @contextmanager
 def caches_removed(estimator):
-    """Remove the caches of an estimator for a while; a copy of a fitted one can have another hash.
-
-    Parameters
-    ----------
-    estimator : estimator
-        As for :func:`remove_caches`; afterwards it is what it was.
-    """
+    """Remove the caches of an estimator for a while: a copy of a fitted one can hash otherwise."""
     parts = list(walk(estimator))
     grids = [(part, dict(part)) for part in parts if isinstance(part, dict)]
     cached = [

@@ -140,19 +140,7 @@ def check_option(value, name, options):
 
 
 def refuse_foreign(name, choice, owners, given):
-    """Refuse parameters that were given and that only another choice takes.
-
-    Parameters
-    ----------
-    name : str
-        The parameter that chooses, such as ``kind``.
-    choice : str
-        What was chosen.
-    owners : dict of str to str
-        For each parameter that a single choice takes, that choice.
-    given : dict
-        Values of these parameters; None where they were not given.
-    """
+    """Refuse parameters that were given and that only another choice takes."""
     for parameter, value in given.items():
         if value is not None and owners[parameter] != choice:
             raise ValueError(

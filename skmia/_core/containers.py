@@ -23,13 +23,7 @@ class Mapped(NamedTuple):
     shape: tuple
 
     def open(self):
-        """Map the array, which cannot be written to.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the file does not exist on this machine.
-        """
+        """Map the array, which cannot be written to."""
         if not os.path.exists(self.path):
             raise FileNotFoundError(
                 f"The records are mapped from {self.path}, which does not exist here; with "
@@ -39,17 +33,8 @@ class Mapped(NamedTuple):
 
 
 def get_place(array):
-    """Return where the bytes of an array are in a file.
-
-    Parameters
-    ----------
-    array : object
-
-    Returns
-    -------
-    place : Mapped or None
-        None if it is not mapped from a file, or not without gaps, or differs from the file.
-    """
+    """Return where the bytes of an array are in a file."""
+    # -> place: None if it is not mapped from a file, or not without gaps, or differs from the file
     if not isinstance(array, np.ndarray) or not array.flags.c_contiguous or array.dtype.hasobject:
         return None
     source = array
@@ -67,13 +52,7 @@ def _is_whole_map(array):
 
 
 class LazyRows(ABC):
-    """Rows that are read when they are asked for; a slice or index array gives rows in memory.
-
-    Parameters
-    ----------
-    table : object
-        Table that holds the rows, or knows where they are.
-    """
+    """Rows that are read when they are asked for; a slice or index array gives rows in memory."""
 
     def __init__(self, table):
         self._table = table
@@ -138,11 +117,10 @@ class DaskRows(LazyRows):
 
 
 class ArrowRows(LazyRows):
-    """Rows of an Arrow table, which are read as a DataFrame.
+    """Rows of an Arrow table, which are read as a DataFrame."""
 
-    The types of a DataFrame would depend on whether a block has missing values; here they depend on
-    whether the table has any.
-    """
+    # The types of a DataFrame would depend on whether a block has missing values; here they depend
+    # on whether the table has any.
 
     def __init__(self, table):
         import pyarrow
@@ -219,10 +197,9 @@ def to_numpy(tensor):
 
 
 class PackedTensor(NamedTuple):
-    """A tensor as it travels: its own rows only, in bytes that depend on nothing but the content.
+    """A tensor as it travels: its own rows only, in bytes that depend on the content alone."""
 
-    A tensor that is pickled takes along the whole storage that it is a view of, and its address.
-    """
+    # A tensor that is pickled takes along the whole storage that it is a view of, and its address.
 
     values: np.ndarray
     shape: tuple
@@ -263,13 +240,7 @@ def read_only(rows):
 
 
 def refuse_masked(values, name):
-    """Refuse a masked array that hides values, because what is hidden would be read all the same.
-
-    Raises
-    ------
-    ValueError
-        If a value is masked.
-    """
+    """Refuse a masked array that hides values, as what is hidden would be read all the same."""
     n_hidden = np.ma.count_masked(values) if isinstance(values, np.ma.MaskedArray) else 0
     if n_hidden:
         raise ValueError(
@@ -289,15 +260,7 @@ def _refuse_bytes(frame):
 
 
 def as_rows(X):
-    """Turn X into one of the supported containers of rows without copying it.
-
-    Raises
-    ------
-    TypeError
-        If X is not a container of rows.
-    ValueError
-        If X is a masked array that hides values, or a table with columns of numpy's bytes.
-    """
+    """Turn X into one of the supported containers of rows without copying it."""
     refuse_masked(X, "X")
     lazy = as_lazy(X)
     if lazy is not None:
@@ -338,13 +301,7 @@ def take_rows(rows, key):
 
 
 def concat_rows(parts):
-    """Stack containers of one kind below each other.
-
-    Raises
-    ------
-    ValueError
-        If their columns differ, or some hold text and others numbers.
-    """
+    """Stack containers of one kind below each other."""
     first = parts[0]
     if first is None:
         return None

@@ -9,11 +9,10 @@ from .tokens import BagOfTokens, hold_tokens
 
 
 class _Column:
-    """Numbers as they are, times as seconds, anything else as codes in sorted order.
+    """Numbers as they are, times as seconds, anything else as codes in sorted order."""
 
-    The order in which values come would reveal membership if members come first, and a
-    tree finds a period of dates only where they are in order.
-    """
+    # The order in which values come would reveal membership if members come first, and a tree finds
+    # a period of dates only where they are in order.
 
     def __init__(self, values):
         values = pd.Series(values)
@@ -32,24 +31,7 @@ class _Column:
 
 
 def code_cells(column):
-    """Number the distinct cells of a column, a missing one too.
-
-    Parameters
-    ----------
-    column : Series of shape (n,)
-
-    Returns
-    -------
-    codes : ndarray of shape (n,)
-        Of intp, the position of each cell among the distinct ones.
-    distinct : Index or ndarray
-        In the order in which they come.
-
-    Raises
-    ------
-    ValueError
-        If cells hold more than one value each, such as lists.
-    """
+    """Number the distinct cells of a column, a missing one too."""
     try:
         return pd.factorize(column, use_na_sentinel=False)
     except TypeError:  # lists and dicts, which have no hash
@@ -77,16 +59,10 @@ def split_columns(X):
 
 
 class FeatureEncoder:
-    """Turns records like those given into a matrix with one column per feature and the label last.
+    """Turns records like those given into a matrix: a column per feature, the label last."""
 
-    Values that were not among those given have the code -1, as missing ones have. Sequences of
-    tokens become counts of their tokens, because a position of a text is not a feature.
-
-    Parameters
-    ----------
-    records : Records of n records
-        Labeled records.
-    """
+    # Values that were not among those given have the code -1, as missing ones have. Sequences of
+    # tokens become counts of their tokens, because a position of a text is not a feature.
 
     def __init__(self, records):
         self._bag = BagOfTokens(records.X) if hold_tokens(records) else None
@@ -95,18 +71,9 @@ class FeatureEncoder:
         self._label = _Column(records.y)
 
     def encode(self, records):
-        """Features and label of each record.
-
-        Parameters
-        ----------
-        records : Records of n records
-            With the columns of those that it was made for.
-
-        Returns
-        -------
-        matrix : ndarray or csr_array of shape (n, n_features + 1), dtype float32
-            Sparse where X is. Infinite values are missing (NaN); 0 in a sparse matrix.
-        """
+        """Features and label of each record."""
+        # -> matrix (n, n_features + 1): sparse where X is. Infinite values are missing (NaN); 0 in
+        # a sparse matrix
         with np.errstate(over="ignore"):  # what is too large for float32 is infinite
             X, label = in_memory(records.X), self._label.encode(records.y)[:, None]
             X = X if self._bag is None else self._bag.encode(X)

@@ -31,18 +31,10 @@ class Rows(ABC):
 
 
 class FiledArray:
-    """Read-only array that holds the numbers of its rows and reads their columns on request.
+    """Read-only array that holds the numbers of its rows and reads their columns on request."""
 
-    Leading axes are indexed without reading. What is read is an ordinary array that the caller
-    owns, so memory is needed for the columns that are asked for.
-
-    Parameters
-    ----------
-    rows : Rows
-        Source of the rows.
-    numbers : ndarray of int
-        Number of the row at each place of the leading axes.
-    """
+    # Leading axes are indexed without reading. What is read is an ordinary array that the caller
+    # owns, so memory is needed for the columns that are asked for.
 
     def __init__(self, rows, numbers):
         self._rows, self._numbers = rows, numbers

@@ -17,17 +17,7 @@ def make_private_folder(folder):
 
 
 def write_atomically(path, write, once=False):
-    """Write beside the path and rename, so that a half-written file never has its name.
-
-    Parameters
-    ----------
-    path : Path
-        Only the user can read the file.
-    write : callable
-        Takes a binary file.
-    once : bool, default=False
-        Whether a file that another process has put there in the meantime stays.
-    """
+    """Write beside the path and rename, so that a half-written file never has its name."""
     for last in (False, True):
         temporary = path.with_name(f"{path.name}.{_host()}-{os.getpid()}-{uuid.uuid4().hex}.tmp")
         try:
@@ -49,10 +39,8 @@ def write_atomically(path, write, once=False):
 
 
 def write_bytes(path, content):
-    """Write bytes so that a reader finds the old file or the whole new one, never a part.
-
-    Only the user can read the file.
-    """
+    """Write bytes so that a reader finds the old file or the whole new one, never a part."""
+    # Only the user can read the file.
     path = Path(path)
     try:
         write_atomically(path, lambda file: file.write(content))
@@ -91,20 +79,10 @@ def _host():
 
 
 def remove_leftovers(folder, all_done=False):
-    """Remove half-written files of processes that have ended.
-
-    Times of files are not used, because the clocks of machines differ. A file that is there under
-    its final name shows that a half-written one is not needed. A process that is taken for dead by
-    mistake writes its file again.
-
-    Parameters
-    ----------
-    folder : Path
-        Where :func:`write_atomically` has written.
-    all_done : bool, default=False
-        Whether nothing is left to be written, so that half-written files of other machines, too,
-        are of no use.
-    """
+    """Remove half-written files of processes that have ended."""
+    # Times of files are not used, because the clocks of machines differ. A file that is there under
+    # its final name shows that a half-written one is not needed. A process that is taken for dead
+    # by mistake writes its file again.
     for path in folder.glob(f"*{_SUFFIX}"):
         final, _, process = path.name.removesuffix(_SUFFIX).rpartition(".")
         host, _, rest = process.partition("-")
@@ -138,13 +116,7 @@ def digest_file(file):
 
 
 def set_aside(path):
-    """Rename a damaged file, so that it is neither read again nor lost.
-
-    Returns
-    -------
-    name : str
-        The new name, in the same folder.
-    """
+    """Rename a damaged file, so that it is neither read again nor lost."""
     aside = path.with_name(f"{path.name}.damaged")
     os.replace(path, aside)
     return aside.name

@@ -53,22 +53,11 @@ class CovarianceMixin:
 
 
 def choose_shrinkage(X):
-    """Choose the share of the diagonal with the largest normal likelihood of held-out rows.
-
-    With the inverse of a covariance that was estimated from few rows, distances of new rows are too
-    large or too small on average. The scale makes the mean squared distance of held-out rows equal
-    to the mean under the diagonal.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Rows.
-
-    Returns
-    -------
-    shrinkage : Shrinkage
-        Chosen weights; the share is 1 if no smaller one is better or there are fewer than 10 rows.
-    """
+    """Choose the share of the diagonal with the largest normal likelihood of held-out rows."""
+    # With the inverse of a covariance that was estimated from few rows, distances of new rows are
+    # too large or too small on average. The scale makes the mean squared distance of held-out rows
+    # equal to the mean under the diagonal.
+    # X (n, d)
     n_rows = len(X)
     if n_rows < _FEWEST or (np.ptp(X, axis=0) > 0).sum() < 2:
         return UNCORRELATED
@@ -114,21 +103,8 @@ def _decompose(own, new):
 
 
 def shrink(deviations, variance, shrinkage):
-    """Compute the covariance from the deviations of rows from their mean.
-
-    Parameters
-    ----------
-    deviations : ndarray of shape (n, d)
-        Rows minus their mean.
-    variance : ndarray of shape (d,)
-        Variances of the columns.
-    shrinkage : Shrinkage
-        Weights with a share below 1.
-
-    Returns
-    -------
-    covariance : ndarray of shape (d, d), or ShrunkCovariance if there are more columns than rows
-    """
+    """Compute the covariance from the deviations of rows from their mean."""
+    # deviations (n, d), variance (d,) -> covariance (d, d)
     n_rows, n_columns = deviations.shape
     diagonal = shrinkage.scale * shrinkage.share * variance
     weight = shrinkage.scale * (1 - shrinkage.share) / (n_rows - 1)
@@ -217,11 +193,10 @@ class FullMoments:
 
 
 class ShrunkMoments:
-    """Mean and the covariance ``diag(diagonal) + rows.T @ rows`` with few rows of many columns.
+    """Mean and the covariance ``diag(diagonal) + rows.T @ rows`` with few rows of many columns."""
 
-    The inverse is the inverse of the diagonal minus a matrix of low rank (Woodbury), so that no
-    matrix of columns is ever made. Columns without spread take no part.
-    """
+    # The inverse is the inverse of the diagonal minus a matrix of low rank (Woodbury), so that no
+    # matrix of columns is ever made. Columns without spread take no part.
 
     def __init__(self, mean, diagonal, rows):
         self.mean = mean
@@ -318,13 +293,7 @@ def _estimate_from_rows(X, covariance, shrinkage):
 
 
 def check_spread(X):
-    """Refuse columns whose variance a float cannot hold, though they are not constant.
-
-    Raises
-    ------
-    ValueError
-        Names the first of them.
-    """
+    """Refuse columns whose variance a float cannot hold, though they are not constant."""
     with np.errstate(over="ignore"):
         spread = X.max(axis=0) - X.min(axis=0)
     bad = np.flatnonzero((spread > _LARGEST_SPREAD) | ((spread > 0) & (spread < _SMALLEST_SPREAD)))
@@ -336,29 +305,8 @@ def check_spread(X):
 
 
 def estimate_moments(X, covariance, shrinkage=None):
-    """Estimate mean and covariance from rows.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Rows.
-    covariance : {"auto", "diagonal", "full"} or covariance estimator
-        How.
-    shrinkage : Shrinkage, default=None
-        As of :func:`get_shrinkage`.
-
-    Returns
-    -------
-    mean : ndarray of shape (d,)
-    covariance : ndarray of shape (d,) or (d, d), or ShrunkCovariance
-
-    Raises
-    ------
-    TypeError
-        If an estimator estimates no covariance.
-    ValueError
-        If a covariance estimator describes another number of features.
-    """
+    """Estimate mean and covariance from rows."""
+    # X (n, d)
     if isinstance(covariance, str):
         return _estimate_from_rows(X, covariance, shrinkage)
     fitted = clone(covariance).fit(X, None)
@@ -376,13 +324,7 @@ def estimate_moments(X, covariance, shrinkage=None):
 
 
 def check_moments(mean, covariance):
-    """Return a known mean with variances or a covariance matrix as float arrays.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, a number is not finite, or a variance is negative.
-    """
+    """Return a known mean with variances or a covariance matrix as float arrays."""
     mean = as_numbers(mean, "mean", "finite numbers").copy()
     covariance = as_numbers(covariance, "covariance", "finite numbers").copy()
     if mean.ndim != 1 or covariance.shape not in (mean.shape, 2 * mean.shape):
@@ -399,13 +341,7 @@ def check_moments(mean, covariance):
 
 
 def check_noise_scale(noise_scale, n_features):
-    """Return standard deviations of noise, one number or one for each feature.
-
-    Raises
-    ------
-    ValueError
-        If there is another number of them, or one is negative or not finite.
-    """
+    """Return standard deviations of noise, one number or one for each feature."""
     scale = check_numbers(
         noise_scale, "noise_scale", "one or more finite numbers of 0 and above", 0
     )
@@ -418,18 +354,14 @@ def check_noise_scale(noise_scale, n_features):
 
 
 def squared_distances(X, moments):
-    """Squared Mahalanobis distance of each row from the mean.
-
-    It is infinite for a row that differs from the mean in a column without spread.
-    """
+    """Squared Mahalanobis distance of each row from the mean."""
+    # It is infinite for a row that differs from the mean in a column without spread.
     return inner_products(X, X, moments)
 
 
 def inner_products(X, Z, moments):
-    """Scalar product of each row of X with the same row of Z, both whitened, in blocks of rows.
-
-    It is infinite where either row differs from the mean in a column without spread.
-    """
+    """Scalar product of each row of X with the same row of Z, both whitened, in blocks of rows."""
+    # It is infinite where either row differs from the mean in a column without spread.
     products = np.empty(len(X))
     for rows in gen_batches(len(X), max(1, _BLOCK // max(1, X.shape[1]))):
         left, right = X[rows] - moments.mean, Z[rows] - moments.mean

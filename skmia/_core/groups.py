@@ -9,30 +9,7 @@ from .numbers import show, to_array
 
 
 def number_groups(values, n_records, name="group_by"):
-    """Number the groups of records in the order of their sorted names.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_records,)
-        Name of the group of each record, such as the identifier of a person.
-    n_records : int
-        Number of records.
-    name : str, default="group_by"
-        Name of the field or parameter, for messages.
-
-    Returns
-    -------
-    names : ndarray of shape (n_groups,)
-        Distinct names, sorted.
-    numbers : ndarray of shape (n_records,)
-        Position of each record's group in `names`.
-
-    Raises
-    ------
-    ValueError
-        If there is not one value per record, a value is missing (None, NaN, NaT, pd.NA), or the
-        values are of types that cannot be compared.
-    """
+    """Number the groups of records in the order of their sorted names."""
     values = to_array(values, name, f"hold one value for each of {n_records} records")
     if values.shape != (n_records,):
         raise ValueError(
@@ -51,13 +28,7 @@ def number_groups(values, n_records, name="group_by"):
 
 
 def read_names(records, field):
-    """Values of a field that names the group of each record, NaN and None where it is unknown.
-
-    Raises
-    ------
-    ValueError
-        If the field does not exist, or holds something else than one name for each record.
-    """
+    """Values of a field that names the group of each record, NaN and None where it is unknown."""
     if not isinstance(field, str) or field not in records.fields:
         have = ", ".join(records.fields) or "none"
         raise ValueError(
@@ -83,13 +54,7 @@ def _as_names(values):
 
 
 def sorted_values(values, name, **kwargs):
-    """Distinct values, as :func:`numpy.unique` finds them.
-
-    Raises
-    ------
-    ValueError
-        If they are of types that cannot be compared.
-    """
+    """Distinct values, as :func:`numpy.unique` finds them."""
     try:
         return np.unique(values, **kwargs)
     except (TypeError, ValueError):  # text beside numbers; lists of different lengths

@@ -52,11 +52,10 @@ def _split_long(values):
 
 
 class Tokens:
-    """Sixteen bytes for each object: text, numbers, dates, lists.
+    """Sixteen bytes for each object: text, numbers, dates, lists."""
 
-    Text is text, however it is held. Numbers are compared as Python compares them, so that 1, 1.0
-    and True are equal in a column of objects. All missing values are one.
-    """
+    # Text is text, however it is held. Numbers are compared as Python compares them, so that 1, 1.0
+    # and True are equal in a column of objects. All missing values are one.
 
     def __init__(self):
         self._known = {}
@@ -124,13 +123,7 @@ OBJECTS = "object"
 
 
 def as_column(column):
-    """The cells of a Series or an array under the name of their type.
-
-    Raises
-    ------
-    TypeError
-        For a structured array.
-    """
+    """The cells of a Series or an array under the name of their type."""
     if isinstance(column, pd.Series):
         return _from_series(column)
     if column.dtype.kind == "V":
@@ -177,16 +170,10 @@ _BITS_IN_BUCKET = 2
 
 
 class HashIndex:
-    """Places of hashes in a sorted array of distinct ones.
+    """Places of hashes in a sorted array of distinct ones."""
 
-    Hashes are evenly spread, so their first bits nearly tell the place. That is several times as
-    fast as a binary search.
-
-    Parameters
-    ----------
-    hashes : ndarray of shape (n,), dtype uint64
-        Sorted hashes, at least one.
-    """
+    # Hashes are evenly spread, so their first bits nearly tell the place. That is several times as
+    # fast as a binary search.
 
     def __init__(self, hashes):
         self._hashes = hashes
@@ -196,16 +183,7 @@ class HashIndex:
         self._starts = np.minimum(np.searchsorted(hashes, first), len(hashes) - 1)
 
     def find(self, wanted):
-        """Return the place of the first hash that is not below each wanted one, else the last.
-
-        Parameters
-        ----------
-        wanted : ndarray of shape (m,), dtype uint64
-
-        Returns
-        -------
-        places : ndarray of shape (m,)
-        """
+        """Return the place of the first hash that is not below each wanted one, else the last."""
         hashes, last = self._hashes, len(self._hashes) - 1
         places = self._starts[(wanted >> self._shift).astype(np.intp)]
         rest = np.flatnonzero((hashes[places] < wanted) & (places < last))
@@ -225,15 +203,7 @@ _FEW = 4
 
 
 class _Numbers:
-    """A table of numbers of one type, dense or sparse.
-
-    Parameters
-    ----------
-    columns : list of Column
-        One for each column, or a single one whose values have all columns.
-    number_type : str
-        Name of the type.
-    """
+    """A table of numbers of one type, dense or sparse."""
 
     def __init__(self, columns, number_type):
         self._columns = columns
@@ -441,20 +411,10 @@ def describe_types(X, y):
 
 
 def check_fingerprints(digests):
-    """Refuse records with digests that agree in the first word but differ in the second.
-
-    Comparing fingerprints within one set of records is therefore as good as comparing all 128 bits.
-
-    Parameters
-    ----------
-    digests : ndarray of shape (2, n)
-        As of :func:`digest_records`.
-
-    Raises
-    ------
-    ValueError
-        Names two such records.
-    """
+    """Refuse records with digests that agree in the first word but differ in the second."""
+    # Comparing fingerprints within one set of records is therefore as good as comparing all 128
+    # bits.
+    # digests (2, n)
     first = np.sort(digests[0])
     if not (first[1:] == first[:-1]).any():
         return

@@ -24,31 +24,14 @@ _STEPS = 0.7548776662466927, 0.5698402909980532
 
 
 def choose_others(design, inside, columns, models):
-    """Choose the model that leaves the pool together with each model treated as the victim.
-
-    The numbers of remaining IN and OUT models must not depend on whether the model was trained on
-    the record, because they would reveal it. With complementary pairs, the partner leaves. If the
-    number of IN models per record is fixed in the block of the model, any one model of the block on
-    the other side leaves. If each training set was drawn independently, no other model has to
-    leave.
-
-    Parameters
-    ----------
-    design : Design
-        Design of the training sets of the pool.
-    inside : ndarray of shape (n_estimators, n), dtype bool
-        Training sets, for a block of records.
-    columns : ndarray of shape (n,)
-        Columns of these records in the pool. The choice depends on nothing else, so that blocks of
-        any size give the same result.
-    models : ndarray of shape (n_chosen,)
-        Numbers of the models treated as the victim.
-
-    Returns
-    -------
-    others : ndarray of shape (n_chosen, n) or (n_chosen, 1)
-        Number of a model, or -1 for none.
-    """
+    """Choose the model that leaves the pool together with each model treated as the victim."""
+    # The numbers of remaining IN and OUT models must not depend on whether the model was trained on
+    # the record, because they would reveal it. With complementary pairs, the partner leaves. If the
+    # number of IN models per record is fixed in the block of the model, any one model of the block
+    # on the other side leaves. If each training set was drawn independently, no other model has to
+    # leave.
+    # inside (n_estimators, n), columns (n,), models (n_chosen,) -> others (n_chosen, n): number of
+    # a model, or -1 for none
     partners = design.partners[models][:, None]
     # Infinite means independent draws, where only the partner is related to the model.
     if np.isinf(design.n_in):
@@ -106,22 +89,8 @@ def _draw_others(design, inside, columns, models):
 
 
 def leave_out(moments, values, chosen=True):
-    """Compute moments without one model, for each of several models.
-
-    Parameters
-    ----------
-    moments : Moments
-        Moments with the model; their arrays broadcast with the values.
-    values : ndarray of shape (n_queries, ..., n_left_out, n)
-        Signal of the models to leave out, one at a time.
-    chosen : ndarray of shape (n_left_out, n), dtype bool, default=True
-        Whether the moments include the model.
-
-    Returns
-    -------
-    moments : Moments
-        Moments with an axis for the models; the count lacks it if all models are chosen.
-    """
+    """Compute moments without one model, for each of several models."""
+    # values (n_queries, ..., n_left_out, n), chosen (n_left_out, n)
     # With n values of mean m and sum of squares S around it, leaving out v gives the mean
     # m - (v - m) / (n - 1) and the sum S - (v - m)^2 n / (n - 1). If the model is not chosen, its
     # distance is set to 0, so all three remain unchanged.
@@ -140,35 +109,11 @@ def leave_out(moments, values, chosen=True):
 
 
 def compare_left_out(compare, shadows, inside, models, others, *, online=True):
-    """Compute scores with each of some models treated as the victim.
-
-    The pool is not read again for each of them: the models that leave are subtracted from the
-    moments of all models.
-
-    Parameters
-    ----------
-    compare : callable
-        ``compare(target, into, out)`` returns scores of shape (..., n) for values and moments with
-        shapes that broadcast to (n_queries, ..., n).
-    shadows : ndarray of shape (n_queries, n_estimators, n)
-        Values of a signal.
-    inside : ndarray of shape (n_estimators, n), dtype bool
-        Training sets.
-    models : ndarray of shape (n_chosen,)
-        Numbers of the models treated as the victim.
-    others : ndarray of shape (n_chosen, n) or (n_chosen, 1)
-        Models that leave with them, as returned by :func:`choose_others`.
-    online : bool, default=True
-        Whether IN models are used; if False, ``into`` is None.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_chosen, n)
-        Scores of the records with each model as the victim.
-    lost : ndarray of shape (n,), dtype bool
-        Marks records whose spread is almost entirely due to one model: without it, only rounding
-        errors remain.
-    """
+    """Compute scores with each of some models treated as the victim."""
+    # The pool is not read again for each of them: the models that leave are subtracted from the
+    # moments of all models.
+    # shadows (n_queries, n_estimators, n), inside (n_estimators, n), models (n_chosen,), others
+    # (n_chosen, n) -> scores (n_chosen, n)
     if online:
         both = compute_both_moments(shadows, inside, ~inside)
     else:
@@ -191,28 +136,9 @@ def compare_left_out(compare, shadows, inside, models, others, *, online=True):
 
 
 def leave_sides(sides, shadows, inside, model, other, partners):
-    """Compute the moments of both sides without one model and the one that leaves with it.
-
-    Parameters
-    ----------
-    sides : Sides
-        Moments with them.
-    shadows : ndarray of shape (n_queries, n_estimators, n)
-        Values of a signal.
-    inside : ndarray of shape (n_estimators, n), dtype bool
-        Training sets.
-    model : int
-        Number of the model.
-    other : ndarray of shape (n,) or (1,)
-        Model that leaves with it, as returned by :func:`choose_others`.
-    partners : ndarray of shape (n_estimators,)
-        Model drawn in a pair with each; -1 for none.
-
-    Returns
-    -------
-    sides : Sides
-        Without them. Where a subtraction would leave rounding errors, the rest is read again.
-    """
+    """Compute the moments of both sides without one model and the one that leaves with it."""
+    # shadows (n_queries, n_estimators, n), inside (n_estimators, n), other (n,), partners
+    # (n_estimators,)
     models, others = np.array([model]), other[None]
     both = [_with_axes(side, 1) for side in sides[:2]]
     rest = _leave_both(both, shadows, inside, models, others)
@@ -261,19 +187,8 @@ def part_of(others, records):
 
 
 def values_of(values, models):
-    """Return the values of one model for each record; any value for a negative number.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_queries, n_estimators, n)
-        Values of all models.
-    models : ndarray of shape (n_chosen, n) or (n_chosen, 1)
-        Numbers of models, negative for none.
-
-    Returns
-    -------
-    values : ndarray of shape (n_queries, n_chosen, n)
-    """
+    """Return the values of one model for each record; any value for a negative number."""
+    # values (n_queries, n_estimators, n), models (n_chosen, n) -> values (n_queries, n_chosen, n)
     if models.shape[1] == 1:
         return values[:, models[:, 0]]
     n_queries, _, n_records = values.shape
@@ -309,10 +224,8 @@ def _are_lost(both, rest):
 
 
 def _compare_pairs(compare, both, shadows, inside, pairs):
-    """Compare both models of pairs; without a pair there is one IN and one OUT model less.
-
-    The rest of the pool is the same for both models, so its moments are computed only once.
-    """
+    """Compare both models of pairs; without a pair there is one IN and one OUT model less."""
+    # The rest of the pool is the same for both models, so its moments are computed only once.
     both = [_with_axes(side, 2) for side in both]
     scores, lost = np.empty((len(pairs), 2, shadows.shape[2])), False
     for some in gen_batches(len(pairs), max(1, CACHED // 2 // shadows[:, 0].size)):

@@ -11,16 +11,13 @@ SMALLEST_RCOND = 1e-9
 class Factor:
     """Cholesky factor of a matrix after scaling its diagonal to ones.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (d, d)
-        Symmetric matrix without negative eigenvalues.
-
     Attributes
     ----------
     rcond : float
         Reciprocal of the condition number of the scaled matrix; 0 if it is singular.
     """
+
+    # matrix (d, d)
 
     def __init__(self, matrix):
         self._scale = np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(float).tiny))
@@ -39,26 +36,10 @@ class Factor:
 
 
 class LinearInfluence:
-    """Influence of training records on the outputs of a linear model near its optimum.
+    """Influence of training records on the outputs of a linear model near its optimum."""
 
-    A step of Newton's method from the optimum of a weighted loss, exact for the squared error.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_features)
-        Features of the training records, with a column of ones if there is an intercept.
-    curve : Curve
-        Of the loss of the training records, at the optimum.
-    weight : float
-        Weight of each of them in the fit.
-    penalty : ndarray of shape (n_features,)
-        Half of it times the squared coefficients is added to the loss.
-
-    Raises
-    ------
-    ValueError
-        If the coefficients are not unique, or the squares of features are not finite.
-    """
+    # A step of Newton's method from the optimum of a weighted loss, exact for the squared error.
+    # X (n, n_features), penalty (n_features,)
 
     def __init__(self, X, curve, weight, penalty):
         self._weight = weight
@@ -81,55 +62,21 @@ class LinearInfluence:
         self._scatter = self._inverse @ _sum_outer(X, pulls) @ self._inverse
 
     def leverage(self, X):
-        """Moves of each record's outputs for units of its own slopes, x' H^-1 x.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, n_features)
-
-        Returns
-        -------
-        leverage : ndarray of shape (n, n_outputs, n_outputs)
-        """
+        """Moves of each record's outputs for units of its own slopes, x' H^-1 x."""
+        # X (n, n_features) -> leverage (n, n_outputs, n_outputs)
         return self._surround(self._inverse, X)
 
     def move(self, leverage, curve, weight):
-        """Change of each record's outputs when weight is added to, or taken from, it alone.
-
-        Parameters
-        ----------
-        leverage : ndarray of shape (n, n_outputs, n_outputs)
-        curve : Curve
-            Curvature and residuals of the same records.
-        weight : ndarray of shape (n,)
-            What is added to their weights.
-
-        Returns
-        -------
-        change : ndarray of shape (n, n_outputs)
-        """
+        """Change of each record's outputs when weight is added to, or taken from, it alone."""
+        # leverage (n, n_outputs, n_outputs), weight (n,) -> change (n, n_outputs)
         weight = weight[:, None, None]
         damping = np.eye(self._n_outputs) + weight * curve.bends @ leverage
         pull = np.linalg.solve(damping, weight * curve.slopes[..., None])
         return (leverage @ pull)[..., 0]
 
     def variance_of_draw(self, X, leverage, curve, directions, is_own):
-        """Variance of a combination of each record's outputs, over draws of the *other* records.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, n_features)
-        leverage, curve
-            Leverages, curvatures and residuals of the same records.
-        directions : ndarray of shape (n, n_outputs)
-            Coefficients of the combinations.
-        is_own : ndarray of shape (n,), dtype bool
-            Which of them are training records, which are left out of their own variance.
-
-        Returns
-        -------
-        variance : ndarray of shape (n,)
-        """
+        """Variance of a combination of each record's outputs, over draws of the *other* records."""
+        # X (n, n_features), directions (n, n_outputs), is_own (n,)
         spread = self._surround(self._scatter, X)
         total = np.einsum("na,nab,nb->n", directions, spread, directions)
         own = np.einsum("na,nab,nb->n", directions, leverage, curve.slopes)

@@ -20,14 +20,7 @@ _FOREIGN = (str, bytes, np.datetime64, datetime.date, list, tuple, np.ndarray)
 
 
 def validate_matrix(estimator, X, *args, **checks):
-    """Check X as :func:`sklearn.utils.validation.validate_data` does.
-
-    Raises
-    ------
-    ValueError
-        As in scikit-learn; also if X is a masked array that hides values, a structured array, has
-        two columns with the same name, or holds text, dates or lists. The message names the column.
-    """
+    """Check X as :func:`sklearn.utils.validation.validate_data` does."""
     check_container(X, "X")
     if args:
         refuse_masked(args[0], "y")
@@ -61,13 +54,7 @@ def _refuse_others(checked, X, name, checks):
 
 
 def check_matrix_and_labels(X, y):
-    """Check a matrix of numbers and one class for each of its rows.
-
-    Raises
-    ------
-    ValueError
-        If X holds other values, the lengths differ, or y does not hold classes of one type.
-    """
+    """Check a matrix of numbers and one class for each of its rows."""
     X, y = check_matrix(X), check_classes(y, "y")
     check_consistent_length(X, y)
     check_classification_targets(y)
@@ -75,13 +62,7 @@ def check_matrix_and_labels(X, y):
 
 
 def check_classes(y, name, *, warn=False):
-    """Check a class for each row, of one type, and return them as an array.
-
-    Raises
-    ------
-    ValueError
-        If a row has several classes, or classes cannot be compared.
-    """
+    """Check a class for each row, of one type, and return them as an array."""
     refuse_masked(y, name)
     try:
         y = column_or_1d(to_numpy(y) if is_tensor(y) else y, warn=warn)

@@ -30,10 +30,8 @@ _LEAST_SHARE = 0.03
 
 
 def cut(n, size):
-    """Yield slices of ``range(n)``.
-
-    ``gen_batches`` of scikit-learn validates its parameters, which takes longer than a small block.
-    """
+    """Yield slices of ``range(n)``."""
+    # gen_batches of scikit-learn validates its parameters, which takes longer than a small block.
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
@@ -47,20 +45,8 @@ def count_models(chosen):
 
 
 def sum_chosen(values, chosen):
-    """Sum over the chosen models of each record.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_estimators, n)
-        Values of a signal.
-    chosen : ndarray of shape (n_estimators, n), dtype bool
-        Models that count for each record.
-
-    Returns
-    -------
-    count, center, total, squares : ndarray of shape (n,)
-        Numbers of models, origins, sums of the deviations from them and of their squares.
-    """
+    """Sum over the chosen models of each record."""
+    # values, chosen (n_estimators, n)
     count, center = count_models(chosen), _compute_center(values, chosen)
     total, squares = np.zeros((2, values.shape[1]))
     for models, records, room in _blocks(values, 1):
@@ -89,12 +75,10 @@ def _sum_squares(deviations):
 
 
 def _compute_center(values, chosen):
-    """Mean over some of the chosen models of each record, as the origin of deviations.
-
-    With m of n values, it lies within sqrt(n / m) standard deviations of their mean, so single
-    precision is enough for the deviations. With a common origin of both sides, the narrower side of
-    a memorized record would lose its digits.
-    """
+    """Mean over some of the chosen models of each record, as the origin of deviations."""
+    # With m of n values, it lies within sqrt(n / m) standard deviations of their mean, so single
+    # precision is enough for the deviations. With a common origin of both sides, the narrower side
+    # of a memorized record would lose its digits.
     for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
         weight = chosen[some].astype(np.result_type(values, np.float32))
         count = np.einsum("kn->n", weight)
@@ -104,24 +88,11 @@ def _compute_center(values, chosen):
 
 
 def sum_both(values, inside):
-    """Sum over the IN and over the OUT models of each record.
-
-    Both sides have the signal of an IN model as their origin, which saves half of the work. Where
-    that takes the digits of a side, because it is much narrower than its distance or than the other
-    side, the sums are taken again with an origin of its own.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_estimators, n)
-        Values of a signal.
-    inside : ndarray of shape (n_estimators, n), dtype bool
-        IN models of each record.
-
-    Returns
-    -------
-    count, center, total, squares : ndarray of shape (2, n)
-        As of :func:`sum_chosen`, for IN and for OUT.
-    """
+    """Sum over the IN and over the OUT models of each record."""
+    # Both sides have the signal of an IN model as their origin, which saves half of the work. Where
+    # that takes the digits of a side, because it is much narrower than its distance or than the
+    # other side, the sums are taken again with an origin of its own.
+    # values, inside (n_estimators, n) -> count, center, total, squares (2, n)
     n_models, n_records = values.shape
     n_in = count_models(inside)
     count, center = np.stack([n_in, n_models - n_in]), np.empty((2, n_records))
@@ -149,10 +120,8 @@ def sum_both(values, inside):
 
 
 def _take_member(values, inside):
-    """Return the value of an IN model of each record, or of any model where there is none.
-
-    It is exact for models that agree, where a rounded mean would leave a spread.
-    """
+    """Return the value of an IN model of each record, or of any model where there is none."""
+    # It is exact for models that agree, where a rounded mean would leave a spread.
     member, is_in = values[0].astype(np.result_type(values, np.float32)), inside[0].copy()
     rows = np.empty_like(member)
     for k in range(1, min(_N_SOUGHT, len(values))):
@@ -167,24 +136,8 @@ def _take_member(values, inside):
 
 
 def sum_pairs(values, inside, product):
-    """Sum over the two sides of complementary pairs; each has one model of each pair.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_estimators, n)
-        Values of a signal, the two models of a pair one after the other.
-    inside : ndarray of shape (n_estimators, n), dtype bool
-        IN models of each record.
-    product : bool
-        Whether to sum the products of the two deviations of each pair as well.
-
-    Returns
-    -------
-    center, total, squares : ndarray of shape (2, n)
-        As of :func:`sum_chosen`, for IN and for OUT.
-    products : ndarray of shape (n,)
-        Sums of the products; only if asked for.
-    """
+    """Sum over the two sides of complementary pairs; each has one model of each pair."""
+    # values, inside (n_estimators, n) -> center, total, squares (2, n)
     n_records, dtype = values.shape[1], np.result_type(values, np.float32)
     center, total, squares = np.zeros((3, 2, n_records))
     products = np.zeros(n_records)
@@ -210,10 +163,8 @@ def exchange(first, second, where):
 
 
 def _exchange(first, second, where, into, out, change, mask):
-    """Copy two arrays to two others, exchanged where a mask is True; the last two are scratch.
-
-    The code works on bits, because a selection by a random mask takes ten times as long.
-    """
+    """Copy two arrays to two others, exchanged where a mask is True; the last two are scratch."""
+    # The code works on bits, because a selection by a random mask takes ten times as long.
     bits = np.dtype(f"i{first.itemsize}")
     first, second, into, out, change, mask = (
         array.view(bits) for array in (first, second, into, out, change, mask)
@@ -252,38 +203,16 @@ class Sides(NamedTuple):
 
 
 def compute_moments(shadows, chosen):
-    """Compute moments over the chosen models.
-
-    Parameters
-    ----------
-    shadows : ndarray of shape (n_queries, n_estimators, n)
-        Values of a signal.
-    chosen : ndarray of shape (n_estimators, n), dtype bool
-        Models that count for each record.
-
-    Returns
-    -------
-    moments : Moments
-    """
+    """Compute moments over the chosen models."""
+    # shadows (n_queries, n_estimators, n), chosen (n_estimators, n)
     sums = [sum_chosen(values, chosen) for values in shadows]
     count, *parts = (np.array(part) for part in zip(*sums, strict=True))
     return Moments(count[0].astype(np.int64), *_shift(count, *parts))
 
 
 def compute_both_moments(shadows, inside, outside):
-    """Compute moments over the IN models and over the OUT models.
-
-    Parameters
-    ----------
-    shadows : ndarray of shape (n_queries, n_estimators, n)
-        Values of a signal.
-    inside, outside : ndarray of shape (n_estimators, n), dtype bool
-        Models of each side. If ``outside`` is None, the models that are not IN are OUT.
-
-    Returns
-    -------
-    into, out : Moments
-    """
+    """Compute moments over the IN models and over the OUT models."""
+    # shadows (n_queries, n_estimators, n), inside, outside (n_estimators, n)
     if not are_pairs(inside, outside):
         if outside is not None and not _are_all(inside, outside):
             return compute_moments(shadows, inside), compute_moments(shadows, outside)
@@ -300,21 +229,9 @@ def compute_both_moments(shadows, inside, outside):
 
 
 def compute_sides(shadows, inside, outside, partners):
-    """Compute moments over the IN and the OUT models, and the products over complementary pairs.
-
-    Parameters
-    ----------
-    shadows : ndarray of shape (n_queries, n_estimators, n)
-        Values of a signal.
-    inside, outside : ndarray of shape (n_estimators, n), dtype bool
-        Models of each side. If ``outside`` is None, the models that are not IN are OUT.
-    partners : ndarray of shape (n_estimators,)
-        Model drawn in a pair with each; -1 for none.
-
-    Returns
-    -------
-    sides : Sides
-    """
+    """Compute moments over the IN and the OUT models, and the products over complementary pairs."""
+    # shadows (n_queries, n_estimators, n), inside, outside (n_estimators, n), partners
+    # (n_estimators,)
     order = _order_pairs(inside, outside, partners)
     if order is None:
         return Sides(*compute_both_moments(shadows, inside, outside), None)
@@ -324,22 +241,9 @@ def compute_sides(shadows, inside, outside, partners):
 
 
 def compute_sides_of_each(shadows, inside, partners):
-    """Compute moments and products over pairs, also if the models of some records are not in pairs.
-
-    Parameters
-    ----------
-    shadows : ndarray of shape (n_queries, n_estimators, n)
-        Values of a signal.
-    inside : ndarray of shape (n_estimators, n), dtype bool
-        IN models of each record; the others are OUT.
-    partners : ndarray of shape (n_estimators,)
-        Model drawn in a pair with each; -1 for none.
-
-    Returns
-    -------
-    sides : Sides
-        With NaN as the product of records whose models are not in pairs.
-    """
+    """Compute moments and products over pairs, also if the models of some records have none."""
+    # shadows (n_queries, n_estimators, n), inside (n_estimators, n), partners (n_estimators,) ->
+    # sides: with NaN as the product of records whose models are not in pairs
     sides = compute_sides(shadows, inside, None, partners)
     if sides.product is not None or (partners < 0).any():
         return sides

@@ -9,17 +9,10 @@ from .moments import SMALLEST_SPREAD, compute_moments
 
 
 class Law:
-    """Base class of distributions that are fitted and described query by query.
+    """Base class of distributions that are fitted and described query by query."""
 
-    A subclass implements ``_fit_query(sides, query)``, ``_describe(sides, prior, query)`` and
-    ``log_ratio(target, laws)``.
-
-    Parameters
-    ----------
-    shrinks : bool
-        Whether the gap or share of a record is shrunk to its trend as much as the pool calls for;
-        if False, it is put on its trend.
-    """
+    # A subclass implements _fit_query(sides, query), _describe(sides, prior, query) and
+    # log_ratio(target, laws).
 
     change = None  # values are compared as they are
 
@@ -35,13 +28,7 @@ class Law:
         return [self._fit_query(sides, query) for query in range(len(sides.into.mean))]
 
     def describe(self, sides, priors):
-        """Return the distributions of the IN and of the OUT models of each record, for each query.
-
-        Returns
-        -------
-        laws : list of tuple
-            For each query the two distributions, in the form that ``log_ratio`` takes.
-        """
+        """Return the distributions of the IN and the OUT models of each record, for each query."""
         return [self._describe(sides, prior, query) for query, prior in enumerate(priors)]
 
 
@@ -123,14 +110,7 @@ class Place(NamedTuple):
 
 
 class Levels:
-    """Bins of records of similar level, over which averages are taken.
-
-    Parameters
-    ----------
-    level : ndarray of shape (n,)
-        Level of each record. Equal levels share a bin, so that the order of the records does not
-        matter.
-    """
+    """Bins of records of similar level, over which averages are taken."""
 
     def __init__(self, level):
         n_bins = int(np.clip(len(level) // _FEWEST_RECORDS, 1, _MOST_BINS))
@@ -180,19 +160,7 @@ class Spread(NamedTuple):
 
 
 def fit_spread(levels, squares, dof):
-    """Fit the prior of a variance to sums of squares, or return None if no record has any.
-
-    Parameters
-    ----------
-    levels : Levels
-        Levels of the records.
-    squares, dof : ndarray of shape (n,)
-        Sum of squared deviations and its degrees of freedom, of each record.
-
-    Returns
-    -------
-    spread : Spread or None
-    """
+    """Fit the prior of a variance to sums of squares, or return None if no record has any."""
     if not dof.any():
         return None
     scale = levels.trend(squares, dof)
@@ -205,10 +173,8 @@ def fit_spread(levels, squares, dof):
 
 
 def _mean_log_f(ratio, dof, strength):
-    """Mean log density of F distributions, without what does not depend on the strength.
-
-    The ratio divides a sum of squares by the expected variance.
-    """
+    """Mean log density of F distributions, without what does not depend on the strength."""
+    # The ratio divides a sum of squares by the expected variance.
     table = gammaln((np.arange(dof.max() + 1) + strength) / 2) - gammaln(strength / 2)
     density = np.bincount(dof) @ table - dof.sum() / 2 * np.log(strength)
     density -= (dof + strength) / 2 @ np.log1p(ratio / strength)
@@ -229,24 +195,7 @@ class Gap(NamedTuple):
 
 
 def fit_gap(levels, gap, noise, shrinks):
-    """Fit the prior of the gap.
-
-    Parameters
-    ----------
-    levels : Levels
-        Levels of the records.
-    gap, noise : ndarray of shape (n,)
-        Gap and sampling variance of the gap of each record. If the noise is not known (None), the
-        gap is put on its trend.
-    shrinks : bool
-        If False, the gap of each record is put on its trend.
-
-    Returns
-    -------
-    prior : Gap
-    away : ndarray
-        Trend of the squared distance of the gaps to their trend.
-    """
+    """Fit the prior of the gap."""
     center = levels.trend(gap)
     squares = (gap - levels.place(center)) ** 2
     away = levels.trend(squares)
@@ -281,10 +230,9 @@ def _pair_squares(sides, query):
 
 
 class NormalLaw(Law):
-    """Distributions of a signal whose variance and IN-OUT gap are shrunk to their trends.
+    """Distributions of a signal whose variance and IN-OUT gap are shrunk to their trends."""
 
-    A distribution is described by the arguments of ``log_student``.
-    """
+    # A distribution is described by the arguments of log_student.
 
     def _fit_query(self, sides, query):
         level, gap, into, out = _split(sides, query)

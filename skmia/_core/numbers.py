@@ -23,26 +23,7 @@ def show(value):
 
 
 def check_number(value, name, allowed, low=-LARGEST, high=LARGEST, *, whole=False):
-    """Check a number in [low, high] and return it unchanged.
-
-    Parameters
-    ----------
-    value : object
-        Value of the parameter; a boolean is not a number.
-    name : str
-        Name of the parameter, for the message.
-    allowed : str
-        Description of the allowed values, for the message.
-    low, high : float
-        Smallest and largest allowed value.
-    whole : bool, default=False
-        Whether the value must be an integer.
-
-    Raises
-    ------
-    ValueError
-        If the value is not allowed.
-    """
+    """Check a number in [low, high] and return it unchanged."""
     kind = Integral if whole else Real
     is_number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
     # Python floats are used, because numpy's cannot be compared with integers of any size.
@@ -58,25 +39,7 @@ def check_count(value, name, low=1, high=MOST):
 
 
 def to_array(values, name, must="be an array", dtype=None):
-    """Convert values, such as a list, a column or a tensor with gradients, to an array.
-
-    Parameters
-    ----------
-    values : array-like
-        Values to convert.
-    name : str
-        Name of the values, for the message.
-    must : str, default="be an array"
-        Requirement, for the message.
-    dtype : dtype, default=None
-        Type of the array. If None, numpy infers it.
-
-    Raises
-    ------
-    ValueError
-        If values are hidden by a mask, are in a sparse matrix, are lists of different lengths or do
-        not fit the type.
-    """
+    """Convert values, such as a list, a column or a tensor with gradients, to an array."""
     refuse_masked(values, name)
     if sparse.issparse(values):  # numpy makes one object of it
         raise ValueError(f"{name} must {must}; got a sparse matrix. Convert it with toarray().")
@@ -118,13 +81,7 @@ def check_numbers(values, name, allowed, low=-LARGEST, high=LARGEST):
 
 
 def check_broadcast(**arrays):
-    """Broadcast arrays of numbers to their common shape.
-
-    Raises
-    ------
-    ValueError
-        If they cannot be broadcast.
-    """
+    """Broadcast arrays of numbers to their common shape."""
     try:
         return np.broadcast_arrays(*arrays.values())
     except ValueError:

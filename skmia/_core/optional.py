@@ -10,25 +10,7 @@ def is_of_package(value, package):
 
 
 def import_optional(module, extra):
-    """Import a module of an optional dependency when it is first needed.
-
-    Parameters
-    ----------
-    module : str
-        Dotted name, for instance ``"matplotlib.pyplot"``.
-    extra : str
-        Extra of skmia that installs it, for instance ``"plot"``.
-
-    Returns
-    -------
-    module : module
-
-    Raises
-    ------
-    ImportError
-        If the package is not installed. If an installed package fails to import, its own error is
-        raised.
-    """
+    """Import a module of an optional dependency when it is first needed."""
     package = module.partition(".")[0]
     try:
         return import_module(module)

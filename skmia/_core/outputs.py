@@ -105,22 +105,16 @@ def show_classes(classes):
 
 
 class Resolution:
-    """Smallest positive p or 1 - p among probabilities; 0 if none of them is 0 or 1.
+    """Smallest positive p or 1 - p among probabilities; 0 if none of them is 0 or 1."""
 
-    The result is at least the spacing of floats next to 1, because a smaller 1 - p is rounded to 0.
-    """
+    # The result is at least the spacing of floats next to 1, because a smaller 1 - p is rounded to
+    # 0.
 
     def __init__(self):
         self._saturated, self._smallest = False, 1.0
 
     def add(self, values):
-        """Take further probabilities into account.
-
-        Parameters
-        ----------
-        values : ndarray
-            Probabilities.
-        """
+        """Take further probabilities into account."""
         self._saturated |= bool(((values == 0) | (values == 1)).any())
         self._smallest = min(
             self._smallest,
@@ -130,12 +124,7 @@ class Resolution:
         self._dtype = values.dtype if values.dtype.kind == "f" else np.dtype(float)
 
     def compute(self):
-        """Return the step.
-
-        Returns
-        -------
-        step : float
-        """
+        """Return the step."""
         if not self._saturated:
             return 0.0
         return float(max(self._smallest, np.finfo(self._dtype).eps))

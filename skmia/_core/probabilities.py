@@ -51,11 +51,9 @@ def as_columns(member):
 
 
 def round_into_bounds(proba):
-    """Clip probabilities that lie outside [0, 1] because of rounding.
-
-    A softmax, and differences such as 1 - p, are off by a few roundings of the type in which the
-    model computes. This may be single precision even if the outputs are in double precision.
-    """
+    """Clip probabilities that lie outside [0, 1] because of rounding."""
+    # A softmax, and differences such as 1 - p, are off by a few roundings of the type in which the
+    # model computes. This may be single precision even if the outputs are in double precision.
     low, high = proba.min(), proba.max()
     if low >= 0 and high <= 1:
         return proba
@@ -99,22 +97,15 @@ def _sum_known(terms):
 
 
 def fisher_rao_of_probabilities(p, q):
-    """Compute the Fisher-Rao distance of discrete distributions along the last axis.
-
-    The formula uses the difference, which keeps its digits if the two are close.
-    """
+    """Compute the Fisher-Rao distance of discrete distributions along the last axis."""
+    # The formula uses the difference, which keeps its digits if the two are close.
     chord = np.linalg.norm(np.sqrt(p) - np.sqrt(q), axis=-1)
     return 4 * np.arcsin(np.minimum(chord / 2, 1))
 
 
 def fisher_rao_of_normals(means, stds):
-    """Compute the Fisher-Rao distance of normal distributions with diagonal covariance.
-
-    Parameters
-    ----------
-    means, stds : pair of ndarray of shape (..., d)
-        Means and standard deviations of the two distributions.
-    """
+    """Compute the Fisher-Rao distance of normal distributions with diagonal covariance."""
+    # means, stds (..., d)
     gap, spread = means[0] - means[1], stds[0] - stds[1]
     scale = 2 * np.sqrt(stds[0]) * np.sqrt(stds[1])
     # 2 arcsinh(sqrt(x / 2)) is arccosh(1 + x), which would lose a small x.

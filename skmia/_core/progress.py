@@ -16,26 +16,9 @@ _LINE = "{desc}: {n:.0f} of {total_fmt} ({elapsed} passed, {remaining} left{post
 
 
 def show_progress(results, verbose, desc, total=None):
-    """Return the results with a progress bar around them, or as they are if it is not wanted.
-
-    Without a bar tqdm is not called: even a bar that is disabled takes a lock that forked processes
-    share, and if one of them is killed in that moment, the others wait for it forever.
-
-    Parameters
-    ----------
-    results : iterable
-        What is iterated over.
-    verbose : int
-        Verbosity level; a bar is shown if it is positive.
-    desc : str
-        What is counted.
-    total : int, default=None
-        Number of results; needed if they have no length.
-
-    Returns
-    -------
-    results : iterable
-    """
+    """Return the results with a progress bar around them, or as they are if it is not wanted."""
+    # Without a bar tqdm is not called: even a bar that is disabled takes a lock that forked
+    # processes share, and if one of them is killed in that moment, the others wait for it forever.
     return _draw(results, desc, total) if verbose else results
 
 
@@ -49,23 +32,8 @@ def _draw(results, desc, total):
 
 @contextmanager
 def make_bar(desc, total, bar_format=None):
-    """Open a bar in a terminal or a notebook, and one that writes a line at times elsewhere.
-
-    Its clock moves while the next result takes long.
-
-    Parameters
-    ----------
-    desc : str
-        What is counted.
-    total : int or None
-        Total number.
-    bar_format : str, default=None
-        Format of the bar, not of lines.
-
-    Yields
-    ------
-    bar : tqdm
-    """
+    """Open a bar in a terminal or a notebook, and one that writes a line at times elsewhere."""
+    # Its clock moves while the next result takes long.
     with _open_bar(desc, total, bar_format) as bar:
         is_over = threading.Event()
         clock = threading.Thread(target=_tick, args=(bar, is_over), name="skmia-bar", daemon=True)

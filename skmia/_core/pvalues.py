@@ -5,22 +5,7 @@ from scipy.special import betaln, xlog1py, xlogy
 
 
 def adjust_pvalues(pvalues, method, alpha):
-    """Decide which hypotheses are rejected, and adjust p-values for their number.
-
-    Parameters
-    ----------
-    pvalues : ndarray of shape (n,)
-        Without NaN.
-    method : str
-        Method of :func:`statsmodels.stats.multitest.multipletests`.
-    alpha : float
-        Level of all tests together.
-
-    Returns
-    -------
-    reject : ndarray of shape (n,), dtype bool
-    adjusted : ndarray of shape (n,)
-    """
+    """Decide which hypotheses are rejected, and adjust p-values for their number."""
     if method != "holm":
         from statsmodels.stats.multitest import multipletests
 
@@ -34,22 +19,7 @@ def adjust_pvalues(pvalues, method, alpha):
 
 
 def format_pvalue(pvalue, smallest, digits=2):
-    """Format a p-value as ``p = 0.012``, or as ``p ≤ 0.002`` if it is the smallest possible one.
-
-    Parameters
-    ----------
-    pvalue : float
-        P-value; sums of p-values above 1 are shown as 1.
-    smallest : float
-        Smallest p-value that the permutations allow, ``1 / (1 + n_permutations)`` for one side; 0
-        for other tests, whose p-value is 0 only where it is too small for a float.
-    digits : int, default=2
-        Number of significant digits.
-
-    Returns
-    -------
-    text : str
-    """
+    """Format a p-value as ``p = 0.012``, or as ``p ≤ 0.002`` if it is the smallest possible one."""
     if pvalue <= 0:
         return "p < 1e-300"
     if pvalue <= smallest * (1 + 1e-9):
@@ -58,19 +28,7 @@ def format_pvalue(pvalue, smallest, digits=2):
 
 
 def limit_rates(successes, trials, alpha):
-    """Limits of the rates that a beta mixture of bets has not rejected.
-
-    Parameters
-    ----------
-    successes, trials : ndarray of shape (n,), dtype int
-    alpha : float
-        Probability that any of the limits of a sequence is wrong.
-
-    Returns
-    -------
-    low, high : ndarray of shape (n,)
-        0 and 1 without trials.
-    """
+    """Limits of the rates that a beta mixture of bets has not rejected."""
     k, n = successes, trials
     inside = k / np.maximum(n, 1)
     least = np.log(alpha) + betaln(k + 0.5, n - k + 0.5) - betaln(0.5, 0.5)

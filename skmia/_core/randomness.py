@@ -55,13 +55,7 @@ def check_seed(seed, name="random_state"):
 
 
 def check_random_state(seed, name="random_state"):
-    """Return a generator for a seed, like :func:`sklearn.utils.check_random_state`.
-
-    Raises
-    ------
-    ValueError
-        If the seed is neither a number from 0 to 2**32 - 1, a RandomState nor None.
-    """
+    """Return a generator for a seed, like :func:`sklearn.utils.check_random_state`."""
     try:
         return sklearn.utils.check_random_state(seed)
     except (ValueError, TypeError, OverflowError):
@@ -86,15 +80,7 @@ PROCESS_LOCK = RLock()
 
 
 def seed_estimator(estimator, seeds):
-    """Set every ``random_state`` of an estimator, also of nested ones.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator, which is changed in place.
-    seeds : numpy SeedSequence
-        Source of the integers.
-    """
+    """Set every ``random_state`` of an estimator, also of nested ones."""
     names = sorted(
         name
         for name in estimator.get_params(deep=True)
@@ -105,13 +91,7 @@ def seed_estimator(estimator, seeds):
 
 
 def refuse_trained_module(estimator):
-    """Refuse a skorch net around an instance of a module, because its clones share the weights.
-
-    Raises
-    ------
-    ValueError
-        If a parameter holds a module with trainable weights; the message says what to pass.
-    """
+    """Refuse a skorch net around an instance of a module, because its clones share the weights."""
     torch = sys.modules.get("torch")
     for name, value in estimator.get_params(deep=True).items():
         if torch is None or not isinstance(value, torch.nn.Module):
@@ -126,16 +106,9 @@ def refuse_trained_module(estimator):
 
 @contextmanager
 def isolated_randomness(seeds):
-    """Seed the global generators of Python, numpy and torch, and restore them afterwards.
-
-    Estimators without a ``random_state`` (skorch nets, user code) draw from global generators. They
-    get their own seed here, and the caller's streams are not changed.
-
-    Parameters
-    ----------
-    seeds : numpy SeedSequence
-        Source of the seeds.
-    """
+    """Seed the global generators of Python, numpy and torch, and restore them afterwards."""
+    # Estimators without a random_state (skorch nets, user code) draw from global generators. They
+    # get their own seed here, and the caller's streams are not changed.
     # The child is constructed directly, because spawn() would change the seed of the next caller.
     child = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, 0))
     with PROCESS_LOCK, preserved_randomness():

@@ -129,16 +129,7 @@ def check_column(frame, column):
 
 
 def warn_of_rows(X, given, stacklevel=3):
-    """Warn if values of pandas have the row labels of X in another order.
-
-    Parameters
-    ----------
-    X : container of n rows
-    given : dict of str to array-like of shape (n,)
-        Values that belong to the rows, by their position, under the names of parameters.
-    stacklevel : int, default=3
-        As for :func:`warnings.warn`.
-    """
+    """Warn if values of pandas have the row labels of X in another order."""
     rows = getattr(X, "index", None)
     for name, values in given.items():
         own = getattr(values, "index", None)

@@ -13,22 +13,7 @@ WEIGHTS = "sample_weight"
 
 
 def read_weights(records):
-    """Return the sample weights of records, or None.
-
-    Parameters
-    ----------
-    records : Records of n records
-        Weights are the field ``sample_weight``.
-
-    Returns
-    -------
-    weights : ndarray of shape (n,), dtype float64, or None
-
-    Raises
-    ------
-    ValueError
-        If a weight is not a finite number of 0 or more.
-    """
+    """Return the sample weights of records, or None."""
     if WEIGHTS not in records.fields:
         return None
     must = "hold one finite number of 0 or more for each record"
@@ -45,19 +30,7 @@ def read_weights(records):
 
 
 def name_parameter(estimator):
-    """Return the parameter of an estimator's fit that takes sample weights, or None.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted or not.
-
-    Returns
-    -------
-    name : str or None
-        ``sample_weight``; of a Pipeline that of its last step, ``step__sample_weight``, unless
-        metadata routing is enabled and some part requests weights.
-    """
+    """Return the parameter of an estimator's fit that takes sample weights, or None."""
     if sklearn.get_config()["enable_metadata_routing"]:
         return WEIGHTS if requests_weights(estimator) else None
     if isinstance(estimator, Pipeline) and estimator.steps:

@@ -94,22 +94,7 @@ def _is_real(constraint):
 
 
 def validate_parameter_constraints(constraints, params, caller_name):
-    """Check parameters against constraints; a boolean does not count as a number.
-
-    Parameters
-    ----------
-    constraints : dict
-        Constraints of each parameter, in the form of scikit-learn.
-    params : dict
-        Values of the parameters.
-    caller_name : str
-        Name of the estimator or function, for messages.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a value is not allowed.
-    """
+    """Check parameters against constraints; a boolean does not count as a number."""
     for name, value in params.items():
         _check_comparable(constraints, name, value, caller_name)
     _param_validation.validate_parameter_constraints(constraints, params, caller_name)
@@ -138,13 +123,7 @@ def validate_arguments(constraints, arguments, caller_name):
 
 
 def validate_params_of(estimator):
-    """Check the parameters of an estimator against its ``_parameter_constraints``.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a value is not allowed.
-    """
+    """Check the parameters of an estimator against its ``_parameter_constraints``."""
     validate_parameter_constraints(
         estimator._parameter_constraints,
         estimator.get_params(deep=False),
@@ -157,27 +136,12 @@ _OF_EPOCHS = ("n_iter_", "t_", "loss_", "best_loss_", "loss_curve_", "_no_improv
 
 
 def fit_to_first_epoch(model, fit):
-    """Fit a perceptron up to its first epoch.
-
-    scikit-learn itself validates the input, encodes labels and draws the weights; only its loop
-    over the epochs is left out. If a version of scikit-learn has another loop, the model is trained
-    to the end.
-
-    Parameters
-    ----------
-    model : MLPClassifier or MLPRegressor
-        Model, which is fitted in place.
-    fit : callable
-        Function that calls ``model.fit``, directly or through the steps before it.
-
-    Returns
-    -------
-    X : ndarray of shape (n, d) or None
-        Training records after validation. None if the model is trained to the end, as for sparse
-        records.
-    y : ndarray of shape (n, n_outputs) or None
-        Targets in the form that the loss expects.
-    """
+    """Fit a perceptron up to its first epoch."""
+    # scikit-learn itself validates the input, encodes labels and draws the weights; only its loop
+    # over the epochs is left out. If a version of scikit-learn has another loop, the model is
+    # trained to the end.
+    # -> X (n, d): training records after validation. None if the model is trained to the end, as
+    # for sparse records; y (n, n_outputs)
     found, ordinary = [], model._fit_stochastic
 
     def stop_here(X, y, *others, **settings):
@@ -236,21 +200,7 @@ def give_optimizer(model, optimizer):
 
 
 def make_adam(rate, betas, epsilon, moments, n_steps):
-    """Make the optimizer of a perceptron with ``solver="adam"`` after some steps.
-
-    Parameters
-    ----------
-    rate : float
-        Learning rate at the start.
-    betas : tuple of two floats
-        Decay of the first and second moments.
-    epsilon : float
-        Number that is added to the root of the second moments.
-    moments : tuple of two lists of ndarray
-        First and second moments, with one array for each of the weights.
-    n_steps : int
-        Number of steps taken.
-    """
+    """Make the optimizer of a perceptron with ``solver="adam"`` after some steps."""
     from sklearn.neural_network._stochastic_optimizers import AdamOptimizer
 
     adam, (beta_1, beta_2) = AdamOptimizer([], rate, *betas, epsilon), betas
@@ -260,21 +210,7 @@ def make_adam(rate, betas, epsilon, moments, n_steps):
 
 
 def make_sgd(rate, momentum, nesterov, power_t, velocities):
-    """Make the optimizer of a perceptron with ``solver="sgd"`` and a constant rate.
-
-    Parameters
-    ----------
-    rate : float
-        Learning rate.
-    momentum : float
-        Decay of the velocities.
-    nesterov : bool
-        Whether the momentum is Nesterov's.
-    power_t : float
-        Parameter of the perceptron, which does not affect a constant rate.
-    velocities : list of ndarray
-        Velocities, with one array for each of the weights.
-    """
+    """Make the optimizer of a perceptron with ``solver="sgd"`` and a constant rate."""
     from sklearn.neural_network._stochastic_optimizers import SGDOptimizer
 
     sgd = SGDOptimizer([], rate, "constant", momentum, nesterov, power_t)
@@ -283,12 +219,7 @@ def make_sgd(rate, momentum, nesterov, power_t, velocities):
 
 
 def load_tree_types():
-    """Import the compiled types of trees, in forests and in histogram boosting.
-
-    Returns
-    -------
-    tree, predictor : type
-    """
+    """Import the compiled types of trees, in forests and in histogram boosting."""
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
     from sklearn.tree._tree import Tree
 
@@ -306,10 +237,8 @@ def read_edges_of_boosting(model):
 
 
 def encode_for_boosting(model, X):
-    """Columns as the nodes of histogram boosting number them: codes of categories come first.
-
-    Categories that the model does not know become NaN.
-    """
+    """Columns as the nodes of histogram boosting number them: codes of categories come first."""
+    # Categories that the model does not know become NaN.
     return np.asarray(model._preprocess_X(X, reset=False), dtype=np.float64)
 
 
@@ -320,15 +249,10 @@ def read_categorical_columns(model):
 
 
 def read_draws(model):
-    """What a forest or bag stores of the samples on which its trees were grown.
-
-    Returns
-    -------
-    n_drawn, n_rows : int
-        Number of draws of each tree and of training rows; 0 if the file does not state them.
-    chances : ndarray of shape (n_rows,) or None
-        Probability of each training row at a draw; None if they are equal, or not stored.
-    """
+    """What a forest or bag stores of the samples on which its trees were grown."""
+    # -> n_drawn, n_rows: number of draws of each tree and of training rows; 0 if the file does not
+    # state them; chances (n_rows,): probability of each training row at a draw; None if they are
+    # equal, or not stored
     n_rows = getattr(model, "_n_samples", None)
     n_drawn = getattr(model, "_n_samples_bootstrap", None) or getattr(model, "_max_samples", None)
     if n_rows is None:
@@ -338,20 +262,10 @@ def read_draws(model):
 
 
 def read_leaves_of_boosting(model, X):
-    """Yield the leaf of each row in each tree of histogram boosting, splits on categories included.
-
-    The compiled prediction is run on copies of the trees whose values are the numbers of the nodes.
-
-    Parameters
-    ----------
-    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-    X : array-like of shape (n, n_features)
-
-    Yields
-    ------
-    places : ndarray of shape (n,), dtype int
-        Nodes of one tree.
-    """
+    """Yield the leaf of each row in each tree of histogram boosting, also for categories."""
+    # The compiled prediction is run on copies of the trees whose values are the numbers of the
+    # nodes.
+    # X (n, n_features)
     X = model._preprocess_X(X, reset=False)
     known, numbers = model._bin_mapper.make_known_categories_bitsets()
     _, predictor = load_tree_types()
@@ -397,10 +311,8 @@ class SupportVectors(NamedTuple):
 
 
 def read_support_vectors(model):
-    """Return the numbers from which a fitted support vector machine predicts.
-
-    Public attributes hold the same numbers, but a forged file may set the two to different ones.
-    """
+    """Return the numbers from which a fitted support vector machine predicts."""
+    # Public attributes hold the same numbers, but a forged file may set the two to different ones.
     calibrations = model._probA, model._probB
     counts = np.asarray(model._n_support)
     return SupportVectors(counts, model._dual_coef_, model._intercept_, calibrations)

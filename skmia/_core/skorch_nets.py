@@ -20,19 +20,7 @@ _OWN_STEPS = "forward_iter", "get_dataset", "get_iterator"
 
 
 def forward(net: Any, X: Any) -> Iterator:
-    """Yield the outputs of a net for batches of records, as ``net.forward_iter`` does.
-
-    Parameters
-    ----------
-    net : NeuralNet
-        Fitted net.
-    X : array-like of n records
-        Records to query.
-
-    Returns
-    -------
-    batches : iterator
-    """
+    """Yield the outputs of a net for batches of records, as ``net.forward_iter`` does."""
     size = _get_batch_size(net, X)
     return net.forward_iter(X) if size is None else _forward_in_bulk(net, X, size)
 
@@ -146,13 +134,7 @@ def skorch_classes(net, n_columns):
 
 
 def query_proba(net, X):
-    """Query a net that applies its own nonlinearity for class probabilities.
-
-    Raises
-    ------
-    ValueError
-        If the outputs are not probabilities, because skorch does not know the criterion.
-    """
+    """Query a net that applies its own nonlinearity for class probabilities."""
     proba = np.asarray(net.predict_proba(X))
     refusal = why_not_probabilities(net, proba)
     if refusal:

@@ -23,13 +23,7 @@ def _count_bytes_of_memory():
 
 
 def check_room(n_models, n_records, n_temperatures):
-    """Refuse a pool whose signals do not fit the memory, before anything is drawn or trained.
-
-    Raises
-    ------
-    ValueError
-        If the signals take more memory than the machine has.
-    """
+    """Refuse a pool whose signals do not fit the memory, before anything is drawn or trained."""
     needed = n_models * n_records * (4 * n_temperatures + 1)
     if needed > _count_bytes_of_memory():
         raise ValueError(
@@ -40,28 +34,9 @@ def check_room(n_models, n_records, n_temperatures):
 
 
 def number_units(fingerprint, group_by=None):
-    """Number the sets of records that must be in or out of a training set together.
-
-    Equal records form a unit, and so do all records with one value of ``group_by``. Two groups with
-    equal records become one unit, because these records cannot be in and out at once.
-
-    Parameters
-    ----------
-    fingerprint : ndarray of shape (n,)
-        Content hashes.
-    group_by : ndarray of shape (n,), default=None
-        Person or group of each record.
-
-    Returns
-    -------
-    units : ndarray of shape (n,)
-        Number of the unit of each record, from 0.
-
-    Raises
-    ------
-    ValueError
-        If a value of ``group_by`` is missing or not comparable with the others.
-    """
+    """Number the sets of records that must be in or out of a training set together."""
+    # Equal records form a unit, and so do all records with one value of group_by. Two groups with
+    # equal records become one unit, because these records cannot be in and out at once.
     _, units = np.unique(fingerprint, return_inverse=True)
     if group_by is None:
         return units
@@ -76,20 +51,8 @@ def number_units(fingerprint, group_by=None):
 
 
 def join_copies(membership, fingerprint):
-    """Count a model that was trained on one of several equal records as trained on all of them.
-
-    Parameters
-    ----------
-    membership : ndarray of shape (n_estimators, n), dtype bool
-        Training sets by position.
-    fingerprint : ndarray of shape (n,)
-        Content hashes.
-
-    Returns
-    -------
-    membership : ndarray of shape (n_estimators, n), dtype bool
-        Training sets by content.
-    """
+    """Count a model that was trained on one of several equal records as trained on all of them."""
+    # membership (n_estimators, n), fingerprint (n,) -> membership (n_estimators, n)
     _, starts, record = np.unique(np.sort(fingerprint), return_index=True, return_inverse=True)
     order = np.argsort(fingerprint, kind="stable")
     joined = np.empty_like(membership)
@@ -117,29 +80,10 @@ def _sort_by_strata(strata):
 
 
 def draw_halves(units, strata, n_samples, rng, first=None):
-    """Draw two disjoint sets of records for a pair of shadow models.
-
-    Units are shuffled within their stratum and assigned to the two halves in turn, so that the
-    halves differ by at most one unit in every stratum and in total.
-
-    Parameters
-    ----------
-    units : ndarray of shape (n,)
-        Unit of each record, from 0.
-    strata : ndarray of shape (n,)
-        Stratum of each record; a unit has the stratum of its first record.
-    n_samples : int
-        Requested number of records in each set; larger halves are thinned evenly.
-    rng : numpy Generator
-        Source of randomness.
-    first : ndarray of shape (n_units,), default=None
-        First record of each unit, if it is known.
-
-    Returns
-    -------
-    inside : ndarray of shape (2, n), dtype bool
-        Records of the two sets.
-    """
+    """Draw two disjoint sets of records for a pair of shadow models."""
+    # Units are shuffled within their stratum and assigned to the two halves in turn, so that the
+    # halves differ by at most one unit in every stratum and in total.
+    # -> inside (2, n)
     first = _find_first(units) if first is None else first
     n_units = len(first)
     order = rng.permutation(n_units)
@@ -157,26 +101,9 @@ def draw_halves(units, strata, n_samples, rng, first=None):
 
 
 def draw_block(units, strata, size, rng):
-    """Draw the training sets of a block of models so that each unit is in exactly half of them.
-
-    Each training set holds half of the units of every stratum, and of all, up to one unit.
-
-    Parameters
-    ----------
-    units : ndarray of shape (n,)
-        Unit of each record, from 0.
-    strata : ndarray of shape (n,)
-        Stratum of each record; a unit has the stratum of its first record.
-    size : int
-        Even number of models.
-    rng : numpy Generator
-        Source of randomness.
-
-    Returns
-    -------
-    inside : ndarray of shape (size, n), dtype bool
-        Training sets.
-    """
+    """Draw the training sets of a block of models so that each unit is in exactly half of them."""
+    # Each training set holds half of the units of every stratum, and of all, up to one unit.
+    # -> inside (size, n)
     first = _find_first(units)
     strata, n_strata = strata[first], strata.max() + 1
     inside = np.zeros((size, len(first)), dtype=bool)
@@ -195,22 +122,7 @@ def draw_block(units, strata, size, rng):
 
 
 class PairDraws:
-    """Draws the training sets of a pair of models, of shape (2, n), from a seed.
-
-    Parameters
-    ----------
-    records : Records of n records
-        Equal records, and records with one value of a field ``group_by``, stay together.
-    strata : ndarray of shape (n,)
-        Stratum of each record.
-    n_samples : int
-        Number of records of each model.
-
-    Raises
-    ------
-    ValueError
-        If ``n_samples`` is too large or too small, or all records belong together.
-    """
+    """Draws the training sets of a pair of models, of shape (2, n), from a seed."""
 
     def __init__(self, records, strata, n_samples):
         n_records = len(records)
@@ -228,22 +140,7 @@ class PairDraws:
 
 
 class BlockDraws:
-    """Draws the training sets of a block of models from a seed, each record in half of them.
-
-    Parameters
-    ----------
-    records : Records of n records
-        Equal records, and records with one value of a field ``group_by``, stay together.
-    strata : ndarray of shape (n,)
-        Stratum of each record.
-    size : int
-        Even number of models of a block.
-
-    Raises
-    ------
-    ValueError
-        If all records belong together.
-    """
+    """Draws the training sets of a block of models from a seed, each record in half of them."""
 
     def __init__(self, records, strata, size):
         self._units, self._strata, self._size = _number_units_of(records), strata, size

@@ -29,37 +29,18 @@ class _Task:
 
 
 def delayed(function):
-    """Like :func:`joblib.delayed`, for tasks whose process ends when this program ends.
-
-    Parameters
-    ----------
-    function : callable
-        Function that a task calls.
-
-    Returns
-    -------
-    delayed : callable
-        Function that takes the arguments and returns a task.
-    """
+    """Like :func:`joblib.delayed`, for tasks whose process ends when this program ends."""
     return joblib.delayed(_Task(function))
 
 
 def end_with(program):
-    """End this process soon after the program that started it has ended for any reason.
-
-    Ctrl-C, which a terminal sends to all processes of a command, is left to the program. The
-    program stops its workers itself, and each of them would print a traceback.
-
-    The function does nothing in the program itself, in its threads, and on workers of a cluster,
-    which other programs have started. The signal that Linux sends when a parent ends is not
-    suitable: it is sent when the *thread* that started the process ends, and workers are reused by
-    other threads.
-
-    Parameters
-    ----------
-    program : int
-        Process id of the program that the tasks come from.
-    """
+    """End this process soon after the program that started it has ended for any reason."""
+    # Ctrl-C, which a terminal sends to all processes of a command, is left to the program. The
+    # program stops its workers itself, and each of them would print a traceback.
+    # The function does nothing in the program itself, in its threads, and on workers of a cluster,
+    # which other programs have started. The signal that Linux sends when a parent ends is not
+    # suitable: it is sent when the *thread* that started the process ends, and workers are reused
+    # by other threads.
     if os.getpid() == program or is_watching():
         return
     if os.getppid() == program:

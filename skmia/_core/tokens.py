@@ -23,25 +23,8 @@ _MOST_COUNTED = 1_000
 
 
 def pad_tokens(sequences, length=None):
-    """Pad sequences of tokens on the right to one length.
-
-    Parameters
-    ----------
-    sequences : sequence of n array-likes of int
-        Tokens from 0 on, at least one for each sequence.
-    length : int, default=None
-        Number of columns. If None, the length of the longest sequence.
-
-    Returns
-    -------
-    tokens : ndarray of shape (n, length), dtype int64
-        With -1 behind the last token of each sequence.
-
-    Raises
-    ------
-    ValueError
-        If something is not a sequence of tokens, is empty, or is longer than `length`.
-    """
+    """Pad sequences of tokens on the right to one length."""
+    # -> tokens (n, length): with -1 behind the last token of each sequence
     rows = _read_rows(sequences)
     longest = max(len(row) for row in rows)
     allowed = f"None or at least {longest}, the length of the longest sequence"
@@ -69,23 +52,8 @@ def _read_rows(sequences):
 
 
 def count_tokens(X):
-    """Number of tokens of each row of a padded matrix.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, length), dtype int
-        Tokens, with -1 behind the last one of each row.
-
-    Returns
-    -------
-    tokens : ndarray of shape (n, length)
-    lengths : ndarray of shape (n,), dtype int
-
-    Raises
-    ------
-    ValueError
-        If X is not such a matrix.
-    """
+    """Number of tokens of each row of a padded matrix."""
+    # X (n, length) -> tokens (n, length)
     tokens = to_array(X, "X", "be a matrix of tokens")
     if tokens.ndim != 2 or tokens.dtype.kind not in "iu":
         raise ValueError(
@@ -112,13 +80,9 @@ def hold_tokens(records):
 
 
 class BagOfTokens:
-    """Counts of the most frequent tokens of some rows, and the length of each row.
+    """Counts of the most frequent tokens of some rows, and the length of each row."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, length)
-        Tokens, with -1 behind the last one of each row.
-    """
+    # X (n, length)
 
     def __init__(self, X):
         tokens, counts = np.unique(X[X >= 0], return_counts=True)

@@ -58,17 +58,7 @@ _FAMILIES = {
 
 
 def layers_of(*families):
-    """Return the classes of some families of layers in torch.
-
-    Parameters
-    ----------
-    *families : {"batch norm", "convolution", "dropout", "instance norm", "pooling"}
-
-    Returns
-    -------
-    kinds : tuple of type
-        Classes for ``isinstance``.
-    """
+    """Return the classes of some families of layers in torch."""
     nn = import_optional("torch", "torch").nn
     return tuple(getattr(nn, name) for family in families for name in _FAMILIES[family])
 

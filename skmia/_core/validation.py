@@ -9,15 +9,7 @@ from .records import Records
 
 
 def check_records(records, *, labels=True):
-    """Check that the input is a non-empty set of records.
-
-    Raises
-    ------
-    TypeError
-        If the input is something else, such as a bare matrix.
-    ValueError
-        If it is empty, or lacks task labels that are needed.
-    """
+    """Check that the input is a non-empty set of records."""
     if not isinstance(records, Records):
         raise TypeError(
             f"Expected skmia.Records, got {type(records).__name__}; "
@@ -31,13 +23,7 @@ def check_records(records, *, labels=True):
 
 
 def check_membership(membership, n_records):
-    """Check the membership of each record and return it as a boolean array.
-
-    Raises
-    ------
-    ValueError
-        If a value is not 0 or 1, or one of the two does not occur.
-    """
+    """Check the membership of each record and return it as a boolean array."""
     must = f"hold one value for each of {n_records} records"
     membership = to_array(membership, "membership", must)
     if membership.shape != (n_records,):
@@ -74,13 +60,7 @@ def check_outputs_source(victim):
 
 
 def query(victim, records):
-    """Return the outputs of the victim for the records, or the stored ones if it is None.
-
-    Raises
-    ------
-    ValueError
-        If there is neither a victim nor stored outputs.
-    """
+    """Return the outputs of the victim for the records, or the stored ones if it is None."""
     if victim is not None:
         outputs = query_victim(victim, records.X)
         check_order(victim, outputs, records.y)
@@ -112,22 +92,7 @@ def check_finite(scores, what="The victim's answers"):
 
 
 def call_given(function, name, form, *arguments):
-    """Call a function of users, and say how it is called if it cannot be called so.
-
-    Parameters
-    ----------
-    function : object
-    name : str
-        Name of the parameter, for the message.
-    form : str
-        How the function is called, such as ``"f(X, y)"``, for the message.
-    *arguments : object
-
-    Raises
-    ------
-    TypeError
-        If it is not a function of these arguments; errors from inside the function pass.
-    """
+    """Call a function of users, and say how it is called if it cannot be called so."""
     try:
         return function(*arguments)
     except TypeError as error:

@@ -30,23 +30,7 @@ from .stored import map_parts
 
 
 def parse(content):
-    """Read the arrays and facts of a file.
-
-    Parameters
-    ----------
-    content : bytes
-        Content of the file.
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-    meta : dict
-
-    Raises
-    ------
-    Exception
-        Of any class, if the content is damaged.
-    """
+    """Read the arrays and facts of a file."""
     # np.savez does not compress, so a compressed part was not written here and may unpack to any
     # size.
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
@@ -152,20 +136,10 @@ class MemoryCheckpoint:
 
 
 class FolderCheckpoint:
-    """The folder of a pool or an audit: a human-readable manifest and one file per model.
+    """The folder of a pool or an audit: a human-readable manifest and one file per model."""
 
-    Only the user can read the files. Pickles are written and read only with ``store="models"``, and
-    a pickle is only read if its digest is in the file of signals of the same model.
-
-    Parameters
-    ----------
-    folder : str or path
-        Folder, which is created if it does not exist.
-    on_disk : bool, default=False
-        Whether workers write the files themselves, and arrays stay in them: :meth:`load` maps them.
-    owner : Owner, default=POOL
-        Names for messages.
-    """
+    # Only the user can read the files. Pickles are written and read only with store="models", and a
+    # pickle is only read if its digest is in the file of signals of the same model.
 
     def __init__(self, folder, on_disk=False, owner=POOL):
         # Workers may have another working directory.
@@ -190,21 +164,7 @@ class FolderCheckpoint:
         return None if manifest is None else manifest.get("way")
 
     def open(self, manifest, keep):
-        """Set up a new folder, or check that an existing one has the same owner.
-
-        Parameters
-        ----------
-        manifest : dict
-            Manifest as returned by :func:`describe_job`.
-        keep : callable
-            Attribute ``keep`` of the job.
-
-        Raises
-        ------
-        CheckpointError
-            If the folder belongs to another owner, or the owner cannot be identified. The message
-            names the difference, or the part that cannot be identified.
-        """
+        """Set up a new folder, or check that an existing one has the same owner."""
         check_identified(manifest, self._owner)
         self._digest, self._keep = digest_manifest(manifest), keep
         self._n_records = manifest["records"]["n"] if self.on_disk else None
@@ -250,10 +210,8 @@ class FolderCheckpoint:
             write_atomically(path, write, once)
 
     def _read(self, path, is_mapped=False):
-        """Content of a file, or nothing of it if it is mapped; None if it does not exist.
-
-        A file that cannot be read at the moment may be intact, so it is an error and not None.
-        """
+        """Content of a file, or nothing of it if it is mapped; None if it does not exist."""
+        # A file that cannot be read at the moment may be intact, so it is an error and not None.
         try:
             if not is_mapped:
                 return path.read_bytes()
@@ -296,13 +254,7 @@ class FolderCheckpoint:
         return Kept(kept.facts, {}, None, kept.warnings)
 
     def load_written(self, k):
-        """Return the results of a model that a worker has just written.
-
-        Raises
-        ------
-        CheckpointError
-            If the file cannot be seen from here, or is not what the worker wrote.
-        """
+        """Return the results of a model that a worker has just written."""
         if self._path(k).exists():
             kept = self.load(k, None)
             if kept is not None:
@@ -348,11 +300,9 @@ class FolderCheckpoint:
             return digest_file(file)
 
     def unfinished(self, models):
-        """Yield the models that no process has finished when their turn comes.
-
-        Several processes may share the work in one folder. Models that another process has begun
-        come last: they are trained again in case that process was killed, so none has to wait.
-        """
+        """Yield the models that no process has finished when their turn comes."""
+        # Several processes may share the work in one folder. Models that another process has begun
+        # come last: they are trained again in case that process was killed, so none has to wait.
         own = set()
         for others_too in (False, True):
             for k in models:
@@ -387,15 +337,8 @@ class FolderCheckpoint:
         return TrainingStates(self.folder, self._digest, self._write)
 
     def load(self, k, subset):
-        """Return the results of a finished model; None if there are none.
-
-        Files that are certainly damaged are renamed, and the model is trained again.
-
-        Raises
-        ------
-        CheckpointError
-            If a file cannot be read, or belongs to another owner.
-        """
+        """Return the results of a finished model; None if there are none."""
+        # Files that are certainly damaged are renamed, and the model is trained again.
         path = self._path(k)
         content = self._read(path, self.on_disk)
         if content is None:

@@ -41,19 +41,9 @@ def digest_text(*parts):
 
 
 def digest_code(code):
-    """Digest of the instructions of a code object.
-
-    File names, line numbers and docstrings are left out, because code that is moved or documented
-    differently does the same.
-
-    Parameters
-    ----------
-    code : code object
-
-    Returns
-    -------
-    digest : str
-    """
+    """Digest of the instructions of a code object."""
+    # File names, line numbers and docstrings are left out, because code that is moved or documented
+    # differently does the same.
     constants = list(code.co_consts)
     if _has_docstring(code):
         constants[0] = None
@@ -102,13 +92,7 @@ def nested_codes(code):
 
 
 def iter_reads(code):
-    """Yield the global names that code reads, each with the attributes that it reads from them.
-
-    Yields
-    ------
-    name, attributes : str, tuple of str
-        ``("np", ("linalg", "norm"))`` for ``np.linalg.norm``.
-    """
+    """Yield the global names that code reads, each with the attributes that it reads from them."""
     for inner in nested_codes(code):
         instructions = _instructions(inner)
         for i, instruction in enumerate(instructions):
@@ -124,14 +108,7 @@ def _chain(instructions):
 
 
 def iter_imports(code):
-    """Yield the modules that code imports when it runs.
-
-    Yields
-    ------
-    name, level, attributes : str, int, tuple of str
-        Parts of ``from ..name import attributes``, where the level is the number of dots; without
-        attributes for ``import name``.
-    """
+    """Yield the modules that code imports when it runs."""
     for inner in nested_codes(code):
         instructions = _instructions(inner)
         for i, instruction in enumerate(instructions):
@@ -162,18 +139,9 @@ PYTHON = Package("python", "{}.{}".format(*sys.version_info))
 
 @cache
 def package_of(module):
-    """Return the installed package that a module belongs to.
-
-    Parameters
-    ----------
-    module : str
-        Full name of the module.
-
-    Returns
-    -------
-    package : Package or None
-        None for the user's own code: scripts, notebooks, packages installed in editable mode.
-    """
+    """Return the installed package that a module belongs to."""
+    # -> package: None for the user's own code: scripts, notebooks, packages installed in editable
+    # mode
     root = module.partition(".")[0]
     if root == _OWN:
         return Package(_OWN, _get_own_version())
@@ -230,20 +198,9 @@ _LAZY_ROWS = 1 << 16  # that are read at once of a table that is not in memory
 
 
 def digest_table(X):
-    """Digest of an array, a DataFrame, a Series, a sparse matrix or a tensor.
-
-    Unlike fingerprints of records, it depends on the container, the order of the rows and the names
-    of the columns.
-
-    Parameters
-    ----------
-    X : ndarray, DataFrame, Series, sparse matrix or tensor
-
-    Returns
-    -------
-    digest : str
-        Hexadecimal digits after a "#".
-    """
+    """Digest of an array, a DataFrame, a Series, a sparse matrix or a tensor."""
+    # Unlike fingerprints of records, it depends on the container, the order of the rows and the
+    # names of the columns.
     whole = sha256()
     for text, values in _list_parts(X):
         whole.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
@@ -372,10 +329,6 @@ class UnidentifiedError(TypeError):
 class Walker:
     """Walks through all parts of a value and notes a digest of each part by name.
 
-    Functions and classes of installed packages are identified by name, and their packages by
-    version. All others are identified by their code and everything that the code reaches: defaults,
-    variables of enclosing functions, globals, base classes, functions of other modules.
-
     Attributes
     ----------
     parts : dict of str to str
@@ -384,6 +337,10 @@ class Walker:
     packages : dict of str to str
         Versions of the packages that parts come from.
     """
+
+    # Functions and classes of installed packages are identified by name, and their packages by
+    # version. All others are identified by their code and everything that the code reaches:
+    # defaults, variables of enclosing functions, globals, base classes, functions of other modules.
 
     def __init__(self):
         self.parts, self.packages = {}, {}
@@ -405,13 +362,7 @@ class Walker:
         self._where.pop()
 
     def digest(self, value):
-        """Return the digest of a value.
-
-        Raises
-        ------
-        UnidentifiedError
-            If the content of some part cannot be read; the message names the part.
-        """
+        """Return the digest of a value."""
         if type(value) in _PLAIN:
             return digest_text(type(value).__name__, repr(value))
         if type(value) is int:

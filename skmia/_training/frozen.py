@@ -28,35 +28,14 @@ _FIT_EACH_PART = (
 
 
 class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
-    """Meta-estimator that fits the prefit parts of an estimator first, on the same records.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator with unfitted parts.
-    parts : tuple of str
-        Parameters that hold the parts which the estimator expects to be fitted.
-    """
+    """Meta-estimator that fits the prefit parts of an estimator first, on the same records."""
 
     def __init__(self, estimator, parts):
         self.estimator = estimator
         self.parts = parts
 
     def fit(self, X, y=None):
-        """Fit the parts, freeze them, and fit the estimator.
-
-        Parameters
-        ----------
-        X : array-like of n rows
-            Features.
-        y : array-like of shape (n,), default=None
-            Labels.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
+        """Fit the parts, freeze them, and fit the estimator."""
         model = clone(self.estimator)
         for name in self.parts:
             part = model.get_params(deep=True)[name]
@@ -78,28 +57,9 @@ class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
 
 
 def thaw(estimator):
-    """Clone an estimator so that its ``fit`` also fits the parts that were frozen.
-
-    Parts in a FrozenEstimator, at any depth, and the parts of an estimator with ``prefit`` are
-    fitted on the records that are passed to the estimator around them. The clone has no caches.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Any estimator; it is not changed.
-
-    Returns
-    -------
-    thawed : estimator
-        Unfitted clone.
-    names : list of str
-        Parameters that hold the frozen parts.
-
-    Raises
-    ------
-    ValueError
-        If the estimator holds a fitted part that it cannot fit again.
-    """
+    """Clone an estimator so that its ``fit`` also fits the parts that were frozen."""
+    # Parts in a FrozenEstimator, at any depth, and the parts of an estimator with prefit are fitted
+    # on the records that are passed to the estimator around them. The clone has no caches.
     names = []
     thawed = remove_caches(_thaw(estimator, "", names))
     shared = list_shared_parts(thawed)
@@ -116,22 +76,7 @@ def thaw(estimator):
 
 
 def make_recipe(estimator, refit_frozen):
-    """Return the estimator to clone for each shadow model, and notes on its frozen parts.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator that is not itself a FrozenEstimator.
-    refit_frozen : bool
-        Whether its frozen parts are fitted again.
-
-    Returns
-    -------
-    recipe : estimator
-        Unfitted estimator.
-    notes : list of str
-        Sentences on the frozen parts.
-    """
+    """Return the estimator to clone for each shadow model, and notes on its frozen parts."""
     if refit_frozen:
         recipe, names = thaw(estimator)
         kept = name_frozen_modules(recipe)
@@ -202,18 +147,7 @@ def _is_fitted(estimator):
 
 
 def list_shared_parts(estimator):
-    """List the fitted estimators that all clones of an estimator share.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Any estimator.
-
-    Returns
-    -------
-    shared : list of (str, estimator)
-        Names of the parameters, and the estimators that they hold.
-    """
+    """List the fitted estimators that all clones of an estimator share."""
     values = clone(estimator).get_params(deep=True)
     # A part in a list, such as a step, also has its own parameter; that name comes first.
     order = sorted(values, key=lambda name: not _is_estimator(values[name]))

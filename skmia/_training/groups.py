@@ -18,22 +18,12 @@ SECONDS_BETWEEN_STATES = 60.0
 
 
 class TrainingStates:
-    """States of groups of models that are trained together, one file per group.
+    """States of groups of models that are trained together, one file per group."""
 
-    If models are trained one by one, a killed process loses only one unfinished model. If many are
-    trained at once, it would lose all of them, so the state of the training (weights, optimizer,
-    random generators) is written now and then. A training that continues from a state gives bitwise
-    the same models.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the checkpoint.
-    digest : str
-        Digest of the pool, so that the state of another pool is not used.
-    write : callable
-        Function that writes a file atomically.
-    """
+    # If models are trained one by one, a killed process loses only one unfinished model. If many
+    # are trained at once, it would lose all of them, so the state of the training (weights,
+    # optimizer, random generators) is written now and then. A training that continues from a state
+    # gives bitwise the same models.
 
     def __init__(self, folder, digest, write):
         self.folder, self._digest, self._write = folder, digest, write
@@ -80,15 +70,7 @@ def _models_of(arrays):
 
 
 class StateKeeper:
-    """Writes the state of one group of models, at most once a minute.
-
-    Parameters
-    ----------
-    states : TrainingStates or None
-        Storage of the states. If None, nothing is kept.
-    group : list of int
-        Numbers of the models.
-    """
+    """Writes the state of one group of models, at most once a minute."""
 
     def __init__(self, states, group):
         self._states, self._group = states, group
@@ -111,18 +93,7 @@ class StateKeeper:
 
 
 def run_from_kept(trainings, keeper, progress=None):
-    """Run trainings one after the other, continuing from a kept state if there is one.
-
-    Parameters
-    ----------
-    trainings : list
-        Objects with ``n_models``, ``export_state``, ``import_state`` and
-        ``run_to_end(after_epoch, show)``; a state is a dict of arrays.
-    keeper : StateKeeper
-        Keeper of the group that the trainings form.
-    progress : Progress, default=None
-        Progress of the job, to be shown.
-    """
+    """Run trainings one after the other, continuing from a kept state if there is one."""
 
     def export():
         states = [training.export_state() for training in trainings]
@@ -145,29 +116,9 @@ def run_from_kept(trainings, keeper, progress=None):
 
 
 def run_groups(job, models, where, count_together, train_group):
-    """Train models in groups and yield their results.
-
-    The arithmetic runs on one thread, because the rounding of sums would depend on the number of
-    threads. Further cores are used by further processes.
-
-    Parameters
-    ----------
-    job : Job
-        Job that the models belong to.
-    models : iterable of int
-        Numbers of the models to train.
-    where : Workers
-        Runs the groups.
-    count_together : callable
-        Takes the job of the first model; returns the largest number of models in a group.
-    train_group : callable
-        Takes the job of a group of models; returns a list of (number, Kept).
-
-    Yields
-    ------
-    k, kept : int, Kept
-        Number and results of each model, once.
-    """
+    """Train models in groups and yield their results."""
+    # The arithmetic runs on one thread, because the rounding of sums would depend on the number of
+    # threads. Further cores are used by further processes.
     models = [int(k) for k in models]
     if not models:
         return
@@ -182,23 +133,7 @@ def run_groups(job, models, where, count_together, train_group):
 
 
 def split_models(job, models, n_together):
-    """Split models into groups that are trained together, equally many for each worker.
-
-    Parameters
-    ----------
-    job : Job
-        Job that the models belong to.
-    models : list of int
-        Numbers of the requested models.
-    n_together : int
-        Largest size of a group.
-
-    Returns
-    -------
-    groups : list of list of int
-        Groups whose training was interrupted come first, unchanged. The others are parts of the
-        groups of the whole pool, so that a model is always trained with the same ones.
-    """
+    """Split models into groups that are trained together, equally many for each worker."""
     groups, left = [], set(models)
     for group in [] if job.states is None else job.states.groups():
         if max(group) < job.n_models and left & set(group):
@@ -220,24 +155,7 @@ def is_out_of_memory(error):
 
 
 def train_or_halve(job, train, finish):
-    """Train a group of models together, in smaller groups if memory is short, else one by one.
-
-    Parameters
-    ----------
-    job : Job
-        Job of the models of the group.
-    train : callable
-        Takes the job; its result is passed to ``finish``.
-    finish : callable
-        Takes the result of ``train``, the job, the place of a model in it and the seconds per
-        model; returns a Kept.
-
-    Returns
-    -------
-    results : list of (int, Kept)
-        Numbers and results. Results of models that were trained one by one carry a
-        JointTrainingWarning.
-    """
+    """Train a group of models together, in smaller groups if memory is short, else one by one."""
     start = perf_counter()
     try:
         trained = train(job)

@@ -24,25 +24,9 @@ class Identity(NamedTuple):
 
 
 def identify(estimator):
-    """Return the identity of an estimator, which depends only on its code and parameters.
-
-    It is the same in every process. Seeds, numbers of jobs and fitted attributes are left out,
-    because each shadow model is fitted with its own seeds.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator, which is not changed.
-
-    Returns
-    -------
-    identity : Identity
-
-    Raises
-    ------
-    UnidentifiedError
-        If the content of a part cannot be read; the message names the part.
-    """
+    """Return the identity of an estimator, which depends only on its code and parameters."""
+    # It is the same in every process. Seeds, numbers of jobs and fitted attributes are left out,
+    # because each shadow model is fitted with its own seeds.
     neutral = use_one_job(clone(estimator))
     seed_estimator(neutral, np.random.SeedSequence(0))
     walker = Walker()
@@ -61,22 +45,7 @@ def identify(estimator):
 
 
 def identify_values(values):
-    """Return digests of values that the results of a pool depend on, such as signals.
-
-    Parameters
-    ----------
-    values : dict
-        Values by readable names.
-
-    Returns
-    -------
-    digests : dict of str to str
-
-    Raises
-    ------
-    UnidentifiedError
-        If the content of a value cannot be read; the message names the value.
-    """
+    """Return digests of values that the results of a pool depend on, such as signals."""
     walker = Walker()
     for name, value in values.items():
         walker.add(name, value)

@@ -27,20 +27,7 @@ def warn_once(caught, n_models, what="shadow models"):
 
 
 def count_failures(caught):
-    """Count the models that could not be trained together.
-
-    Parameters
-    ----------
-    caught : list of (category, str)
-        Warnings of all trainings.
-
-    Returns
-    -------
-    why : str
-        Reasons.
-    n_alone : int
-        Number of these models.
-    """
+    """Count the models that could not be trained together."""
     failures = Counter(text for category, text in caught if category is JointTrainingWarning)
     return "; ".join(failures), sum(failures.values())
 
@@ -54,24 +41,7 @@ def note_failures(caught, n_models):
 
 
 def warn_of_weights(estimator, records, what="shadow models", stacklevel=4):
-    """Say whether models are trained with sample weights, and warn if weights are not used.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator of the models.
-    records : Records of n records
-        Records that the models are trained on.
-    what : str, default="shadow models"
-        Name of the models in the message.
-    stacklevel : int, default=4
-        Stack level of the warning.
-
-    Returns
-    -------
-    notes : list of str
-        A sentence for a report, the text of the warning if there is one.
-    """
+    """Say whether models are trained with sample weights, and warn if weights are not used."""
     takes = name_parameter(estimator) is not None
     if WEIGHTS in records.fields and takes:
         return [f"The {what} are trained with the weights of the field {WEIGHTS!r}."]
@@ -100,13 +70,7 @@ _SECONDS_BETWEEN_MOVES = 1.0  # at least; a log gets fewer lines
 
 
 class Progress:
-    """The progress of a job, as far as this process knows of it.
-
-    Parameters
-    ----------
-    bar : tqdm
-        Bar with one unit per model.
-    """
+    """The progress of a job, as far as this process knows of it."""
 
     def __init__(self, bar):
         self._bar, self._finished, self._last = bar, set(), monotonic()
@@ -118,17 +82,7 @@ class Progress:
         self._move(len(self._finished), "")
 
     def show(self, n_models, what, i, n):
-        """Show how far the group at work has come.
-
-        Parameters
-        ----------
-        n_models : float
-            Part of the training of the group that is done, as a number of models.
-        what : str
-            What is counted, such as "epoch".
-        i, n : int
-            How many of them are done, and their total number.
-        """
+        """Show how far the group at work has come."""
         if self._is_due():
             self._move(len(self._finished) + n_models, f"{what} {i} of {n}")
 
@@ -144,41 +98,14 @@ class Progress:
             self._bar.refresh()
 
     def part(self, first, n_models):
-        """Return a function that shows the progress of models that are trained at once.
-
-        Parameters
-        ----------
-        first : int
-            Number of models of the group that were trained before them.
-        n_models : int
-            Number of these models.
-        """
+        """Return a function that shows the progress of models that are trained at once."""
         return lambda share, what, i, n: self.show(first + share * n_models, what, i, n)
 
 
 def run_visibly(plan, job, verbose, desc, checkpoint=None):
-    """Run a plan with a progress bar, if it is wanted.
-
-    Without a bar tqdm is not called: even a bar that is disabled takes a lock that forked processes
-    share, and if one of them is killed in that moment, the others wait for it forever.
-
-    Parameters
-    ----------
-    plan : Plan
-        Plan of the training.
-    job : Job
-        Job to run.
-    verbose : int
-        Verbosity level; a bar is shown if it is positive.
-    desc : str
-        What is counted.
-    checkpoint : FolderCheckpoint or MemoryCheckpoint, default=None
-        Open checkpoint.
-
-    Returns
-    -------
-    results : iterable of (int, Kept)
-    """
+    """Run a plan with a progress bar, if it is wanted."""
+    # Without a bar tqdm is not called: even a bar that is disabled takes a lock that forked
+    # processes share, and if one of them is killed in that moment, the others wait for it forever.
     return _with_bar(plan, job, desc, checkpoint) if verbose else plan.run(job, checkpoint)
 
 
@@ -216,12 +143,11 @@ class Data(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Clones of an estimator, each to be trained on its own subset of the same records.
+    """Clones of an estimator, each to be trained on its own subset of the same records."""
 
-    ``keep`` takes a :class:`Trained` and returns a :class:`Kept`. It runs in the worker, so it has
-    to be picklable. If ``fit`` is given, a model is trained by ``fit(model, rows)`` instead of its
-    own method on the rows of the first table.
-    """
+    # keep takes a Trained and returns a Kept. It runs in the worker, so it has to be picklable. If
+    # fit is given, a model is trained by fit(model, rows) instead of its own method on the rows of
+    # the first table.
 
     estimator: Any
     data: Data
@@ -272,23 +198,6 @@ class Kept(NamedTuple):
 class Trained:
     """A model that was just trained, as passed to ``keep``.
 
-    Parameters
-    ----------
-    job : Job
-        Job that the model belongs to.
-    i : int
-        Place of the model in it.
-    model : estimator or callable
-        Fitted model, or a function that builds it when it is first needed.
-    seconds : float
-        Training time; models that were trained together get equal shares.
-    caught : list of (category, str), default=()
-        Warnings of the training.
-    answers : list of Outputs, default=None
-        Outputs of the model for each table, if they are already known.
-    asking : callable, default=nullcontext
-        Returns the context in which the model is queried.
-
     Attributes
     ----------
     number : int
@@ -326,17 +235,7 @@ class Trained:
         return "answers" in vars(self)
 
     def ask_in_blocks(self):
-        """Query the model for one block of records after the other, and keep no outputs.
-
-        Yields
-        ------
-        number : int
-            Number of the table.
-        rows : slice
-            Rows of the block.
-        outputs : Outputs
-            Outputs for them, with a column for every class that occurs in y.
-        """
+        """Query the model for one block of records after the other, and keep no outputs."""
         classes = None if is_regressor(self.model) else np.unique(self.data.y)
         for number, X in enumerate(self.data.tables):
             for rows in gen_batches(len(self.data.y), CHUNK):

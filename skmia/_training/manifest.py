@@ -55,27 +55,7 @@ _FOR_PEOPLE = {"estimator"}
 
 
 def describe_job(job, records, entropy, design, numbers):
-    """Describe everything that the models of a job depend on.
-
-    Parameters
-    ----------
-    job : Job
-        The job; its ``keep`` adds its own entries.
-    records : Records of n records
-        Records that the models are trained on.
-    entropy : list of int
-        Entropy of all seeds.
-    design : dict
-        Parameters of the sampling.
-    numbers : str
-        Attribute ``numbers`` of the :class:`Plan`.
-
-    Returns
-    -------
-    manifest : dict
-        Manifest that can be written as JSON. If a part of the estimator cannot be identified, the
-        entry ``unidentified`` names it.
-    """
+    """Describe everything that the models of a job depend on."""
     from .. import __version__
 
     try:
@@ -113,13 +93,7 @@ def digest_manifest(manifest):
 
 
 def check_identified(manifest, owner=POOL):
-    """Refuse to keep models of an estimator that could not be recognized later.
-
-    Raises
-    ------
-    CheckpointError
-        If a part of the estimator cannot be identified; the message names it.
-    """
+    """Refuse to keep models of an estimator that could not be recognized later."""
     if "unidentified" in manifest:
         raise CheckpointError(
             f"{owner.models.capitalize()} of this estimator cannot be used again: "
@@ -129,13 +103,7 @@ def check_identified(manifest, owner=POOL):
 
 
 def check_same_owner(known, manifest, where, owner=POOL):
-    """Refuse to continue with the models of another pool or audit.
-
-    Raises
-    ------
-    CheckpointError
-        If the two differ; the message names the first difference.
-    """
+    """Refuse to continue with the models of another pool or audit."""
     for name, there, here in _list_differences(known, manifest):
         label = _LABELS.get(name, name)
         if name in _INNER_LABELS and isinstance(there, dict) and isinstance(here, dict):

@@ -25,14 +25,7 @@ from .where import DaskWorkers, JoblibWorkers, RayWorkers, Workers
 
 @contextmanager
 def saying_what_is_kept(checkpoint, n_models):
-    """Add to a KeyboardInterrupt a note on what has been kept.
-
-    Parameters
-    ----------
-    checkpoint : FolderCheckpoint, MemoryCheckpoint or None
-    n_models : int
-        Number of models of the whole pool.
-    """
+    """Add to a KeyboardInterrupt a note on what has been kept."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -42,23 +35,7 @@ def saying_what_is_kept(checkpoint, n_models):
 
 
 def run_or_resume(plan, job, checkpoint):
-    """Train the models of a job, except for those that a checkpoint holds.
-
-    Parameters
-    ----------
-    plan : Plan
-        How and where the models are trained.
-    job : Job
-        Job that the models belong to.
-    checkpoint : FolderCheckpoint, MemoryCheckpoint or None
-        Open checkpoint.
-
-    Yields
-    ------
-    k, kept : int, Kept
-        Number and results of each model, in any order. If a model appears twice, the last result
-        counts.
-    """
+    """Train the models of a job, except for those that a checkpoint holds."""
     missing = list(range(job.n_models))
     if checkpoint is None:
         yield from plan.way.run(job, missing, plan.where)
@@ -89,23 +66,10 @@ def _set_of(job, k):
 
 
 def check_first_answers(job):
-    """Query a net with initial weights for two records, and refuse what no training can change.
-
-    Whether the outputs of a net are probabilities, and whether it accepts records of their type,
-    depends on its settings and not on its weights. The check saves the time of training many nets
-    that cannot be used.
-
-    Parameters
-    ----------
-    job : Job
-        Job to check. Estimators other than skorch nets, and Pipelines that end in other models,
-        are not checked.
-
-    Raises
-    ------
-    ValueError
-        If the outputs cannot be used; the message says what to change.
-    """
+    """Query a net with initial weights for two records, and refuse what no training can change."""
+    # Whether the outputs of a net are probabilities, and whether it accepts records of their type,
+    # depends on its settings and not on its weights. The check saves the time of training many nets
+    # that cannot be used.
     net = find_net(job.estimator)
     # A net with its own predict_proba may need its training to predict.
     if net is None or not type(net).predict_proba.__module__.startswith("skorch."):
@@ -169,53 +133,15 @@ class Plan(NamedTuple):
         return self.way.numbers
 
     def run(self, job, checkpoint=None):
-        """Train the models of a job, except for those that a checkpoint holds.
-
-        Parameters
-        ----------
-        job : Job
-            Job of the plan, or a job of the same kind with other subsets.
-        checkpoint : FolderCheckpoint or MemoryCheckpoint, default=None
-            Open checkpoint.
-
-        Yields
-        ------
-        k, kept : int, Kept
-            Number and results of each model, in any order. If a model appears twice, the last
-            result counts.
-        """
+        """Train the models of a job, except for those that a checkpoint holds."""
         job = job._replace(estimator=clone_to_train(job.estimator))
         return run_or_resume(self, job, checkpoint)
 
 
 def plan_training(job, batched="auto", exact=False, known=None):
-    """Choose the fastest way to train the models of a job.
-
-    To find out, two models are trained for a few steps, and where it depends on the machine whether
-    joint training takes less time, a few steps of some models are timed.
-
-    Parameters
-    ----------
-    job : Job
-        Job with at least two models.
-    batched : "auto" or bool, default="auto"
-        Whether many models may, or must, be trained in one program.
-    exact : bool, default=False
-        Whether the models must equal those trained one by one. The joint solvers of linear models,
-        for example, come closer to the optimum than the estimator does.
-    known : str, default=None
-        Attribute ``numbers`` of the plan by which some of the models were trained before.
-
-    Returns
-    -------
-    plan : Plan
-
-    Raises
-    ------
-    ValueError
-        If ``batched=True`` and no way can train the models together, or if ``exact`` and the
-        outputs of nets that can be trained together cannot be used.
-    """
+    """Choose the fastest way to train the models of a job."""
+    # To find out, two models are trained for a few steps, and where it depends on the machine
+    # whether joint training takes less time, a few steps of some models are timed.
     job = job._replace(estimator=clone_to_train(job.estimator))
     where = next(
         workers
@@ -277,21 +203,7 @@ def _warn_of_near_misses(ways, job):
 
 
 def describe_training(plan, caught, n_models):
-    """Describe how the models of a job were actually trained, and why.
-
-    Parameters
-    ----------
-    plan : Plan
-        Plan before the training.
-    caught : list of (category, str)
-        Warnings of all trainings.
-    n_models : int
-        Number of models.
-
-    Returns
-    -------
-    name, reason : str
-    """
+    """Describe how the models of a job were actually trained, and why."""
     why, n_alone = count_failures(caught)
     if not n_alone:
         return plan.name, plan.reason

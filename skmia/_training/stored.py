@@ -23,22 +23,7 @@ class Part(NamedTuple):
 
 
 def list_parts(path):
-    """Find the arrays in the file of a model.
-
-    Parameters
-    ----------
-    path : Path
-        File that ``np.savez`` wrote.
-
-    Returns
-    -------
-    parts : dict of str to Part
-
-    Raises
-    ------
-    Exception
-        Of any class, if the content is damaged.
-    """
+    """Find the arrays in the file of a model."""
     parts = {}
     with open(path, "rb") as file, zipfile.ZipFile(file) as stored:
         for entry in stored.infolist():
@@ -67,16 +52,7 @@ def _read_header(file):
 
 
 def map_parts(path):
-    """Return the arrays in the file of a model, mapped into memory if they are large.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-    """
+    """Return the arrays in the file of a model, mapped into memory if they are large."""
     return {name: _map(path, part) for name, part in list_parts(path).items()}
 
 
@@ -94,19 +70,9 @@ def _read(path, part, start, stop):
 
 
 class StoredRows(Rows):
-    """Rows of an array that every model of a checkpoint has in its file.
+    """Rows of an array that every model of a checkpoint has in its file."""
 
-    Row i of model k has the number ``k * rows_per_model + i``.
-
-    Parameters
-    ----------
-    paths : list of Path
-        File of each model.
-    name : str
-        Name of the array, of shape (*lead, n_columns, *tail).
-    n_tail : int, default=0
-        Number of axes of an entry.
-    """
+    # Row i of model k has the number k * rows_per_model + i.
 
     def __init__(self, paths, name, n_tail=0):
         self._paths, self._name = list(paths), name
@@ -180,17 +146,7 @@ def _read_meta(path, parts):
 
 
 class StoredBits(StoredRows):
-    """Rows of truth values that were packed into bytes.
-
-    Parameters
-    ----------
-    paths : list of Path
-        File of each model.
-    name : str
-        Name of the array.
-    n_columns : int
-        Number of truth values of each model.
-    """
+    """Rows of truth values that were packed into bytes."""
 
     def __init__(self, paths, name, n_columns):
         super().__init__(paths, name)
@@ -203,23 +159,7 @@ class StoredBits(StoredRows):
 
 
 def read_stored(paths, name, axis=0, n_tail=0):
-    """Return an array of all models that reads their files.
-
-    Parameters
-    ----------
-    paths : list of Path
-        File of each model.
-    name : str
-        Name of the array in each file.
-    axis : int, default=0
-        Axis of the models among the axes before the columns.
-    n_tail : int, default=0
-        Number of axes after the columns.
-
-    Returns
-    -------
-    array : FiledArray
-    """
+    """Return an array of all models that reads their files."""
     rows = StoredRows(paths, name, n_tail)
     numbers = np.arange(len(paths) * rows.rows_per_model).reshape(len(paths), *rows.lead)
     return FiledArray(rows, np.moveaxis(numbers, 0, axis))

@@ -42,23 +42,8 @@ class Workers(ABC):
 
     @abstractmethod
     def run(self, train, job, parts):
-        """Train parts of a job.
-
-        Parameters
-        ----------
-        train : callable
-            Takes a part of the job; runs in the worker.
-        job : Job
-            Whole job, with the data that all parts share.
-        parts : iterable of Job
-            Parts as returned by :meth:`Job.part`; they are drawn when their turn comes, if the
-            backend allows it.
-
-        Yields
-        ------
-        result : object
-            Result of ``train`` for each part, in the order in which the parts are finished.
-        """
+        """Train parts of a job."""
+        # -> result: result of train for each part, in the order in which the parts are finished
 
 
 def use_one_job(estimator):
@@ -78,11 +63,9 @@ def _thread_pools(n_modules):
 
 
 def run_on_one_thread(function, *arguments):
-    """Call a function with BLAS and OpenMP on a single thread; Python threads take turns.
-
-    Threads of several models, or of other programs on the machine, would wait for each other. If
-    one core is busy, boosted trees on two threads take ten times as long or more.
-    """
+    """Call a function with BLAS and OpenMP on a single thread; Python threads take turns."""
+    # Threads of several models, or of other programs on the machine, would wait for each other. If
+    # one core is busy, boosted trees on two threads take ten times as long or more.
     # Searching for the libraries takes longer than a small tree, so the result is cached until
     # further modules, which may bring further libraries, are imported.
     with PROCESS_LOCK, _thread_pools(len(sys.modules)).limit(limits=1):
@@ -129,15 +112,7 @@ class JoblibWorkers(Workers):
 
 
 class Window:
-    """Tasks at work on a cluster. Few wait at a time, as each brings its training set.
-
-    Parameters
-    ----------
-    submit : callable
-        Takes a part of a job; returns what stands for its task.
-    parts : iterable of Job
-        Parts, which are drawn when their turn comes.
-    """
+    """Tasks at work on a cluster. Few wait at a time, as each brings its training set."""
 
     def __init__(self, submit, parts):
         self._submit, self._parts, self.tasks = submit, iter(parts), []
@@ -222,11 +197,10 @@ def _active_backend():
 
 
 class DaskWorkers(Workers):
-    """Sends tasks directly to a dask cluster.
+    """Sends tasks directly to a dask cluster."""
 
-    Used inside ``joblib.parallel_config("dask")``. The records are sent to each worker once instead
-    of with every batch of tasks, and if a worker dies, its model is trained by another one.
-    """
+    # Used inside joblib.parallel_config("dask"). The records are sent to each worker once instead
+    # of with every batch of tasks, and if a worker dies, its model is trained by another one.
 
     name = "dask"
 
@@ -293,12 +267,11 @@ def _active_backend_ray():
 
 
 class RayWorkers(Workers):
-    """Sends tasks directly to a ray cluster.
+    """Sends tasks directly to a ray cluster."""
 
-    Used inside ``joblib.parallel_config("ray")``. The records are sent to each machine once,
-    finished models arrive one by one, and if a worker dies, its model is trained by another one.
-    The backend of joblib offers none of these.
-    """
+    # Used inside joblib.parallel_config("ray"). The records are sent to each machine once, finished
+    # models arrive one by one, and if a worker dies, its model is trained by another one. The
+    # backend of joblib offers none of these.
 
     name = "ray"
 

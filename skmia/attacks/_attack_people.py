@@ -30,11 +30,6 @@ _FEWEST = 3
 class People:
     """People by the numbers of their records.
 
-    Parameters
-    ----------
-    numbers : ndarray of shape (n,), dtype int
-        Number of the person of each record; each number from 0 occurs.
-
     Attributes
     ----------
     counts : ndarray of shape (n_people,)
@@ -54,13 +49,9 @@ class People:
         return by.reduceat(values[:, self._order], self._starts, axis=1)
 
     def combine(self, scores, judged, how):
-        """Combine scores, of shape (k, n), by the sum or the largest of the judged records.
-
-        Returns
-        -------
-        combined : ndarray of shape (k, n_people)
-            NaN where the score of a judged record is, or if no record of the person is judged.
-        """
+        """Combine scores, of shape (k, n), by the sum or the largest of the judged records."""
+        # -> combined (k, n_people): NaN where the score of a judged record is, or if no record of
+        # the person is judged
         if how == "max":
             largest = self._reduce(np.maximum, np.where(judged, scores, -np.inf))
             return np.where(np.isneginf(largest), np.nan, largest)
@@ -68,18 +59,9 @@ class People:
         return np.where(self.sum(judged[None]) > 0, total, np.nan)
 
     def correlate(self, values, chosen):
-        """Estimate the mean correlation of two records of a person over the chosen models.
-
-        Parameters
-        ----------
-        values : ndarray of shape (k, n)
-        chosen : ndarray of shape (k, n_people), dtype bool
-
-        Returns
-        -------
-        correlation : float
-            NaN if no person has two records, or two models for them.
-        """
+        """Estimate the mean correlation of two records of a person over the chosen models."""
+        # values (k, n), chosen (k, n_people) -> correlation: NaN if no person has two records, or
+        # two models for them
         usable = chosen[:, self.numbers] & np.isfinite(values)
         n_models = usable.sum(axis=0)
         held = np.where(usable, values, 0.0)
@@ -95,26 +77,9 @@ class People:
 
 
 def standardize(own, of_models, known, counts):
-    """Express scores of people in standard deviations of OUT models.
-
-    Parameters
-    ----------
-    own : ndarray of shape (n_people,)
-        Scores by the victim; NaN if they are unknown.
-    of_models : ndarray of shape (k, n_people)
-        Scores by models treated as the victim.
-    known : ndarray of shape (k, n_people), dtype bool
-        Scores of models that were not trained on the person.
-    counts : ndarray of shape (n_people,)
-        Numbers of records.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_people,)
-        NaN for people with fewer than three such models.
-    nulls : ndarray of shape (m,)
-        Scores by these models, each compared with the others of the same person.
-    """
+    """Express scores of people in standard deviations of OUT models."""
+    # own (n_people,), of_models, known (k, n_people), counts (n_people,) -> scores (n_people,): NaN
+    # for people with fewer than three such models
     n_models = known.sum(axis=0)
     able = n_models >= _FEWEST
     held = np.where(known, of_models, 0.0)
@@ -138,10 +103,8 @@ def _compare(distance, squares, n_models, prior):
 
 
 def _expect_variance(squares, n_models, counts):
-    """Variance expected of each person: a part that all records share, and one that averages out.
-
-    A mean over n records has the variance ``a + b / n``, fitted to people by least squares.
-    """
+    """Variance expected of each person: a part that records share, and one that averages out."""
+    # A mean over n records has the variance a + b / n, fitted to people by least squares.
     freedom = np.maximum(n_models - 1, 0).astype(np.float64)
     if not freedom.any():
         return np.ones(len(counts))

@@ -44,20 +44,13 @@ def _check_table(X):
 class SensitiveAttribute:
     """One column with several values, or a block of one-hot columns.
 
-    Parameters
-    ----------
-    X : DataFrame, ndarray or torch tensor of shape (n, n_features)
-        Features.
-    sensitive : str, int, slice or sequence of them
-        Column of the attribute, or the columns of a one-hot block.
-    values : array-like of shape (n_values,) or None
-        Candidate values. If None, the values that occur are used.
-
     Attributes
     ----------
     values : ndarray of shape (n_values,)
         Candidate values. For a block, the names of its columns, or their positions in X.
     """
+
+    # X (n, n_features), values (n_values,)
 
     def __init__(self, X, sensitive, values):
         _check_table(X)
@@ -146,12 +139,7 @@ class SensitiveAttribute:
         return to_numpy(block) if is_tensor(block) else np.asarray(block)
 
     def read(self, X):
-        """Return the values of the records.
-
-        Returns
-        -------
-        values : ndarray of shape (n,)
-        """
+        """Return the values of the records."""
         if not self.is_block:
             return np.asarray(self._column(X))
         block = self._block(X)
@@ -163,12 +151,7 @@ class SensitiveAttribute:
         return self.values[block.argmax(axis=1)]
 
     def complete(self, X, value):
-        """Return the records with the attribute replaced by one value.
-
-        Returns
-        -------
-        completed : of the type of X
-        """
+        """Return the records with the attribute replaced by one value."""
         completed = X.copy() if is_frame(X) else X.clone() if is_tensor(X) else np.array(X)
         if self.is_block:
             content = (self.values == value).astype(float)
@@ -187,12 +170,7 @@ class SensitiveAttribute:
             X[:, column] = value
 
     def drop(self, X):
-        """Return the other columns.
-
-        Returns
-        -------
-        rest : of the type of X
-        """
+        """Return the other columns."""
         keep = np.setdiff1d(np.arange(X.shape[1]), self.columns)
         return X.iloc[:, keep] if is_frame(X) else X[:, keep]
 

@@ -8,11 +8,10 @@ from ..base import BaseAttack
 
 
 class CandidatesAttack(BaseAttack):
-    """Base class of attacks that judge all candidates at once by the file of a model.
+    """Base class of attacks that judge all candidates at once by the file of a model."""
 
-    A subclass implements ``_judge_candidates(records)`` and ``_judge_further(records)``, which
-    return log likelihood ratios of membership without the prior.
-    """
+    # A subclass implements _judge_candidates(records) and _judge_further(records), which return log
+    # likelihood ratios of membership without the prior.
 
     _needed = "the fitted model itself"
 

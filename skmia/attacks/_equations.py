@@ -59,17 +59,12 @@ class LowRank(NamedTuple):
 
 
 class DenseInverter:
-    """Gaussian of precision ``rows.T @ rows + diag(precision)``, in which sure bits are known.
+    """Gaussian of precision ``rows.T @ rows + diag(precision)``, in which sure bits are known."""
 
-    Bits whose values are nearly sure are taken for known, which leaves a smaller matrix to invert.
-    It is inverted in single precision unless rounding errors matter; means are refined to double
-    precision.
-
-    Parameters
-    ----------
-    rows : csr_array of shape (n_equations, n)
-        Coefficients of equations of unit noise.
-    """
+    # Bits whose values are nearly sure are taken for known, which leaves a smaller matrix to
+    # invert. It is inverted in single precision unless rounding errors matter; means are refined to
+    # double precision.
+    # rows (n_equations, n)
 
     leaves_out = True  # bits that are known save time
 
@@ -79,27 +74,7 @@ class DenseInverter:
         self._gram = multiply_transposed(rows, np.float32)
 
     def __call__(self, precision, field, bits, unsure):
-        """Return mean, precisions of the evidence about unsure bits, and covariance.
-
-        Parameters
-        ----------
-        precision : ndarray of shape (n,)
-            Precisions of the bits' own Gaussians.
-        field : ndarray of shape (n,)
-            Sum of the first natural parameters of all Gaussians.
-        bits : ndarray of shape (n,)
-            Values of the bits that are sure.
-        unsure : ndarray of shape (n_unsure,)
-            Numbers of the other bits.
-
-        Returns
-        -------
-        mean : ndarray of shape (n,)
-        evidence : ndarray of shape (n_unsure,)
-            Precision of the evidence about each unsure bit, without its own Gaussian.
-        inverse : Squared
-            Covariance of the unsure bits.
-        """
+        """Return mean, precisions of the evidence about unsure bits, and covariance."""
         mean = bits.copy()
         mean[unsure] = 0
         if not len(unsure):
@@ -251,23 +226,10 @@ class Solution(NamedTuple):
     inverter: object = None
 
     def judge(self, rows, columns):
-        """Compute log likelihood ratios of further records, each as one more candidate.
-
-        A further member adds its column to the right-hand sides. The residuals, given the solution
-        for the candidates, show whether the column is contained in them.
-
-        Parameters
-        ----------
-        rows : csr_array of shape (n_equations, n)
-            Coefficients of the candidates in equations of unit noise.
-        columns : csr_array of shape (n_equations, n_records)
-            Coefficients of the further records in these equations.
-
-        Returns
-        -------
-        ratios : ndarray of shape (n_records,)
-            Log likelihood ratio of membership of each record.
-        """
+        """Compute log likelihood ratios of further records, each as one more candidate."""
+        # A further member adds its column to the right-hand sides. The residuals, given the
+        # solution for the candidates, show whether the column is contained in them.
+        # rows (n_equations, n), columns (n_equations, n_records)
         size = np.asarray((columns**2).sum(axis=0)).ravel()
         if self.inverse is None:
             spread = (1 - self.known) * size
@@ -278,29 +240,8 @@ class Solution(NamedTuple):
 
 
 def scale(equations, outsiders, n_candidates):
-    """Scale equations to unit noise.
-
-    Parameters
-    ----------
-    equations : Equations
-    outsiders : float
-        Share of the training rows that are not among the candidates.
-    n_candidates : int
-        Number of candidates.
-
-    Returns
-    -------
-    rows : csr_array of shape (n_equations, n_candidates)
-        Scaled coefficients.
-    targets : ndarray of shape (n_equations,)
-        Scaled right-hand sides.
-    weights : ndarray of shape (n_equations,)
-        Factors of the equations.
-    pulls : ndarray of shape (n_candidates,)
-        Log likelihood ratio of each bit that follows from the growth of the noise with the bit. A
-        rounded leaf value determines a sum over members with an error in proportion to their
-        number. Without this correction, no members at all would explain such a file best.
-    """
+    """Scale equations to unit noise."""
+    # -> rows (n_equations, n_candidates)
     rows, targets = equations.rows, equations.targets
     squares = np.asarray((rows**2).sum(axis=1)).ravel()
     # Training rows that are not candidates are assumed to spread over the nodes like candidates.
@@ -318,28 +259,10 @@ def multiply_rows(rows, weights):
 
 
 def propagate(rows, targets, prior, pulls=0.0, start=None):
-    """Solve equations by expectation propagation.
-
-    The prior of each bit, which has two values, is replaced by a Gaussian. The Gaussians are
-    refined until their moments agree with those of the bits.
-
-    Parameters
-    ----------
-    rows : csr_array of shape (n_equations, n)
-        Coefficients of equations of unit noise.
-    targets : ndarray of shape (n_equations,)
-        Right-hand sides of these equations.
-    prior : float or ndarray of shape (n,)
-        Probability of membership without the equations.
-    pulls : float or ndarray of shape (n,), default=0.0
-        Log likelihood ratio of each bit in addition to the equations.
-    start : Solution, default=None
-        Solution of the same equations with another prior, from which the iteration starts.
-
-    Returns
-    -------
-    solution : Solution
-    """
+    """Solve equations by expectation propagation."""
+    # The prior of each bit, which has two values, is replaced by a Gaussian. The Gaussians are
+    # refined until their moments agree with those of the bits.
+    # rows (n_equations, n), targets (n_equations,), prior, pulls (n,)
     n = rows.shape[1]
     prior = np.broadcast_to(prior, n)
     inverter = make_inverter(rows) if start is None else start.inverter
@@ -385,11 +308,10 @@ class _Iterate(NamedTuple):
 
 
 class _Belief:
-    """Joint Gaussian belief about all bits, and what it says of each.
+    """Joint Gaussian belief about all bits, and what it says of each."""
 
-    Parameters are those of :func:`propagate`; ``moment`` are the products of the columns with the
-    right-hand sides, plus the pulls.
-    """
+    # Parameters are those of propagate; moment are the products of the columns with the right-hand
+    # sides, plus the pulls.
 
     def __init__(self, rows, targets, moment, prior, inverter):
         self._rows, self._columns, self._targets = rows, rows.T.tocsr(), targets
@@ -401,21 +323,8 @@ class _Belief:
             self._sure[:] = -1.0
 
     def __call__(self, sites, bits, evidence):
-        """Return the belief that follows from the Gaussians of all bits.
-
-        Parameters
-        ----------
-        sites : ndarray of shape (2, n)
-            Precisions, and means times precisions, of the bits' own Gaussians.
-        bits : ndarray of shape (n,)
-            Probabilities of membership so far.
-        evidence : ndarray of shape (n,)
-            Precision of the evidence about each bit so far.
-
-        Returns
-        -------
-        iterate : _Iterate
-        """
+        """Return the belief that follows from the Gaussians of all bits."""
+        # sites (2, n), bits, evidence (n,)
         unsure = np.flatnonzero(bits * (1 - bits) > self._sure)
         mean, own, inverse = self._invert(sites[0], self._moment + sites[1], bits, unsure)
         evidence = evidence.copy()
@@ -458,25 +367,8 @@ def _as_share(known):
 
 
 def regress(rows, targets, prior, seed, pulls=0.0):
-    """Solve equations by ridge regression around the prior, with sparse products only.
-
-    Parameters
-    ----------
-    rows : csr_array of shape (n_equations, n)
-        Coefficients of equations of unit noise.
-    targets : ndarray of shape (n_equations,)
-        Right-hand sides of these equations.
-    prior : float or ndarray of shape (n,)
-        Probability of membership without the equations.
-    seed : int
-        Random seed of the probes that estimate the rank.
-    pulls : float or ndarray of shape (n,), default=0.0
-        Log likelihood ratio of each bit in addition to the equations.
-
-    Returns
-    -------
-    solution : Solution
-    """
+    """Solve equations by ridge regression around the prior, with sparse products only."""
+    # rows (n_equations, n), targets (n_equations,), prior, pulls (n,)
     n = rows.shape[1]
     prior = np.broadcast_to(prior, n)
     spread = np.sqrt(prior * (1 - prior))
@@ -501,14 +393,11 @@ _MOST_WORK = 10**9  # coefficients that are read in all sweeps together, of many
 
 
 def bound(rows, targets, prior, seed, pulls=0.0):
-    """Solve equations by ridge regression around the prior, with bits bounded by 0 and 1.
-
-    Bits that are nearly known reach a bound, which leaves fewer unknowns to the equations. Only
-    sparse products are computed. The evidence about a bit at a bound is its distance from
-    the prior plus the force with which the equations push it beyond the bound.
-
-    The parameters are those of :func:`regress`, whose solution without bounds is where it starts.
-    """
+    """Solve equations by ridge regression around the prior, with bits bounded by 0 and 1."""
+    # Bits that are nearly known reach a bound, which leaves fewer unknowns to the equations. Only
+    # sparse products are computed. The evidence about a bit at a bound is its distance from the
+    # prior plus the force with which the equations push it beyond the bound.
+    # The parameters are those of regress, whose solution without bounds is where it starts.
     start, n = regress(rows, targets, prior, seed, pulls), rows.shape[1]
     prior = np.broadcast_to(prior, n)
     variance = prior * (1 - prior)
@@ -553,27 +442,12 @@ _UNLIKE = 0.1
 
 
 def estimate_outsiders(equations, n_candidates, seed):
-    """Estimate the share of the training rows that are not among the candidates.
-
-    Let s be the share of members among the candidates and r the number of outsiders per candidate,
-    so that s + r is known from the number of training rows. The squared length of the right-hand
-    sides around their mean, in a metric in which equations that candidates cannot explain count
-    most, is expected to be s (1 - s) times its value for a random sum of candidates, plus r times
-    its value for a candidate that was left out. This is solved for r.
-
-    Parameters
-    ----------
-    equations : Equations
-        Equations that state the number of training rows.
-    n_candidates : int
-    seed : int
-        Random seed of the probes that estimate sums over the candidates.
-
-    Returns
-    -------
-    share : float
-        Estimate in [0, 0.95].
-    """
+    """Estimate the share of the training rows that are not among the candidates."""
+    # Let s be the share of members among the candidates and r the number of outsiders per
+    # candidate, so that s + r is known from the number of training rows. The squared length of the
+    # right-hand sides around their mean, in a metric in which equations that candidates cannot
+    # explain count most, is expected to be s (1 - s) times its value for a random sum of
+    # candidates, plus r times its value for a candidate that was left out. This is solved for r.
     rows, n = equations.rows, n_candidates
     rate = equations.n_rows / n
     squares = np.asarray((rows**2).sum(axis=1)).ravel()
@@ -604,10 +478,8 @@ def _measure(scaled, away):
 
 
 def _draw_probes(n, rng):
-    """Probes of the sum over the candidates of the squared lengths of their columns.
-
-    The first of each pair is among all candidates, the second for candidates that were left out.
-    """
+    """Probes of the sum over the candidates of the squared lengths of their columns."""
+    # The first of each pair is among all candidates, the second for candidates that were left out.
     n_held = max(round(_HELD_OUT * n), 1)
     n_probes = 1 if n > _MANY else _N_PROBES
     signs = rng.choice([-1.0, 1.0], size=(n_probes, n))
@@ -652,12 +524,11 @@ _SURE_OF_RIDGE = 0.1
 
 
 class EquationsAttack(CandidatesAttack):
-    """Base class of attacks that solve linear equations in membership bits.
+    """Base class of attacks that solve linear equations in membership bits."""
 
-    A subclass implements ``_read(records)``, which returns the :class:`Equations` of the
-    candidates, ``_read_further(records)``, which returns the columns that further records would
-    have in them, and ``_expect(solution)``, which returns the AUC to be expected.
-    """
+    # A subclass implements _read(records), which returns the Equations of the candidates,
+    # _read_further(records), which returns the columns that further records would have in them, and
+    # _expect(solution), which returns the AUC to be expected.
 
     _parameter_constraints = {
         **CandidatesAttack._parameter_constraints,

@@ -328,13 +328,8 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
 
 
 def _fit_choice(features, chosen):
-    """Weights of a conditional logit of the chosen candidate, with a normal prior around (1, 0).
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, n_candidates, n_weights)
-    chosen : ndarray of shape (n,)
-    """
+    """Weights of a conditional logit of the chosen candidate, with a normal prior around (1, 0)."""
+    # features (n, n_candidates, n_weights), chosen (n,)
     start = np.zeros(features.shape[2])
     start[0] = 1.0
     taken = features[np.arange(len(chosen)), chosen]

@@ -44,11 +44,10 @@ _N_RECORDS = 1 << 13
 
 
 class MomentAttack(PoolAttack):
-    """Pool attack whose score follows from the moments of the IN and of the OUT models.
+    """Pool attack whose score follows from the moments of the IN and of the OUT models."""
 
-    The pool keeps the moments, so that attacks with other settings, and on other victims, do not
-    read it again.
-    """
+    # The pool keeps the moments, so that attacks with other settings, and on other victims, do not
+    # read it again.
 
     def _reads_moments(self):
         """Whether the moments suffice, with these settings."""
@@ -69,13 +68,7 @@ class MomentAttack(PoolAttack):
         return self.pool_.moments(self._reads(), self._change())
 
     def _judged_sides(self, records):
-        """Yield rows, and moments, of the records that have the models that the attack needs.
-
-        Raises
-        ------
-        ValueError
-            If no record has them.
-        """
+        """Yield rows, and moments, of the records that have the models that the attack needs."""
         columns = self.pool_.locate_usable(records)
         known = self._known_moments() if (columns >= 0).all() else None
         if known is None:
@@ -150,12 +143,11 @@ class _Prior(NamedTuple):
 
 
 class BitLaw(Law):
-    """Shares of correct answers among IN and among OUT models.
+    """Shares of correct answers among IN and among OUT models."""
 
-    The share of one side has a beta prior, a trend over the share of the other side. Without a leak
-    this pools the bits of both sides, because the prior then counts for as many observations as the
-    other side and the records are worth. A distribution is described by its share.
-    """
+    # The share of one side has a beta prior, a trend over the share of the other side. Without a
+    # leak this pools the bits of both sides, because the prior then counts for as many observations
+    # as the other side and the records are worth. A distribution is described by its share.
 
     def _fit_query(self, sides, query):
         into, out = ((side.count, side.mean[query]) for side in sides[:2])
@@ -182,19 +174,7 @@ class BitLaw(Law):
         )
 
     def rate_threshold(self, laws, rate):
-        """Return a threshold that non-members are expected to reach at most at a rate.
-
-        Parameters
-        ----------
-        laws : list
-            Laws of blocks of records, as of :meth:`describe`, with one query.
-        rate : float
-            Expected share of the non-members that reach the threshold.
-
-        Returns
-        -------
-        threshold : float
-        """
+        """Return a threshold that non-members are expected to reach at most at a rate."""
         scores, weights = [], []
         for block in laws:
             out = block[0][1]
@@ -242,17 +222,7 @@ _CORRELATIONS = 1e-6, 0.95
 
 
 def count_voters(estimator):
-    """Return the number of voters whose share is the probability of a model, or None.
-
-    Parameters
-    ----------
-    estimator : estimator or None
-        Fitted or unfitted model.
-
-    Returns
-    -------
-    n_voters : int or None
-    """
+    """Return the number of voters whose share is the probability of a model, or None."""
     model = unwrap(estimator)
     while isinstance(model, Pipeline) and model.steps:
         model = unwrap(model.steps[-1][1])
@@ -264,30 +234,7 @@ def count_voters(estimator):
 
 
 def choose_law(pool, reading, sample, likelihood, shrinks):
-    """Choose between votes, bits and a normal law for a signal of a pool.
-
-    Parameters
-    ----------
-    pool : ShadowPool
-        Fitted pool.
-    reading : tuple
-        Where the signal is found, as :meth:`ShadowPool.locate_signal` returns it.
-    sample : callable
-        Returns values of the signal on some records, of shape (n_queries, n_estimators, n).
-    likelihood : {"auto", "normal", "beta-binomial"}
-        As for :class:`LiRA`.
-    shrinks : bool
-        As for :class:`Law`.
-
-    Returns
-    -------
-    law : VoteLaw, BitLaw or NormalLaw
-
-    Raises
-    ------
-    ValueError
-        If a beta-binomial is asked for, and the models do not vote.
-    """
+    """Choose between votes, bits and a normal law for a signal of a pool."""
     if reading.signal == Correctness() and likelihood != "normal":
         return BitLaw(shrinks)
     n_voters = count_voters(pool.estimator) if reading.signal == ScaledLogit() else None
@@ -329,19 +276,9 @@ class Votes(NamedTuple):
 
 
 class VoteLaw(Law):
-    """Distributions of the number of votes for the label.
+    """Distributions of the number of votes for the label."""
 
-    A distribution is described by the mean share and the correlation between votes.
-
-    Parameters
-    ----------
-    n_voters : int
-        Number of voters of a model, at least 2.
-    resolution : float
-        Twice the distance by which the pool moved shares inside before it took log odds.
-    shrinks : bool
-        As for :class:`Law`.
-    """
+    # A distribution is described by the mean share and the correlation between votes.
 
     def __init__(self, n_voters, resolution, shrinks):
         super().__init__(shrinks)

@@ -362,20 +362,7 @@ class Solved(NamedTuple):
 
 
 def solve(system, rate, seed):
-    """Solve the equations of a system by least squares, reading its candidates in blocks.
-
-    Parameters
-    ----------
-    system : System
-    rate : float
-        Number of training rows per candidate.
-    seed : int
-        Random seed of the sums of equations, if there are too many.
-
-    Returns
-    -------
-    solved : Solved
-    """
+    """Solve the equations of a system by least squares, reading its candidates in blocks."""
     targets, rng = system.targets, np.random.default_rng(seed)
     some = rng.permutation(len(system.rows))[:_N_SCALED]
     size = _measure_size(system, some)
@@ -411,20 +398,7 @@ def _draw_sums(n, rng):
 
 
 def judge(solved, system, most=_MOST_LEVERAGE):
-    """Leverage of each candidate of a system, and the part of its membership that was found.
-
-    Parameters
-    ----------
-    solved : Solved
-    system : System
-        Of the same model, with the same or other records.
-    most : float
-        Largest leverage.
-
-    Returns
-    -------
-    leverages, fitted : ndarray of shape (n,)
-    """
+    """Leverage of each candidate of a system, and the part of its membership that was found."""
     leverages, fitted = np.zeros(len(system.rows)), np.zeros(len(system.rows))
     for block in system.iter_blocks():
         turned = solved.turn(system.read(system.rows[block]))
@@ -434,18 +408,7 @@ def judge(solved, system, most=_MOST_LEVERAGE):
 
 
 def expect_strength(squares):
-    """Expected AUC and TPR of log likelihood ratios that are normal, of various strength.
-
-    Parameters
-    ----------
-    squares : ndarray of shape (n,)
-        Squared distance between member and non-member, in standard deviations, of each record.
-
-    Returns
-    -------
-    auc, tpr : float
-        The TPR at a false positive rate of 1%.
-    """
+    """Expected AUC and TPR of log likelihood ratios that are normal, of various strength."""
     if not squares.any():
         return 0.5, _FPR
     grid = (np.arange(_N_QUANTILES) + 0.5) / _N_QUANTILES

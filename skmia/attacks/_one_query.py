@@ -55,13 +55,7 @@ def open_boxes(records, models, who):
 
 
 def _check_features(box, X, values, who):
-    """Check that a model takes the features as they are.
-
-    Raises
-    ------
-    ValueError
-        If it transforms them, or is a regressor.
-    """
+    """Check that a model takes the features as they are."""
     if box.classes is None:
         raise ValueError(f"{who} needs classifiers; got a pool of regressors.")
     inputs = box.encode(X)
@@ -73,13 +67,7 @@ def _check_features(box, X, values, who):
 
 
 def check_bounds(bounds):
-    """Check the smallest and the largest value of a feature, if there are any.
-
-    Raises
-    ------
-    ValueError
-        If they are not two numbers in order.
-    """
+    """Check the smallest and the largest value of a feature, if there are any."""
     if bounds is None:
         return
     ends = as_array(bounds, "bounds", "two numbers")
@@ -88,13 +76,7 @@ def check_bounds(bounds):
 
 
 def check_labels(records, pool):
-    """Check that the shadow models know the labels of the records.
-
-    Raises
-    ------
-    ValueError
-        If they do not.
-    """
+    """Check that the shadow models know the labels of the records."""
     unknown = np.flatnonzero(~np.isin(records.y, pool.classes_))
     if len(unknown):
         raise ValueError(
@@ -124,10 +106,8 @@ class _Models:
         self.weights = np.where(inside, 1 / np.maximum(n_in, 1), -1 / np.maximum(n_out, 1))
 
     def pull(self, points):
-        """Return the objective of each point and its gradient.
-
-        A model with the record should give its label to the point and one without should not.
-        """
+        """Return the objective of each point and its gradient."""
+        # A model with the record should give its label to the point and one without should not.
         loss, gradient = np.zeros(len(points)), np.zeros(points.shape)
         for box, unit, weights in zip(self.boxes, self.units, self.weights, strict=True):
             known = np.flatnonzero(np.isin(self.y, box.classes))

@@ -74,19 +74,8 @@ class Sources(NamedTuple):
 
 
 def list_sources(steps, values, n_candidates):
-    """Find the values of candidates that explain each threshold.
-
-    Parameters
-    ----------
-    steps : Steps
-    values : ndarray of shape (n, n_columns)
-        Of the candidates first; others count for themselves alone.
-    n_candidates : int
-
-    Returns
-    -------
-    sources : Sources
-    """
+    """Find the values of candidates that explain each threshold."""
+    # values (n, n_columns)
     parts, n_slots = [], 0
     sorted_columns = {j: _Sorted(values[:, j], n_candidates) for j in np.unique(steps.columns)}
     for event, (j, low, high) in enumerate(zip(*steps[:3], strict=True)):
@@ -165,19 +154,8 @@ class Weights(NamedTuple):
 
 
 def weigh(steps, sources, values, prior):
-    """Learn how likely each kind of explanation is.
-
-    Parameters
-    ----------
-    steps : Steps
-    sources : Sources
-    values : ndarray of shape (n_candidates, n_columns)
-    prior : float
-
-    Returns
-    -------
-    weights : Weights
-    """
+    """Learn how likely each kind of explanation is."""
+    # values (n_candidates, n_columns)
     events, n = sources.events, max(len(steps.columns), 1)
     alone = events.lower == events.upper
     kinds = [len(np.unique(events.of_pair[is_kind])) / n for is_kind in (~alone, alone)]
@@ -212,22 +190,7 @@ def _count_by_chance(steps, values):
 
 
 def infer(sources, weights, n_candidates, prior, known=None):
-    """Log likelihood ratio of membership of each candidate and further record.
-
-    Parameters
-    ----------
-    sources : Sources
-    weights : Weights
-    n_candidates : int
-    prior : float
-    known : ndarray of shape (n_candidates,), default=None
-        Ratios of the candidates, in order to judge the further records.
-
-    Returns
-    -------
-    ratios : ndarray
-        Of the candidates, and of further records as far as something explains a threshold.
-    """
+    """Log likelihood ratio of membership of each candidate and further record."""
     events = sources.events
     alone = events.lower == events.upper
     events = events._replace(weights=np.where(alone, weights.value, weights.midpoint))

@@ -82,21 +82,8 @@ class Entry(NamedTuple):
 
 
 def make_ledger(victim, parts):
-    """List all stored arrays that depend on the data, and the part that reads each.
-
-    Parameters of constructors, labels of classes, names of columns and seeds are left out.
-
-    Parameters
-    ----------
-    victim : fitted estimator
-    parts : dict of str to attack
-        Fitted parts of the attack, by name.
-
-    Returns
-    -------
-    ledger : list of Entry
-        What is learned comes before private names and states of solvers, large before small.
-    """
+    """List all stored arrays that depend on the data, and the part that reads each."""
+    # Parameters of constructors, labels of classes, names of columns and seeds are left out.
     state = read_state(victim)
     estimators = sorted(state.estimators, key=lambda one: -len(one.path))
     # Attacks on models inside the victim are wrapped, and their names end with a path.
@@ -176,10 +163,8 @@ def _list_trees(model):
 
 
 def combine_expected(aucs):
-    """AUC to be expected of several parts together.
-
-    Log likelihood ratios that are normal and independent add the squares of their strengths.
-    """
+    """AUC to be expected of several parts together."""
+    # Log likelihood ratios that are normal and independent add the squares of their strengths.
     strengths = ndtri(np.clip(aucs, 0.5, 1 - 1e-12))
     return float(ndtr(np.sqrt(np.sum(strengths**2))))
 
@@ -503,10 +488,8 @@ class _Evidence:
         return _sum(self._used, records) if self._used else np.zeros(len(records))
 
     def spread(self, inner, n, attack=None, *, alone=False):
-        """What the model says of having been among its rows, for all of n records.
-
-        With ``alone``, what it says of having been among the rows of the victim.
-        """
+        """What the model says of having been among its rows, for all of n records."""
+        # With alone, what it says of having been among the rows of the victim.
         y = np.zeros(inner.X.shape[0]) if inner.y is None else inner.y
         records, ratios = Records(inner.X, y), np.zeros(n)
         found = self.score(records) if attack is None else attack.score_samples(records)
@@ -553,10 +536,8 @@ def _list_groups(evidence):
 
 
 def _join(group, ratios):
-    """Log likelihood ratio of membership from models that were fitted without one fold each.
-
-    A training row was left out by one of them, each with the same probability.
-    """
+    """Log likelihood ratio of membership from models that were fitted without one fold each."""
+    # A training row was left out by one of them, each with the same probability.
     fold, kept = group[0].fold, group[0].kept
     if fold is None:
         return _from_sample(ratios[group[0].path], kept)

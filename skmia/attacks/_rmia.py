@@ -374,11 +374,9 @@ class RMIA(PoolAttack):
 
 
 def _share_beaten(values, reference):
-    """Return the share of a sorted reference that each value reaches, strictly increasing.
-
-    It is linear between two reference values and approaches 0 and 1 beyond the ends. Without jumps,
-    the rounding of a value that ties with the reference does not matter.
-    """
+    """Return the share of a sorted reference that each value reaches, strictly increasing."""
+    # It is linear between two reference values and approaches 0 and 1 beyond the ends. Without
+    # jumps, the rounding of a value that ties with the reference does not matter.
     n = len(reference)
     first = np.flatnonzero(np.diff(reference, prepend=-np.inf) > _TIE)
     last = np.append(first[1:], n)

@@ -30,13 +30,7 @@ _FEWEST = 2
 
 
 def _draw_pairs(inside, chosen, max_rows, rng):
-    """Draw as many (model, record) pairs of members as of non-members.
-
-    Returns
-    -------
-    models, rows : ndarray of shape (n_pairs,)
-        Empty without members or without non-members.
-    """
+    """Draw as many (model, record) pairs of members as of non-members."""
     members = np.flatnonzero(inside & chosen)
     others = np.flatnonzero(~inside & chosen)
     size = min(len(members), len(others), max_rows // 2)

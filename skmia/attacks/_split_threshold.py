@@ -31,23 +31,7 @@ _LEAST_ODDS = -500.0
 
 
 def pass_messages(groups, n_candidates, prior, outsiders):
-    """Log likelihood ratio of each candidate from all thresholds.
-
-    Parameters
-    ----------
-    groups : list of Events
-    n_candidates : int
-    prior : float
-        Share of members among the candidates.
-    outsiders : float
-        Other training rows, for each candidate.
-
-    Returns
-    -------
-    ratios : ndarray of shape (n_candidates,)
-    parts : list of ndarray of shape (n_candidates,)
-        What each group says of being in its sample.
-    """
+    """Log likelihood ratio of each candidate from all thresholds."""
     messages = [np.zeros(len(group.candidates)) for group in groups]
     parts = [np.zeros(n_candidates) for _ in groups]
     total, start = np.zeros(n_candidates), logit(prior)
@@ -79,21 +63,7 @@ def _to_sample(odds, kept):
 
 
 def judge(groups, ratios, parts, n_further, prior, outsiders):
-    """Log likelihood ratio of further records, each as one more candidate.
-
-    Parameters
-    ----------
-    groups : list of Events
-        Of the candidates and the further records, in this order.
-    ratios, parts :
-        What was found of the candidates.
-    n_further : int
-    prior, outsiders : float
-
-    Returns
-    -------
-    ratios : ndarray of shape (n_further,)
-    """
+    """Log likelihood ratio of further records, each as one more candidate."""
     n, found = len(ratios), np.zeros(n_further)
     for group, part in zip(groups, parts, strict=True):
         others = ratios - _to_members(part, group.kept)
@@ -106,19 +76,7 @@ def judge(groups, ratios, parts, n_further, prior, outsiders):
 
 
 def compute_messages(group, odds, outsiders):
-    """Log likelihood ratio of being in the sample, for each entry, from its threshold.
-
-    Parameters
-    ----------
-    group : Events
-    odds : ndarray of shape (n_entries,)
-        Log odds of being in the sample, from all other thresholds.
-    outsiders : float
-
-    Returns
-    -------
-    messages : ndarray of shape (n_entries,)
-    """
+    """Log likelihood ratio of being in the sample, for each entry, from its threshold."""
     n_slots, lower, upper = len(group.of_slot), group.lower, group.upper
     absent = log_expit(-np.clip(odds, ABSENT, _CERTAIN))
     none_there = np.bincount(group.slots, absent, minlength=n_slots).astype(np.float64)
@@ -165,30 +123,11 @@ _LEAST_SHARE = 1e-12
 
 
 def locate(groups, drawn, n_candidates, prior, outsiders):
-    """Probability that each candidate is each training row.
-
-    What the thresholds of one tree say of a candidate belongs to the sample of this tree: they
-    speak for the rows that it has drawn. In further rounds the probabilities tell in turn which
-    candidates are in the sample.
-
-    Parameters
-    ----------
-    groups : list of Events
-        Each of one tree.
-    drawn : ndarray of shape (n_trees, n_rows), dtype bool
-        Whether each row is in the sample of each tree.
-    n_candidates : int
-    prior : float
-        Share of members among the candidates.
-    outsiders : float
-        Share of the training rows that are not among the candidates.
-
-    Returns
-    -------
-    proba : ndarray of shape (n_candidates, n_rows), dtype float32
-        The rest of each row to 1 is the probability that the candidate is none of the training
-        rows, or that the samples do not tell which one.
-    """
+    """Probability that each candidate is each training row."""
+    # What the thresholds of one tree say of a candidate belongs to the sample of this tree: they
+    # speak for the rows that it has drawn. In further rounds the probabilities tell in turn which
+    # candidates are in the sample.
+    # drawn (n_trees, n_rows) -> proba (n_candidates, n_rows)
     drawn = drawn.astype(np.float32)
     for group in groups:
         if group.kept == 1:  # moved thresholds speak of all training rows
@@ -217,12 +156,10 @@ def _compute_odds(parts, drawn, prior, outsiders):
 
 
 def _match(parts, drawn, prior, outsiders):
-    """Probability that each candidate is each row, and that it is a member in some other way.
-
-    A row is used at most once. What is said of a candidate may have nothing to do with the samples
-    that were drawn, because it was computed from other people with equal values. Without this
-    explanation, the row whose samples agree best by chance would be taken for the right one.
-    """
+    """Probability that each candidate is each row, and that it is a member in some other way."""
+    # A row is used at most once. What is said of a candidate may have nothing to do with the
+    # samples that were drawn, because it was computed from other people with equal values. Without
+    # this explanation, the row whose samples agree best by chance would be taken for the right one.
     kept, n_rows, odds = drawn.mean(axis=1), drawn.shape[1], prior / (1 - prior)
     ratios = parts.astype(np.float32) @ drawn
     with np.errstate(divide="ignore"):

@@ -51,18 +51,11 @@ class Scale:
 
 
 class Linear:
-    """Logistic regression.
+    """Logistic regression."""
 
-    Log odds of 0 stand for equal shares of members and non-members. Weights for both sides would
-    make trees eight times as slow; the log odds of the shares are subtracted instead.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, n_features)
-        Scaled features.
-    is_member : ndarray of shape (n,), dtype bool
-        Membership.
-    """
+    # Log odds of 0 stand for equal shares of members and non-members. Weights for both sides would
+    # make trees eight times as slow; the log odds of the shares are subtracted instead.
+    # features (n, n_features), is_member (n,)
 
     def __init__(self, features, is_member):
         # Newton's steps take a fifth of the time of L-BFGS for a dozen features.
@@ -75,15 +68,7 @@ class Linear:
 
 
 class Trees:
-    """Boosted trees; parameters and log odds as of :class:`Linear`.
-
-    Parameters
-    ----------
-    features, is_member : ndarray
-        As for :class:`Linear`.
-    rng : RandomState
-        Draws the rows, if there are many.
-    """
+    """Boosted trees; parameters and log odds as of :class:`Linear`."""
 
     def __init__(self, features, is_member, rng):
         rows = slice(None)
@@ -105,13 +90,7 @@ class Trees:
 
 
 class Single:
-    """One feature as it is.
-
-    Parameters
-    ----------
-    column : int
-        Number of the feature.
-    """
+    """One feature as it is."""
 
     def __init__(self, column):
         self._column = column
@@ -156,29 +135,6 @@ class _Calibrated(NamedTuple):
 class ChosenStack:
     """The strongest of single features, a logistic regression, and its sum with boosted trees.
 
-    The rows of a record with several models treated as the victim depend on each other: each of
-    these models is among those that the others are compared with. Only what was learned from other
-    records can be compared with a single feature, so folds are of records. What is chosen for a
-    fold does not depend on its rows either, or the power of the chosen one would be too good.
-
-    The sum of two log odds is too large to be one. Slope and intercept come from a logistic
-    regression of membership on the log odds of models that did not see the rows.
-
-    Parameters
-    ----------
-    rows : Rows
-        What it is learned from.
-    singles : dict of str to int
-        Columns of the features that are scores by themselves, by name.
-    boosted : bool
-        Whether boosted trees are tried.
-    units : ndarray of shape (n_estimators,)
-        Number of the pair of each model.
-    margin : float
-        Number of standard errors by which a learned candidate must be ahead of single features.
-    rng : RandomState
-        Draws the rows for the trees.
-
     Attributes
     ----------
     chosen : str
@@ -186,6 +142,14 @@ class ChosenStack:
     power : DataFrame
         Power of all candidates, as of :func:`skmia.model_selection.choose_by_power`.
     """
+
+    # The rows of a record with several models treated as the victim depend on each other: each of
+    # these models is among those that the others are compared with. Only what was learned from
+    # other records can be compared with a single feature, so folds are of records. What is chosen
+    # for a fold does not depend on its rows either, or the power of the chosen one would be too
+    # good.
+    # The sum of two log odds is too large to be one. Slope and intercept come from a logistic
+    # regression of membership on the log odds of models that did not see the rows.
 
     def __init__(self, rows, singles, boosted, units, margin, rng):
         self._scale = Scale(rows.features)
@@ -211,19 +175,8 @@ class ChosenStack:
         self._whole = _calibrate(list(models), log_odds[self.chosen], rows, everywhere)
 
     def log_odds(self, features, folds=None):
-        """Return calibrated log odds.
-
-        Parameters
-        ----------
-        features : ndarray of shape (n, n_features)
-            Features.
-        folds : ndarray of shape (n,), default=None
-            Fold that the models of each row must not have seen; if None, they saw all.
-
-        Returns
-        -------
-        log_odds : ndarray of shape (n,)
-        """
+        """Return calibrated log odds."""
+        # features (n, n_features), folds (n,)
         features = self._scale(features)
         if folds is None:
             return self._whole.log_odds(features)

@@ -96,16 +96,10 @@ class _Features:
 
 
 class SimilarRecords:
-    """Weighted means over the most similar records of the same class.
+    """Weighted means over the most similar records of the same class."""
 
-    The weight of a record is its cosine similarity minus that of the first one that is not
-    averaged.
-
-    Parameters
-    ----------
-    records : Records of n_known records
-        Records among which similar ones are searched.
-    """
+    # The weight of a record is its cosine similarity minus that of the first one that is not
+    # averaged.
 
     def __init__(self, records):
         self._features = _Features(records)
@@ -113,20 +107,8 @@ class SimilarRecords:
         self._fingerprints = records.fingerprint
 
     def average(self, records, values):
-        """Average over the records that are similar to each record, which itself does not count.
-
-        Parameters
-        ----------
-        records : Records of n records
-            Records, known ones or others.
-        values : ndarray of shape (n_values, n_known)
-            Values of the known records.
-
-        Returns
-        -------
-        means : ndarray of shape (n_values, n)
-            0 where no record is similar.
-        """
+        """Average over the records that are similar to each record, which itself does not count."""
+        # values (n_values, n_known) -> means (n_values, n): 0 where no record is similar
         means, step = np.zeros((len(values), len(records))), _count_rows(records)
         for start in range(0, len(records), step):
             block = records[start : start + step]
@@ -160,20 +142,7 @@ def _weigh(similarity, same):
 
 
 class Surroundings:
-    """How far the victim, and each model of a pool, is from what is usual on similar records.
-
-    Parameters
-    ----------
-    pool : ShadowPool
-        Fitted pool of classifiers.
-    victim : fitted estimator or None
-        If None, the predictions stored with the records are used.
-    records : Records of n records
-        Records of the pool.
-    usable : ndarray of shape (n,), dtype bool
-        Which have both IN and OUT models. Similar records are searched among at most 8192 of
-        these, which are drawn by their content.
-    """
+    """How far the victim, and each model of a pool, is from what is usual on similar records."""
 
     def __init__(self, pool, victim, records, usable):
         records = _draw(records, usable)
@@ -238,13 +207,7 @@ def estimate_spread(into, out):
 
 
 class ShownLaw(NormalLaw):
-    """A normal law that tells something of the distributions in the place of their log ratio.
-
-    Parameters
-    ----------
-    show : callable
-        Function of the IN and of the OUT distribution, see :class:`NormalLaw`.
-    """
+    """A normal law that tells something of the distributions in the place of their log ratio."""
 
     def __init__(self, show):
         super().__init__(shrinks=True)
@@ -269,22 +232,7 @@ def list_temperatures(pool, temperatures):
 
 
 def fit_parts(pool, records, temperatures):
-    """Fit attacks on one pool, without thresholds.
-
-    Parameters
-    ----------
-    pool : ShadowPool
-        Fitted pool.
-    records : Records of n records
-        Records of the pool.
-    temperatures : sequence of float or "auto"
-        Temperatures of :class:`RMIA`.
-
-    Returns
-    -------
-    parts : dict of str to attack
-        By the name of the feature.
-    """
+    """Fit attacks on one pool, without thresholds."""
     parts = {
         "lira_raw": LiRA(gap="raw"),
         "lira_pooled": LiRA(variance="pooled"),
@@ -312,19 +260,7 @@ def _show(lira):
 
 
 def leave_out(parts, models):
-    """Return fitted parts without what these models contribute when they are left out.
-
-    Parameters
-    ----------
-    parts : dict of str to attack
-        As returned by :func:`fit_parts`.
-    models : ndarray of shape (n_chosen,)
-        Numbers of models.
-
-    Returns
-    -------
-    parts : dict of str to attack
-    """
+    """Return fitted parts without what these models contribute when they are left out."""
     own = {name: part for name, part in parts.items() if name not in _SHOWN}
     rest = {name: part._leave_out(models) for name, part in own.items()}
     return rest | _show(rest["lira"])
@@ -343,19 +279,7 @@ FEWEST_FOR_RATE = 8
 
 
 def check_size(pool, rate):
-    """Refuse a pool that is too small to learn a stack from, or to promise a rate.
-
-    Parameters
-    ----------
-    pool : object
-        Only the size of a ShadowPool is checked.
-    rate : float or None
-        False positive rate that is to be promised.
-
-    Raises
-    ------
-    TooFewModelsError
-    """
+    """Refuse a pool that is too small to learn a stack from, or to promise a rate."""
     n_models = pool.n_estimators if isinstance(pool, ShadowPool) else None
     if not isinstance(n_models, Integral):
         return  # which the pool refuses
@@ -387,18 +311,7 @@ _MARGIN = 1.0
 
 
 def choose_pseudo_victims(design):
-    """Choose shadow models that are treated as the victim.
-
-    Parameters
-    ----------
-    design : Design
-        Design of the training sets of the pool.
-
-    Returns
-    -------
-    chosen : ndarray of shape (n_chosen,)
-        Numbers of models; both of a complementary pair or neither.
-    """
+    """Choose shadow models that are treated as the victim."""
     pairs, in_pairs = number_pairs(design), (design.partners >= 0).any()
     units = np.unique(pairs)
     n_wanted = min(len(units), _N_PSEUDO_VICTIMS // (2 if in_pairs else 1))

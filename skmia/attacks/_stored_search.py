@@ -19,13 +19,7 @@ _POINTS_32, _POINTS_64 = 2.0**24, 2.0**53
 
 
 class ColumnStats:
-    """Values of a column among the candidates, and the grid on which they lie.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Numbers or text of all candidates.
-    """
+    """Values of a column among the candidates, and the grid on which they lie."""
 
     def __init__(self, values):
         self.n = len(values)
@@ -58,20 +52,8 @@ class ColumnStats:
         return counts
 
     def share(self, stored, *, single=False):
-        """Return the share of all possible numbers of the column that are stored.
-
-        Parameters
-        ----------
-        stored : ndarray of shape (n_stored,)
-            Distinct stored numbers.
-        single : bool, default=False
-            Whether numbers are compared in float32.
-
-        Returns
-        -------
-        share : float
-            Share in [0, 1]; 0 for text.
-        """
+        """Return the share of all possible numbers of the column that are stored."""
+        # -> share: share in [0, 1]; 0 for text
         if self.is_text or not len(self.values):
             return 0.0
         inside = stored[(stored >= self.values[0]) & (stored <= self.values[-1])]
@@ -96,12 +78,10 @@ def are_single(values):
 
 
 def compute_chance(share, counts, n):
-    """Compute the probability that a value is stored although its record was not used.
-
-    Either the value equals a stored number by accident, or another candidate with the same value
-    was used; half of the candidates are members. The probability is at least 1 / (n + 1), because a
-    value may occur although it was not seen among n others.
-    """
+    """Compute the probability that a value is stored although its record was not used."""
+    # Either the value equals a stored number by accident, or another candidate with the same value
+    # was used; half of the candidates are members. The probability is at least 1 / (n + 1), because
+    # a value may occur although it was not seen among n others.
     return np.maximum(1 - (1 - share) * 0.5 ** (np.asarray(counts) - 1.0), 1 / (n + 1))
 
 
@@ -152,18 +132,7 @@ class View(NamedTuple):
 
 
 def make_views(model, records):
-    """Make the views of records for all parts of a fitted model.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    records : Records of n records
-
-    Returns
-    -------
-    views : list of View
-        Views in the same order for any records; the raw view comes first.
-    """
+    """Make the views of records for all parts of a fitted model."""
     raw = make_columns(records.X)
     # Class labels are not evidence, because every model of the same task stores all of them.
     y = _as_column(pd.Series(np.asarray(records.y))) if is_regressor(model) else None
@@ -183,13 +152,7 @@ def _view(inner):
 
 
 def make_columns(X):
-    """Return the columns of a table by name: numbers as float64, everything else as text.
-
-    Raises
-    ------
-    ValueError
-        If X is a sparse matrix that is too large for a dense array.
-    """
+    """Return the columns of a table by name: numbers as float64, everything else as text."""
     if sparse.issparse(X):
         if np.prod(X.shape) > _LARGEST:
             raise ValueError(
@@ -314,15 +277,7 @@ class ViewStats:
 
 
 class Column:
-    """Distinct values of a column of the records to search for.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Numbers or text of all records.
-    stats : ColumnStats
-        Statistics of the column among the candidates.
-    """
+    """Distinct values of a column of the records to search for."""
 
     def __init__(self, values, stats):
         self.stats = stats
@@ -397,21 +352,7 @@ class Hits(NamedTuple):
 
 
 def search(place, view, columns, stats):
-    """Search for the values and the rows of a view in one place.
-
-    Parameters
-    ----------
-    place : Place
-    view : View of n records
-    columns : list of Column
-        Columns of the view.
-    stats : ViewStats
-        Statistics of the candidates.
-
-    Returns
-    -------
-    hits : Hits
-    """
+    """Search for the values and the rows of a view in one place."""
     evidence, n_values, expected = {}, 0, 0.0
     n_columns = len(view.columns)
     for k, column in enumerate(columns):
@@ -430,13 +371,11 @@ def search(place, view, columns, stats):
 
 
 def _estimate_trust(place, stats, n_found, stored):
-    """Estimate the share of the values found that are not found by accident.
-
-    An array of another kind, such as sizes or version numbers, holds numbers that are equal to
-    values of a coarse column by accident: each number on the grid of the column is equal to one
-    with the probability that its neighbors on the grid are values. As there are many arrays, one
-    more value in each is taken to be found by accident.
-    """
+    """Estimate the share of the values found that are not found by accident."""
+    # An array of another kind, such as sizes or version numbers, holds numbers that are equal to
+    # values of a coarse column by accident: each number on the grid of the column is equal to one
+    # with the probability that its neighbors on the grid are values. As there are many arrays, one
+    # more value in each is taken to be found by accident.
     if place.is_known or stats.decimals is None:
         return 1.0
     stored = stored[np.round(stored, stats.decimals) == stored]

@@ -30,16 +30,7 @@ LEAST = 0.999 * np.log(2)
 
 
 class Ledger:
-    """The best evidence of each column of each record, with its place.
-
-    Parameters
-    ----------
-    views : list of View
-    columns : list of list of Column
-        Distinct values of the columns of each view.
-    n_candidates : int
-        Number of records given to ``fit``.
-    """
+    """The best evidence of each column of each record, with its place."""
 
     def __init__(self, views, columns, n_candidates):
         self._views, self._columns, self._unit = views, columns, np.log(n_candidates + 1)
@@ -270,13 +261,7 @@ def _join(table, more, **options):
 
 
 def _read_victim(victim):
-    """Read the state of a victim.
-
-    Raises
-    ------
-    TypeError, NotFittedError, ValueError
-        If the victim has no file, is not fitted, or stores nothing.
-    """
+    """Read the state of a victim."""
     if victim is None:
         raise ValueError(
             "StoredValuesAttack needs the fitted model itself; stored outputs are not enough."
@@ -336,16 +321,10 @@ def _between(others, low, high):
 
 
 class _StoredLists:
-    """What lists of words and of categories say of candidates.
+    """What lists of words and of categories say of candidates."""
 
-    A vocabulary lists the words of all training texts, an encoder all categories of its columns: a
-    record with another one was not a training row.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    records : Records of n candidates
-    """
+    # A vocabulary lists the words of all training texts, an encoder all categories of its columns:
+    # a record with another one was not a training row.
 
     def __init__(self, model, records):
         self._model, self._n = model, len(records)

@@ -34,8 +34,6 @@ _WHO = "TransferredQueryAttack"
 class Walk(NamedTuple):
     """Confidence along the path of each record, and the points of the path.
 
-    What comes after a confidence below the one to walk until is not measured.
-
     Attributes
     ----------
     confidence : ndarray of shape (n_steps + 1, n)
@@ -43,6 +41,8 @@ class Walk(NamedTuple):
     take : callable
         Returns the point of each record at its step, as rows in the container of the features.
     """
+
+    # What comes after a confidence below the one to walk until is not measured.
 
     confidence: np.ndarray
     take: object
@@ -61,21 +61,7 @@ def measure_confidence(models, outside, rows, y, classes):
 
 
 class SwapSearch:
-    """Replaces more and more features by those of records that models give another label.
-
-    Parameters
-    ----------
-    donors : Records of n records
-        Records to take features from.
-    predicted : ndarray of shape (n,)
-        Label of each donor according to models that were not trained on it.
-    n_partners : int
-        Number of donors tried for each record, the nearest ones.
-    n_steps : int
-        Number of steps from the record to the donor.
-    random_state : RandomState
-        Draws the order of the features for each partner.
-    """
+    """Replaces more and more features by those of records that models give another label."""
 
     def __init__(self, donors, predicted, n_partners, n_steps, random_state):
         if sparse.issparse(donors.X) or is_tensor(donors.X):
@@ -155,21 +141,9 @@ class SwapSearch:
 
 
 class GradientSearch:
-    """Follows gradients of half of the models that were not trained on the record.
+    """Follows gradients of half of the models that were not trained on the record."""
 
-    The other half says how confident such models still are.
-
-    Parameters
-    ----------
-    n_steps : int
-        Number of steps.
-    step_size : float
-        Length of a step: root mean square of the changes of all features, in units of the scale.
-    scale : ndarray
-        Unit of each feature.
-    bounds : tuple of two floats or None
-        Smallest and largest value of a feature.
-    """
+    # The other half says how confident such models still are.
 
     def __init__(self, n_steps, step_size, scale, bounds):
         self._n_steps, self._step_size = n_steps, step_size

@@ -33,13 +33,7 @@ class GradientComponent(nn.Module):
 
 
 class WhiteBoxNet(nn.Module):
-    """Net with one component per kind of input, followed by an encoder.
-
-    Parameters
-    ----------
-    shapes : sequence of tuple
-        Shape of each kind of input for one record; two axes for a gradient.
-    """
+    """Net with one component per kind of input, followed by an encoder."""
 
     def __init__(self, shapes):
         super().__init__()

@@ -30,18 +30,7 @@ def best_threshold(membership, scores):
 
 
 def get_judged(attack, records):
-    """Return which records a fitted attack can judge; all if it does not say.
-
-    Parameters
-    ----------
-    attack : fitted estimator
-        An attack, or a search or Pipeline that acts as one.
-    records : Records of n records
-
-    Returns
-    -------
-    judged : ndarray of shape (n,), dtype bool
-    """
+    """Return which records a fitted attack can judge; all if it does not say."""
     can_judge = getattr(attack, "can_judge", None)
     return np.ones(len(records), dtype=bool) if can_judge is None else can_judge(records)
 

@@ -28,17 +28,7 @@ def learns(attack):
 
 
 def judge(attack, records):
-    """Score and predict records with a fitted attack, or any classifier of records.
-
-    Parameters
-    ----------
-    attack : fitted estimator
-    records : Records of n records
-
-    Returns
-    -------
-    judged : Judged
-    """
+    """Score and predict records with a fitted attack, or any classifier of records."""
     scores = score(attack, records)
     if hasattr(attack, "offset_"):  # scores say it all, and the victim is queried once
         guesses = scores >= attack.offset_
@@ -48,18 +38,7 @@ def judge(attack, records):
 
 
 def score(attack, records):
-    """Score records with a fitted attack, or any classifier of records.
-
-    Parameters
-    ----------
-    attack : fitted estimator
-    records : Records of n records
-
-    Returns
-    -------
-    scores : ndarray of shape (n,)
-        Higher means more likely a member.
-    """
+    """Score records with a fitted attack, or any classifier of records."""
     for name in ("score_samples", "decision_function", "predict_proba", "predict"):
         if hasattr(attack, name):
             scores = np.asarray(getattr(attack, name)(records), dtype=np.float64)
@@ -68,67 +47,26 @@ def score(attack, records):
 
 
 def fit_known(attack, records, membership):
-    """Fit an attack on records of known membership.
-
-    Parameters
-    ----------
-    attack : estimator
-        Fitted in place. Parts that lack a population get the non-members.
-    records : Records of n records
-    membership : ndarray of shape (n,), dtype bool
-
-    Returns
-    -------
-    attack : estimator
-        The attack that was passed.
-    """
+    """Fit an attack on records of known membership."""
     known = needs_of(attack).known
     give_population(attack, records[~membership])
     return attack.fit(records, membership.astype(int) if known == BOTH else None)
 
 
 def give_population(attack, population):
-    """Give non-members to the parts of an attack that lack a population.
-
-    Parameters
-    ----------
-    attack : estimator
-        Its parameters are set in place.
-    population : Records
-        Known non-members.
-    """
+    """Give non-members to the parts of an attack that lack a population."""
     for part in parts_of(attack):
         if "population" in part.needs().lacks:
             part.set_params(population=population)
 
 
 def cross_fit(attack, records, membership, seed):
-    """Score each record by an attack that has learned from other folds.
-
-    Records are split into five folds, or as many as there are members or non-members. Equal records
-    and records with the same value of ``group_by`` share a fold. The records of a fold are scored
-    by a clone that was fitted on the other folds, including its threshold. Clones of different
-    folds may score on different scales, so the score of a record is the share of its fold with a
-    lower score; ties count half.
-
-    Parameters
-    ----------
-    attack : estimator
-        Unfitted, with its victim and shadow models.
-    records : Records of n records
-    membership : ndarray of shape (n,), dtype bool
-    seed : int
-        Controls the folds.
-
-    Returns
-    -------
-    judged : Judged
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two members or non-members.
-    """
+    """Score each record by an attack that has learned from other folds."""
+    # Records are split into five folds, or as many as there are members or non-members. Equal
+    # records and records with the same value of group_by share a fold. The records of a fold are
+    # scored by a clone that was fitted on the other folds, including its threshold. Clones of
+    # different folds may score on different scales, so the score of a record is the share of its
+    # fold with a lower score; ties count half.
     folds = assign_folds(records, membership, seed)
     scores = np.empty(len(records))
     guesses, judged = np.empty((2, len(records)), dtype=bool)
@@ -141,18 +79,7 @@ def cross_fit(attack, records, membership, seed):
 
 
 def assign_folds(records, membership, seed):
-    """Assign records to folds, stratified by membership; records that belong together share one.
-
-    Parameters
-    ----------
-    records : Records of n records
-    membership : ndarray of shape (n,), dtype bool
-    seed : int
-
-    Returns
-    -------
-    folds : ndarray of shape (n,), dtype int
-    """
+    """Assign records to folds, stratified by membership; records that belong together share one."""
     # Records are sorted by content, so that the result does not depend on their order.
     order = np.argsort(records.fingerprint, kind="stable")
     groups = records.fields.get("group_by")

@@ -36,19 +36,8 @@ def _children_of(estimator):
 
 
 def parts_of(estimator):
-    """Return the attacks and transformers of signals that an estimator combines, at any depth.
-
-    Frozen estimators are left out because they are not fitted again.
-
-    Parameters
-    ----------
-    estimator : estimator
-
-    Returns
-    -------
-    parts : list of estimators
-        Only the estimator if it is an attack itself.
-    """
+    """Return the attacks and transformers of signals that an estimator combines, at any depth."""
+    # Frozen estimators are left out because they are not fitted again.
     if isinstance(estimator, FrozenEstimator):
         return []
     if hasattr(estimator, "needs"):
@@ -111,37 +100,14 @@ def _learns(estimator, children):
 
 
 def offer_of(model, **more):
-    """Return what a model offers to an attack by its owner, who knows the members.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted or not.
-    **more
-        Further fields of :class:`Offer`. ``withheld`` is added to what the model does not offer.
-
-    Returns
-    -------
-    offer : Offer
-    """
+    """Return what a model offers to an attack by its owner, who knows the members."""
     access, withheld = get_access(model)
     more["withheld"] = {**withheld, **more.get("withheld", {})}
     return Offer(**{"kind": get_kind(model), "access": access, "known": BOTH, **more})
 
 
 def settings_of_pool(keeps):
-    """Return the settings of a :class:`~skmia.ShadowPool` that keeps what is needed.
-
-    Parameters
-    ----------
-    keeps : set
-        What the pool must keep, in the terms of :class:`Needs`.
-
-    Returns
-    -------
-    settings : dict
-        ``signals``, ``temperatures`` and ``store``.
-    """
+    """Return the settings of a :class:`~skmia.ShadowPool` that keeps what is needed."""
     temperatures = {what[1] for what in keeps if isinstance(what, tuple)}
     signals = sorted((what for what in keeps if isinstance(what, Signal)), key=repr)
     store = next((name for name in ("models", "outputs") if name in keeps), "signals")
@@ -153,10 +119,8 @@ def settings_of_pool(keeps):
 
 
 def why_not(estimator, offer):
-    """Return why an attack, or a composition of attacks and signals, cannot run, or None.
-
-    A part that has its own victim or shadow models does not need the offered ones.
-    """
+    """Return why an attack, or a composition of attacks and signals, cannot run, or None."""
+    # A part that has its own victim or shadow models does not need the offered ones.
     for part in parts_of(estimator):
         reason = part.needs().why_not(_with_own(part, offer))
         if reason is not None:
@@ -233,20 +197,7 @@ def _reads_stored(part):
 
 
 def set_victim(estimator, victim):
-    """Set every parameter ``victim`` of an attack, at any depth, whatever its value.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An attack or a composition of attacks and signals; its parameters are set in place.
-    victim : fitted estimator or None
-        Model under attack. If None, the parameter is reset.
-
-    Returns
-    -------
-    estimator : estimator
-        The estimator that was passed.
-    """
+    """Set every parameter ``victim`` of an attack, at any depth, whatever its value."""
     for part in parts_of(estimator) or [estimator]:
         if "victim" in part.get_params(deep=False):
             part.set_params(victim=None if victim is None else _freeze(victim))
@@ -273,44 +224,15 @@ def is_open(part, name):
 
 
 def fit_without_threshold(attack, pool, records):
-    """Fit what the shadow models determine of an attack.
-
-    Parameters
-    ----------
-    attack : PoolAttack
-        Unfitted attack, which gets the pool.
-    pool : ShadowPool
-        Fitted pool.
-    records : Records of n records
-        Records of the pool.
-    """
+    """Fit what the shadow models determine of an attack."""
     attack.shadows = pool
     attack._fit_shadows(records)
 
 
 def score_in_place(attack, shadows, inside, models, others, judged):
-    """Score a block of records with models treated as the victim.
-
-    Parameters
-    ----------
-    attack : PoolAttack
-        Fitted attack, without what these models contribute.
-    shadows : ndarray of shape (n_queries, n_estimators, n)
-        What the attack reads of the pool.
-    inside : ndarray of shape (n_estimators, n), dtype bool
-        Training sets.
-    models : ndarray of shape (n_chosen,)
-        Numbers of the models treated as the victim.
-    others : ndarray of shape (n_chosen, n) or (n_chosen, 1)
-        Models that leave with them.
-    judged : ndarray of shape (n_chosen, n), dtype bool
-        Where the remaining models suffice.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_chosen, n)
-        Neutral where the remaining models do not suffice.
-    """
+    """Score a block of records with models treated as the victim."""
+    # shadows (n_queries, n_estimators, n), inside (n_estimators, n), models (n_chosen,), others,
+    # judged (n_chosen, n) -> scores (n_chosen, n)
     return attack._score_judged(shadows, inside, models, others, judged)
 
 

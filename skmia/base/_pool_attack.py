@@ -35,22 +35,9 @@ _MOST_RECORDS = 2000
 
 
 def rate_threshold(scores, rate):
-    """Return a threshold that at most a given share of the scores reach.
-
-    It lies halfway between two scores. Scores that are equal up to rounding lie on the same side of
-    it, so that a tie cannot exceed the share.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        Scores of non-members.
-    rate : float
-        Maximum share of the scores that reach the threshold.
-
-    Returns
-    -------
-    threshold : float
-    """
+    """Return a threshold that at most a given share of the scores reach."""
+    # It lies halfway between two scores. Scores that are equal up to rounding lie on the same side
+    # of it, so that a tie cannot exceed the share.
     scores = np.sort(scores)
     n_allowed = int(rate * len(scores) * (1 + 1e-12))
     highest = scores[len(scores) - 1 - n_allowed]
@@ -61,11 +48,9 @@ def rate_threshold(scores, rate):
 
 
 def warn_unlike(pool, victim, records, rate):
-    """Warn if the victim fits the records unlike any shadow model.
-
-    The mean log-likelihood of the records under the victim is compared with the values under the
-    shadow models. They differ if the victim was trained on more or fewer records.
-    """
+    """Warn if the victim fits the records unlike any shadow model."""
+    # The mean log-likelihood of the records under the victim is compared with the values under the
+    # shadow models. They differ if the victim was trained on more or fewer records.
     stored = victim is None or isinstance(unwrap(victim), CallableVictim)
     if stored and "outputs" not in records.fields:
         return
@@ -111,13 +96,7 @@ class TooFewModelsError(ValueError):
 
 
 def get_pool(shadows, records):
-    """Return the fitted pool of the parameter ``shadows``; fit it on the records if unfitted.
-
-    Raises
-    ------
-    TypeError
-        If `shadows` is not a ShadowPool.
-    """
+    """Return the fitted pool of the parameter ``shadows``; fit it on the records if unfitted."""
     pool = unwrap(shadows)
     if not isinstance(pool, ShadowPool):
         raise TypeError(
@@ -142,28 +121,15 @@ def count_pseudo_victims(n_records, n_scores=_N_SCORES_FOR_RATE):
 
 
 def list_repeatable(attacks):
-    """Return the attacks that are repeated on shadow models at the least cost.
-
-    Parameters
-    ----------
-    attacks : dict of str to attack
-
-    Returns
-    -------
-    repeatable : dict of str to attack
-        Attacks that treat shadow models as the victim. Those that learn from these models take the
-        time of many shadow models, so they are only returned if there is no other attack.
-    """
+    """Return the attacks that are repeated on shadow models at the least cost."""
     able = {name: one for name, one in attacks.items() if treats_models_as_victims(one)}
     cheap = {name: one for name, one in able.items() if not one._learns_in_place}
     return cheap or able
 
 
 def get_neutral(attack):
-    """Return the score that is evidence neither for nor against membership; None if unknown.
-
-    Differences from it add up over the records of a person.
-    """
+    """Return the score that is evidence neither for nor against membership; None if unknown."""
+    # Differences from it add up over the records of a person.
     return attack._neutral if isinstance(attack, PoolAttack) else None
 
 

@@ -216,24 +216,9 @@ def _list_pseudo_victims(pool, n_records):
 
 
 def measure_models(attack, records, models, rate):
-    """Measure the power of an attack on some models of its pool, treated as the victim.
-
-    Parameters
-    ----------
-    attack : PoolAttack
-        Attack with a fitted pool.
-    records : Records of n records
-        Records of the pool.
-    models : ndarray of shape (n_models,)
-        Numbers of models.
-    rate : float
-        False positive rate.
-
-    Returns
-    -------
-    power : ndarray of shape (n_models, 2)
-        AUC and TPR at the rate; NaN for a model without members or without non-members.
-    """
+    """Measure the power of an attack on some models of its pool, treated as the victim."""
+    # -> power (n_models, 2): AUC and TPR at the rate; NaN for a model without members or without
+    # non-members
     validate_params_of(attack)
     if not len(records):
         return np.full((len(models), 2), np.nan)
@@ -247,30 +232,8 @@ def measure_models(attack, records, models, rate):
 
 
 def compare_by_power(settings, figures, units, rate, decisive=0):
-    """Choose settings by their power on several models treated as the victim.
-
-    Parameters
-    ----------
-    settings : list of dict
-        Settings of the candidates.
-    figures : ndarray of shape (n_candidates, n_models, 2)
-        AUC and TPR at a rate; NaN where a model has no members or no non-members.
-    units : ndarray of shape (n_models,)
-        Number of the pair of each model.
-    rate : float
-        False positive rate of the TPR.
-    decisive : {0, 1}, default=0
-        Whether the AUC or the TPR is compared.
-
-    Returns
-    -------
-    choice : PowerChoice
-
-    Raises
-    ------
-    TooFewModelsError
-        If all models lack members or non-members.
-    """
+    """Choose settings by their power on several models treated as the victim."""
+    # figures (n_candidates, n_models, 2), units (n_models,)
     usable = ~np.isnan(figures).any(axis=(0, 2))
     if not usable.any():
         raise TooFewModelsError(

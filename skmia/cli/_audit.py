@@ -44,27 +44,7 @@ _MOST_NAMES = 8
 
 
 def run_audit(arguments, show):
-    """Run the audit of the command line and write its files.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-    show : callable
-        Function that prints the result, after the files were written or could not be.
-
-    Returns
-    -------
-    text : str
-        Text to print afterwards.
-
-    Raises
-    ------
-    CommandError
-        If the input is invalid.
-    GateClosed
-        If a limit of ``--fail-above`` is exceeded, nothing can be said, or the page or the picture
-        could not be made.
-    """
+    """Run the audit of the command line and write its files."""
     _check_combination(arguments)
     for name in ("out", "checkpoint"):
         check_folder(name, getattr(arguments, name))

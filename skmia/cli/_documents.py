@@ -32,13 +32,7 @@ _WIDTH = 100
 
 
 def read_document(path):
-    """Read the JSON document of an audit.
-
-    Raises
-    ------
-    CommandError
-        If the file does not exist or is not such a document.
-    """
+    """Read the JSON document of an audit."""
     return _check(path, _read_json(path), {SCHEMA: (SCHEMA_VERSION, check_document)})
 
 
@@ -92,17 +86,7 @@ def _refuse_constant(name):
 
 
 def run_report(arguments):
-    """Write the page of an audit, of a model or a table, again.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
-    Returns
-    -------
-    text : str
-        What to print.
-    """
+    """Write the page of an audit, of a model or a table, again."""
     out = arguments.out or arguments.result.with_suffix(".html")
     _check_is_no_source(out, [arguments.result])
     readers = {
@@ -139,19 +123,7 @@ def _is_same(first, other):
 
 
 def run_compare(arguments, print_result):
-    """Compare two audits.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-    print_result : callable
-        Function that prints the comparison, one line per number that both audits have.
-
-    Returns
-    -------
-    text : str
-        Text to print afterwards.
-    """
+    """Compare two audits."""
     paths = arguments.first, arguments.second
     if arguments.out is not None:
         _check_is_no_source(arguments.out, paths)

@@ -11,17 +11,7 @@ class CommandError(Exception):
 
 
 class GateClosed(Exception):
-    """An audit that finished with a result that the exit code reports.
-
-    Parameters
-    ----------
-    message : str
-        Why.
-    text : str
-        Text of the audit, which is printed nevertheless.
-    code : int
-        Exit code of the command.
-    """
+    """An audit that finished with a result that the exit code reports."""
 
     def __init__(self, message, text, code):
         super().__init__(message)

@@ -45,19 +45,7 @@ class DamagedModelError(ValueError):
 
 
 def check_foreign(model):
-    """Check the parameters and the numbers of a loaded model, and take its caches away.
-
-    Parameters
-    ----------
-    model : estimator
-        Changed: every ``memory`` of its parts becomes None, because a cache in a folder that the
-        file names would be read, and its pickles run, when models like it are trained.
-
-    Raises
-    ------
-    DamagedModelError
-        If a parameter names a file, a size contradicts what is fitted, or an index points outside.
-    """
+    """Check the parameters and the numbers of a loaded model, and take its caches away."""
     for part in _walk(model):
         if isinstance(part, BaseEstimator):
             _check_parameters(part)
@@ -332,15 +320,7 @@ _MOST_SPLITS = 10**7
 
 
 def check_booster_file(path):
-    """Check the numbers of a booster in JSON before the package reads them.
-
-    Raises
-    ------
-    DamagedModelError
-        If they contradict each other.
-    Exception
-        Of any class, if parts are missing.
-    """
+    """Check the numbers of a booster in JSON before the package reads them."""
     if path.suffix != ".json":
         return
     with open(path, "rb") as file:

@@ -36,42 +36,17 @@ class Finding(NamedTuple):
 
 
 def list_findings(report, limits, release=SERVICE):
-    """List whether the audit is conclusive, and whether each limit holds.
-
-    A limit without a scope holds for all records, and for each group in which leakage was found:
-    a leak that the numbers over all records hide does not pass.
-
-    Parameters
-    ----------
-    report : AuditReport
-    limits : list of Limit
-    release : {"service", "file"}, default="service"
-        How the model is released. What a service answers is known to those who have the file, so
-        limits on a file hold for both.
-
-    Returns
-    -------
-    findings : list of Finding
-    """
+    """List whether the audit is conclusive, and whether each limit holds."""
+    # A limit without a scope holds for all records, and for each group in which leakage was found:
+    # a leak that the numbers over all records hide does not pass.
     ways = {SERVICE: report} if release == SERVICE else {SERVICE: report, FILE: report.file}
     return [finding for way, found in ways.items() for finding in _list_way(way, found, limits)]
 
 
 def judge(findings):
-    """Return the exit code of an audit and the reasons for it.
-
-    Parameters
-    ----------
-    findings : list of Finding
-
-    Returns
-    -------
-    code : {0, 1, 4}
-        0 if every limit holds and the audit is conclusive, 1 if a limit is exceeded, 4 if the audit
-        is inconclusive, in general or for a number with a limit.
-    reasons : list of str
-        Reasons as sentences; empty for code 0.
-    """
+    """Return the exit code of an audit and the reasons for it."""
+    # -> code: 0 if every limit holds and the audit is conclusive, 1 if a limit is exceeded, 4 if
+    # the audit is inconclusive, in general or for a number with a limit
     outcomes = [
         _judge_way([finding for finding in findings if finding.way == way])
         for way in dict.fromkeys(finding.way for finding in findings)

@@ -18,22 +18,7 @@ _MODEL = "MODEL"
 
 
 def run_inspect(arguments):
-    """List what a model file holds.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
-    Returns
-    -------
-    text : str
-        What to print.
-
-    Raises
-    ------
-    CommandError
-        If the input is invalid.
-    """
+    """List what a model file holds."""
     _check_combination(arguments)
     try:
         if not is_of_strangers(arguments.model):

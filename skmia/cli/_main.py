@@ -19,22 +19,12 @@ _BAD_INPUT = (ValueError, TypeError, OSError, ImportError, TrainingError)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Parameters
-    ----------
-    argv : sequence of str, default=None
-        Arguments without the name of the program. If None, the arguments of the process.
-
-    Returns
-    -------
-    code : int
-        0 where every limit of ``--fail-above`` holds and the audit found leakage or none, 1 where a
-        limit is exceeded, 2 for bad input, 3 for a fault of the program or a page that could not be
-        made, 4 where nothing can be said about leakage, 130 when interrupted, 143 when terminated
-        and 129 when the terminal was closed (SIGTERM, SIGHUP); but for 0 one line on the standard
-        error says why.
-    """
+    """Run the command line."""
+    # -> code: 0 where every limit of --fail-above holds and the audit found leakage or none, 1
+    # where a limit is exceeded, 2 for bad input, 3 for a fault of the program or a page that could
+    # not be made, 4 where nothing can be said about leakage, 130 when interrupted, 143 when
+    # terminated and 129 when the terminal was closed (SIGTERM, SIGHUP); but for 0 one line on the
+    # standard error says why
     argv = sys.argv[1:] if argv is None else list(argv)
     with _signals_interrupt():
         return _main(argv)

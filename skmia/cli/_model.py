@@ -107,31 +107,7 @@ _SAFE_TYPES = frozenset(
 
 
 def make_estimator(name, X, task, seed, n_classes=2):
-    """Make an unfitted pipeline: text one-hot encoded, numbers imputed and scaled, then the model.
-
-    Parameters
-    ----------
-    name : str
-        One of ``ESTIMATORS``.
-    X : DataFrame
-        Features, numbers and categories.
-    task : {"classification", "regression"}
-    seed : int
-        Random seed of the model.
-    n_classes : int, default=2
-        Of a net, whose labels are 0 to ``n_classes - 1``.
-
-    Returns
-    -------
-    estimator : Pipeline
-
-    Raises
-    ------
-    CommandError
-        If the model does not fit the task.
-    ImportError
-        If the model needs a package that is not installed.
-    """
+    """Make an unfitted pipeline: texts one-hot encoded, numbers imputed and scaled, the model."""
     is_text = np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes])
     numbers, text = list(X.columns[~is_text]), list(X.columns[is_text])
     if name != "mlp":
@@ -190,25 +166,7 @@ def _as_codes(frame):
 
 
 def load_model(path, *, trust_pickle, option="--model", onnx=True):
-    """Load a fitted model from a file.
-
-    Parameters
-    ----------
-    path : Path
-    trust_pickle : bool
-        Whether a pickle may run the code that is in it.
-    option : str, default="--model"
-        What names the file on the command line, for messages.
-    onnx : bool, default=True
-        Whether ONNX files are taken.
-
-    Raises
-    ------
-    CommandError
-        If the file does not exist, cannot be read, or may hold code.
-    ImportError
-        If a package is needed and not installed.
-    """
+    """Load a fitted model from a file."""
     check_file(path, option)
     try:
         return _load(path, trust_pickle, onnx)
@@ -292,27 +250,7 @@ def _load_skops(path):
 
 
 def as_model_input(model, frame, features, option="--model"):
-    """Return the columns that a loaded model was trained on, in its order.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    frame : DataFrame
-        The whole table but for the target.
-    features : list of str
-        Columns to take where the model does not know the names of its features.
-    option : str, default="--model"
-        What names the file of the model on the command line, for messages.
-
-    Returns
-    -------
-    X : DataFrame or ndarray
-
-    Raises
-    ------
-    CommandError
-        If a column is missing, or the number of columns differs.
-    """
+    """Return the columns that a loaded model was trained on, in its order."""
     # CatBoost names its columns in another attribute, and has numbers where there are no names.
     names = getattr(model, "feature_names_in_", None)
     others = getattr(model, "feature_names_", None)

@@ -12,15 +12,7 @@ _BATCH, _FEWEST_EPOCHS, _MOST_EPOCHS = 200, 20, 200
 
 
 class OneHiddenLayer(nn.Module):
-    """A perceptron with one hidden layer of 100 units, with ReLU.
-
-    Parameters
-    ----------
-    n_features : int
-        Columns of X.
-    n_classes : int
-        Outputs, which are logits.
-    """
+    """A perceptron with one hidden layer of 100 units, with ReLU."""
 
     n_hidden = 100
 
@@ -44,21 +36,7 @@ class Perceptron(NeuralNetClassifier):
 
 
 def make_net(n_rows, n_features, n_classes):
-    """An unfitted net in single precision.
-
-    Parameters
-    ----------
-    n_rows : int
-        Training records.
-    n_features : int
-        Columns of X, float32.
-    n_classes : int
-        Labels are 0 to ``n_classes - 1``.
-
-    Returns
-    -------
-    net : Perceptron
-    """
+    """An unfitted net in single precision."""
     n_epochs = _STEPS // max(1, n_rows // _BATCH)
     return Perceptron(
         OneHiddenLayer,

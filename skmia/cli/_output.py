@@ -27,25 +27,7 @@ _RULES = {
 
 
 def format_result(kind, report, document, findings, source, command="audit"):
-    """Format an audit for the standard output.
-
-    Parameters
-    ----------
-    kind : {"text", "json", "markdown", "junit", "sarif"}
-        "junit" has a test case for the verdict and for each limit; "sarif" a result for each.
-    report : AuditReport or TableReport
-    document : dict
-        Its document.
-    findings : list of Finding
-    source : str or None
-        Name of the file that the audit is about.
-    command : str, default="audit"
-        Command that made the audit.
-
-    Returns
-    -------
-    text : str
-    """
+    """Format an audit for the standard output."""
     if kind == "text":
         return report.summary()
     if kind == "json":
@@ -125,13 +107,7 @@ class Outcome(NamedTuple):
 
 
 def conclude(report, document, findings, arguments, source=None, broken=()):
-    """Ask the gate about a report and its findings, and format it; ``source`` is what it is about.
-
-    Returns
-    -------
-    outcome : Outcome
-        With ``broken``, what could not be done after the audit, among its reasons.
-    """
+    """Ask the gate about a report and its findings, and format it."""
     if report.recommendation is not None:
         findings = [*findings, as_finding(report.recommendation)]
     text = format_result(arguments.format, report, document, findings, source, arguments.command)
@@ -147,28 +123,7 @@ def _break(outcome, broken):
 
 
 def finish(outcome, save, arguments, show):
-    """Write the files of an audit and print it.
-
-    Parameters
-    ----------
-    outcome : Outcome
-    save : callable
-        Writes the files of a document into a folder and returns which were written.
-    arguments : argparse.Namespace
-        ``format`` and ``out``.
-    show : callable
-        Function that prints the result, after the files were written or could not be.
-
-    Returns
-    -------
-    text : str
-        Text to print afterwards.
-
-    Raises
-    ------
-    GateClosed
-        If a limit is exceeded, nothing can be said, or a file could not be made.
-    """
+    """Write the files of an audit and print it."""
     lines, unwritten = [], []
     with shown_after(show, outcome.text, arguments.out is not None):
         if arguments.out is not None:
@@ -182,17 +137,7 @@ def finish(outcome, save, arguments, show):
 
 @contextmanager
 def shown_after(show, text, is_kept):
-    """Write files, then print, so that neither a full disk nor a full terminal costs the other.
-
-    Parameters
-    ----------
-    show : callable
-        Function that prints.
-    text : str
-    is_kept : bool
-        Whether the files hold the result as well, so that a terminal that takes no text costs a
-        line on the standard error, and no more.
-    """
+    """Write files, then print, so that neither a full disk nor a full terminal costs the other."""
     try:
         yield
     except BaseException:
@@ -207,10 +152,8 @@ def shown_after(show, text, is_kept):
 
 
 def _save(save, document, directory):
-    """A line for each file that was written or not, and sentences on those that are a fault.
-
-    A file that is missing because its package is not installed is not a fault.
-    """
+    """A line for each file that was written or not, and sentences on those that are a fault."""
+    # A file that is missing because its package is not installed is not a fault.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with named("out", directory):

@@ -21,13 +21,7 @@ _CODES = {"release": 0, "cannot be said": INCONCLUSIVE}
 
 
 def read_policy(name, release):
-    """Read a policy before the work begins; None if none is named.
-
-    Raises
-    ------
-    CommandError
-        If there is no such policy, or it has no limits for the way of release.
-    """
+    """Read a policy before the work begins; None if none is named."""
     if name is None:
         return None
     policy = _load(name, "--policy")
@@ -49,23 +43,7 @@ def _load(name, option):
 
 
 def follow_policy(result, policy, problem, arguments):
-    """Compare an audit with a policy.
-
-    Parameters
-    ----------
-    result : AuditReport
-    policy : Policy
-    problem : Problem
-        What was audited.
-    arguments : argparse.Namespace
-
-    Returns
-    -------
-    result : AuditReport
-        The audit with the recommendation, and a note on conditions that were not measured.
-    faults : list of str
-        Why there is none: a fault here must not cost the audit, which may have taken hours.
-    """
+    """Compare an audit with a policy."""
     model = None if is_recipe(problem.victim) else problem.victim
     settings = {name: getattr(arguments, name) for name in ("release", "decimals")}
     settings["policy"] = policy

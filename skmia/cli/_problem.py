@@ -38,10 +38,9 @@ _RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "output
 
 
 class Problem(NamedTuple):
-    """A fitted victim, or the recipe of the model that gave stored answers if it is named.
+    """A fitted victim, or the recipe of the model that gave stored answers if it is named."""
 
-    ``recipe`` is the estimator of shadow models, if they are not trained like the victim.
-    """
+    # recipe is the estimator of shadow models, if they are not trained like the victim.
 
     victim: object
     records: Records
@@ -57,13 +56,7 @@ def is_toy(arguments):
 
 
 def make_problem(arguments):
-    """Read the files that the command line names; train the model if it names none.
-
-    Raises
-    ------
-    CommandError
-        If the input is invalid.
-    """
+    """Read the files that the command line names; train the model if it names none."""
     return _make_digits(arguments) if is_toy(arguments) else _make_table(arguments)
 
 
@@ -211,13 +204,7 @@ def _load_victim(arguments, frame, features, fields, membership):
 
 
 def _name_task(victim):
-    """The task of a model from a file.
-
-    Raises
-    ------
-    CommandError
-        If it does not predict labels or numbers, or is not fitted.
-    """
+    """The task of a model from a file."""
     name = type(victim).__name__
     predicts = hasattr(victim, "predict")
     if not predicts or not (is_classifier(victim) or is_regressor(victim)):

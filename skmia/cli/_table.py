@@ -23,19 +23,7 @@ _MISSING = "(missing)"
 
 
 def read_table(path, option="--data"):
-    """Read a table from a file, with the names of its columns as text.
-
-    Parameters
-    ----------
-    path : Path
-    option : str, default="--data"
-        What names the file on the command line, for messages.
-
-    Raises
-    ------
-    CommandError
-        If the file does not exist, is not a table or has no rows.
-    """
+    """Read a table from a file, with the names of its columns as text."""
     check_file(path, option)
     try:
         if path.suffix == ".parquet":
@@ -146,13 +134,7 @@ def check_complete(column):
 
 
 def read_target(frame, name, task):
-    """The target as an array, with classes as text, whole numbers or bools.
-
-    Raises
-    ------
-    CommandError
-        If values are missing, all equal, or not of the kind that the task needs.
-    """
+    """The target as an array, with classes as text, whole numbers or bools."""
     column = frame[name]
     check_complete(column)
     if column.nunique() < 2:
@@ -187,15 +169,8 @@ def _as_classes(name, column):
 
 
 def as_features(frame):
-    """The features as numbers and categories, which travel to worker processes quickly.
-
-    A missing category is one of its own; missing numbers are left to the model's imputer.
-
-    Raises
-    ------
-    CommandError
-        If no columns are left, or one holds dates or infinite numbers.
-    """
+    """The features as numbers and categories, which travel to worker processes quickly."""
+    # A missing category is one of its own; missing numbers are left to the model's imputer.
     if frame.shape[1] == 0:
         raise CommandError("no features left: all columns are dropped or used by other options")
     return pd.DataFrame({name: _as_feature(name, frame[name]) for name in frame.columns})
@@ -218,23 +193,7 @@ _MOST_SHOWN_MEMBERS = 5
 
 
 def read_halves(train, heldout):
-    """Read the members and the others from a table each.
-
-    Parameters
-    ----------
-    train, heldout : Path
-
-    Returns
-    -------
-    frame : DataFrame
-        The rows of both tables, members first.
-    membership : ndarray of shape (n,), dtype bool
-
-    Raises
-    ------
-    CommandError
-        If a table cannot be read, or a column is in one of them only.
-    """
+    """Read the members and the others from a table each."""
     tables = [read_table(train, "--train"), read_table(heldout, "--heldout")]
     for path, table, other in zip((train, heldout), tables, tables[::-1], strict=True):
         lacking = [repr(name) for name in other.columns if name not in table.columns]
@@ -246,25 +205,7 @@ def read_halves(train, heldout):
 
 
 def read_members(frame, source, value=None):
-    """Read membership from a column, or from a file with one value per row.
-
-    Parameters
-    ----------
-    frame : DataFrame of n rows
-    source : str
-        Name of a column, or else of a file.
-    value : str, default=None
-        Value of members, where there are two values other than bits.
-
-    Returns
-    -------
-    membership : ndarray of shape (n,), dtype bool
-
-    Raises
-    ------
-    CommandError
-        If it is neither, a value is not one of two, or all are equal.
-    """
+    """Read membership from a column, or from a file with one value per row."""
     values = _read_values(frame, source, value)
     if len(values) != len(frame):
         raise CommandError(
@@ -340,28 +281,7 @@ _ROUNDED = 0.005
 
 
 def read_answers(path, n_rows, labels):
-    """Read the answers of a model for the rows of a table.
-
-    Parameters
-    ----------
-    path : Path
-        Table with a header and one row for each row of the data, in their order: a column of
-        probabilities for each class, named after it, or a single column of predicted labels or, for
-        a regression, of predictions.
-    n_rows : int
-        Number of rows of the data.
-    labels : dict of str to label
-        Labels of the classes by their names; empty for a regression.
-
-    Returns
-    -------
-    outputs : Outputs
-
-    Raises
-    ------
-    CommandError
-        If the file cannot be read or does not fit the table.
-    """
+    """Read the answers of a model for the rows of a table."""
     answers = read_table(path, "--answers")
     if len(answers) != n_rows:
         raise CommandError(

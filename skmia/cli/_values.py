@@ -16,13 +16,7 @@ _MOST_SHOWN = 8
 
 
 def parse_pair(text):
-    """Read ``LABEL=CLASS``.
-
-    Raises
-    ------
-    ValueError
-        If the text does not have this form.
-    """
+    """Read ``LABEL=CLASS``."""
     label, equals, name = text.rpartition("=")
     if not label or not equals or not name:
         raise ValueError(
@@ -32,27 +26,7 @@ def parse_pair(text):
 
 
 def map_labels(column, pairs, classes):
-    """Return the class of the model that each label of a table stands for.
-
-    Parameters
-    ----------
-    column : Series of shape (n,)
-        Labels of the table. Labels without a pair keep their name.
-    pairs : dict of str to str
-        Name of the class by the label.
-    classes : ndarray of shape (n_classes,)
-        Classes of the model.
-
-    Returns
-    -------
-    y : ndarray of shape (n,)
-        Labels, with values and dtype of the classes.
-
-    Raises
-    ------
-    CommandError
-        If a label is missing, a pair names no label of the table, or a label is no class.
-    """
+    """Return the class of the model that each label of a table stands for."""
     if column.isna().any():
         raise CommandError(
             f"--target: column {column.name!r} has no value in {column.isna().sum()} of "
@@ -114,13 +88,7 @@ class Limit(NamedTuple):
 
 
 def parse_limit(text):
-    """Read ``NAME=LIMIT``.
-
-    Raises
-    ------
-    ValueError
-        If the text does not have this form.
-    """
+    """Read ``NAME=LIMIT``."""
     name, _, value = text.rpartition("=")
     scope = group = None
     if name.startswith("group:"):
@@ -191,13 +159,7 @@ class TableLimit(NamedTuple):
 
 
 def parse_table_limit(text):
-    """Read ``NAME=LIMIT``.
-
-    Raises
-    ------
-    ValueError
-        If the text does not have this form.
-    """
+    """Read ``NAME=LIMIT``."""
     name, _, value = text.rpartition("=")
     name, column = split_end(name)
     name, colon, secret = name.partition(":")
@@ -217,17 +179,7 @@ def check_table_limits(limits, secrets):
 
 
 def list_table_findings(report, limits):
-    """List whether the audit of a table is conclusive, and whether each limit holds.
-
-    Parameters
-    ----------
-    report : TableReport
-    limits : list of TableLimit
-
-    Returns
-    -------
-    findings : list of Finding
-    """
+    """List whether the audit of a table is conclusive, and whether each limit holds."""
     findings = [judge_verdict(TABLE, report)]
     for limit in limits:
         findings.append(Finding(TABLE, visible(limit.text), *_compare(report.results, limit)))

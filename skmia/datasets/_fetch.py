@@ -35,21 +35,7 @@ _UNREADABLE = (
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """Published file and its checksums.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file in the cache.
-    url : str
-        Address of the download.
-    sha256 : str, default=None
-        Checksum of the file.
-    members : mapping of str to str, default={}
-        Checksum of each member that is read from the archive. It stays right when a publisher
-        packs the same data again. A file with neither kind of checksum is trusted when it is first
-        seen: its checksum is written beside it and every later use is held to it.
-    """
+    """Published file and its checksums."""
 
     name: str
     url: str
@@ -58,31 +44,8 @@ class RemoteFile:
 
 
 def read_remote(remote, parsers, *, data_home=None, download_if_missing=True):
-    """Parse members of a publisher's file, which is downloaded if it is not in the cache.
-
-    The members are read in one pass and none of them is written to disk.
-
-    Parameters
-    ----------
-    remote : RemoteFile
-        A zip, tar.gz, tgz or gz file, or any other file, which is its own and only member.
-    parsers : mapping of str to callable
-        For the end of a member's path, such as ``"100/feats"``, the function that takes its binary
-        stream and raises a ValueError when it holds something else than it should.
-    data_home : path-like, default=None
-        The scikit-learn data home; the files are in its folder ``skmia``.
-    download_if_missing : bool, default=True
-
-    Returns
-    -------
-    parsed : dict
-        Result of each parser.
-
-    Raises
-    ------
-    OSError
-        If the file is neither in the cache nor available, cannot be read, or has a wrong checksum.
-    """
+    """Parse members of a publisher's file, which is downloaded if it is not in the cache."""
+    # The members are read in one pass and none of them is written to disk.
     folder = Path(get_data_home(data_home)) / "skmia"
     folder.mkdir(exist_ok=True)
     path = folder / remote.name

@@ -30,29 +30,11 @@ from ._output import renormalized
 
 
 def draw_left_out(units, strata, n_models, n_left_out, rng):
-    """Draw the models that are not trained on each row.
-
-    Units are assigned at random within their stratum, so that the numbers of units that models
-    leave out of a stratum differ by at most one. Therefore all models see every stratum of two or
-    more units if ``n_left_out`` is at most half of the models.
-
-    Parameters
-    ----------
-    units : ndarray of shape (n,)
-        Unit of each row, from 0; rows of one unit are left out together.
-    strata : ndarray of shape (n,)
-        Stratum of each row; a unit has the stratum of its first row.
-    n_models : int
-        Number of models.
-    n_left_out : int
-        Number of models that each row is left out of.
-    rng : numpy Generator
-        Source of randomness.
-
-    Returns
-    -------
-    left_out : ndarray of shape (n_models, n), dtype bool
-    """
+    """Draw the models that are not trained on each row."""
+    # Units are assigned at random within their stratum, so that the numbers of units that models
+    # leave out of a stratum differ by at most one. Therefore all models see every stratum of two or
+    # more units if n_left_out is at most half of the models.
+    # -> left_out (n_models, n)
     _, first = np.unique(units, return_index=True)
     left_out = np.zeros((n_models, len(first)), dtype=bool)
     # So many units take each model equally often when models are assigned in turn.
@@ -68,34 +50,8 @@ def draw_left_out(units, strata, n_models, n_left_out, rng):
 
 
 def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None, verbose=0):
-    """Train models and query each on the rows that it was not trained on.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Cloned, never changed.
-    data : Labeled of n rows
-        Training rows.
-    left_out : ndarray of shape (n_models, n), dtype bool
-        As returned by :func:`draw_left_out`.
-    seeds : list of SeedSequence
-        Randomness of each model.
-    targets : (ndarray of shape (n, n_classes), ndarray of shape (n_classes,)), default=None
-        Probabilities to train on and the labels of their columns, instead of the labels.
-    n_jobs : int, default=None
-        Models trained in parallel.
-    verbose : int, default=0
-        Verbosity level. If positive, a progress bar is shown.
-
-    Returns
-    -------
-    proba : ndarray of shape (n_left_out, n, n_classes)
-        Rows that sum to 1.
-    classes : ndarray of shape (n_classes,)
-        Labels of the columns.
-    caught : list of (category, str)
-        Warnings of the trainings.
-    """
+    """Train models and query each on the rows that it was not trained on."""
+    # left_out (n_models, n), targets (n, n_classes) -> proba (n_left_out, n, n_classes)
     left_out, answers, caught = train_left_out(
         estimator, data, left_out, seeds, targets=targets, n_jobs=n_jobs, verbose=verbose
     )
@@ -105,17 +61,8 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
 
 
 def train_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None, verbose=0):
-    """Train models, with the parameters of :func:`ask_left_out`, and keep what they answer.
-
-    Returns
-    -------
-    left_out : ndarray of shape (n_trained, n), dtype bool
-        Rows of the models that were trained; one that leaves no row out is not.
-    answers : list of Outputs
-        Answers of each to the rows that it was not trained on.
-    caught : list of (category, str)
-        Warnings of the trainings.
-    """
+    """Train models, with the parameters of :func:`ask_left_out`, and keep what they answer."""
+    # -> left_out (n_trained, n)
     needed = np.flatnonzero(left_out.any(axis=1))
     left_out, seeds = left_out[needed], [seeds[k] for k in needed]
     job = Job(estimator, Data([data.X], data.y), ~left_out, seeds, _keep_answers, n_jobs)
@@ -131,19 +78,8 @@ def train_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=Non
 
 
 def stack_left_out(left_out, answers):
-    """Answers by row: the k-th of the models that a row was left out of, for each k.
-
-    Parameters
-    ----------
-    left_out : ndarray of shape (n_models, n), dtype bool
-        Each row is left out of equally many.
-    answers : list of ndarray
-        Numbers for the rows that each model leaves out.
-
-    Returns
-    -------
-    stacked : ndarray of shape (n_left_out, n, ...)
-    """
+    """Answers by row: the k-th of the models that a row was left out of, for each k."""
+    # left_out (n_models, n) -> stacked (n_left_out, n, ...)
     n_rows = left_out.shape[1]
     stacked = np.empty((left_out[:, 0].sum(), n_rows, *answers[0].shape[1:]))
     place = np.cumsum(left_out, axis=0) - 1
@@ -187,11 +123,10 @@ def number_equal_rows(data):
 
 
 class CrossFitDefense(SoftTargetDefense):
-    """Base class of defenses with targets from models that were not trained on the row.
+    """Base class of defenses with targets from models that were not trained on the row."""
 
-    A subclass has parameters ``n_estimators``, ``n_left_out``, ``store_targets``, ``memory``,
-    ``n_jobs``, ``random_state`` and ``verbose``, and implements ``_combine``.
-    """
+    # A subclass has parameters n_estimators, n_left_out, store_targets, memory, n_jobs,
+    # random_state and verbose, and implements _combine.
 
     _parameter_constraints = {
         **SoftTargetDefense._parameter_constraints,
@@ -258,17 +193,8 @@ class CrossFitDefense(SoftTargetDefense):
 
     @abstractmethod
     def _combine(self, proba, codes, data):
-        """Targets of shape (n, n_classes) from the answers of left-out models.
-
-        Parameters
-        ----------
-        proba : ndarray of shape (n_left_out, n, n_classes)
-            Predictions of the left-out models.
-        codes : ndarray of shape (n,)
-            Columns of the labels.
-        data : Labeled
-            Rows with their labels.
-        """
+        """Targets of shape (n, n_classes) from the answers of left-out models."""
+        # proba (n_left_out, n, n_classes), codes (n,)
 
 
 class SELENADefense(CrossFitDefense):

@@ -39,19 +39,7 @@ def seeded_words(rng):
 
 
 def below(words, limits):
-    """Uniform integers from 0 to ``limits - 1``, by rejection.
-
-    Parameters
-    ----------
-    words : callable
-        ``words(n)`` gives n random 64-bit words.
-    limits : ndarray of shape (n,), dtype uint64
-        At least 1.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n,), dtype uint64
-    """
+    """Uniform integers from 0 to ``limits - 1``, by rejection."""
     masks = limits - np.uint64(1)
     for shift in (1, 2, 4, 8, 16, 32):
         masks |= masks >> np.uint64(shift)
@@ -62,11 +50,9 @@ def below(words, limits):
 
 
 def _series(succeeds, n):
-    """Whether runs of successes end after an even number, of shape (n,).
-
-    With the probability g / k of a success in round k, an even run has the probability
-    1 - g + g^2 / 2 - ... = exp(-g). ``succeeds(rows, k)`` plays round k for some rows.
-    """
+    """Whether runs of successes end after an even number, of shape (n,)."""
+    # With the probability g / k of a success in round k, an even run has the probability 1 - g +
+    # g^2 / 2 - ... = exp(-g). succeeds(rows, k) plays round k for some rows.
     heads = np.zeros(n, dtype=bool)
     rows, k = np.arange(n), 1
     while len(rows):
@@ -77,18 +63,7 @@ def _series(succeeds, n):
 
 
 def exp_coins(words, numerators, denominators):
-    """Coins that show heads with probability ``exp(-numerator / denominator)``.
-
-    Parameters
-    ----------
-    words : callable
-    numerators, denominators : ndarray of shape (n,), dtype uint64
-        With ``0 <= numerator <= denominator``.
-
-    Returns
-    -------
-    heads : ndarray of shape (n,), dtype bool
-    """
+    """Coins that show heads with probability ``exp(-numerator / denominator)``."""
     return _series(
         lambda rows, k: below(words, denominators[rows] * np.uint64(k)) < numerators[rows],
         len(numerators),
@@ -172,38 +147,12 @@ def _draw(attempt, scales, shape, words):
 
 
 def discrete_laplace(scales, shape, words=system_words):
-    """Draw integers y with probability proportional to ``exp(-|y| / scale)``.
-
-    Parameters
-    ----------
-    scales : int or array-like of int
-        Whole numbers from 1 to ``LARGEST_SCALE``; broadcast to `shape`.
-    shape : tuple of int
-    words : callable, default=system_words
-        Source of randomness.
-
-    Returns
-    -------
-    noise : ndarray of the given shape, dtype int64
-    """
+    """Draw integers y with probability proportional to ``exp(-|y| / scale)``."""
     return _draw(_try_laplace, scales, shape, words)
 
 
 def discrete_normal(scales, shape, words=system_words):
-    """Draw integers y with probability proportional to ``exp(-y**2 / (2 * scale**2))``.
-
-    Parameters
-    ----------
-    scales : int or array-like of int
-        Whole numbers from 1 to ``LARGEST_SCALE``; broadcast to `shape`.
-    shape : tuple of int
-    words : callable, default=system_words
-        Source of randomness.
-
-    Returns
-    -------
-    noise : ndarray of the given shape, dtype int64
-    """
+    """Draw integers y with probability proportional to ``exp(-y**2 / (2 * scale**2))``."""
     return _draw(_try_normal, scales, shape, words)
 
 
@@ -219,25 +168,9 @@ _PI = Decimal(
 
 
 def rounded_normal(scales, shape, words=system_words):
-    """Draw normal numbers and round each to the nearest integer.
-
-    The law is exact, tails included. An integer plus such a number is a normal number added to it
-    and rounded, so that what holds for normal noise holds for the sum as it stands.
-
-    Parameters
-    ----------
-    scales : float or array-like of float
-        Standard deviations, at least 1; broadcast to `shape`. Above 2**38, every number takes the
-        slow way, about 0.1 ms.
-    shape : tuple of int
-    words : callable, default=system_words
-        Source of randomness.
-
-    Returns
-    -------
-    noise : ndarray of the given shape, dtype float64
-        Whole numbers.
-    """
+    """Draw normal numbers and round each to the nearest integer."""
+    # The law is exact, tails included. An integer plus such a number is a normal number added to it
+    # and rounded, so that what holds for normal noise holds for the sum as it stands.
     scales = np.broadcast_to(np.asarray(scales, dtype=np.float64), shape).ravel()
     drawn = words(len(scales))
     tails = drawn >> np.uint64(1)
@@ -304,25 +237,7 @@ _LARGEST_INTEGER = 2.0**62
 
 
 def choose_exponents(scales, what):
-    """Exponents k of grids ``2**k`` that have 2^39 to 2^40 steps to a scale of noise.
-
-    Parameters
-    ----------
-    scales : float or ndarray
-        Scales of the noise, above 0.
-    what : str
-        What the scale is, for the message.
-
-    Returns
-    -------
-    exponents : ndarray of the same shape, dtype int
-        They depend on the parameters of a mechanism, never on values.
-
-    Raises
-    ------
-    ValueError
-        If a scale is 0, too small or too large in double precision.
-    """
+    """Exponents k of grids ``2**k`` that have 2^39 to 2^40 steps to a scale of noise."""
     scales = np.asarray(scales, dtype=np.float64)
     bad = scales[~((scales >= _SMALLEST) & (scales <= _LARGEST))]
     if bad.size:
@@ -339,22 +254,8 @@ def count_steps(width, exponent):
 
 
 def add_on_grid(X, noise, exponents):
-    """Round values to the grid and add a number of steps to each.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_releases, n_features), dtype float64
-        Finite values.
-    noise : ndarray of shape (n_releases, n_features), dtype int64
-        Steps of the grid.
-    exponents : ndarray of shape (n_features,), dtype int
-        Of the grid of each column.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_releases, n_features)
-        The sums, rounded to double precision after the addition.
-    """
+    """Round values to the grid and add a number of steps to each."""
+    # X, noise (n_releases, n_features), exponents (n_features,) -> sums (n_releases, n_features)
     with np.errstate(over="ignore"):
         steps = np.rint(np.ldexp(X, -exponents))
     is_large = ~(np.abs(steps) < _LARGEST_INTEGER)
@@ -388,13 +289,7 @@ _SMALLEST_DEVIATION, _LARGEST_DEVIATION = 1e-150, 1e150
 
 
 class PrivateRandomness:
-    """Random numbers that cannot be repeated, unless a seed is given.
-
-    Parameters
-    ----------
-    seed : int or None
-        Seed. If None, the operating system is the source. With a seed, the result is not private.
-    """
+    """Random numbers that cannot be repeated, unless a seed is given."""
 
     def __init__(self, seed=None):
         self._words = system_words if seed is None else seeded_words(np.random.default_rng(seed))
@@ -432,16 +327,9 @@ class PrivateRandomness:
 
 
 def choose_grids(scales):
-    """Powers of two that have 2^29 to 2^30 steps to each scale of noise.
-
-    Contributions and noise that are rounded to it add without error, so that the lowest digits of a
-    noisy sum tell nothing of the exact one. Where the scale is 0 the grid is 1.
-
-    Raises
-    ------
-    ValueError
-        If a scale is so small or so large that its grid leaves double precision.
-    """
+    """Powers of two that have 2^29 to 2^30 steps to each scale of noise."""
+    # Contributions and noise that are rounded to it add without error, so that the lowest digits of
+    # a noisy sum tell nothing of the exact one. Where the scale is 0 the grid is 1.
     scales = np.asarray(scales, dtype=np.float64)
     bad = scales[
         (scales != 0) & ~((scales >= _SMALLEST_DEVIATION) & (scales <= _LARGEST_DEVIATION))

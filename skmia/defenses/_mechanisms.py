@@ -39,27 +39,7 @@ DELTA = Interval(Real, 0, 1, closed="neither")
 
 
 def validate_rows(estimator, *arrays, **settings):
-    """Validate rows as ``validate_data`` does.
-
-    Parameters
-    ----------
-    estimator : estimator
-    *arrays : array-like
-        X, or X and y.
-    **settings : dict
-        Of ``validate_data``.
-
-    Returns
-    -------
-    X, y : ndarray
-        Without y, X alone.
-
-    Raises
-    ------
-    ValueError
-        Where values are not numbers, among other reasons. That there is an error tells of the rows;
-        its text does not quote them, as it ends in logs that others read.
-    """
+    """Validate rows as ``validate_data`` does."""
     check_container(arrays[0], "X")
     arrays = [to_numpy(array) if is_tensor(array) else array for array in arrays]
     try:
@@ -80,11 +60,9 @@ def validate_rows(estimator, *arrays, **settings):
 
 
 def check_label_types(y, classes):
-    """Check that labels and classes are both numbers or both something else.
-
-    In a list of numbers a single string makes strings of all, so that no row would have a known
-    label any more.
-    """
+    """Check that labels and classes are both numbers or both something else."""
+    # In a list of numbers a single string makes strings of all, so that no row would have a known
+    # label any more.
     are_numbers = [labels.dtype.kind in "biuf" for labels in (y, classes)]
     if are_numbers[0] != are_numbers[1]:
         raise ValueError(
@@ -107,22 +85,7 @@ def column_values(name, values, n_features):
 
 
 def choose_delta(target_delta, n_rows):
-    """Delta as given, or a tenth of one over the number of rows.
-
-    Parameters
-    ----------
-    target_delta : float or None
-    n_rows : int
-
-    Returns
-    -------
-    delta : float
-
-    Warns
-    -----
-    PrivacyWarning
-        If it is not below one over the number of rows.
-    """
+    """Delta as given, or a tenth of one over the number of rows."""
     if target_delta is None:
         return 0.1 / n_rows
     if target_delta >= 1 / n_rows:
@@ -136,12 +99,11 @@ def choose_delta(target_delta, n_rows):
 
 
 class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
-    """Base class of mechanisms whose ``transform`` adds fresh noise in every call.
+    """Base class of mechanisms whose ``transform`` adds fresh noise in every call."""
 
-    A subclass implements ``_calibrate``, which sets the grid ``2**_exponents`` and the whole number
-    ``_steps`` of its steps to the scale of the noise of each column (0 where a column gets none),
-    and ``_sample``, the law of the noise in steps.
-    """
+    # A subclass implements _calibrate, which sets the grid 2**_exponents and the whole number
+    # _steps of its steps to the scale of the noise of each column (0 where a column gets none), and
+    # _sample, the law of the noise in steps.
 
     _parameter_constraints: dict = {"epsilon": [FINITE_POSITIVE], "random_state": ["random_state"]}
 
@@ -422,13 +384,12 @@ def gaussian_sigma(
 
 
 def discrete_multiplier(epsilon, delta, n_features, method):
-    """Noise multiplier of the discrete normal law on a grid of ``2**-GRID_BITS`` times its scale.
-
-    A normal variate that is added to a grid value and rounded to the grid keeps the guarantee of
-    the variate, and the discrete normal law is within a known total variation of it, which is taken
-    off delta. Where that is too much (of a tiny delta, or at a large epsilon, which multiplies it),
-    the multiplier comes from the law's zero-concentrated privacy, which is exact on the grid.
-    """
+    """Noise multiplier of the discrete normal law on a grid of ``2**-GRID_BITS`` of its scale."""
+    # A normal variate that is added to a grid value and rounded to the grid keeps the guarantee of
+    # the variate, and the discrete normal law is within a known total variation of it, which is
+    # taken off delta. Where that is too much (of a tiny delta, or at a large epsilon, which
+    # multiplies it), the multiplier comes from the law's zero-concentrated privacy, which is exact
+    # on the grid.
     rounding = n_features * _ROUNDING / 2.0 ** (2 * (GRID_BITS - 1))
     with np.errstate(over="ignore"):
         taken = (1 + np.exp(float(epsilon))) * rounding

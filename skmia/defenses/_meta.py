@@ -24,10 +24,9 @@ from .._training.ways.torch_nets.plan import find_net
 
 
 class Defended(MetaEstimatorMixin, BaseEstimator):
-    """Base class of defenses that wrap an estimator.
+    """Base class of defenses that wrap an estimator."""
 
-    A subclass sets ``estimator_``, the fitted estimator.
-    """
+    # A subclass sets estimator_, the fitted estimator.
 
     _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "predict"])]}
 
@@ -76,10 +75,9 @@ class Defended(MetaEstimatorMixin, BaseEstimator):
 
 
 class DefendedClassifier(ClassifierMixin, Defended):
-    """Base class of defenses that wrap a classifier.
+    """Base class of defenses that wrap a classifier."""
 
-    A subclass sets ``estimator_``, the fitted classifier, and ``classes_``.
-    """
+    # A subclass sets estimator_, the fitted classifier, and classes_.
 
     def _ask_proba(self, X):
         """Probabilities of the classifier, none of them NaN."""
@@ -107,20 +105,7 @@ class DefendedClassifier(ClassifierMixin, Defended):
 
 
 def check_takes_targets(estimator, name):
-    """Check that a classifier can be fitted on target probabilities.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Never changed.
-    name : str
-        Of the defense, for the message.
-
-    Raises
-    ------
-    InvalidParameterError
-        Says what can be used.
-    """
+    """Check that a classifier can be fitted on target probabilities."""
     if _choose_trainer(_last_step(estimator)) is None:
         raise InvalidParameterError(
             f"{name} trains on probabilities of the classes, which {_describe(estimator)} does not "
@@ -130,31 +115,9 @@ def check_takes_targets(estimator, name):
 
 
 def fit_on_targets(model, X, y, targets, classes, sample_weight=None):
-    """Fit a classifier on target probabilities, in place.
-
-    Steps of a Pipeline before the last are fitted once, on the plain rows and their labels.
-
-    Parameters
-    ----------
-    model : estimator
-        Unfitted, as :func:`check_takes_targets` wants it.
-    X : array-like of n rows
-        Features.
-    y : ndarray of shape (n,)
-        Labels, for transformers that look at them and for validation splits that are stratified.
-    targets : ndarray of shape (n, n_classes)
-        Probabilities.
-    classes : ndarray of shape (n_classes,)
-        Labels of the columns, sorted.
-    sample_weight : ndarray of shape (n,), default=None
-        Factors of the loss of each row.
-
-    Returns
-    -------
-    model : estimator
-        Fitted. A net has all its units as ``classes_``; another classifier lacks a class to which
-        no target gives anything.
-    """
+    """Fit a classifier on target probabilities, in place."""
+    # Steps of a Pipeline before the last are fitted once, on the plain rows and their labels.
+    # y (n,), targets (n, n_classes), classes (n_classes,), sample_weight (n,)
     if type(model) is Pipeline:
         if len(model.steps) > 1:
             head = model[:-1]
@@ -360,10 +323,9 @@ def _has_probabilities(defense):
 
 
 class SoftTargetDefense(DefendedClassifier):
-    """Base class of defenses that train on class probabilities instead of labels.
+    """Base class of defenses that train on class probabilities instead of labels."""
 
-    A subclass implements ``_fit_targets``.
-    """
+    # A subclass implements _fit_targets.
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Make the targets and fit the classifier on them.

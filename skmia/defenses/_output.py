@@ -27,11 +27,9 @@ def _has_probabilities(defense):
 
 
 class OutputDefense(DefendedClassifier):
-    """Base class of defenses that change the outputs of a classifier, but not its training.
+    """Base class of defenses that change the outputs of a classifier, but not its training."""
 
-    Predicted labels come from the classifier. A fitted one is kept as it is in a
-    :class:`~sklearn.frozen.FrozenEstimator`.
-    """
+    # Predicted labels come from the classifier. A fitted one is kept as it is in a FrozenEstimator.
 
     def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Fit the classifier.

@@ -78,13 +78,7 @@ class Extras(NamedTuple):
 
 
 def make_net(net, n_features, n_classes):
-    """An initialized net: a clone, or what a callable makes of the two numbers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it makes no net, or its settings are of the wrong kind.
-    """
+    """An initialized net: a clone, or what a callable makes of the two numbers."""
     what = "makes no net of two numbers"
     try:
         if hasattr(net, "initialize"):
@@ -101,13 +95,7 @@ def make_net(net, n_features, n_classes):
 
 
 def check_trainable(net):
-    """Check that an initialized net consists of parts that private training can take.
-
-    Raises
-    ------
-    ValueError
-        Says what it cannot take.
-    """
+    """Check that an initialized net consists of parts that private training can take."""
     if net.train_split is not None:
         raise ValueError(
             "The rows of a validation split are not covered by the noise; set train_split=None."
@@ -171,13 +159,7 @@ def _check_criterion(criterion):
 
 
 def list_schedules(net):
-    """Callbacks of a net that set learning rates by the number of the step or the epoch.
-
-    Raises
-    ------
-    ValueError
-        If there is a callback that could see rows or losses.
-    """
+    """Callbacks of a net that set learning rates by the number of the step or the epoch."""
     callbacks = import_optional("skorch", "torch").callbacks
     torch = import_optional("torch", "torch")
     own = {name: type(callback) for name, callback in net.get_default_callbacks()}
@@ -223,15 +205,9 @@ def encode(y, classes):
 
 
 class Rows:
-    """Training rows as the net would get them, each one alone.
+    """Training rows as the net would get them, each one alone."""
 
-    Parameters
-    ----------
-    net : skorch net
-        Initialized; its data set, its collate function and its device are used.
-    X : ndarray of shape (n_rows, ...)
-    codes : ndarray of shape (n_rows,), dtype int64
-    """
+    # X (n_rows, ...), codes (n_rows,)
 
     def __init__(self, net, X, codes):
         torch = import_optional("torch", "torch")
@@ -244,18 +220,8 @@ class Rows:
         self._is_plain &= not net.get_params_for("dataset")
 
     def take(self, rows):
-        """Features and codes of some rows.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n,), dtype int
-
-        Returns
-        -------
-        features : tensor of shape (n, ...), or dict of tensors
-        codes : tensor of shape (n,)
-            Lists with an entry for each row, if rows differ in their shape.
-        """
+        """Features and codes of some rows."""
+        # -> features (n, ...)
         torch = import_optional("torch", "torch")
         if self._is_plain:
             device = self._net.device
@@ -304,13 +270,6 @@ def _one_by_one(part):
 
 class RowGradients:
     """Gradients of the loss of single rows, by copies of a module and a criterion.
-
-    Parameters
-    ----------
-    module : torch Module
-        Copied; never changed.
-    criterion : torch Module
-        Checked.
 
     Attributes
     ----------
@@ -371,27 +330,7 @@ def _split(features, codes):
 
 
 def try_net(net, row_shape, n_units):
-    """Find out with synthetic rows how gradients of single rows can be computed.
-
-    Parameters
-    ----------
-    net : skorch net
-        Initialized; not changed.
-    row_shape : tuple of int
-        Shape of the features of a row.
-    n_units : int
-        Number of output units.
-
-    Returns
-    -------
-    together : bool
-        See :class:`RowGradients`.
-
-    Raises
-    ------
-    ValueError
-        If the module remembers rows, or cannot be tried.
-    """
+    """Find out with synthetic rows how gradients of single rows can be computed."""
     parameter = next(net.module_.parameters())
     dtype = np.float64 if "float64" in str(parameter.dtype) else np.float32
     last = None
@@ -479,31 +418,8 @@ def _check_buffers(net, rows):
 
 
 def train_privately(net, X, codes, privacy, randomness, together, extras=None, verbose=0):
-    """Train an initialized net: only its weights change.
-
-    Parameters
-    ----------
-    net : skorch net
-    X : ndarray of shape (n_rows, ...)
-    codes : ndarray of shape (n_rows,)
-        Codes of classes; rows with a negative one contribute nothing.
-    privacy : Privacy
-    randomness : PrivateRandomness
-    together : bool
-        As :func:`try_net` returns it.
-    extras : Extras, default=None
-    verbose : int, default=0
-
-    Returns
-    -------
-    n_steps : int
-        Steps that were made.
-
-    Raises
-    ------
-    RuntimeError
-        If it is not the planned number of steps, which epsilon is computed from.
-    """
+    """Train an initialized net: only its weights change."""
+    # X (n_rows, ...), codes (n_rows,)
     torch = import_optional("torch", "torch")
     training = _Training(net, X, codes, privacy, randomness, together, extras or Extras())
     lots = training.lots()
@@ -691,13 +607,7 @@ class _Training:
 
 
 def _choose_grid(privacy, n_rows):
-    """Grid of the sums, which the settings alone determine; None without noise.
-
-    Raises
-    ------
-    ValueError
-        If the noise is so small, or so large, that sums on its grid are not exact.
-    """
+    """Grid of the sums, which the settings alone determine; None without noise."""
     if not privacy.noise_multiplier:
         return None
     scale = privacy.noise_multiplier * privacy.max_grad_norm

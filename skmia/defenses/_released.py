@@ -37,10 +37,8 @@ _OF_XGBOOST_TREES = "sum_hessian", "loss_changes", "base_weights"
 
 
 def strip_tree(tree, decimals=None):
-    """Set to 0 what a compiled tree of scikit-learn does not predict with, in place.
-
-    With ``decimals``, values of its leaves are rounded.
-    """
+    """Set to 0 what a compiled tree of scikit-learn does not predict with, in place."""
+    # With decimals, values of its leaves are rounded.
     for numbers in (tree.impurity, tree.n_node_samples, tree.weighted_n_node_samples):
         numbers[:] = 0
     leaves = tree.children_left < 0
@@ -168,17 +166,7 @@ def _names_of_classes(kind):
 
 
 def get_unused(estimator):
-    """Names of attributes that no prediction of a fitted estimator uses.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted estimator of scikit-learn.
-
-    Returns
-    -------
-    names : list of str
-    """
+    """Names of attributes that no prediction of a fitted estimator uses."""
     kinds = _names_of_classes(type(estimator))
     own = [name for kind in kinds for name in _IN_CLASSES.get(kind, "").split()]
     return [name for name in {*_ANYWHERE, *own} if name in vars(estimator)]

@@ -23,25 +23,13 @@ _MOST_DECIMALS = 17
 
 
 def check_decimals(decimals):
-    """Refuse what is neither a number of decimals of answers nor None.
-
-    Raises
-    ------
-    ValueError
-        If it is not an integer from 0 to 17.
-    """
+    """Refuse what is neither a number of decimals of answers nor None."""
     if decimals is not None:
         check_count(decimals, "decimals", 0, _MOST_DECIMALS)
 
 
 def check_model(model):
-    """Refuse what cannot be checked.
-
-    Raises
-    ------
-    TypeError, NotFittedError, ValueError
-        If the model cannot predict, is not fitted or predicts several outputs.
-    """
+    """Refuse what cannot be checked."""
     name = type(unwrap(model)).__name__
     if not hasattr(model, "predict"):
         raise TypeError(
@@ -59,13 +47,7 @@ def check_model(model):
 
 
 def check_provenance(provenance):
-    """Return what a second person needs as a dictionary.
-
-    Raises
-    ------
-    TypeError
-        If it is not a mapping, or one of its names or values is not a text.
-    """
+    """Return what a second person needs as a dictionary."""
     if provenance is not None and not isinstance(provenance, Mapping):
         raise TypeError(f"provenance must be a mapping of texts; got {show(provenance)}.")
     provenance = dict(provenance or {})
@@ -123,14 +105,7 @@ def round_answers(answers, decimals):
 
 
 def read_answers(outputs, y):
-    """Return the answers in some outputs.
-
-    Parameters
-    ----------
-    outputs : Outputs of n answers
-    y : ndarray of shape (n,)
-        Labels or targets.
-    """
+    """Return the answers in some outputs."""
     confidence, loss, signal = _measure(outputs, y)
     columns = _list_columns(outputs)
     labels, n_classes = _number_labels(outputs, y)
@@ -232,12 +207,7 @@ class Case(NamedTuple):
 
 
 def open_case(model, records, membership, decimals, thresholds, rules, sample_weight):
-    """Check the parameters of :func:`structural_checks` and query the model.
-
-    Returns
-    -------
-    case : Case
-    """
+    """Check the parameters of :func:`structural_checks` and query the model."""
     records = check_records(records)
     thresholds = choose_thresholds(thresholds)
     book = rules if isinstance(rules, RuleBook) else load_rules(rules)

@@ -191,19 +191,7 @@ _UNTOLD = "Whether there was one is not said; recommend takes it as spoken."
 
 
 def judge_requirements(policy, release, spoken):
-    """Compare what was able to find something with what a policy asks for.
-
-    Parameters
-    ----------
-    policy : Policy
-    release : {"file", "service", "table"}
-    spoken : mapping of str to (str or None)
-        By requirement why it could not find anything, or None if it could.
-
-    Returns
-    -------
-    judged : list of JudgedRequirement
-    """
+    """Compare what was able to find something with what a policy asks for."""
     judged = []
     for name in list_required_attacks(policy, release):
         why = spoken.get(name, _UNTOLD)
@@ -213,21 +201,7 @@ def judge_requirements(policy, release, spoken):
 
 
 def judge_limits(policy, release, measurements, n_tried=1):
-    """Compare numbers with the limits of a policy.
-
-    Parameters
-    ----------
-    policy : Policy
-    release : {"file", "service", "table"}
-    measurements : sequence of Measurement
-    n_tried : int, default=1
-        Number of conditions among which one that passes is chosen; with more of them, each needs
-        wider intervals.
-
-    Returns
-    -------
-    judged : list of JudgedLimit
-    """
+    """Compare numbers with the limits of a policy."""
     limits = policy.limits[release]
     meant = [
         number for number in measurements if number.name in limits and _is_meant(number, policy)
@@ -307,12 +281,7 @@ def _count_needed(measurement, interval, limit):
 
 
 def judge_checks(policy, release, checks: Sequence):
-    """Compare structural checks with a policy.
-
-    Returns
-    -------
-    judged : list of JudgedCheck
-    """
+    """Compare structural checks with a policy."""
     limits = policy.structure.get(release, {})
     made = {check.name: check for check in checks if check.release in (release, "both")}
     return [_judge_check(name, limit, made.get(name)) for name, limit in limits.items()]

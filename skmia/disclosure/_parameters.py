@@ -117,18 +117,10 @@ _MOST_COLUMNS = 2_000
 
 
 def measure_effective_dof(model, X):
-    """Return the effective degrees of freedom of a fitted model, or None if they are not known.
-
-    A leaf predicts the mean of its rows, so a tree has as many as leaves and a forest their mean
-    over its trees. Penalized linear models have the trace of X'WX (X'WX + penalty)^-1, with an
-    intercept that is not penalized.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    X : array-like of n rows
-        Training rows as the model takes them.
-    """
+    """Return the effective degrees of freedom of a fitted model, or None if they are not known."""
+    # A leaf predicts the mean of its rows, so a tree has as many as leaves and a forest their mean
+    # over its trees. Penalized linear models have the trace of X'WX (X'WX + penalty)^-1, with an
+    # intercept that is not penalized.
     found, steps = find_model(model)
     if isinstance(found, BaseDecisionTree):
         return float(found.tree_.n_leaves)

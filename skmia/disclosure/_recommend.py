@@ -57,25 +57,7 @@ class JudgedCondition:
 
 
 def judge_conditions(policy, release, conditions, limits, checks, spoken):
-    """Compare the numbers under each condition with a policy.
-
-    Parameters
-    ----------
-    policy : Policy
-    release : {"file", "service", "table"}
-        Way of release that was asked for.
-    conditions : sequence of Condition
-        Those that do not count are left out.
-    limits : list of JudgedLimit
-        The numbers without a condition.
-    checks : sequence of StructuralCheck
-    spoken : mapping of str to (str or None)
-        See :func:`judge_requirements`.
-
-    Returns
-    -------
-    judged : list of JudgedCondition, the cheapest first
-    """
+    """Compare the numbers under each condition with a policy."""
     counted = sorted((part for part in conditions if part.counts), key=lambda part: part.cost)
     given = limits, checks, spoken, len(counted)
     return [_judge(policy, release, part, *given) for part in counted]

@@ -50,15 +50,7 @@ _GIVEN = "given by the caller"
 
 
 def choose_thresholds(given):
-    """Return the thresholds by name, with those that the caller gives instead of the defaults.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown or a threshold is not a number.
-    TypeError
-        If they are not given by name.
-    """
+    """Return the thresholds by name, with those that the caller gives instead of the defaults."""
     if given is not None and not isinstance(given, Mapping):
         raise TypeError(
             "thresholds must map names of checks, such as 'k', to their smallest values; "
@@ -155,14 +147,7 @@ class MembershipMeasure:
 
 
 def measure_membership(answers, membership, people):
-    """Return the membership measurement, and a p-value of each member from the non-members.
-
-    Parameters
-    ----------
-    answers : Answers to n records
-    membership : ndarray of shape (n,), dtype bool
-    people : ndarray of shape (n,), dtype int, or None
-    """
+    """Return the membership measurement, and a p-value of each member from the non-members."""
     score = np.nan_to_num(answers.confidence)  # infinite log odds keep their order
     measure = MembershipMeasure(
         auc=auc_interval(membership, score, groups=people),

@@ -55,13 +55,7 @@ class Condition:
 
 
 def parse_conditions(parameter, texts):
-    """Return the conditions on a parameter, of one text or a list of texts.
-
-    Raises
-    ------
-    ValueError
-        If a text is not a condition.
-    """
+    """Return the conditions on a parameter, of one text or a list of texts."""
     texts = texts if isinstance(texts, list) else [texts]
     for text in texts:
         match = _FORM.fullmatch(text) if isinstance(text, str) else None

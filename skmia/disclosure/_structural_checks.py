@@ -69,19 +69,7 @@ class GroupSizes(NamedTuple):
 
 
 def number_rows(columns, n_rows, *, to_the_end=False):
-    """Number records by their values in some columns; equal ones have the same number.
-
-    Parameters
-    ----------
-    columns : iterable of ndarray of shape (n_rows,)
-    n_rows : int
-    to_the_end : bool, default=False
-        Whether all columns are read, also if no two records are equal before.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_rows,), dtype int
-    """
+    """Number records by their values in some columns; equal ones have the same number."""
     numbers, n_groups = np.zeros(n_rows, dtype=np.int64), 1
     for column in columns:
         if n_groups == n_rows:
@@ -95,21 +83,7 @@ def number_rows(columns, n_rows, *, to_the_end=False):
 
 
 def count_groups(numbers, labels, people=None):
-    """Count people and classes in the group of each record.
-
-    Parameters
-    ----------
-    numbers : ndarray of shape (n,), dtype int
-        Group of each record.
-    labels : ndarray of shape (n,), dtype int
-        Number of the class of each record.
-    people : ndarray of shape (n,), dtype int, default=None
-        Person of each record; by default each record is one.
-
-    Returns
-    -------
-    sizes : GroupSizes
-    """
+    """Count people and classes in the group of each record."""
     people = np.arange(len(numbers)) if people is None else people
     n_groups, n_labels = numbers.max() + 1, labels.max() + 1
     cells, places = np.unique(numbers * n_labels + labels, return_inverse=True)
@@ -141,22 +115,10 @@ _ZERO = 1e-8
 
 
 def count_as_published(case, answers):
-    """Count flagged members by shares of answers, which are not shares of people.
-
-    Groups are leaves of a decision tree, and members with exactly the same answer otherwise. A
-    class with a share of 0 is ruled out, and a small cell is a share of a group that makes fewer
-    people than the threshold.
-
-    Parameters
-    ----------
-    case : Case
-    answers : Answers to the members
-
-    Returns
-    -------
-    counts : dict of str to int
-        Empty if the answers are not probabilities.
-    """
+    """Count flagged members by shares of answers, which are not shares of people."""
+    # Groups are leaves of a decision tree, and members with exactly the same answer otherwise. A
+    # class with a share of 0 is ruled out, and a small cell is a share of a group that makes fewer
+    # people than the threshold.
     if not answers.has_probabilities:
         return {}
     columns = answers.columns.T
@@ -178,19 +140,7 @@ _KINDS = {"service": "the same answer", "file": "the same leaves"}
 
 
 def check_groups(sizes, answers, release, thresholds):
-    """Check the groups of records with the same answer, or with the same leaves.
-
-    Parameters
-    ----------
-    sizes : GroupSizes
-    answers : Answers
-    release : {"service", "file"}
-    thresholds : dict of str to Threshold
-
-    Returns
-    -------
-    checks : list of StructuralCheck
-    """
+    """Check the groups of records with the same answer, or with the same leaves."""
     n_groups, kind = int(sizes.numbers.max()) + 1, _KINDS[release]
     least, source = thresholds["k"]
     small = sizes.sizes < least
@@ -251,21 +201,7 @@ def check_rounding(answers, released, decimals, has_file):
 
 
 def check_groups_of_rows(sizes, answers, name, thresholds):
-    """Say why a model without leaves has no groups of its own in its file.
-
-    Parameters
-    ----------
-    sizes : GroupSizes
-        Of groups of equal rows.
-    answers : Answers
-    name : str
-        Name of the model.
-    thresholds : dict of str to Threshold
-
-    Returns
-    -------
-    checks : list of StructuralCheck
-    """
+    """Say why a model without leaves has no groups of its own in its file."""
     n_groups, smallest = int(sizes.numbers.max()) + 1, int(sizes.sizes.min())
     text = (
         f"{name} has no leaves that can be read, which would divide the members into groups. The "
@@ -294,22 +230,7 @@ def _list_undefined(release):
 
 
 def check_leaves(leaves, name, may_have, thresholds):
-    """Check the smallest leaf.
-
-    Parameters
-    ----------
-    leaves : ndarray of shape (n,), dtype int, or None
-        Smallest number of training records in a leaf of each member.
-    name : str
-        Name of the model.
-    may_have : bool
-        Whether a model whose leaves cannot be read may have some.
-    thresholds : dict of str to Threshold
-
-    Returns
-    -------
-    check : StructuralCheck
-    """
+    """Check the smallest leaf."""
     least, source = thresholds["smallest_leaf"]
     if leaves is None:
         status = UNKNOWN if may_have else NONE
@@ -397,14 +318,7 @@ _KNOWN = {"catboost", "imblearn", "lightgbm", "sklearn", "skorch", "xgboost"}
 
 
 def examine_file(case, answers, found):
-    """Add the checks of groups, leaves and stored rows to the findings.
-
-    Parameters
-    ----------
-    case : Case
-    answers : Answers to the members
-    found : Findings
-    """
+    """Add the checks of groups, leaves and stored rows to the findings."""
     inspection = inspect_model(case.model)
     _compare_numbers(case, inspection, found)
     smallest = _examine_groups(case, answers, found)
@@ -463,11 +377,9 @@ def _may_have_leaves(model):
 
 
 def _search_rows(case, inspection, found):
-    """Number of training rows that the file stores, and which members are among them.
-
-    Estimators of packages that are not known may keep rows under any name, so all that they store
-    is searched.
-    """
+    """Number of training rows that the file stores, and which members are among them."""
+    # Estimators of packages that are not known may keep rows under any name, so all that they store
+    # is searched.
     stored = inspection.stored
     named = stored[stored["kind"] == "rows"] if inspection.level == "rows" else stored[:0]
     if named.empty and not _has_foreign_parts(case.model):

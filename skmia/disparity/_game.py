@@ -65,13 +65,7 @@ class Played(NamedTuple):
 
 
 def read_groups(records, field):
-    """Return the group of each record.
-
-    Raises
-    ------
-    ValueError
-        If the records lack the field.
-    """
+    """Return the group of each record."""
     if field not in records.fields:
         have = ", ".join(records.fields) or "none"
         raise ValueError(f"group={field!r} is not a field of the records; they have {have}.")
@@ -79,22 +73,7 @@ def read_groups(records, field):
 
 
 def read_guesses(given):
-    """Check guesses and number their groups and people.
-
-    Parameters
-    ----------
-    given : GroupGuesses
-
-    Returns
-    -------
-    played : Played
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit together, values are none of those that are allowed, or there are fewer
-        than two groups.
-    """
+    """Check guesses and number their groups and people."""
     must = "be an array of shape (n_rounds, n)"
     guesses = as_plain(to_array(given.guesses, "guesses", must))
     membership = as_plain(to_array(given.membership, "membership", must))
@@ -118,21 +97,9 @@ def read_guesses(given):
 
 
 def number_people(records, groups):
-    """Number the sets of records that have a group together.
-
-    Records with one value of ``group_by`` are a person. Equal records are one person as well, but
-    not if equal records have different groups: the group then does not follow from the record.
-
-    Parameters
-    ----------
-    records : Records of n records
-    groups : ndarray of shape (n,)
-        Group of each record.
-
-    Returns
-    -------
-    people : ndarray of shape (n,)
-    """
+    """Number the sets of records that have a group together."""
+    # Records with one value of group_by are a person. Equal records are one person as well, but not
+    # if equal records have different groups: the group then does not follow from the record.
     group_by = records.fields.get("group_by")
     copies = number_units(records.fingerprint)
     codes = number_groups(groups, len(records), "groups")[1]
@@ -143,12 +110,8 @@ def number_people(records, groups):
 
 
 def tabulate(played):
-    """Vulnerability of each group in each round, NaN where it has no member or no non-member.
-
-    Returns
-    -------
-    table : DataFrame of shape (n_rounds, n_groups)
-    """
+    """Vulnerability of each group in each round, NaN where it has no member or no non-member."""
+    # -> table (n_rounds, n_groups)
     n_groups = len(played.names)
     rates = []
     for role in (1, 0):
@@ -168,17 +131,7 @@ def _compute_rates(flagged, codes, n_groups):
 
 
 def read_exposures(played):
-    """Exposures of the records of each group, summed for each person.
-
-    Returns
-    -------
-    exposures : Exposures
-
-    Raises
-    ------
-    ValueError
-        If a group has no record that was in both roles.
-    """
+    """Exposures of the records of each group, summed for each person."""
     exposure = compute_exposure(played.guesses, played.membership)
     known = np.bincount(played.codes[~np.isnan(exposure)], minlength=len(played.names))
     if not known.all():
@@ -190,27 +143,8 @@ def read_exposures(played):
 
 
 def play(test, records, groups):
-    """Play the game of a test.
-
-    Parameters
-    ----------
-    test : DisparityTest
-        Test with an attack.
-    records : Records of n records
-    groups : ndarray of shape (n,)
-        Group of each record.
-
-    Returns
-    -------
-    game : dict or None
-        Result of :func:`membership_game`, without the guesses; None if no victim was trained.
-    guesses : GroupGuesses
-
-    Raises
-    ------
-    ValueError
-        If the attack is missing, or both an estimator and an attack on a pool are.
-    """
+    """Play the game of a test."""
+    # -> game: result of membership_game, without the guesses; None if no victim was trained
     people = number_people(records, groups)
     if test.estimator is None and treats_models_as_victims(test.attack):
         pool = get_pool(test.attack.shadows, records)
@@ -247,21 +181,9 @@ def _train_and_play(test, records):
 
 
 def play_pool(attack, records, n_rounds):
-    """Treat the models of a pool as the victim in turn, one of each complementary pair.
-
-    Parameters
-    ----------
-    attack : fitted PoolAttack
-        Attack on a pool of at least 4 shadow models.
-    records : Records of n records
-    n_rounds : int
-        Maximum number of models to attack.
-
-    Returns
-    -------
-    guesses, membership : ndarray of shape (n_rounds, n), dtype int8
-        As of :class:`GroupGuesses`; -1 for records that the other models cannot judge.
-    """
+    """Treat the models of a pool as the victim in turn, one of each complementary pair."""
+    # -> guesses, membership (n_rounds, n): as of GroupGuesses; -1 for records that the other models
+    # cannot judge
     partners = attack.pool_.design_.partners
     models = np.arange(len(partners))
     # The other one of a pair has the same split.

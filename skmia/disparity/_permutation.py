@@ -56,18 +56,9 @@ class Comparison(NamedTuple):
 
 
 def compute_exposure(guesses, membership):
-    """Compute the flagged share of rounds as a member minus the share as a non-member.
-
-    Parameters
-    ----------
-    guesses, membership : ndarray of shape (n_rounds, n)
-        As in :class:`GroupGuesses`.
-
-    Returns
-    -------
-    exposure : ndarray of shape (n,)
-        Exposure from -1 to 1; NaN for a record that was not in both roles.
-    """
+    """Compute the flagged share of rounds as a member minus the share as a non-member."""
+    # guesses, membership (n_rounds, n) -> exposure (n,): exposure from -1 to 1; NaN for a record
+    # that was not in both roles
     rates = []
     for role in (1, 0):
         count = np.count_nonzero(membership == role, axis=0)
@@ -77,19 +68,7 @@ def compute_exposure(guesses, membership):
 
 
 def sum_parts(exposure, codes, people):
-    """Sum exposures over the records of each person in each group.
-
-    Parameters
-    ----------
-    exposure : ndarray of shape (n,)
-        Exposure of each record; records with NaN are ignored.
-    codes, people : ndarray of shape (n,)
-        Numbers of the group and of the person of each record.
-
-    Returns
-    -------
-    exposures : Exposures
-    """
+    """Sum exposures over the records of each person in each group."""
     known = ~np.isnan(exposure)
     exposure, codes, people = exposure[known], codes[known], people[known]
     center, scale = float(exposure.mean()), float(exposure.std())
@@ -110,24 +89,9 @@ def sum_parts(exposure, codes, people):
 
 
 def compare_exposures(exposures, n_permutations, rng):
-    """Test the equality of mean exposures by permutations of the groups among people.
-
-    A pair of groups is permuted among the people of these two. People with records in several
-    groups keep their groups.
-
-    Parameters
-    ----------
-    exposures : Exposures
-        Every group has a part.
-    n_permutations : int
-        Number of permutations.
-    rng : numpy Generator
-        Source of randomness.
-
-    Returns
-    -------
-    comparison : Comparison
-    """
+    """Test the equality of mean exposures by permutations of the groups among people."""
+    # A pair of groups is permuted among the people of these two. People with records in several
+    # groups keep their groups.
     counts = np.bincount(exposures.codes)
     sums = _sum_groups(exposures.columns, exposures.codes, exposures.n_groups)
     unpacked = _unpack(sums, counts)
@@ -166,11 +130,9 @@ def _compare_pair(exposures, pair, n_permutations, rng):
 
 
 def _permute(exposures, n_permutations, n_enough, rng):
-    """The statistic, and the share of permutations, the identity among them, that reach it.
-
-    With `n_enough`, drawing stops after so many permutations that reach it, and the p-value is
-    their share among the drawn ones, which is also valid (Besag and Clifford 1991).
-    """
+    """The statistic, and the share of permutations, the identity among them, that reach it."""
+    # With n_enough, drawing stops after so many permutations that reach it, and the p-value is
+    # their share among the drawn ones, which is also valid (Besag and Clifford 1991).
     n_groups, counts = exposures.n_groups, np.bincount(exposures.codes)
     real = _sum_groups(exposures.columns, exposures.codes, n_groups)
     statistic = float(compare_means(real, counts))
@@ -190,24 +152,11 @@ def _permute(exposures, n_permutations, n_enough, rng):
 
 
 def compare_means(sums, counts):
-    """Brown and Forsythe's statistic for the equality of the mean exposures of groups.
-
-    The sum of squares between the groups over its expectation for equal means and unequal
-    variances. Of two groups it is the square of Welch's t.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (..., n_columns, n_groups)
-        Columns of :class:`Exposures`, summed over the parts of each group.
-    counts : ndarray of shape (n_groups,)
-        Numbers of parts.
-
-    Returns
-    -------
-    statistic : ndarray of shape (...)
-        0 if the groups have equal means, infinite if they do not and exposures do not vary within
-        groups.
-    """
+    """Brown and Forsythe's statistic for the equality of the mean exposures of groups."""
+    # The sum of squares between the groups over its expectation for equal means and unequal
+    # variances. Of two groups it is the square of Welch's t.
+    # sums (..., n_columns, n_groups), counts (n_groups,) -> statistic (...): 0 if the groups have
+    # equal means, infinite if they do not and exposures do not vary within groups
     unpacked = _unpack(sums, counts)
     total, size = unpacked[0], unpacked[2]
     variance = _estimate_variance(unpacked, counts, _PRIOR_WEIGHT)

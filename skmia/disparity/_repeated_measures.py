@@ -13,24 +13,8 @@ from .._core.visible import visible
 
 
 def check_table(table):
-    """Return a table of floats, NaN where a value is missing.
-
-    Parameters
-    ----------
-    table : DataFrame or array-like of shape (n_rounds, n_groups)
-        Columns of an array are numbered from 0.
-
-    Returns
-    -------
-    table : DataFrame
-        A copy.
-
-    Raises
-    ------
-    ValueError
-        If it is not a table of numbers of at least two columns, a name occurs twice, or a value is
-        infinite.
-    """
+    """Return a table of floats, NaN where a value is missing."""
+    # table (n_rounds, n_groups)
     if not isinstance(table, pd.DataFrame):
         table = to_array(table, "The table", "be Records or a row for each round")
         if table.ndim != 2:
@@ -54,13 +38,7 @@ def check_table(table):
 
 
 def drop_incomplete(table):
-    """Leave out the rounds that lack a value.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two rounds are complete.
-    """
+    """Leave out the rounds that lack a value."""
     complete = table.dropna()
     if len(complete) < 2:
         lacking = table.isna().sum()
@@ -102,19 +80,10 @@ def _sums_of_squares(values):
 
 
 def estimate_epsilon(values):
-    """Greenhouse and Geisser's estimate of how far the differences are from equal variances.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rounds, n_groups)
-        Vulnerability of each group in each round.
-
-    Returns
-    -------
-    epsilon : float
-        From 1 / (n_groups - 1) to 1. It is 1 if all differences between two groups have the same
-        variance, and NaN if rounds differ only by a constant.
-    """
+    """Greenhouse and Geisser's estimate of how far the differences are from equal variances."""
+    # values (n_rounds, n_groups) -> epsilon: from 1 / (n_groups - 1) to 1. It is 1 if all
+    # differences between two groups have the same variance, and NaN if rounds differ only by a
+    # constant
     n_groups = values.shape[1]
     centered = values - values.mean(axis=1, keepdims=True)  # the same as H S H of the covariance S
     covariance = np.atleast_2d(np.cov(centered, rowvar=False))
@@ -139,18 +108,9 @@ def _f_test(values):
 
 
 def analyze(values):
-    """Test whether all columns have one mean.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rounds, n_groups)
-        Finite table of at least two rows and two columns.
-
-    Returns
-    -------
-    result : RepeatedMeasures
-        Without any residual, F is infinite and p is 0; both are NaN if the groups are also equal.
-    """
+    """Test whether all columns have one mean."""
+    # values (n_rounds, n_groups) -> result: without any residual, F is infinite and p is 0; both
+    # are NaN if the groups are also equal
     n_rounds, n_groups = values.shape
     sums = _sums_of_squares(values)
     df = np.array([n_groups - 1, n_rounds - 1, (n_rounds - 1) * (n_groups - 1)])
@@ -183,23 +143,8 @@ def compute_eta_squared(found):
 
 
 def compare_pairs(table, correction, confidence_level):
-    """Dependent t-tests between all pairs of columns.
-
-    Parameters
-    ----------
-    table : DataFrame of shape (n_rounds, n_groups)
-        Finite.
-    correction : str
-        Method of :func:`statsmodels.stats.multitest.multipletests`.
-    confidence_level : float
-        Confidence level of each interval, in (0, 1).
-
-    Returns
-    -------
-    pairs : DataFrame of shape (n_pairs, 10)
-        ``group``, ``other``, the mean ``difference`` with its interval ``low``, ``high``,
-        ``t_statistic``, ``t_df``, ``t_pvalue``, ``t_pvalue_adjusted`` and ``effect_size``.
-    """
+    """Dependent t-tests between all pairs of columns."""
+    # table (n_rounds, n_groups) -> pairs (n_pairs, 10)
     values, n_rounds = table.to_numpy(), len(table)
     first, second = np.transpose(list(combinations(range(table.shape[1]), 2)))
     differences = values[:, first] - values[:, second]
@@ -229,10 +174,8 @@ def compare_pairs(table, correction, confidence_level):
 
 
 def adjust(pvalues, correction, alpha):
-    """Which hypotheses are rejected, and p-values adjusted for their number.
-
-    A p-value of NaN counts as not significant and stays NaN.
-    """
+    """Which hypotheses are rejected, and p-values adjusted for their number."""
+    # A p-value of NaN counts as not significant and stays NaN.
     if len(pvalues) == 1:
         return pvalues <= alpha, pvalues
     known = np.nan_to_num(pvalues, nan=1.0)
@@ -247,20 +190,8 @@ def compute_half_width(error, df, confidence_level):
 
 
 def describe_groups(table, confidence_level):
-    """Mean of each column with its standard error and interval over rounds.
-
-    Parameters
-    ----------
-    table : DataFrame of shape (n_rounds, n_groups)
-        Finite, of at least two rows.
-    confidence_level : float
-        Confidence level of each interval, from Student's distribution.
-
-    Returns
-    -------
-    groups : DataFrame of shape (n_groups, 5)
-        By group: ``mean``, ``std``, ``standard_error``, ``low``, ``high``.
-    """
+    """Mean of each column with its standard error and interval over rounds."""
+    # table (n_rounds, n_groups) -> groups (n_groups, 5)
     mean, deviation = table.mean(), table.std(ddof=1)
     error = deviation / np.sqrt(len(table))
     half_width = compute_half_width(error, len(table) - 1, confidence_level)
@@ -269,23 +200,8 @@ def describe_groups(table, confidence_level):
 
 
 def describe_means(table, found, *, confidence_level):
-    """Mean vulnerability of each group, with its standard error and interval.
-
-    Parameters
-    ----------
-    table : DataFrame of shape (n_rounds, n_groups)
-        Vulnerabilities.
-    found : Comparison or None
-        Result of the permutation test, whose means are over records, and their standard errors
-        too. Without it both are over rounds.
-    confidence_level : float
-        Confidence level of each interval, in (0, 1).
-
-    Returns
-    -------
-    groups : DataFrame of shape (n_groups, 5)
-        Table like :attr:`DisparityTest.group_vulnerability_`.
-    """
+    """Mean vulnerability of each group, with its standard error and interval."""
+    # table (n_rounds, n_groups) -> groups (n_groups, 5)
     groups = describe_groups(table, confidence_level)
     if found is not None:
         groups["mean"], groups["standard_error"] = found.means, found.errors
@@ -294,25 +210,7 @@ def describe_means(table, found, *, confidence_level):
 
 
 def look_up_means(means, groups):
-    """Return the mean vulnerability of the group of each record.
-
-    Parameters
-    ----------
-    means : Series of shape (n_groups,)
-        Mean vulnerability by group.
-    groups : ndarray of shape (n,)
-        Group of each record.
-
-    Returns
-    -------
-    vulnerability : ndarray of shape (n,)
-        Mean of the group of each record.
-
-    Raises
-    ------
-    ValueError
-        If a group is unknown.
-    """
+    """Return the mean vulnerability of the group of each record."""
     position = means.index.get_indexer(groups)
     if (position < 0).any():
         known, foreign = ", ".join(map(visible, means.index)), groups[position < 0][0]
@@ -321,20 +219,8 @@ def look_up_means(means, groups):
 
 
 def describe_pairs(table, found, *, confidence_level, correction):
-    """Differences between all pairs of groups.
-
-    Parameters
-    ----------
-    table, found, confidence_level
-        As in :func:`describe_means`.
-    correction : str
-        Method of :func:`statsmodels.stats.multitest.multipletests`.
-
-    Returns
-    -------
-    pairs : DataFrame of shape (n_pairs, 13)
-        Table like :attr:`DisparityTest.pairwise_`.
-    """
+    """Differences between all pairs of groups."""
+    # -> pairs (n_pairs, 13)
     pairs = compare_pairs(table, correction, confidence_level)
     pvalue = np.full(len(pairs), np.nan)
     if found is not None:

@@ -94,16 +94,8 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         return self._DELTA if self.delta is None else self.delta
 
     def _settle_delta(self, estimator, X, y):
-        """The delta of the bound, and the estimator set to it, so that bound and claim are at one.
-
-        Parameters
-        ----------
-        estimator : estimator
-            Unfitted.
-        X : ndarray of shape (n, n_features)
-            Of the larger of the two tables.
-        y : ndarray of shape (n,)
-        """
+        """The delta of the bound, and the estimator set to it, so that both agree."""
+        # X (n, n_features), y (n,)
         settings = estimator.get_params(deep=False)
         if "target_delta" not in settings:
             return self._own_delta(), estimator

@@ -137,13 +137,7 @@ _STRATEGIES = {"bonferroni": _at_all, "split": _at_split, "multisplit": _at_many
 
 
 def get_strategy(threshold):
-    """The way to a threshold that a parameter asks for.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name, or a number is not finite.
-    """
+    """The way to a threshold that a parameter asks for."""
     if isinstance(threshold, str):
         if threshold not in _STRATEGIES:
             raise ValueError(
@@ -168,28 +162,7 @@ def describe_threshold(threshold):
 
 
 def choose_threshold(membership, scores, measure, threshold, confidence_level, random_state):
-    """The largest bound that a threshold gives, valid at a level of confidence.
-
-    Parameters
-    ----------
-    membership : ndarray of shape (n,), dtype bool
-        With the canary or without.
-    scores : ndarray of shape (n,)
-        Higher means more likely with it.
-    measure : callable
-        Takes arrays of upper limits of false positive and false negative rates and returns a bound
-        for each pair.
-    threshold : float, array-like or str
-        As of :func:`epsilon_lower_bound`.
-    confidence_level : float
-        Both limits hold at once with this probability, at all thresholds that were looked at.
-    random_state : int, RandomState instance or None
-        Draws the halves.
-
-    Returns
-    -------
-    choice : Choice
-    """
+    """The largest bound that a threshold gives, valid at a level of confidence."""
     strategy = get_strategy(threshold)
     sides = Sides.of(membership, scores)
     if strategy in (_at_split, _at_many_splits) and (smallest := min(map(len, sides))) < 2:
@@ -201,18 +174,7 @@ def choose_threshold(membership, scores, measure, threshold, confidence_level, r
 
 
 def with_largest(bound):
-    """Decorate a bound: also compute the bound for scores without errors.
-
-    Parameters
-    ----------
-    bound : callable
-        ``bound(y_true, y_score, **settings)`` gives an EpsilonBound.
-
-    Returns
-    -------
-    function : callable
-        The same, with ``largest`` in its result.
-    """
+    """Decorate a bound: also compute the bound for scores without errors."""
 
     @functools.wraps(bound)
     def measure(y_true, y_score, **settings):
@@ -473,21 +435,8 @@ def _posterior_parameters(counts):
 
 
 def _probability_within(epsilon, delta, rates, fpr_laws):
-    """Posterior probability that two rates are possible for an (epsilon, delta)-private mechanism.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        Of the two data sets as a whole.
-    rates : pair of ndarray of shape (n_laws, n_nodes)
-        Quantiles of the false negative rate, and one minus them.
-    fpr_laws : ndarray of shape (2, n_laws, 1)
-        Parameters of the false positive rate.
-
-    Returns
-    -------
-    probability : ndarray of shape (n_laws,)
-    """
+    """Posterior probability that two rates are possible under (epsilon, delta)-privacy."""
+    # rates (n_laws, n_nodes), fpr_laws (2, n_laws, 1)
     fnr, tpr = rates
     up, down = np.exp(epsilon), np.exp(-epsilon)
     low = np.maximum(np.maximum(0, 1 - delta - fnr * up), (tpr - delta) * down)

@@ -49,22 +49,9 @@ _GRID = np.geomspace(0.02, _HIGHEST, _N_VALUES)
 
 
 def predict_coins(coins, scores, batch=1):
-    """Log odds that each training had the canary, from the trainings of earlier batches.
-
-    The scores of either kind are taken for normal with a common variance. The odds are 1 before
-    there are two trainings of either kind. A wrong law costs power, not validity.
-
-    Parameters
-    ----------
-    coins : ndarray of shape (n,), dtype bool
-    scores : ndarray of shape (n,)
-    batch : int, default=1
-        Number of trainings that were started at once.
-
-    Returns
-    -------
-    log_odds : ndarray of shape (n,)
-    """
+    """Log odds that each training had the canary, from the trainings of earlier batches."""
+    # The scores of either kind are taken for normal with a common variance. The odds are 1 before
+    # there are two trainings of either kind. A wrong law costs power, not validity.
     past = np.arange(len(scores)) // batch * batch
     center = scores - scores[0]
     sums = {}
@@ -106,13 +93,7 @@ def group_privacy(epsilon, delta, n_copies):
 
 
 def bound_path(coins, log_odds, delta, alpha, n_copies=1):
-    """Lower bound of epsilon after each training, valid at all times at once.
-
-    Returns
-    -------
-    epsilons : ndarray of shape (n,)
-        Non-decreasing; values of a grid up to 12.
-    """
+    """Lower bound of epsilon after each training, valid at all times at once."""
     found = np.zeros(len(coins))
     standing = np.ones(len(coins), dtype=bool)  # all smaller values are rejected by then
     for epsilon in _GRID:
@@ -125,23 +106,9 @@ def bound_path(coins, log_odds, delta, alpha, n_copies=1):
 
 
 def follow_rates(coins, scores, confidence_level):
-    """Rates of one threshold after each training, with intervals that hold at all times at once.
-
-    The first trainings of either kind choose the threshold, the middle between their means, and do
-    not count. The rates are of independent trainings at a fixed threshold then.
-
-    Parameters
-    ----------
-    coins : ndarray of shape (n,), dtype bool
-    scores : ndarray of shape (n,)
-    confidence_level : float
-        Of the intervals of both rates together.
-
-    Returns
-    -------
-    rates : DataFrame
-        A row for each training.
-    """
+    """Rates of one threshold after each training, with intervals that hold at all times at once."""
+    # The first trainings of either kind choose the threshold, the middle between their means, and
+    # do not count. The rates are of independent trainings at a fixed threshold then.
     columns, counted = {}, np.zeros(len(coins), dtype=bool)
     numbers = np.array([np.cumsum(~coins), np.cumsum(coins)])
     ready = (numbers >= _N_FIRST).all(axis=0)
@@ -167,14 +134,9 @@ _OWNER = Owner("audit", "trainings", "checkpoint")
 
 
 class SidesOfCoins:
-    """Training sets, one of two for each coin, that are made when they are needed.
+    """Training sets, one of two for each coin, that are made when they are needed."""
 
-    Parameters
-    ----------
-    sides : ndarray of shape (2, n), dtype bool
-        Training sets without the canary and with it.
-    coins : ndarray of shape (n_models,), dtype bool
-    """
+    # sides (2, n), coins (n_models,)
 
     def __init__(self, sides, coins):
         self._sides, self._coins = sides, coins.astype(np.intp)
@@ -187,21 +149,7 @@ class SidesOfCoins:
 
 
 class Trainings:
-    """Trainings of one audit; a checkpoint keeps each that is finished.
-
-    Parameters
-    ----------
-    job : Job
-        All trainings that the audit may make.
-    records : Records of n records
-        Records of the job.
-    checkpoint : FolderCheckpoint or None
-    entropy : list of int
-        What all randomness of the audit follows from.
-    design : dict
-        Parameters of the audit on which the trainings depend.
-    verbose : int
-    """
+    """Trainings of one audit; a checkpoint keeps each that is finished."""
 
     def __init__(self, job, records, checkpoint, entropy, design, verbose):
         self._job, self._checkpoint, self._verbose = job, checkpoint, verbose
@@ -215,20 +163,7 @@ class Trainings:
             checkpoint.open(manifest, job.keep)
 
     def run(self, models):
-        """Make some trainings, or read those that are kept.
-
-        Parameters
-        ----------
-        models : range
-            Their numbers.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_models,)
-            Scores of the canary.
-        claims : list of float or None
-            What each model claims as its epsilon.
-        """
+        """Make some trainings, or read those that are kept."""
         found = {k: self._load(k) for k in models}
         missing = [k for k in models if found[k] is None]
         if missing:
@@ -260,21 +195,7 @@ class Trainings:
 
 
 def start(folder, random_state):
-    """Open a folder, and seed an audit.
-
-    Parameters
-    ----------
-    folder : str, Path or None
-    random_state : int, RandomState instance or None
-        If None, an audit that continues in a folder has the seed that it began with.
-
-    Returns
-    -------
-    checkpoint : FolderCheckpoint or None
-    rng : RandomState
-    seeds : list of int
-        The seed, if it is known only to the folder.
-    """
+    """Open a folder, and seed an audit."""
     if folder is None:
         return None, check_random_state(random_state), []
     checkpoint = FolderCheckpoint(folder, owner=_OWNER)
@@ -308,13 +229,7 @@ class CanaryKeeper:
         return {"attack": identify_values({"attack": self.attack}), "canary": canary}
 
     def check(self, arrays, n_records):
-        """Refuse arrays that cannot come from a training of this audit.
-
-        Raises
-        ------
-        ValueError
-            If they are not one score.
-        """
+        """Refuse arrays that cannot come from a training of this audit."""
         scores = arrays.get("score")
         if len(arrays) != 1 or scores is None or scores.shape != (1,) or scores.dtype != np.float64:
             raise ValueError("it does not hold one score of a canary")

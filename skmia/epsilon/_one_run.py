@@ -31,11 +31,10 @@ _REACH = 10.0  # standard deviations beyond the means
 
 
 class _Family:
-    """What the bound of independent canaries asks of a family.
+    """What the bound of independent canaries asks of a family."""
 
-    ``law(parameter)`` gives the posterior errors of the best guess about one canary and their
-    masses; ``epsilon(parameter, delta)`` the privacy of this member.
-    """
+    # law(parameter) gives the posterior errors of the best guess about one canary and their masses;
+    # epsilon(parameter, delta) the privacy of this member.
 
     name: ClassVar[str]
     needs_delta: ClassVar[bool] = False  # because epsilon is infinite at a delta of 0
@@ -107,13 +106,7 @@ def make_family(name, delta, sample_rate):
 
 
 def check_n_guesses(n_guesses, n_canaries, default):
-    """Return the numbers of guesses to try, in descending order.
-
-    Raises
-    ------
-    ValueError
-        If one is not from 1 to the number of canaries.
-    """
+    """Return the numbers of guesses to try, in descending order."""
     if isinstance(n_guesses, str) and n_guesses == "auto":
         return [default]
     tried = np.atleast_1d(np.asarray(n_guesses, dtype=object)).tolist()
@@ -144,18 +137,10 @@ def split_guesses(n_in, n_guesses):
 
 
 class Guesses:
-    """Guesses of "in" for the highest scores and of "out" for the lowest.
+    """Guesses of "in" for the highest scores and of "out" for the lowest."""
 
-    Among equal scores, wrong guesses come first. Otherwise, an uninformative score would be a
-    perfect attack if members are listed first.
-
-    Parameters
-    ----------
-    coins : ndarray of shape (m,), dtype bool
-        Which canaries took part.
-    scores : ndarray of shape (m,)
-        Higher means more likely in.
-    """
+    # Among equal scores, wrong guesses come first. Otherwise, an uninformative score would be a
+    # perfect attack if members are listed first.
 
     def __init__(self, coins, scores):
         self.coins, self.scores = coins, scores
@@ -187,27 +172,7 @@ class Guesses:
 
 
 def best_over_guesses(guesses, tried, n_in, alpha, solve):
-    """The largest bound over numbers of guesses, each with its share of the error allowed.
-
-    Parameters
-    ----------
-    guesses : Guesses
-    tried : list of int
-        Numbers of guesses.
-    n_in : int or None
-        Number of guesses that are "in"; None for half of them.
-    alpha : float
-        Total error probability.
-    solve : callable
-        Takes correct guesses, guesses and alpha; returns a bound.
-
-    Returns
-    -------
-    value : float
-    counts : dict
-    listed : DataFrame
-        The guesses that the largest bound used.
-    """
+    """The largest bound over numbers of guesses, each with its share of the error allowed."""
     inside = split_guesses(n_in, tried)
     correct = [int(guesses.count_correct(k, r - k)) for k, r in zip(inside, tried, strict=True)]
     values = [solve(v, r, alpha / len(tried)) for v, r in zip(correct, tried, strict=True)]
@@ -256,18 +221,10 @@ def one_run_epsilon(n_correct, n_guesses, n_canaries, delta, alpha):
 
 
 def log_wealth(epsilon, n_correct):
-    """Logarithm of the wealth of bets against epsilon, after each guess.
-
-    A guess is right with a probability of at most q = expit(epsilon), whatever came before. A bet
-    multiplies the wealth by p / q if it is, and by (1 - p) / (1 - q) if not; the wealth is the mean
-    over values of p, and exceeds 1 / alpha at any time with a probability of at most alpha.
-
-    Parameters
-    ----------
-    epsilon : float
-    n_correct : ndarray of shape (n,)
-        Correct ones of the first 1, 2, ..., n guesses.
-    """
+    """Logarithm of the wealth of bets against epsilon, after each guess."""
+    # A guess is right with a probability of at most q = expit(epsilon), whatever came before. A bet
+    # multiplies the wealth by p / q if it is, and by (1 - p) / (1 - q) if not; the wealth is the
+    # mean over values of p, and exceeds 1 / alpha at any time with a probability of at most alpha.
     n_wrong = np.arange(1, len(n_correct) + 1) - n_correct
     expected = epsilon + _EDGES
     right = log_expit(expected) - log_expit(epsilon)
@@ -277,22 +234,9 @@ def log_wealth(epsilon, n_correct):
 
 
 def bet_on_canaries(guesses, delta, alpha):
-    """The largest epsilon that bets on the guesses, one after the other, reject.
-
-    The surest of either side come first, in turns. A canary is treated worse than epsilon alone
-    allows with a probability of at most delta.
-
-    Returns
-    -------
-    epsilon : float
-    n_guesses : int
-        Number of guesses after which the wealth was largest.
-
-    Raises
-    ------
-    ValueError
-        If delta alone uses up the error probability.
-    """
+    """The largest epsilon that bets on the guesses, one after the other, reject."""
+    # The surest of either side come first, in turns. A canary is treated worse than epsilon alone
+    # allows with a probability of at most delta.
     n = len(guesses.coins)
     if n * delta >= alpha:
         raise ValueError(
@@ -353,13 +297,7 @@ _FARTHEST = 64.0
 
 
 class _Errors:
-    """Posterior errors of the best guess about one canary, from the least sure answer on.
-
-    Parameters
-    ----------
-    error, mass : ndarray of shape (n_cells,)
-        Law of the error of the best guess.
-    """
+    """Posterior errors of the best guess about one canary, from the least sure answer on."""
 
     def __init__(self, error, mass):
         order = np.argsort(-error, kind="stable")
@@ -411,10 +349,9 @@ BOUNDS = ("any", "gdp", "order_statistics")
 
 @dataclass(frozen=True)
 class _Way:
-    """How one of the bounds is computed.
+    """How one of the bounds is computed."""
 
-    Its parameter is epsilon for any mechanism, or that of a family of mechanisms.
-    """
+    # Its parameter is epsilon for any mechanism, or that of a family of mechanisms.
 
     method: str
     assumption: str

@@ -70,13 +70,7 @@ def check_coins(y_true, y_score):
 
 
 def noise_of_means(noise_multiplier, max_grad_norm, batch_size):
-    """Standard deviation that noise on the sum of clipped gradients stands for, a root of them.
-
-    Raises
-    ------
-    ValueError
-        If one of the three is not a number in its range.
-    """
+    """Standard deviation that noise on the sum of clipped gradients stands for, a root of them."""
     check_number(noise_multiplier, "noise_multiplier", "finite and 0 or more", 0)
     check_number(max_grad_norm, "max_grad_norm", "finite and above 0", SMALLEST)
     check_number(batch_size, "batch_size", "an integer of 1 or more", 1, whole=True)

@@ -76,28 +76,7 @@ class Game(NamedTuple):
 
 
 def draw_rounds(n_records, units, sizes, seeds):
-    """Draw the disjoint sets of each round.
-
-    Parameters
-    ----------
-    n_records : int
-        Number of records.
-    units : ndarray of shape (n,) or None
-        Records of one unit stay on one side.
-    sizes : sequence of int
-        Records for training, test and reference.
-    seeds : list of SeedSequence
-        Seeds, one per round.
-
-    Returns
-    -------
-    rounds : Rounds
-
-    Raises
-    ------
-    ValueError
-        If a side would be left without records.
-    """
+    """Draw the disjoint sets of each round."""
     sides, spawned = np.zeros((len(seeds), n_records), np.int8), [seed.spawn(3) for seed in seeds]
     for row, (for_sides, _, _) in zip(sides, spawned, strict=True):
         drawn = _draw_sides(n_records, units, sizes, np.random.default_rng(for_sides))
@@ -139,15 +118,7 @@ def ready_attack(attack, seeds):
 
 @dataclass(frozen=True)
 class Player:
-    """Plays the round of each victim as soon as it is trained.
-
-    Parameters
-    ----------
-    game : Game
-        Game that is played.
-    rounds : Rounds
-        All rounds, a victim each.
-    """
+    """Plays the round of each victim as soon as it is trained."""
 
     game: Game
     rounds: Rounds

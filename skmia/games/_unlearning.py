@@ -58,27 +58,8 @@ class Measured(NamedTuple):
 
 
 def measure(states, sides, units, n_shadows, attacks, both):
-    """Run the attacks.
-
-    Parameters
-    ----------
-    states : dict of str to Answers
-        What all models answer before, after and retrained.
-    sides : ndarray of shape (n_all_models, n), dtype int8
-        Sides of the records.
-    units : ndarray of shape (n,)
-        Unit of each record.
-    n_shadows : int
-        Number of shadow models, which come first.
-    attacks : list of str
-        Names of attacks.
-    both : bool
-        Whether the decrease of the signal is an attack as well.
-
-    Returns
-    -------
-    measured : Measured
-    """
+    """Run the attacks."""
+    # sides (n_all_models, n), units (n,)
     targets = sides[n_shadows:]
 
     def separate(name, values, side):
@@ -108,21 +89,9 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True)
 class Player:
-    """Lets a model forget in several ways and keeps the signals of all records in each state.
+    """Lets a model forget in several ways and keeps the signals of all records in each state."""
 
-    Parameters
-    ----------
-    ways : dict of str to callable
-        Ways of forgetting, by the name of the state that follows.
-    records : Records of n records
-        All records.
-    sides : ndarray of shape (n_all_models, n), dtype int8
-        Sides of the records.
-    seeds : list of list of SeedSequence
-        Seeds of each model, one per way.
-    opens : bool, default=False
-        Whether a function of users gets what their training function returned.
-    """
+    # sides (n_all_models, n)
 
     ways: dict
     records: Records
@@ -218,19 +187,7 @@ def complete(states):
 
 
 def join(played, n_shadows):
-    """Join the states of all models; infinite values are made finite by the shadow models' step.
-
-    Parameters
-    ----------
-    played : list of Kept
-        Results of all models, shadow models first.
-    n_shadows : int
-        Number of shadow models; without any, all models give the step.
-
-    Returns
-    -------
-    states : dict of str to Answers
-    """
+    """Join the states of all models; infinite values are made finite by the shadow models' step."""
     first = played[0]
     names = [name for name in first.arrays if not name.endswith("_score")]
     raw = {name: np.array([kept.arrays[name] for kept in played]) for name in names}
@@ -255,10 +212,8 @@ def check_attacks(attacks):
 
 
 def check_players(train, unlearn, records, parallel):
-    """Return the way of forgetting, and the estimator of all models.
-
-    They start no workers if models are trained in parallel.
-    """
+    """Return the way of forgetting, and the estimator of all models."""
+    # They start no workers if models are trained in parallel.
     way, estimator = _read_way(unlearn), _read_estimator(train, records)
     if isinstance(way, Forgetting):
         way.validate()

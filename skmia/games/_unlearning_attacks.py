@@ -17,34 +17,12 @@ NEVER, RETAINED, FORGOTTEN = 0, 1, 2
 
 
 def draw_sides(units, forget, n_models, n_targets, seeds):
-    """Draw the sides of all records for shadow models, then for target models.
-
-    Each model is trained on a random half of the units, and a random part of the half is to be
-    forgotten. Given the units that stay, the forgotten ones are a random part of all others, so an
-    exact way of forgetting leaves nothing to find: no strata are kept apart. Shadow models come in
-    pairs with complementary halves; target models are drawn independently.
-
-    Parameters
-    ----------
-    units : ndarray of shape (n,)
-        Unit of each record, from 0. Records of one unit are on one side.
-    forget : float
-        Share of the units of a model that it is to forget.
-    n_models, n_targets : int
-        Numbers of shadow and of target models.
-    seeds : SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    sides : ndarray of shape (n_models + n_targets, n), dtype int8
-        ``NEVER``, ``RETAINED`` or ``FORGOTTEN``.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two units would be forgotten.
-    """
+    """Draw the sides of all records for shadow models, then for target models."""
+    # Each model is trained on a random half of the units, and a random part of the half is to be
+    # forgotten. Given the units that stay, the forgotten ones are a random part of all others, so
+    # an exact way of forgetting leaves nothing to find: no strata are kept apart. Shadow models
+    # come in pairs with complementary halves; target models are drawn independently.
+    # -> sides (n_models + n_targets, n)
     n_units = int(units.max()) + 1
     n_members = n_units // 2
     n_forgotten = round(forget * n_members)
@@ -67,28 +45,16 @@ def draw_sides(units, forget, n_models, n_targets, seeds):
 
 
 def score_population(values, sides, n_shadows, side):
-    """One rule for all records: a better fit means that the model was trained on the record.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_targets, n)
-    judged : ndarray of shape (n,), dtype bool
-    """
+    """One rule for all records: a better fit means that the model was trained on the record."""
+    # -> scores (n_targets, n)
     targets = values[n_shadows:]
     return targets, np.ones(targets.shape[1], dtype=bool)
 
 
 def score_ulira(values, sides, n_shadows, side):
-    """Log ratio of two laws per record: of shadow models on one side, and of those without it.
-
-    Records for which no shadow model is on one of the two sides are not judged.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_targets, n)
-        0 for records that are not judged.
-    judged : ndarray of shape (n,), dtype bool
-    """
+    """Log ratio of two laws per record: of shadow models on one side, and of those without it."""
+    # Records for which no shadow model is on one of the two sides are not judged.
+    # -> scores (n_targets, n): 0 for records that are not judged
     shadows = sides[:n_shadows]
     inside, outside = shadows == side, shadows == NEVER
     judged = inside.any(axis=0) & outside.any(axis=0)
@@ -114,23 +80,6 @@ BOTH = "both"
 class Separation:
     """How well scores separate one side of the records of each target from those never seen.
 
-    In the AUC each unit counts the same, however many records it has. Units are what is drawn, and
-    their numbers are fixed, so that the expected AUC is 0.5 where nothing is left to find; if
-    records counted the same, it would not be, as large units change the share that they are in.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_targets, n)
-        Scores, higher for the side.
-    sides : ndarray of shape (n_targets, n), dtype int8
-        Sides of the records.
-    side : int
-        Side that is to be found.
-    judged : ndarray of shape (n,), dtype bool
-        Records that count.
-    units : ndarray of shape (n,), default=None
-        Unit of each record. If None, each record is a unit.
-
     Attributes
     ----------
     targets, inside, scores : ndarray of shape (n_judged,)
@@ -138,6 +87,11 @@ class Separation:
     aucs : ndarray of shape (n_targets,)
         AUC of each target.
     """
+
+    # In the AUC each unit counts the same, however many records it has. Units are what is drawn,
+    # and their numbers are fixed, so that the expected AUC is 0.5 where nothing is left to find; if
+    # records counted the same, it would not be, as large units change the share that they are in.
+    # scores, sides (n_targets, n), judged, units (n,)
 
     def __init__(self, scores, sides, side, judged, units=None):
         self.judged, parts, aucs = judged, [], []
@@ -175,15 +129,8 @@ CONTROL_LEVEL = 0.99
 
 
 def estimate_mean(values, level, chance):
-    """Mean over targets with Student's interval, and the p-value of the hypothesis of chance.
-
-    If all targets have the same value, the p-value is the one of the sign test.
-
-    Returns
-    -------
-    interval : Interval
-    pvalue : float
-    """
+    """Mean over targets with Student's interval, and the p-value of the hypothesis of chance."""
+    # If all targets have the same value, the p-value is the one of the sign test.
     n, mean = len(values), float(values.mean())
     if np.ptp(values) == 0:  # the mean of equal values may be rounded to another one
         mean = float(values[0])
@@ -196,12 +143,10 @@ def estimate_mean(values, level, chance):
 
 
 def estimate_tpr(separation, level, max_fpr):
-    """TPR over the records of all targets at one threshold, with an interval.
-
-    The limits are the wider ones of the jackknife, which leaves one target out at a time, and of
-    the interval for independent records: the jackknife does not see how uncertain few records are,
-    and the other one does not see that targets differ.
-    """
+    """TPR over the records of all targets at one threshold, with an interval."""
+    # The limits are the wider ones of the jackknife, which leaves one target out at a time, and of
+    # the interval for independent records: the jackknife does not see how uncertain few records
+    # are, and the other one does not see that targets differ.
     inside, scores, targets = separation.inside, separation.scores, separation.targets
     point = operating_point(
         inside, scores, max_fpr, confidence_level=level, on_unresolvable="ignore"
@@ -244,10 +189,8 @@ def describe(separation, level, max_fpr):
 
 
 def tabulate(separations, level, max_fpr):
-    """Table of the attacks, a row each, with adjusted p-values and evidence.
-
-    What an attacker finds who has both models is a row, but not among the tests together.
-    """
+    """Table of the attacks, a row each, with adjusted p-values and evidence."""
+    # What an attacker finds who has both models is a row, but not among the tests together.
     table = pd.DataFrame([describe(each, level, max_fpr) for each in separations.values()])
     table.index = pd.Index(list(separations), name="attack")
     headline = table.index != BOTH
@@ -260,10 +203,8 @@ def tabulate(separations, level, max_fpr):
 
 
 def check_controls(noop, retrain, level):
-    """Table of the controls: nothing forgotten must be found, retraining must not.
-
-    Retraining counts as found in either direction.
-    """
+    """Table of the controls: nothing forgotten must be found, retraining must not."""
+    # Retraining counts as found in either direction.
     level = max(level, CONTROL_LEVEL)
     table = pd.concat({"no-op": noop, "retraining": retrain}, names=["control", "attack"])
     headline = table.index.get_level_values("attack") != BOTH

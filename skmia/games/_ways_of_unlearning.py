@@ -82,23 +82,7 @@ class Forgetting(ABC):
         forget: np.ndarray,
         rng: np.random.Generator,
     ) -> Any:
-        """Return a model that should be as if it had been trained on the kept records alone.
-
-        Parameters
-        ----------
-        model : fitted estimator
-            Model that was trained on the records ``keep`` and ``forget``. It is not changed.
-        records : Records of n records
-            All records of the game.
-        keep, forget : ndarray of int
-            Positions of the training records that stay, and of those to be forgotten.
-        rng : numpy Generator
-            Source of randomness.
-
-        Returns
-        -------
-        model : fitted estimator
-        """
+        """Return a model that should be as if it had been trained on the kept records alone."""
         self.validate()
         return self._forget(model, records, keep, forget, rng)
 
@@ -157,10 +141,8 @@ def _transform(model, X):
 
 
 def train_further(model, X, y, n_epochs, rng, whole=False):
-    """Train a model further, in place, by passes over rows in random order.
-
-    A net of skorch sets rows apart for validation as in its training, unless it is to learn all.
-    """
+    """Train a model further, in place, by passes over rows in random order."""
+    # A net of skorch sets rows apart for validation as in its training, unless it is to learn all.
     last, X = last_step(model), _transform(model, X)
     if is_skorch(last):
         split = last.train_split
@@ -340,17 +322,7 @@ def place_in_shards(records, n_shards):
 
 
 class ShardedModel(BaseEstimator):
-    """Average of models that are each trained on one shard of the rows.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator of each shard.
-    n_shards : int
-        Number of shards.
-    random_state : int, RandomState instance or None, default=None
-        Controls the seeds of the models.
-    """
+    """Average of models that are each trained on one shard of the rows."""
 
     answers_queries = True
 
@@ -360,22 +332,7 @@ class ShardedModel(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
-        """Train a model on each shard that has rows.
-
-        Parameters
-        ----------
-        X : array-like of n rows
-            Features.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            Weights, for estimators that take them.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
+        """Train a model on each shard that has rows."""
         X, y = as_rows(X), np.asarray(y)
         shards = place_in_shards(Records(X, y), self.n_shards)
         states = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_shards)
@@ -406,17 +363,7 @@ class ShardedModel(BaseEstimator):
         return changed
 
     def query(self, X):
-        """Average of the outputs of all models: probabilities, decision values or numbers.
-
-        Parameters
-        ----------
-        X : array-like of n rows
-            Features.
-
-        Returns
-        -------
-        outputs : Outputs of n answers
-        """
+        """Average of the outputs of all models: probabilities, decision values or numbers."""
         check_is_fitted(self, "models_")
         models = list(self.models_.values())
         if is_regressor(models[0]):
@@ -429,17 +376,7 @@ class ShardedModel(BaseEstimator):
         return Outputs(values, self.classes_, answers[0].kind)
 
     def predict(self, X):
-        """Predict the class with the largest average, or the average of numbers.
-
-        Parameters
-        ----------
-        X : array-like of n rows
-            Features.
-
-        Returns
-        -------
-        predictions : ndarray of shape (n,)
-        """
+        """Predict the class with the largest average, or the average of numbers."""
         outputs = self.query(X)
         if outputs.kind == "value":
             return outputs.values

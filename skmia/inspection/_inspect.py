@@ -41,13 +41,7 @@ _MOST_PROPAGATED = 1000
 
 
 def search_candidates(model, records):
-    """What the file attacks find of candidate records.
-
-    Raises
-    ------
-    ValueError
-        If the model is a regressor and the records have no targets.
-    """
+    """What the file attacks find of candidate records."""
     records = check_records(records, labels=False)
     if records.y is None and is_regressor(model):
         raise ValueError("A regressor stores targets, and the records have none: pass their y.")
@@ -124,17 +118,10 @@ _LEAVES = "['leaf_weights']"
 
 
 def count_training_rows(owned, estimators):
-    """The largest number of training rows that a part of a model states, or None.
-
-    Parts that were fitted on a share of the rows, such as models of a cross-validation or trees on
-    samples, state a smaller one. It is None if a sampler of imbalanced-learn has repeated rows, or
-    made new ones, because other parts count them.
-
-    Parameters
-    ----------
-    owned : list of OwnedArray
-    estimators : tuple of StoredEstimator
-    """
+    """The largest number of training rows that a part of a model states, or None."""
+    # Parts that were fitted on a share of the rows, such as models of a cross-validation or trees
+    # on samples, state a smaller one. It is None if a sampler of imbalanced-learn has repeated
+    # rows, or made new ones, because other parts count them.
     if any(is_sampler(one.estimator) and _adds_rows(one.estimator) for one in estimators):
         return None
     stated = [_read_array(one.stored, one.kind) for one in owned]

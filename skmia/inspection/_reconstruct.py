@@ -56,13 +56,7 @@ class Column(NamedTuple):
 
 
 def trace_columns(model):
-    """Columns that reach each part of a model.
-
-    Returns
-    -------
-    columns : dict of int to list of Column
-        By the ``id`` of each estimator that was reached.
-    """
+    """Columns that reach each part of a model."""
     found = {}
     _follow(model, name_columns(model), found)
     return found
@@ -193,22 +187,11 @@ _SLACK = 1e-6  # of a step of the grid
 
 
 def rebuild_values(middles):
-    """Reconstruct values from all middles between neighbors, if only one set of values fits.
-
-    The first value determines all others, each the mirror image of the one before at the middle
-    between them. Values of so many digits leave a few first values, and most often one, for which
-    all others are in order.
-
-    Parameters
-    ----------
-    middles : ndarray of shape (n,)
-        Sorted.
-
-    Returns
-    -------
-    values : ndarray of shape (n + 1,) or None
-        None if none or several fit.
-    """
+    """Reconstruct values from all middles between neighbors, if only one set of values fits."""
+    # The first value determines all others, each the mirror image of the one before at the middle
+    # between them. Values of so many digits leave a few first values, and most often one, for which
+    # all others are in order.
+    # -> values (n + 1,): None if none or several fit
     decimals = _count_decimals(2 * middles)
     if decimals is None or len(middles) < 2:
         return None
@@ -232,14 +215,7 @@ def rebuild_values(middles):
 
 
 def snap(values, precision):
-    """Values that were rounded on the way, on the grid of decimals that all of them are close to.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-    precision : float
-        How close, as a share of the step of the grid.
-    """
+    """Values that were rounded on the way, on the grid of decimals that all are close to."""
     for digits in range(_MOST_DECIMALS + 1):
         near = np.round(values, digits)
         if np.all(np.abs(near - values) <= precision * 10.0**-digits):

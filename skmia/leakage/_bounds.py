@@ -110,11 +110,9 @@ def bounded_loss_success_bound(
 
 
 def _variation_from_tail(gap, scale, power, baseline, cutoff):
-    """Lower bound of the total variation for a loss with P(|R| >= r) <= 2 exp(-(r/scale)**power).
-
-    The loss is cut at ``R = scale * t**(1/power)``. What is cut off changes each of the two means
-    by no more than a constant times ``exp(-t)``.
-    """
+    """Lower bound of the total variation if P(|R| >= r) <= 2 exp(-(r/scale)**power)."""
+    # The loss is cut at R = scale * t**(1/power). What is cut off changes each of the two means by
+    # no more than a constant times exp(-t).
     smallest = scale * np.log(2) ** (1 / power)
     relative_gap, rare = np.abs(gap) / scale, 1 - baseline
 
@@ -134,10 +132,8 @@ def _variation_from_tail(gap, scale, power, baseline, cutoff):
 
 
 def _maximize(function, ndim):
-    """Largest value over t in [log 2, 700], of every element: a logarithmic grid, then sections.
-
-    Any t gives a valid bound, so an imperfect maximum is a valid bound too.
-    """
+    """Largest value over t in [log 2, 700], of every element: a logarithmic grid, then sections."""
+    # Any t gives a valid bound, so an imperfect maximum is a valid bound too.
     grid = np.geomspace(np.log(2), 700.0, 200).reshape(-1, *[1] * ndim)
     values = function(grid)
     best = values.argmax(axis=0)
@@ -336,10 +332,8 @@ def dp_advantage_bound(
 
 
 def _binary_divergence(baseline, excess):
-    """Kullback-Leibler divergence of a coin with probability baseline + excess from baseline.
-
-    In terms of the excess, which keeps its digits where it is small.
-    """
+    """Kullback-Leibler divergence of a coin with probability baseline + excess from baseline."""
+    # In terms of the excess, which keeps its digits where it is small.
 
     def part(share, change):
         # (share + change) * log((share + change) / share) - change; the changes cancel in the sum.

@@ -140,12 +140,11 @@ def leverage_total_variation(leverage: float | ArrayLike) -> FloatOrArray:
 
 
 def vary_with_leverage(leverage):
-    """Total variation of a standard Gaussian pair and one with the correlation sqrt(leverage).
-
-    In polar coordinates the radius integrates in closed form, and the angle, doubled, is left over:
-    it runs from arccos(sqrt(leverage)), where the density ratio is 1 at all radii, to pi. There all
-    derivatives vanish, which the squared variable of the Gauss-Legendre rule makes harmless.
-    """
+    """Total variation of a standard Gaussian pair and one with the correlation sqrt(leverage)."""
+    # In polar coordinates the radius integrates in closed form, and the angle, doubled, is left
+    # over: it runs from arccos(sqrt(leverage)), where the density ratio is 1 at all radii, to pi.
+    # There all derivatives vanish, which the squared variable of the Gauss-Legendre rule makes
+    # harmless.
     nodes, weights = np.polynomial.legendre.leggauss(_N_NODES)
     nodes, weights = (1 + nodes) / 2, weights / 2
     correlation = np.sqrt(np.maximum(leverage, SMALLEST))[:, None]
@@ -177,31 +176,14 @@ def _compute_whitening(design):
 
 
 def _log_likelihood_ratio(leverage, error, residual, noise_std):
-    """Log of the density of the model with the record over that without it, in nats.
-
-    Parameters
-    ----------
-    leverage : ndarray
-        Leverage of the record's row.
-    error : ndarray
-        Response minus its true mean.
-    residual : ndarray
-        Response minus the model's prediction.
-    noise_std : float
-        Standard deviation of the responses.
-    """
+    """Log of the density of the model with the record over that without it, in nats."""
     rest = np.maximum(1 - leverage, _RESOLUTION)
     return (np.square(error) - np.square(residual) / rest) / (2 * noise_std**2) - np.log(rest) / 2
 
 
 def _mix(log_ratios, errors, noise_std):
-    """Log ratio for a row that is not known: the mean, each row weighted by the response's density.
-
-    Parameters
-    ----------
-    log_ratios, errors : ndarray of shape (n_samples, n_rows)
-    noise_std : float
-    """
+    """Log ratio for a row that is not known: the mean, weighted by the response's density."""
+    # log_ratios, errors (n_samples, n_rows)
     log_weights = -np.square(errors / noise_std) / 2
     log_weights -= special.logsumexp(log_weights, axis=1, keepdims=True)
     return special.logsumexp(log_ratios + log_weights, axis=1)

@@ -41,10 +41,8 @@ def _welch_half_width(samples, alpha):
 
 
 def _bernstein_half_width(samples, alpha, width):
-    """The same from the empirical Bernstein inequality, for values within an interval of a width.
-
-    Two means may each be off to two sides: every side errs with a quarter of alpha.
-    """
+    """The same from the empirical Bernstein inequality, for values in an interval."""
+    # Two means may each be off to two sides: every side errs with a quarter of alpha.
     log_term = np.log(8 / alpha)
     total = np.zeros(samples[0].shape[1])
     for sample in samples:

@@ -75,20 +75,8 @@ def why_not_bags(model, n_records):
 
 
 def leave_out_of_bags(model, X, y):
-    """Answers of all members, and of those that were trained without the record.
-
-    Parameters
-    ----------
-    model : fitted forest or bagging ensemble
-    X : ndarray of shape (n, n_features)
-        Training rows, in the order of ``fit``.
-    y : ndarray of shape (n,)
-        Numbers of classes, or targets.
-
-    Returns
-    -------
-    sides : Sides
-    """
+    """Answers of all members, and of those that were trained without the record."""
+    # X (n, n_features), y (n,)
     total, count = np.zeros(len(X)), np.zeros(len(X))
     of_all = np.zeros(len(X))
     features = getattr(model, "estimators_features_", [slice(None)] * len(model.estimators_))
@@ -133,19 +121,8 @@ def why_not_discriminant(model, n_records):
 
 
 def leave_out_of_discriminant(model, X, y):
-    """Log odds of the label, with and without the record, exact.
-
-    Parameters
-    ----------
-    model : fitted LinearDiscriminantAnalysis
-    X : ndarray of shape (n, n_features)
-    y : ndarray of shape (n,)
-        Numbers of the classes.
-
-    Returns
-    -------
-    sides : Sides
-    """
+    """Log odds of the label, with and without the record, exact."""
+    # X (n, n_features), y (n,)
     n, n_classes = len(X), len(model.classes_)
     sizes = np.bincount(y, minlength=n_classes)
     means = np.array([X[y == k].mean(axis=0) for k in range(n_classes)])
@@ -195,19 +172,7 @@ def _log_odds(scores, y):
 
 
 def leave_out_of_linear(model, X, y):
-    """Answers of a fitted linear model, and of the same after a Newton step without the record.
-
-    Parameters
-    ----------
-    model : LinearModel
-        Fitted.
-    X, y
-        Training records as it reads them.
-
-    Returns
-    -------
-    sides : Sides
-    """
+    """Answers of a fitted linear model, and of the same after a Newton step without the record."""
     loss, outputs = model.loss, model.outputs(X)
     curve = loss.curve(outputs, y)
     influence = LinearInfluence(X, curve, 1.0, model.penalty)
@@ -293,29 +258,8 @@ _LINEAR = {LinearRegression: _EXACT, Ridge: _EXACT, LogisticRegression: _NEWTON}
 
 
 def leave_out(model, X, y):
-    """Signals of each training record with and without it, from one fitted model.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    X : array-like of shape (n, ...)
-        All rows that it was fitted on, in their order.
-    y : array-like of shape (n,)
-        Their labels.
-
-    Returns
-    -------
-    sides : Sides
-    method : str
-        How the answers without the record were found.
-
-    Raises
-    ------
-    TypeError
-        If no such formula is known for this kind of model.
-    ValueError
-        If it does not hold with the settings of this one.
-    """
+    """Signals of each training record with and without it, from one fitted model."""
+    # X (n, ...), y (n,)
     found, steps = find_model(unwrap(model))
     if type(found) in _LINEAR:
         linear = LinearModel(unwrap(model))

@@ -42,20 +42,12 @@ from .._core.tradeoff import (
 
 
 class KnownRows:
-    """Moments that leave out the row whose distance is measured.
+    """Moments that leave out the row whose distance is measured."""
 
-    A row pulls the mean and the directions of a covariance towards itself; with more columns than
-    rows its distance would be too small by a third or more. The variances of columns use all rows.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Rows that the moments were estimated from.
-    moments : ShrunkMoments or FullMoments
-        Moments, with the covariance of :func:`shrink`.
-    shrinkage : Shrinkage
-        How the covariance was shrunken.
-    """
+    # A row pulls the mean and the directions of a covariance towards itself; with more columns than
+    # rows its distance would be too small by a third or more. The variances of columns use all
+    # rows.
+    # X (n, d)
 
     def __init__(self, X, moments, shrinkage):
         n_rows = len(X)
@@ -67,17 +59,8 @@ class KnownRows:
         self._weight = shrinkage.scale * (1 - shrinkage.share) * n_rows / (n_rows - 1) ** 2
 
     def inner_products(self, left, right, removed):
-        """Inner products like :func:`inner_products`, each without a row of the third argument.
-
-        Parameters
-        ----------
-        left, right, removed : ndarray of shape (k, d)
-            Rows; of those removed, only rows that the moments were estimated from count.
-
-        Returns
-        -------
-        products : ndarray of shape (k,)
-        """
+        """Inner products like :func:`inner_products`, each without a row of the third argument."""
+        # left, right, removed (k, d)
         known = np.isin(hash_records(removed, None), self._known)
         products = inner_products(left, right, self._moments)
         if known.any():
@@ -350,13 +333,7 @@ class MisspecifiedTarget:
 
 
 def make_misspecified(true, assumed, cross, subsampling):
-    """Return the leakage of pairs of targets, given their inner products.
-
-    Raises
-    ------
-    ValueError
-        If a pair differs from the mean in a column without spread.
-    """
+    """Return the leakage of pairs of targets, given their inner products."""
     if np.isinf(cross).any():
         raise ValueError(
             f"The pair in row {np.isinf(cross).argmax()} differs from the mean in a column "

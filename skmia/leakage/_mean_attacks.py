@@ -55,11 +55,9 @@ class ProjectionLaw(NamedTuple):
     dof: float = np.inf
 
     def threshold(self, rate, n_drawn):
-        """Projection that means of `n_drawn` new rows exceed at a rate.
-
-        With estimates it is the end of a prediction interval for a mean of new rows: the rate holds
-        on average over draws of the reference rows.
-        """
+        """Projection that means of `n_drawn` new rows exceed at a rate."""
+        # With estimates it is the end of a prediction interval for a mean of new rows: the rate
+        # holds on average over draws of the reference rows.
         return self.center + self.quantile(rate) * np.sqrt(self.variance / n_drawn + self.error)
 
     def quantile(self, rate):
@@ -87,21 +85,8 @@ class HeldOut(NamedTuple):
 
 
 def hold_out(X, compute_moments, compute_direction):
-    """Project each row on a direction that was estimated without it.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Reference rows, at least 3.
-    compute_moments : callable
-        Function of some rows that returns their moments.
-    compute_direction : callable
-        Function of moments that returns a direction.
-
-    Returns
-    -------
-    held_out : HeldOut
-    """
+    """Project each row on a direction that was estimated without it."""
+    # X (n, d)
     n_folds = min(_N_FOLDS, len(X))
     folds = np.arange(len(X)) % n_folds
     projections, squares = np.empty((2, len(X)))
@@ -118,23 +103,8 @@ def hold_out(X, compute_moments, compute_direction):
 
 
 def estimate_law(X, direction, held_out, noise):
-    """Law of the projection from reference rows.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Reference rows.
-    direction : ndarray of shape (d,)
-        Direction that all of them gave.
-    held_out : HeldOut
-        Held-out rows of the reference set.
-    noise : ndarray of shape (d,)
-        Variances of the noise of a row.
-
-    Returns
-    -------
-    law : ProjectionLaw
-    """
+    """Law of the projection from reference rows."""
+    # X (n, d), direction, noise (d,)
     variance = float(held_out.projections.var(ddof=1))
     return ProjectionLaw(
         center=float(direction @ X.mean(axis=0)) + held_out.pull,
@@ -172,27 +142,7 @@ class DistanceLaw(NamedTuple):
 
 
 def estimate_distances(from_mean, held_out, law, noise, df, n_drawn):
-    """Law of the squared distance from reference rows.
-
-    Parameters
-    ----------
-    from_mean : float
-        Squared distance of the target from the mean of the reference rows.
-    held_out : HeldOut
-        Held-out rows of the reference set.
-    law : ProjectionLaw
-        Of the projection on the direction of the likelihood ratio.
-    noise : float
-        Mean squared length of the noise of a row.
-    df : int
-        Columns with spread.
-    n_drawn : float
-        Rows of a mean.
-
-    Returns
-    -------
-    law : DistanceLaw
-    """
+    """Law of the squared distance from reference rows."""
     n_rows = len(held_out.squares)
     square, pull = held_out.squares.mean(), held_out.pull
     # The distance has a part that is linear in the mean of new rows, and its square: the variances
@@ -212,15 +162,14 @@ def estimate_distances(from_mean, held_out, law, noise, df, n_drawn):
 
 
 class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
-    """Base class of attacks that test whether a target is among the rows of a released mean.
+    """Base class of attacks that test whether a target is among the rows of a released mean."""
 
-    Every attack projects released means on a direction. For k rows in the mean, the projection has
-    the variance ``direction' covariance direction / k``, and a member moves its mean by
-    ``direction' (target - mean) / k``. Mean and variance of the projection follow from known
-    moments; with reference rows they are measured on held-out rows, see :mod:`._mean_law`. A
-    subclass gives the direction with ``_compute_direction`` and may transform the projection
-    into another score with ``_score`` and ``_score_at``.
-    """
+    # Every attack projects released means on a direction. For k rows in the mean, the projection
+    # has the variance direction' covariance direction / k, and a member moves its mean by
+    # direction' (target - mean) / k. Mean and variance of the projection follow from known moments;
+    # with reference rows they are measured on held-out rows, see ._mean_law. A subclass gives the
+    # direction with _compute_direction and may transform the projection into another score with
+    # _score and _score_at.
 
     _parameter_constraints: dict = {
         "target": ["array-like", None],

@@ -27,11 +27,9 @@ _FLOOR = 1e-300
 
 
 def ncx2_logcdf(x, df, nc):
-    """Log of Pr[chi'^2_df(nc) <= x], finite for all x of 0 and above.
-
-    Beyond 12 standard deviations it is the saddlepoint approximation of Lugannani and Rice; for the
-    df and nc of a released mean its relative error is about 1e-6 of the probability.
-    """
+    """Log of Pr[chi'^2_df(nc) <= x], finite for all x of 0 and above."""
+    # Beyond 12 standard deviations it is the saddlepoint approximation of Lugannani and Rice; for
+    # the df and nc of a released mean its relative error is about 1e-6 of the probability.
     x = np.maximum(x, _FLOOR)
     w, v = _saddlepoint(x, df, nc)
     if df + nc > _LARGE:

@@ -20,26 +20,10 @@ from ._witness import PluginWitness, make_kernels
 
 
 def threshold_interval(members, values, confidence_level):
-    """Largest advantage of a threshold on one feature, in either direction, with its interval.
-
-    The two empirical distribution functions stay within the bands of Dvoretzky, Kiefer and
-    Wolfowitz (with Massart's constant) at all thresholds at once, each with half of the error
-    allowed, so that choosing the best threshold does not widen the interval.
-
-    Parameters
-    ----------
-    members : ndarray of shape (n,), dtype bool
-        Membership.
-    values : ndarray of shape (n,)
-        Feature of each record.
-    confidence_level : float
-        Confidence level of the two-sided interval, in (0, 1).
-
-    Returns
-    -------
-    interval : Interval
-        Each in [0, 1].
-    """
+    """Largest advantage of a threshold on one feature, in either direction, with its interval."""
+    # The two empirical distribution functions stay within the bands of Dvoretzky, Kiefer and
+    # Wolfowitz (with Massart's constant) at all thresholds at once, each with half of the error
+    # allowed, so that choosing the best threshold does not widen the interval.
     inside, outside = np.sort(values[members]), np.sort(values[~members])
     sizes = np.array([len(inside), len(outside)])
     below = [np.searchsorted(side, values, side="right") for side in (inside, outside)]
@@ -49,25 +33,9 @@ def threshold_interval(members, values, confidence_level):
 
 
 def witness_bound(members, guesses, confidence_level):
-    """Lower bound of the total variation from a region that was chosen on other records.
-
-    Each rate may err on the unfavorable side with half of the error allowed (Clopper-Pearson), so
-    that their difference holds at the requested level.
-
-    Parameters
-    ----------
-    members : ndarray of shape (n,), dtype bool
-        Membership.
-    guesses : ndarray of shape (n,), dtype bool
-        Whether the features lie in the region.
-    confidence_level : float
-        Confidence level of the bound, in (0, 1).
-
-    Returns
-    -------
-    bound : float
-        Lower bound, in [0, 1]; 0, the trivial bound, without records.
-    """
+    """Lower bound of the total variation from a region that was chosen on other records."""
+    # Each rate may err on the unfavorable side with half of the error allowed (Clopper-Pearson), so
+    # that their difference holds at the requested level.
     low, high = clopper_pearson(
         [guesses[members].sum(), guesses[~members].sum()],
         [members.sum(), (~members).sum()],
@@ -77,20 +45,8 @@ def witness_bound(members, guesses, confidence_level):
 
 
 def summarize_null(estimate, null):
-    """Mean of the estimates without leakage, and the p-value of the estimate among them.
-
-    Parameters
-    ----------
-    estimate : float
-        Estimate with the true membership.
-    null : ndarray of shape (n_permutations,)
-        The same with shuffled membership.
-
-    Returns
-    -------
-    bias, pvalue : float
-        NaN without an estimate or without permutations.
-    """
+    """Mean of the estimates without leakage, and the p-value of the estimate among them."""
+    # -> bias, pvalue: NaN without an estimate or without permutations
     if len(null) == 0 or np.isnan(estimate):
         return float("nan"), float("nan")
     # Sums of the same terms in another order differ by rounding.

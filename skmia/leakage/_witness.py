@@ -18,20 +18,9 @@ from .._core.tasks import delayed
 
 
 def spread(values):
-    """Standard deviation or interquartile range over 1.34 of each column, the smaller one.
-
-    Where the interquartile range is 0 it is the standard deviation.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,) or (n, d)
-        Sample.
-
-    Returns
-    -------
-    spread : ndarray of shape () or (d,)
-        0 where a column has one value only.
-    """
+    """Standard deviation or interquartile range over 1.34 of each column, the smaller one."""
+    # Where the interquartile range is 0 it is the standard deviation.
+    # -> spread (): 0 where a column has one value only
     if len(values) < 2:
         return np.zeros(values.shape[1:])
     deviation = values.std(axis=0, ddof=1)
@@ -48,13 +37,7 @@ def has_spread(X, members):
 
 
 def check_spread(X, members):
-    """Refuse features that have one value only for all members or for all non-members.
-
-    Raises
-    ------
-    ValueError
-        If a feature has one value only on one side.
-    """
+    """Refuse features that have one value only for all members or for all non-members."""
     for side, name in ((members, "members"), (~members, "non-members")):
         constant = np.flatnonzero(spread(X[side]) == 0)
         if len(constant):
@@ -77,60 +60,29 @@ def advantage(guesses, members):
 
 
 class Witness(ABC):
-    """A region of the features where members are denser than non-members.
+    """A region of the features where members are denser than non-members."""
 
-    The total variation between the two laws is the largest difference of the probabilities that
-    they give to a region, and the region where the members' density is the larger one attains it.
-    An implementation learns that region as a posterior probability of membership under equal
-    priors, and estimates the difference.
-    """
+    # The total variation between the two laws is the largest difference of the probabilities that
+    # they give to a region, and the region where the members' density is the larger one attains it.
+    # An implementation learns that region as a posterior probability of membership under equal
+    # priors, and estimates the difference.
 
     def check(self, X, members):  # noqa: B027 - most ways take any features
-        """Refuse features that this method does not support.
-
-        Raises
-        ------
-        ValueError
-            If a feature is not supported; the message names a method that supports it.
-        """
+        """Refuse features that this method does not support."""
 
     @abstractmethod
     def learn(self, X, members, rng):
-        """Learn the region from n rows of features and their membership, booleans.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
+        """Learn the region from n rows of features and their membership, booleans."""
 
     @abstractmethod
     def posterior(self, X):
-        """Return the probability of membership given equal priors; above 1/2 in the region.
-
-        Returns
-        -------
-        posterior : ndarray of shape (n,)
-        """
+        """Return the probability of membership given equal priors; above 1/2 in the region."""
 
     @abstractmethod
     def estimate(self, X, labelings, rng):
-        """Total variation under each of several labelings of the rows, the truth and its shuffles.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-            Features.
-        labelings : ndarray of shape (n_labelings, n), dtype bool
-            Memberships, all with the same number of members.
-        rng : numpy Generator
-            Source of randomness.
-
-        Returns
-        -------
-        estimates : ndarray of shape (n_labelings,)
-            Estimates in [-1, 1]; negative if the predictions of a rule are worse than random.
-        """
+        """Total variation under several labelings of the rows, the truth and its shuffles."""
+        # X (n, d), labelings (n_labelings, n) -> estimates (n_labelings,): estimates in [-1, 1];
+        # negative if the predictions of a rule are worse than random
 
 
 def _fit(estimator, X, members, seed):
@@ -163,17 +115,7 @@ def _cross_fit(estimator, splits, X, members, seed):
 
 
 class ClassifierWitness(Witness):
-    """Advantage of a classifier's cross-fitted predictions.
-
-    Parameters
-    ----------
-    estimator : classifier or None
-        Unfitted classifier with ``predict_proba``. If None, boosted trees are used.
-    cv : int or splitter
-        Number of folds, or a splitter.
-    n_jobs : int or None
-        Number of labelings processed in parallel.
-    """
+    """Advantage of a classifier's cross-fitted predictions."""
 
     def __init__(self, estimator, cv, n_jobs):
         self.estimator = estimator
@@ -217,13 +159,7 @@ class ClassifierWitness(Witness):
 
 
 class GroupedWitness:
-    """The witness of an attacker who knows the group of each record.
-
-    Parameters
-    ----------
-    make : callable
-        Function that returns a new Witness.
-    """
+    """The witness of an attacker who knows the group of each record."""
 
     def __init__(self, make):
         self._make = make
@@ -252,13 +188,9 @@ class GroupedWitness:
         return posterior
 
     def estimate(self, X, members, groups, n_permutations, rng):
-        """Estimates for the truth and for shuffles within the groups.
-
-        Returns
-        -------
-        estimates : ndarray of shape (n_groups, 1 + n_permutations)
-            In [0, 1]; NaN for groups without members or without non-members.
-        """
+        """Estimates for the truth and for shuffles within the groups."""
+        # -> estimates (n_groups, 1 + n_permutations): in [0, 1]; NaN for groups without members or
+        # without non-members
         estimates = np.full((groups.max() + 1, 1 + n_permutations), np.nan)
         for group, rows in self._list_parts(members, groups).items():
             witness = self._make()
@@ -309,16 +241,10 @@ class _Grid:
 
 
 class GridKernelWitness(Witness):
-    """Half the integral of the absolute difference of two Gaussian kernel densities.
+    """Half the integral of the absolute difference of two Gaussian kernel densities."""
 
-    The densities come from one fast Fourier transform each, so that a shuffle of 100,000 labels
-    takes milliseconds.
-
-    Parameters
-    ----------
-    factor : float, default=1.0
-        Factor of the bandwidths.
-    """
+    # The densities come from one fast Fourier transform each, so that a shuffle of 100,000 labels
+    # takes milliseconds.
 
     def __init__(self, factor=1.0):
         self.factor = factor
@@ -401,15 +327,7 @@ class _ProductKernels:
 
 
 class SampledKernelWitness(Witness):
-    """The same integral, by draws from the even mixture of the two kernel densities.
-
-    Parameters
-    ----------
-    n_draws : int
-        Draws from each density; the standard error is at most ``0.5 / sqrt(2 * n_draws)``.
-    factor : float, default=1.0
-        Factor of the bandwidths.
-    """
+    """The same integral, by draws from the even mixture of the two kernel densities."""
 
     def __init__(self, n_draws, factor=1.0):
         self.n_draws = n_draws
@@ -448,19 +366,11 @@ _MOST_FEATURES_OF_A_TREE = 6
 
 
 class NeighborsWitness(Witness):
-    """Advantage of the majority vote of the nearest neighbors.
+    """Advantage of the majority vote of the nearest neighbors."""
 
-    Each row is classified by its neighbors without itself. The rule cannot be better than the best
-    one, so its advantage errs downwards on average. It converges to the total variation as the
-    number of rows grows.
-
-    Parameters
-    ----------
-    n_neighbors : int or None
-        If None, the odd number next to the square root of the number of rows.
-    n_jobs : int or None
-        Number of jobs of the search.
-    """
+    # Each row is classified by its neighbors without itself. The rule cannot be better than the
+    # best one, so its advantage errs downwards on average. It converges to the total variation as
+    # the number of rows grows.
 
     def __init__(self, n_neighbors, n_jobs):
         self.n_neighbors = n_neighbors
@@ -528,18 +438,8 @@ class NeighborsWitness(Witness):
 
 
 def number_rows(X):
-    """Number the distinct rows of a matrix from 0, in lexicographic order.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Finite numbers.
-
-    Returns
-    -------
-    codes : ndarray of shape (n,)
-        Equal for equal rows.
-    """
+    """Number the distinct rows of a matrix from 0, in lexicographic order."""
+    # X (n, d)
     codes = np.zeros(len(X), dtype=np.int64)
     # Column by column: a sort of integers is ten times as fast as one of rows.
     for column in X.T:

@@ -30,29 +30,8 @@ from ._witness import GroupedWitness, choose_method, make_witness
 
 
 def take_column(X, column, parameter):
-    """Take one column out of a table or a matrix.
-
-    Parameters
-    ----------
-    X : DataFrame or array-like of shape (n, d)
-        Table that holds the column.
-    column : int or str
-        Position, or name in a DataFrame.
-    parameter : str
-        Parameter that names the column, for messages.
-
-    Returns
-    -------
-    rest : DataFrame or ndarray of shape (n, d - 1)
-        The other columns.
-    values : ndarray of shape (n,)
-        Values of the column.
-
-    Raises
-    ------
-    ValueError
-        If the column does not exist, is the only one, or lacks values.
-    """
+    """Take one column out of a table or a matrix."""
+    # X (n, d) -> rest (n, d - 1)
     X = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     if isinstance(column, str):
         if column not in X.columns:

@@ -135,19 +135,7 @@ def _hazard(z):
 
 
 def skew_normal_logcdf(x, shape, loc, scale):
-    """Logarithm of the distribution function, in nats, also where it underflows.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n,)
-        Points at which to evaluate the function.
-    shape, loc, scale : float
-        Parameters as scipy has them.
-
-    Returns
-    -------
-    logcdf : ndarray of shape (n,)
-    """
+    """Logarithm of the distribution function, in nats, also where it underflows."""
     z = (np.asarray(x, dtype=np.float64) - loc) / scale
     with np.errstate(divide="ignore", invalid="ignore"):
         logcdf = np.log(stats.skewnorm.cdf(z, shape))
@@ -187,18 +175,7 @@ def _negative_likelihood(parameters, z):
 
 
 def fit_skew_normal(values):
-    """Maximum likelihood, from the moments on.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Sample.
-
-    Returns
-    -------
-    shape, loc, scale : float
-        Parameters as scipy has them.
-    """
+    """Maximum likelihood, from the moments on."""
     mean, spread = values.mean(), values.std()
     if not np.isfinite(spread) or spread <= 1e-12 * max(1.0, abs(mean)):
         raise ValueError(

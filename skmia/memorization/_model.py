@@ -86,12 +86,8 @@ def check_sequences(sequences, *, least=1):
 
 
 def next_bits(model, prefixes):
-    """What each next token costs, -log2 of its probability.
-
-    Returns
-    -------
-    bits : ndarray of shape (n, n_tokens)
-    """
+    """What each next token costs, -log2 of its probability."""
+    # -> bits (n, n_tokens)
     log_proba = _as_log_proba(model.next_log_proba(prefixes))
     if log_proba.ndim != 2 or len(log_proba) != len(prefixes):
         raise ValueError(
@@ -124,13 +120,8 @@ def token_bits(model, tokens, n_given):
 
 
 def token_moments(model, tokens):
-    """Log-probability of each token, and their mean and standard deviation over the vocabulary.
-
-    Returns
-    -------
-    moments : ndarray of shape (3, n, length)
-        Log-probability, mean and standard deviation, in nats.
-    """
+    """Log-probability of each token, and their mean and standard deviation over the vocabulary."""
+    # -> moments (3, n, length)
     if hasattr(model, "token_moments"):
         found = np.asarray(model.token_moments(tokens), dtype=np.float64)
         if found.shape != (3, *tokens.shape):

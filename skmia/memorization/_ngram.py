@@ -15,13 +15,7 @@ from ._model import check_sequences
 
 
 def _read_sequences(X):
-    """Each sequence as an array of tokens.
-
-    Raises
-    ------
-    ValueError
-        If X is not a sequence of sequences of whole numbers.
-    """
+    """Each sequence as an array of tokens."""
     try:
         sequences = [to_array(sequence, "A sequence") for sequence in X]
     except (TypeError, ValueError):

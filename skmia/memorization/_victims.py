@@ -18,11 +18,10 @@ from ._model import check_model, token_moments
 
 
 class _AnswersByTokens(BaseEstimator):
-    """Queries of a sequence model about padded sequences.
+    """Queries of a sequence model about padded sequences."""
 
-    A subclass has the parameters ``n_given`` and ``batch_size`` and returns its fitted model from
-    ``_get_model``.
-    """
+    # A subclass has the parameters n_given and batch_size and returns its fitted model from
+    # _get_model.
 
     # Queries of victims take the outputs of the method query.
     answers_queries = True

@@ -240,11 +240,9 @@ _CORRECTIONS = {
 
 
 def _signed_rank_test(first, second):
-    """Two-sided exact signed-rank test of Wilcoxon: return the smaller rank sum and p-value.
-
-    Zero differences are dropped and ties share their average rank. The distribution is computed for
-    these ranks under all signs, because the tables for untied ranks do not hold.
-    """
+    """Two-sided exact signed-rank test of Wilcoxon: return the smaller rank sum and p-value."""
+    # Zero differences are dropped and ties share their average rank. The distribution is computed
+    # for these ranks under all signs, because the tables for untied ranks do not hold.
     difference = first - second
     difference = difference[difference != 0]
     # Average ranks are multiples of one half: doubled, they are positions in an array.

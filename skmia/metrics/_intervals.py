@@ -27,13 +27,7 @@ def check_people(groups, n_records):
 
 
 class People:
-    """People of one side, members or non-members, by their rows.
-
-    Parameters
-    ----------
-    people : ndarray of shape (n_rows,), dtype int
-        Number of the person of each row.
-    """
+    """People of one side, members or non-members, by their rows."""
 
     def __init__(self, people):
         self.n_rows = len(people)
@@ -57,18 +51,14 @@ class People:
 
     @cached_property
     def worth(self):
-        """Number of people with equally many rows that would vary as much.
-
-        It is the effective size if all rows of a person agree, and so the smallest possible one.
-        """
+        """Number of people with equally many rows that would vary as much."""
+        # It is the effective size if all rows of a person agree, and so the smallest possible one.
         return self.n_rows**2 / float(self.counts @ self.counts)
 
     def shifts(self, values):
-        """Return the change of the mean over rows if each person is left out, without its sign.
-
-        The changes are scaled so that their sum of squares is the variance of the mean: the
-        jackknife, which does not underestimate the influence of a person with many rows.
-        """
+        """Return the change of the mean over rows if each person is left out, without its sign."""
+        # The changes are scaled so that their sum of squares is the variance of the mean: the
+        # jackknife, which does not underestimate the influence of a person with many rows.
         share = self.counts / self.n_rows
         n_people = len(self.counts)
         changes = np.bincount(self.people, values - values.mean()) / self.n_rows / (1 - share)
@@ -82,20 +72,7 @@ class People:
         return float(shifts @ shifts)
 
     def effective_size(self, values, variance):
-        """Return the size of a sample of independent records whose mean varies as much.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-        variance : float
-            Variance of a single value.
-
-        Returns
-        -------
-        size : float
-            Effective size, between :attr:`worth` and the number of rows; the former if the variance
-            between people is unknown.
-        """
+        """Return the size of a sample of independent records whose mean varies as much."""
         if self.alone:
             return float(self.n_rows)
         found = self.mean_variance(values)
@@ -136,14 +113,7 @@ def split_people(people, membership):
 
 
 def shared_covariance(sides, values):
-    """Estimate the covariance of the means of two sides from people with rows on both.
-
-    Parameters
-    ----------
-    sides : pair of People
-    values : pair of ndarray of shape (n_rows,)
-        Values of the rows of each side.
-    """
+    """Estimate the covariance of the means of two sides from people with rows on both."""
     first, other = sides
     is_first = np.zeros(1 + max(side.numbers.max(initial=0) for side in sides), dtype=bool)
     is_first[first.numbers] = True
@@ -165,20 +135,7 @@ def shared_correlation(sides, values):
 
 
 def effective_sizes(scores, people, thresholds):
-    """Compute effective sizes of the rates at each threshold.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows,)
-        Scores of the members, or of the non-members.
-    people : People
-        People to whom these rows belong.
-    thresholds : ndarray of shape (n_thresholds,)
-
-    Returns
-    -------
-    sizes : Sizes
-    """
+    """Compute effective sizes of the rates at each threshold."""
     sizes = np.full(len(thresholds), float(people.n_rows))
     if not people.alone:
         for place, threshold in enumerate(thresholds):
@@ -453,20 +410,8 @@ def _wilson(rate, size, tail):
 
 
 def share_interval(hits, groups=None, *, confidence_level=0.95):
-    """Return the share of hits, with Clopper-Pearson limits for an effective number of records.
-
-    Parameters
-    ----------
-    hits : ndarray of shape (n,), dtype bool
-    groups : array-like of shape (n,), default=None
-        Person of each record. If None, all records are independent.
-    confidence_level : float, default=0.95
-
-    Returns
-    -------
-    interval : Interval
-        NaN with the limits 0 and 1 without records.
-    """
+    """Return the share of hits, with Clopper-Pearson limits for an effective number of records."""
+    # -> interval: NaN with the limits 0 and 1 without records
     tail = (1 - check_confidence_level(confidence_level)) / 2
     if not len(hits):
         return Interval(np.nan, 0.0, 1.0)
@@ -477,20 +422,7 @@ def share_interval(hits, groups=None, *, confidence_level=0.95):
 
 
 def mean_interval(values, groups=None, *, confidence_level=0.95):
-    """Return the mean with a normal interval, or with Student's t distribution over people.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-    groups : array-like of shape (n,), default=None
-        Person of each record. If None, all records are independent.
-    confidence_level : float, default=0.95
-
-    Returns
-    -------
-    interval : Interval
-        Without limits for a single person.
-    """
+    """Return the mean with a normal interval, or with Student's t distribution over people."""
     tail = (1 - check_confidence_level(confidence_level)) / 2
     mean, people = float(np.mean(values)), People(check_people(groups, len(values)))
     if people.alone:
@@ -559,12 +491,10 @@ _FEW_OUT_OF_ORDER = 5
 
 
 def placements(membership, scores):
-    """Return for each record the share of the other class that it outranks; ties count half.
-
-    Members are compared with the non-members below them, non-members with the members above.
-    The rank among all minus the rank within the own class counts the other class, so this takes
-    three sorts and no matrix of pairs.
-    """
+    """Return for each record the share of the other class that it outranks; ties count half."""
+    # Members are compared with the non-members below them, non-members with the members above. The
+    # rank among all minus the rank within the own class counts the other class, so this takes three
+    # sorts and no matrix of pairs.
     ranks = stats.rankdata(scores)
     members, nonmembers = scores[membership], scores[~membership]
     below = (ranks[membership] - stats.rankdata(members)) / len(nonmembers)
@@ -573,11 +503,9 @@ def placements(membership, scores):
 
 
 def mean_variance(values, auc):
-    """Estimate the variance of the mean placement of one class, for independent records.
-
-    A single record has no spread; its variance is set to the largest possible one of values in [0,
-    1] with mean `auc`.
-    """
+    """Estimate the variance of the mean placement of one class, for independent records."""
+    # A single record has no spread; its variance is set to the largest possible one of values in
+    # [0, 1] with mean auc.
     if len(values) == 1:
         return auc * (1 - auc)
     return values.var(ddof=1) / len(values)

@@ -132,10 +132,9 @@ def membership_roc_curve(
 
 
 def realizable_points(membership, scores):
-    """Compute the ROC curve of input that was checked.
-
-    For some hundred records scikit-learn's function takes many times as long: it checks them again.
-    """
+    """Compute the ROC curve of input that was checked."""
+    # For some hundred records scikit-learn's function takes many times as long: it checks them
+    # again.
     order = np.argsort(scores, kind="stable")[::-1]
     falling = scores[order]
     n_found = np.cumsum(membership[order], dtype=np.int64)
@@ -151,12 +150,10 @@ def realizable_points(membership, scores):
 
 
 def point_at_fpr(fpr, max_fpr):
-    """Return the index of the last operating point whose FPR is at most `max_fpr`.
-
-    Among points with equal TPR it has the largest FPR: its threshold is an order statistic of the
-    non-member scores and does not depend on the members. Therefore binomial intervals hold at a
-    threshold chosen on the same records.
-    """
+    """Return the index of the last operating point whose FPR is at most `max_fpr`."""
+    # Among points with equal TPR it has the largest FPR: its threshold is an order statistic of the
+    # non-member scores and does not depend on the members. Therefore binomial intervals hold at a
+    # threshold chosen on the same records.
     return np.searchsorted(fpr, max_fpr + RATE_TOLERANCE, side="right") - 1
 
 

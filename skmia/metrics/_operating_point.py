@@ -34,33 +34,11 @@ def count_points(fpr, tpr, n_members, n_nonmembers):
 
 
 def tpr_limits(counts, rates, tail, *, sizes=None, n_nodes=64):
-    """Compute limits of the TPR at the cuts that given shares of all non-members exceed.
-
-    The number J of non-members above that cut is binomial for any distribution of the scores. Given
-    J the cut lies between two neighboring non-members, and the members above either of them give a
-    beta distribution of the TPR, as for the limits of Clopper and Pearson. The limits are quantiles
-    of these distributions, mixed over J.
-
-    Parameters
-    ----------
-    counts : Counts
-        Counts at all points of the curve.
-    rates : ndarray of shape (n_rates,)
-        Requested FPRs.
-    tail : float
-        Mass beyond either limit.
-    sizes : pair of Sizes, default=None
-        Effective numbers of independent members and non-members at each rate. If None, records are
-        independent.
-    n_nodes : int, default=64
-        Maximum number of values of J that are evaluated. If there are more, neighboring values are
-        joined.
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_rates,)
-        Limits; they enclose the observed TPR at each rate.
-    """
+    """Compute limits of the TPR at the cuts that given shares of all non-members exceed."""
+    # The number J of non-members above that cut is binomial for any distribution of the scores.
+    # Given J the cut lies between two neighboring non-members, and the members above either of them
+    # give a beta distribution of the TPR, as for the limits of Clopper and Pearson. The limits are
+    # quantiles of these distributions, mixed over J.
     n_members, n_nonmembers = counts.members[-1], counts.nonmembers[-1]
     worth = (n_members, n_nonmembers) if sizes is None else [size.trusted(tail) for size in sizes]
     members = np.broadcast_to(np.asarray(worth[0], dtype=np.float64), rates.shape)

@@ -19,19 +19,7 @@ from ._operating_point import count_points, tpr_limits
 
 
 def draw_background(ax, x_floor, y_floor, n_nonmembers, chance):
-    """Draw the line of chance if it is wanted, and shade rates that cannot be resolved.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Axes to draw on.
-    x_floor, y_floor : float
-        Position of the rate 0 on each axis.
-    n_nonmembers : int
-        Number of non-members.
-    chance : bool
-        Whether to draw the line TPR = FPR.
-    """
+    """Draw the line of chance if it is wanted, and shade rates that cannot be resolved."""
     if chance:
         rates = np.geomspace(min(x_floor, y_floor), 1, 200)
         ax.plot(rates, rates, color=GRAY, linestyle=":", linewidth=1.2, label="chance: TPR = FPR")
@@ -47,17 +35,7 @@ def draw_background(ax, x_floor, y_floor, n_nonmembers, chance):
 
 
 def label_axes(ax, x_floor, y_floor, n_members, n_nonmembers):
-    """Label the axes and make them logarithmic, from a floor that stands for zero up to 1.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Axes to change.
-    x_floor, y_floor : float
-        Position of the rate 0 on each axis, below the smallest positive rate.
-    n_members, n_nonmembers : int
-        Numbers of records behind the rates.
-    """
+    """Label the axes and make them logarithmic, from a floor that stands for zero up to 1."""
     ax.set(
         xscale="log",
         yscale="log",
@@ -84,24 +62,7 @@ _MOST_POINTS = 200_000
 
 
 def compute_curves(y_true, named, groups, judged):
-    """Compute the ROC curve of each attack.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_records,)
-        Membership of all records.
-    named : dict of str to array-like of shape (n_records,)
-        Scores by name.
-    groups : array-like of shape (n_records,) or None
-        Person of each record.
-    judged : mapping of str to array-like of shape (n_records,) or None
-        Records that each attack can judge.
-
-    Returns
-    -------
-    parameters : dict
-        Parameters of :class:`MembershipRocDisplay`.
-    """
+    """Compute the ROC curve of each attack."""
     curves, sizes, counts = {}, {}, {}
     for key, each in named.items():
         membership, scores = check_membership_scores(y_true, each)

@@ -36,22 +36,7 @@ class LeakageScorer:
         self.metric = metric
 
     def __call__(self, estimator, X, y):
-        """Minus the leakage of a model that remembers its training rows.
-
-        Parameters
-        ----------
-        estimator : fitted estimator
-            Estimator under attack, a :class:`RememberTraining`.
-        X : array-like of n rows
-            The test fold.
-        y : array-like of shape (n,)
-            Its labels.
-
-        Returns
-        -------
-        score : float
-            Higher means less leakage.
-        """
+        """Minus the leakage of a model that remembers its training rows."""
         tested = self._find_tested(Records(X, y))
         estimator, trained = recall_training(estimator, self.records)
         chosen = trained | _choose_nonmembers(self.records, tested, trained)
@@ -95,10 +80,8 @@ class LeakageScorer:
 
 
 def _choose_nonmembers(records, tested, trained):
-    """Return the records of the test fold that the model was not trained on.
-
-    The fold of a training score has none; all other records take their place.
-    """
+    """Return the records of the test fold that the model was not trained on."""
+    # The fold of a training score has none; all other records take their place.
     is_test_fold = (tested & ~trained).any()
     others = tested & ~trained if is_test_fold else ~trained
     if "group_by" in records.fields:

@@ -174,20 +174,7 @@ def _has_columns(y):
 
 
 def recall_training(estimator, records):
-    """Find what an estimator of a search was trained on.
-
-    Returns
-    -------
-    model : fitted estimator
-        The estimator without its memory.
-    trained : ndarray of shape (n_records,), dtype bool
-        Whether the model was trained on each record, or on an equal one.
-
-    Raises
-    ------
-    ValueError
-        If the estimator does not know, or was trained on other rows than the records.
-    """
+    """Find what an estimator of a search was trained on."""
     model, memory, seen = _find_memory(estimator, records)
     if memory is None:
         raise ValueError(

@@ -39,19 +39,7 @@ _FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1
 
 
 def describe(case, run, clock):
-    """The circumstances of an audit.
-
-    Parameters
-    ----------
-    case : Case
-    run : Run
-    clock : Clock
-
-    Returns
-    -------
-    circumstances : dict
-        Attributes of an :class:`AuditReport`.
-    """
+    """The circumstances of an audit."""
     return {
         "victim": _show(case.victim),
         "victim_name": _name(case.victim),
@@ -104,12 +92,10 @@ def _describe_data(membership):
 
 
 def _measure_performance(case):
-    """Fit of the victim on members and non-members, computed from its stored outputs.
-
-    A classifier is assumed to predict the class of its largest probability or decision value; if
-    only log odds of the labels are known, their mean probability is taken. R2 needs two records and
-    is NaN for fewer.
-    """
+    """Fit of the victim on members and non-members, computed from its stored outputs."""
+    # A classifier is assumed to predict the class of its largest probability or decision value; if
+    # only log odds of the labels are known, their mean probability is taken. R2 needs two records
+    # and is NaN for fewer.
     outputs, y = case.request.outputs, case.records.y
     sides = {"members": case.membership, "nonmembers": ~case.membership}
     if outputs.kind == "value":

@@ -22,18 +22,7 @@ from ._victim import prepare_victim, query_prepared
 
 
 def describe_held_back(victim):
-    """Say that a model holds back rows of its training set, and by which parameter.
-
-    Parameters
-    ----------
-    victim : estimator
-        Victim, also in a Pipeline or a search.
-
-    Returns
-    -------
-    notes : list of str
-        One sentence or none.
-    """
+    """Say that a model holds back rows of its training set, and by which parameter."""
     model = unwrap(victim)
     while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
         model = unwrap(model[-1] if isinstance(model, Pipeline) else model.best_estimator_)
@@ -140,19 +129,7 @@ def open_case(
     random_state,
     **pooling,
 ):
-    """Check the user's parameters, prepare the victim and query it.
-
-    Parameters
-    ----------
-    clock : Clock
-    **pooling : dict
-        ``estimator``, ``shadows``, ``batched``, ``n_jobs``, ``verbose`` and ``checkpoint``. These
-        and the other parameters are the same as in :func:`audit`.
-
-    Returns
-    -------
-    case : Case
-    """
+    """Check the user's parameters, prepare the victim and query it."""
     check_records(records)
     _check_pooling(time_budget=time_budget, **pooling)
     check_pool_settings("audit", controls=controls, file=file)

@@ -51,18 +51,7 @@ class Difference(NamedTuple):
 
 
 def compare_audits(first, second):
-    """List the numbers that two audits have in common.
-
-    Parameters
-    ----------
-    first, second : dict
-        Documents of audits of one task, with intervals of one confidence level.
-
-    Returns
-    -------
-    differences : list of Difference
-        Those over all records first, then the one about people.
-    """
+    """List the numbers that two audits have in common."""
     key = ["scope", "group", "attack", "metric", "max_fpr"]
     numbers = ["estimate", "low", "high"]
     frames = []
@@ -93,26 +82,7 @@ def _compare_people(first, second):
 
 
 def render_comparison(first, second, names, title="Two membership-inference audits"):
-    """Render the page of two audits side by side.
-
-    Parameters
-    ----------
-    first, second : dict
-        Documents of audits, as for :func:`compare_audits`.
-    names : pair of str
-        Names of the audits.
-    title : str
-        Title of the page.
-
-    Returns
-    -------
-    page : str
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is not installed.
-    """
+    """Render the page of two audits side by side."""
     parts = {}
     for found in compare_audits(first, second):
         parts.setdefault((found.scope, found.group), []).append(_make_row(found))

@@ -137,20 +137,7 @@ class _Case(NamedTuple):
     decimals: int | None
 
     def describe(self, name, report, way, answering, **settings):
-        """A condition with the numbers of its audit and the structural checks under it.
-
-        Parameters
-        ----------
-        name : str
-        report : AuditReport
-            Audit under the condition.
-        way : {"service", "file"}
-            Way of release under the condition.
-        answering : (model, Records, decimals)
-            What the structural checks are made of.
-        settings : object
-            Further attributes of the condition.
-        """
+        """A condition with the numbers of its audit and the structural checks under it."""
         model, records, decimals = answering
         structure = check_structure(report, model, records, self.policy, way, decimals)
         return Condition(

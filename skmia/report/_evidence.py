@@ -59,20 +59,7 @@ class Grounds(NamedTuple):
 
 
 def make_grounds(results, permutation, checks, level, asked):
-    """Collect what a verdict rests on; the null is empty if the permutation test failed.
-
-    Parameters
-    ----------
-    results : DataFrame
-    permutation : PermutationResult or None
-    checks : dict of str to Check
-    level : float
-    asked : list of str
-
-    Returns
-    -------
-    grounds : Grounds
-    """
+    """Collect what a verdict rests on; the null is empty if the permutation test failed."""
     null, n_permutations = pd.DataFrame(columns=_NULL_COLUMNS), 0
     if permutation is not None:
         null, n_permutations = permutation.frame, permutation.n_permutations
@@ -80,13 +67,7 @@ def make_grounds(results, permutation, checks, level, asked):
 
 
 def count_permutations(confidence_level):
-    """Number of permutations with which a p-value can fall well below one minus the level.
-
-    Raises
-    ------
-    ValueError
-        If more than 100,000 are needed.
-    """
+    """Number of permutations with which a p-value can fall well below one minus the level."""
     wanted = max(1000, int(np.ceil(10 / (1 - confidence_level) * (1 - 1e-9))))
     if wanted > _MOST_PERMUTATIONS:
         raise ValueError(
@@ -97,10 +78,8 @@ def count_permutations(confidence_level):
 
 
 def list_leaks(grounds):
-    """The numbers that are above chance, after correction for all that were tested.
-
-    Each side gets half of the significance level, as in a two-sided interval.
-    """
+    """The numbers that are above chance, after correction for all that were tested."""
+    # Each side gets half of the significance level, as in a two-sided interval.
     return grounds.null[grounds.null["pvalue_adjusted"] <= (1 - grounds.level) / 2]
 
 
@@ -110,20 +89,7 @@ def list_reversals(grounds):
 
 
 def choose_evidence(grounds):
-    """Draw the conclusion of an audit.
-
-    Parameters
-    ----------
-    grounds : Grounds
-
-    Returns
-    -------
-    evidence : {"leak", "none", "shift", "reversed", "unknown"}
-        The attacks separate members from non-members, over all records or in a group ("leak"); they
-        do not ("none"); members and non-members differ for another reason than the training
-        ("shift"); members rank below non-members ("reversed"); or nothing could have been found, or
-        a check that the conclusion depends on failed ("unknown").
-    """
+    """Draw the conclusion of an audit."""
     frame, checks = grounds.results, grounds.checks
     aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
     if not (aucs["status"] == OK).any():
@@ -157,14 +123,12 @@ def _get_error(checks, names):
 
 
 def get_blindness(checks):
-    """Return the check that prevents a conclusion about this model, or None.
-
-    If attacks succeed on shadow models and not on the victim, then the victim was trained on other
-    records than membership says, or in another way. If they succeed on shadow models in a group
-    that is too small to be judged on one model, nothing can be said about that group. If people are
-    found though no record is, the numbers of records do not tell. A check that failed could have
-    been any of these.
-    """
+    """Return the check that prevents a conclusion about this model, or None."""
+    # If attacks succeed on shadow models and not on the victim, then the victim was trained on
+    # other records than membership says, or in another way. If they succeed on shadow models in a
+    # group that is too small to be judged on one model, nothing can be said about that group. If
+    # people are found though no record is, the numbers of records do not tell. A check that failed
+    # could have been any of these.
     found = _get_warning(checks, _FIRST)
     found = found or _get_error(checks, (*_GUARDS, *_GUARDS_OF_NOTHING))
     found = found or _get_warning(checks, _SIGHTED)

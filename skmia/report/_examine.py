@@ -34,26 +34,7 @@ _MOST_GROUPS = 20
 
 
 def compare_groups(rounds, records, subsets, confidence_level, seed):
-    """Test for each scope with 2 to 20 groups whether they are exposed equally.
-
-    Parameters
-    ----------
-    rounds : Rounds
-    records : Records of n records
-    subsets : list of (scope, group, mask)
-        Parts of the records, as returned by :func:`list_subsets`.
-    confidence_level : float
-        Confidence level of the intervals, in (0, 1).
-    seed : int
-        Random seed of the permutations.
-
-    Returns
-    -------
-    tests : list of dict
-        ``scope``, ``n_rounds``, ``statistic``, ``pvalue``, ``n_permutations``, ``reject``,
-        ``disparity``, the analysis of variance (``anova_statistic``, ``anova_df``,
-        ``anova_pvalue``), and lists of ``groups``, ``pairs`` and of groups ``left_out``.
-    """
+    """Test for each scope with 2 to 20 groups whether they are exposed equally."""
     tests = []
     for scope in dict.fromkeys(scope for scope, _, _ in subsets if scope != OVERALL):
         masks = {group: mask for name, group, mask in subsets if name == scope}
@@ -120,23 +101,12 @@ class _People(NamedTuple):
 
 
 def measure_people(case, run):
-    """Measure the attacks on people instead of records.
-
-    Records that an attack cannot judge are left out, and so are people with records on both sides,
-    who are neither members nor non-members. Attacks that are cross-fitted are left out, because
-    their scores of one person depend on the membership of others.
-
-    Parameters
-    ----------
-    case : Case
-    run : Run
-
-    Returns
-    -------
-    found : dict or None
-        The strongest attack. None without people, if each of them has a single record, or if all
-        attacks are cross-fitted.
-    """
+    """Measure the attacks on people instead of records."""
+    # Records that an attack cannot judge are left out, and so are people with records on both
+    # sides, who are neither members nor non-members. Attacks that are cross-fitted are left out,
+    # because their scores of one person depend on the membership of others.
+    # -> found: the strongest attack. None without people, if each of them has a single record, or
+    # if all attacks are cross-fitted
     if case.people is None or not run.fitted:
         return None
     people = _read_people(case)
@@ -278,19 +248,7 @@ class Findings:
 
 
 def examine(case, run, clock):
-    """Measure how well the attacks did, and check whether the numbers can be trusted.
-
-    Parameters
-    ----------
-    case : Case
-    run : Run
-        The run with its repetitions.
-    clock : Clock
-
-    Returns
-    -------
-    findings : Findings
-    """
+    """Measure how well the attacks did, and check whether the numbers can be trusted."""
     numbers = _measure_all(case, run), *_measure_repetitions(case, run, clock)
     with clock("people"):
         findings = Findings(*numbers, measure_people(case, run))
@@ -304,13 +262,7 @@ def examine(case, run, clock):
 
 
 def sort_by_reads(listed):
-    """Put each check after those that it reads; keep the order otherwise.
-
-    Raises
-    ------
-    ValueError
-        If a check reads one that does not exist or that reads it in turn.
-    """
+    """Put each check after those that it reads; keep the order otherwise."""
     waiting, done = list(listed), []
     while waiting:
         known = {check.name for check in done}
@@ -324,11 +276,9 @@ def sort_by_reads(listed):
 
 
 def _ask(check, case, run, findings):
-    """The outcome of a check, which is an error if the check raises.
-
-    The numbers are measured by then, so they are reported; a verdict that needs the check stays
-    open (:func:`choose_evidence`).
-    """
+    """The outcome of a check, which is an error if the check raises."""
+    # The numbers are measured by then, so they are reported; a verdict that needs the check stays
+    # open (choose_evidence).
     for name in check.reads:
         if name in findings.checks and findings.checks[name].is_error:
             return check.answer(ERROR, f"The check failed because it needs {name}, which failed.")

@@ -118,19 +118,9 @@ class FileRun(NamedTuple):
 
 
 def attack_file(case, clock):
-    """Attack the file of the victim, which takes no shadow models.
-
-    Parameters
-    ----------
-    case : Case
-    clock : Clock
-
-    Returns
-    -------
-    run : FileRun or None
-        None if it was not asked for, or the model has no file at hand: a service, or stored
-        predictions.
-    """
+    """Attack the file of the victim, which takes no shadow models."""
+    # -> run: None if it was not asked for, or the model has no file at hand: a service, or stored
+    # predictions
     victim = case.request.victim
     if not case.file or is_recipe(victim) or not has_file(victim):
         return None
@@ -139,19 +129,7 @@ def attack_file(case, clock):
 
 
 def examine_file(case, run, findings):
-    """Draw the conclusion on a file.
-
-    Parameters
-    ----------
-    case : Case
-    run : FileRun or None
-    findings : Findings
-        Those on the answers, whose checks of records and membership hold here as well.
-
-    Returns
-    -------
-    found : FileFindings or None
-    """
+    """Draw the conclusion on a file."""
     if run is None:
         return None
     attack, scores, found, facts, notes = run
@@ -284,20 +262,9 @@ def _measure_exposed(case, part, scores):
 
 
 def find_obstacle(case, attack):
-    """Why it would say nothing if the attack on a file found nothing, as a sentence, or None.
-
-    Parameters
-    ----------
-    case : Case
-    attack : ReleasedModelAttack
-        Fitted.
-
-    Returns
-    -------
-    obstacle : str or None
-        None if the attack reads all that depends on the data, its expected strength is known, and
-        the attack on a model of the same recipe is as strong as expected.
-    """
+    """Why it would say nothing if the attack on a file found nothing, as a sentence, or None."""
+    # -> obstacle: None if the attack reads all that depends on the data, its expected strength is
+    # known, and the attack on a model of the same recipe is as strong as expected
     unread = name_unread(attack.ledger_.to_dict("records"))
     if unread is not None:
         return unread

@@ -58,21 +58,7 @@ def keep_shared_checks(checks):
 
 
 def choose_file_evidence(grounds, facts):
-    """Draw the conclusion about a file.
-
-    Parameters
-    ----------
-    grounds : Grounds
-        Of the attack on the file, with the checks of the records.
-    facts : dict
-        See :class:`FileFindings`.
-
-    Returns
-    -------
-    evidence : {"leak", "none", "shift", "reversed", "unknown"}
-        As of :func:`choose_evidence`; "unknown" also if the file was not attacked, or if nothing
-        was found and there is an obstacle: that says nothing then.
-    """
+    """Draw the conclusion about a file."""
     if facts["reason"] is not None:
         return UNKNOWN
     evidence = choose_evidence(grounds)
@@ -92,18 +78,7 @@ def list_severe(grounds):
 
 
 def write_file_verdict(grounds, facts):
-    """Describe what was concluded about a file.
-
-    Parameters
-    ----------
-    grounds : Grounds
-    facts : dict
-
-    Returns
-    -------
-    verdict : str
-        Starts with a headline.
-    """
+    """Describe what was concluded about a file."""
     evidence = choose_file_evidence(grounds, facts)
     headline = LABELS_DIFFER if differ_in_labels(grounds) else FILE_HEADLINES[evidence]
     if evidence == LEAK:

@@ -32,15 +32,10 @@ _MOST_CLASSES = 20
 
 
 class Subsets:
-    """Parts of the records: (scope, group, mask), the records as a whole first.
+    """Parts of the records: (scope, group, mask), the records as a whole first."""
 
-    Masks of many groups would take many times the memory of their numbers, so a mask is made when
-    its turn comes.
-
-    Parameters
-    ----------
-    n_records : int
-    """
+    # Masks of many groups would take many times the memory of their numbers, so a mask is made when
+    # its turn comes.
 
     def __init__(self, n_records):
         self._n_records, self._scopes = n_records, []
@@ -61,27 +56,7 @@ class Subsets:
 
 
 def list_subsets(records, group, *, classes=False):
-    """List the records as a whole, by the values of fields, and by class.
-
-    Parameters
-    ----------
-    records : Records of n records
-    group : str, sequence of str or None
-        Names of fields.
-    classes : bool, default=False
-        Whether to add the classes of the task, if there are at most twenty.
-
-    Returns
-    -------
-    subsets : Subsets
-        Names of the scope and the group, and a mask of shape (n,). Records without a value form
-        their own group.
-
-    Raises
-    ------
-    ValueError
-        If a field does not exist, or has too many values or none.
-    """
+    """List the records as a whole, by the values of fields, and by class."""
     subsets = Subsets(len(records))
     fields = [group] if isinstance(group, str) else [] if group is None else group
     if not isinstance(fields, list | tuple) or not all(isinstance(name, str) for name in fields):
@@ -118,21 +93,10 @@ def _number_names(records, field):
 
 
 def get_people(records, membership):
-    """Return the person of each record if whole people were assigned to one side.
-
-    People are the values of ``group_by``. Without this field, equal records count as one person if
-    none of them is on both sides: if records had been assigned one by one, some copies would be.
-
-    Parameters
-    ----------
-    records : Records of n records
-    membership : ndarray of shape (n,), dtype bool
-
-    Returns
-    -------
-    people : ndarray of shape (n,) or None
-        Person of each record; None if records were assigned one by one.
-    """
+    """Return the person of each record if whole people were assigned to one side."""
+    # People are the values of group_by. Without this field, equal records count as one person if
+    # none of them is on both sides: if records had been assigned one by one, some copies would be.
+    # -> people (n,): person of each record; None if records were assigned one by one
     if "group_by" in records.fields:
         return records["group_by"]
     _, copies = np.unique(records.fingerprint, return_inverse=True)
@@ -167,26 +131,7 @@ FEWEST = 2
 
 
 def measure(name, scores, guesses, case):
-    """Measure one attack on all records and on each group.
-
-    Parameters
-    ----------
-    name : str
-        Name of the attack.
-    scores : ndarray of shape (n,)
-        Higher means more likely a member.
-    guesses : ndarray of shape (n,), dtype bool
-        Predictions at the attack's own threshold.
-    case : Case
-        The records with their membership and people, the groups, the rates and the confidence
-        level. Each group is measured on its own records: the threshold of the TPR at an FPR is set
-        on the group's non-members.
-
-    Returns
-    -------
-    rows : list of dict
-        Rows with the keys ``COLUMNS``.
-    """
+    """Measure one attack on all records and on each group."""
     rows, people = [], case.records.fields.get("group_by")
     for scope, group, mask in case.subsets:
         truth = case.membership[mask]
@@ -206,21 +151,10 @@ def measure(name, scores, guesses, case):
 
 
 def widen(row):
-    """Widen the intervals of a cross-fitted attack, as with half as many records.
-
-    Each fold is judged by an attack that has learned from the others. Two folds that are alike by
-    chance therefore count twice, and the numbers vary as with half as many records. Limits
-    are moved on the log-odds scale; if the estimate is 0 or 1, by the binomial law instead.
-
-    Parameters
-    ----------
-    row : dict
-        Row as returned by :func:`measure`.
-
-    Returns
-    -------
-    row : dict
-    """
+    """Widen the intervals of a cross-fitted attack, as with half as many records."""
+    # Each fold is judged by an attack that has learned from the others. Two folds that are alike by
+    # chance therefore count twice, and the numbers vary as with half as many records. Limits are
+    # moved on the log-odds scale; if the estimate is 0 or 1, by the binomial law instead.
     start, span = (-1, 2) if row["metric"] == "advantage" else (0, 1)
     estimate, low, high = ((row[name] - start) / span for name in ("estimate", "low", "high"))
     if estimate == 0:
@@ -266,26 +200,7 @@ MOST_EXPOSED = 20
 
 
 def compute_curves(scores, membership, confidence_level, groups=None, judged=None):
-    """Compute ROC curves, thinned evenly on logarithmic axes, each with a pointwise band.
-
-    Parameters
-    ----------
-    scores : dict of str to ndarray of shape (n,)
-        Scores of each attack, the best one first.
-    membership : ndarray of shape (n,), dtype bool
-        True membership of each record.
-    confidence_level : float
-        Confidence level of the pointwise intervals of the TPR.
-    groups : array-like of shape (n,), default=None
-        Person of each record. If None, all records are independent.
-    judged : dict of str to ndarray of shape (n,), default=None
-        Records that each attack can judge. If None, all records.
-
-    Returns
-    -------
-    curves : list of dict
-        ``attack``, ``fpr``, ``tpr``, ``low``, ``high``.
-    """
+    """Compute ROC curves, thinned evenly on logarithmic axes, each with a pointwise band."""
     tail = (1 - confidence_level) / 2
     people = check_people(groups, len(membership))
     curves = []
@@ -329,14 +244,7 @@ def list_judged(judged, attack, membership):
 
 
 def list_exposed(scores, membership, record_ids, judged=None):
-    """List the members with the highest scores of the first attack, of those that it can judge.
-
-    Returns
-    -------
-    exposed : list of dict
-        ``record``, its ``position``, ``attack``, ``score`` and ``n_above``, the number of
-        non-members that score at least as high.
-    """
+    """List the members with the highest scores of the first attack, of those that it can judge."""
     if not scores:
         return []
     attack, values = next(iter(scores.items()))

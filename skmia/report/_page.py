@@ -92,17 +92,7 @@ _BLINDNESS = {
 
 
 def advise(document):
-    """Recommend what to do next, given the result of an audit.
-
-    Parameters
-    ----------
-    document : dict
-
-    Returns
-    -------
-    advice : list of str
-        Sentences.
-    """
+    """Recommend what to do next, given the result of an audit."""
     warned = [check["name"] for check in document["checks"] if check["status"] == WARNING]
     causes = [text for name, text in _BLINDNESS.items() if name in warned]
     if any(check["status"] == ERROR for check in document["checks"]):
@@ -125,10 +115,9 @@ _NARROWEST = 1e-3
 
 
 class Scale:
-    """Map numbers from ``low`` to ``high`` to positions from ``start`` to ``end``.
+    """Map numbers from ``low`` to ``high`` to positions from ``start`` to ``end``."""
 
-    Both ends are moved outwards to the next tick.
-    """
+    # Both ends are moved outwards to the next tick.
 
     def __init__(self, low, high, start, end, n_ticks=5):
         if high - low < _NARROWEST:
@@ -161,18 +150,8 @@ _LONGEST_NAME = 24
 
 
 def draw_groups(rows):
-    """Compute the drawing of a dot and an interval for each group.
-
-    Parameters
-    ----------
-    rows : list of dict
-        ``group`` and the AUC ``estimate`` with its limits ``low`` and ``high``.
-
-    Returns
-    -------
-    drawing : dict or None
-        Sizes, ticks and positions in units of the drawing; None for fewer than two groups.
-    """
+    """Compute the drawing of a dot and an interval for each group."""
+    # -> drawing: sizes, ticks and positions in units of the drawing; None for fewer than two groups
     if len(rows) < 2:
         return None
     low = min(0.5, *(row["low"] for row in rows))
@@ -210,20 +189,8 @@ _LEFT_POWER_FIGURE, _RIGHT_POWER_FIGURE, _TOP_POWER_FIGURE, _BOTTOM_POWER_FIGURE
 
 
 def draw_power(power, auc):
-    """Compute the drawing of the curve.
-
-    Parameters
-    ----------
-    power : list of dict
-        ``n_shadows``, ``auc``, ``sd``, in order of ``n_shadows``.
-    auc : float
-        AUC on the victim; NaN if it could not be measured.
-
-    Returns
-    -------
-    drawing : dict or None
-        Sizes, ticks and paths in units of the drawing; None for fewer than two points.
-    """
+    """Compute the drawing of the curve."""
+    # -> drawing: sizes, ticks and paths in units of the drawing; None for fewer than two points
     if len(power) < 2:
         return None
     spread = [row["sd"] or 0.0 for row in power]
@@ -294,20 +261,8 @@ class _Axes:
 
 
 def draw_roc(curves, resolvable):
-    """Compute the drawing of the curves.
-
-    Parameters
-    ----------
-    curves : list of dict
-        ``attack``, ``fpr``, ``tpr``, ``low``, ``high``, as in the JSON document.
-    resolvable : float
-        Smallest false positive rate that the non-members resolve.
-
-    Returns
-    -------
-    drawing : dict or None
-        Sizes, ticks and paths in units of the drawing; None without curves.
-    """
+    """Compute the drawing of the curves."""
+    # -> drawing: sizes, ticks and paths in units of the drawing; None without curves
     if not curves:
         return None
     smallest = min(rate for curve in curves for rate in curve["fpr"] if rate > 0)
@@ -339,29 +294,7 @@ def draw_roc(curves, resolvable):
 
 
 def render(document, title="Membership-inference audit", values=None):
-    """Render the page of an audit.
-
-    Parameters
-    ----------
-    document : dict
-        Document as written by :meth:`AuditReport.to_json`.
-    title : str, default="Membership-inference audit"
-        Title of the page.
-    values : DataFrame of n rows, default=None
-        Values to show with the most exposed records.
-
-    Returns
-    -------
-    page : str
-        HTML that contains its style, script and drawings.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is not installed.
-    ValueError
-        If `values` does not have one row for each record.
-    """
+    """Render the page of an audit."""
     return render_page(
         "page.html.j2",
         f"{__package__}._html",

@@ -11,19 +11,7 @@ _MOST_NAMED = 5
 
 
 def describe_people(found, results):
-    """Describe how well people are found.
-
-    Parameters
-    ----------
-    found : dict
-        As returned by :func:`measure_people`.
-    results : DataFrame
-        The numbers of the audit.
-
-    Returns
-    -------
-    text : str
-    """
+    """Describe how well people are found."""
     sides = f"{found['n_members']:,} people who are members, {found['n_nonmembers']:,} who are not"
     if found["n_mixed"]:
         sides += f", {found['n_mixed']:,} with records on both sides who are left out"
@@ -46,19 +34,7 @@ def _compare(found, results):
 
 
 def name_exposed(found, evidence):
-    """Name the people who are exposed most, in a sentence; no sentence if nothing leaks.
-
-    Parameters
-    ----------
-    found : dict
-        As returned by :func:`measure_people`.
-    evidence : str
-        Conclusion of the audit.
-
-    Returns
-    -------
-    sentences : list of str
-    """
+    """Name the people who are exposed most, in a sentence; no sentence if nothing leaks."""
     if evidence != LEAK or not found["exposed"]:
         return []
     names = ", ".join(

@@ -119,15 +119,7 @@ def default_attacks(request):
 
 
 def choose_attacks(attacks, request):
-    """Return the default attacks, or the given ones after checking them.
-
-    Raises
-    ------
-    TypeError
-        If `attacks` is neither "default" nor a mapping of names to unfitted attacks.
-    ValueError
-        If it is empty, or a parameter of an attack is out of range.
-    """
+    """Return the default attacks, or the given ones after checking them."""
     if isinstance(attacks, str) and attacks == "default":
         return default_attacks(request)
     if not hasattr(attacks, "items"):
@@ -154,13 +146,7 @@ def _check_attack(name, attack):
 
 
 def make_plan(attacks, request, records):
-    """Find out before anything is trained which attacks can run, and what they need.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If none of the attacks can run, or the requested pool is not usable.
-    """
+    """Find out before anything is trained which attacks can run, and what they need."""
     offer = _make_offer(request)
     reasons = {name: why_not(attack, offer) for name, attack in attacks.items()}
     possible = {name: attack for name, attack in attacks.items() if reasons[name] is None}
@@ -275,13 +261,7 @@ def prepare(attack, request):
 
 
 def check_pool_settings(caller, **settings):
-    """Check parameters that a function passes to a pool, before it trains anything else.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a parameter is invalid; the message names the parameter and the function ``caller``.
-    """
+    """Check parameters that a function passes to a pool, before it trains anything else."""
     constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "batched": ["boolean", StrOptions({"auto"})],

@@ -13,12 +13,10 @@ SIZES = (4, 8, 16, 32, 64)
 
 
 def expect_gain(step):
-    """What the next doubling is expected to add to the power, or None.
-
-    What is lacking to the power of many models is taken to be inversely proportional to the number
-    of models that a victim is compared with. A shadow model in its place is compared with two
-    fewer, because the model that was drawn in a pair with it leaves as well.
-    """
+    """What the next doubling is expected to add to the power, or None."""
+    # What is lacking to the power of many models is taken to be inversely proportional to the
+    # number of models that a victim is compared with. A shadow model in its place is compared with
+    # two fewer, because the model that was drawn in a pair with it leaves as well.
     n = step["n_shadows"]
     if step["gain"] is None or n <= 4:
         return None
@@ -27,34 +25,13 @@ def expect_gain(step):
 
 
 def is_enough(steps):
-    """Whether the next doubling would add no more to the power than single models differ by.
-
-    Parameters
-    ----------
-    steps : list of dict
-        Steps of the growth, see :class:`AuditReport`.
-
-    Returns
-    -------
-    is_enough : bool
-    """
+    """Whether the next doubling would add no more to the power than single models differ by."""
     gain = expect_gain(steps[-1])
     return gain is not None and gain <= steps[-1]["sd"]
 
 
 def check_growth(document):
-    """Check that the growth in a document from an untrusted source agrees with itself.
-
-    Parameters
-    ----------
-    document : dict
-        Document of an audit, with fields of the right kinds.
-
-    Raises
-    ------
-    ValueError
-        If it contradicts itself.
-    """
+    """Check that the growth in a document from an untrusted source agrees with itself."""
     growth = document["growth"]
     if growth is None:
         return
@@ -84,17 +61,7 @@ def check_growth(document):
 
 
 def describe_growth(growth):
-    """Describe in a line how many shadow models were trained, why, and what more would bring.
-
-    Parameters
-    ----------
-    growth : dict
-        Attribute of an :class:`AuditReport`.
-
-    Returns
-    -------
-    text : str
-    """
+    """Describe in a line how many shadow models were trained, why, and what more would bring."""
     trained = f"{growth['n_shadows']} shadow models were trained."
     return visible(" ".join([trained, *_describe_power(growth), _describe_next(growth)]))
 

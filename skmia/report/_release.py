@@ -65,16 +65,7 @@ def describe_origin(report, *seeds):
 
 
 def measure_table(report):
-    """The numbers of an audit of a table that policies limit, each the largest of its kind.
-
-    Parameters
-    ----------
-    report : TableReport
-
-    Returns
-    -------
-    measurements : list of Measurement
-    """
+    """The numbers of an audit of a table that policies limit, each the largest of its kind."""
     measurements = []
     for name in _NUMBERS:
         rows = list_numbers(report, name)
@@ -251,19 +242,7 @@ def _is_undecided(found):
 
 
 def tell_spoken(report, stand_in, provenance):
-    """By requirement of a policy, why nothing could be found, or None if something could.
-
-    Parameters
-    ----------
-    report : AuditReport
-    stand_in : bool
-        Whether models of a stand-in may suffice.
-    provenance : mapping of str to str
-
-    Returns
-    -------
-    spoken : dict of str to (str or None)
-    """
+    """By requirement of a policy, why nothing could be found, or None if something could."""
     unread = None if report.file is None else report.file.facts.get("obstacle", _UNREAD)
     return {
         "reference models": why_no_reference(report.reference, report.checks, stand_in, provenance),
@@ -308,17 +287,7 @@ def check_structure(report, model, records, policy, release, decimals):
 
 
 def measure_gap(structure):
-    """The generalization gap of all records, in a list that is empty if there is none.
-
-    Parameters
-    ----------
-    structure : StructuralReport
-
-    Returns
-    -------
-    measurements : list of Measurement
-        "gap", for classifiers.
-    """
+    """The generalization gap of all records, in a list that is empty if there is none."""
     found = structure.membership
     if found is None or found.gap is None:
         return []
@@ -334,22 +303,7 @@ def measure_gap(structure):
 
 
 def check_request(report, model, records, policy, release, decimals):
-    """Check what is asked about the release of a model, before anything is measured.
-
-    Parameters
-    ----------
-    report, model, records, policy, release, decimals : object
-        As for :func:`recommend_release`.
-
-    Returns
-    -------
-    policy : Policy
-
-    Raises
-    ------
-    TypeError, ValueError, NotFittedError
-        If one of them is not what it must be.
-    """
+    """Check what is asked about the release of a model, before anything is measured."""
     _check_report(report)
     check_option(release, "release", WAYS)
     if records is None:

@@ -48,19 +48,7 @@ from .checks._base import ERROR, NOT_RUN, PASSED, WARNING
 
 
 def draw_curves(report, ax, settings):
-    """Draw the curve of each attack over the records that it can judge.
-
-    Parameters
-    ----------
-    report : AuditReport
-    ax : matplotlib Axes or None
-    settings : dict
-        Passed to :meth:`skmia.metrics.MembershipRocDisplay.plot`.
-
-    Returns
-    -------
-    display : MembershipRocDisplay
-    """
+    """Draw the curve of each attack over the records that it can judge."""
     own = {"confidence_level": report.settings["confidence_level"]}
     overall = report.results[report.results["scope"] == OVERALL]
     resolved = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
@@ -80,13 +68,7 @@ def draw_curves(report, ax, settings):
 
 
 def draw_document(document, ax):
-    """Draw the curves that the document of an audit holds, with their numbers in the legend.
-
-    Parameters
-    ----------
-    document : dict
-    ax : matplotlib Axes
-    """
+    """Draw the curves that the document of an audit holds, with their numbers in the legend."""
     counts = [document["data"][name] for name in ("n_members", "n_nonmembers")]
     y_floor, x_floor = (0.5 / count for count in counts)
     overall = [row for row in document["results"] if row["scope"] == OVERALL]
@@ -127,18 +109,7 @@ _STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: 
 
 
 def format_markdown(report, title):
-    """Format an audit as Markdown, in tables of the extended syntax of GitHub and GitLab.
-
-    Parameters
-    ----------
-    report : AuditReport
-    title : str
-        Heading.
-
-    Returns
-    -------
-    text : str
-    """
+    """Format an audit as Markdown, in tables of the extended syntax of GitHub and GitLab."""
     data, n_shadows = report.data, report.settings["n_shadows"]
     lines = [f"# {escape(title)}", "", *_list_decision(report), *_list_verdicts(report), ""]
     lines += [
@@ -234,22 +205,7 @@ def _list_sections(report):
 
 
 def save_report(document, directory, values=None):
-    """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
-
-    Parameters
-    ----------
-    document : dict
-        Document as written by :meth:`AuditReport.to_json`.
-    directory : str or path
-        Folder, which is created if it does not exist.
-    values : DataFrame of n rows, default=None
-        As for :meth:`AuditReport.to_html`.
-
-    Returns
-    -------
-    saved : Saved
-        As of :func:`save_documents`.
-    """
+    """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically."""
     others = {"roc.png": _draw, "report.html": partial(_render, values=values)}
     return save_documents(document, directory, "audit.json", others)
 

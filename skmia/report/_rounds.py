@@ -47,25 +47,10 @@ class Sample(NamedTuple):
 
 
 def draw_sample(n_records, subsets, most, seed):
-    """Draw records at random, so that no group is short of records.
-
-    About `most` records are drawn, and further ones of small groups, half as many at most. The draw
-    depends on nothing else, so what holds for records that were assigned at random holds for the
-    sample.
-
-    Parameters
-    ----------
-    n_records : int
-    subsets : Subsets or list of (scope, group, mask)
-        Parts of the records.
-    most : int
-        Number of records up to which all of them are taken.
-    seed : int
-
-    Returns
-    -------
-    sample : Sample
-    """
+    """Draw records at random, so that no group is short of records."""
+    # About most records are drawn, and further ones of small groups, half as many at most. The draw
+    # depends on nothing else, so what holds for records that were assigned at random holds for the
+    # sample.
     if n_records <= most:
         return Sample(ALL, n_records, n_records)
     keys = np.random.default_rng(seed).random(n_records)
@@ -97,21 +82,7 @@ _N_TARGETS = 8
 
 
 def measure_power(attack, records):
-    """AUC of an attack by the number of its shadow models.
-
-    Parameters
-    ----------
-    attack : fitted PoolAttack
-        Attack with at least 4 shadow models.
-    records : Records of n records
-
-    Returns
-    -------
-    power : list of dict
-        ``n_shadows``, the number of models that the attack compares with; ``auc``, its mean AUC
-        over ``n_models`` shadow models treated as the victim; ``sd``, the standard deviation over
-        them.
-    """
+    """AUC of an attack by the number of its shadow models."""
     repeated = clone(attack).set_params(shadows=FrozenEstimator(attack.pool_))
     curve = power_curve(repeated, records, n_targets=_N_TARGETS, max_fprs=())
     rows = curve["auc"].groupby("n_estimators").agg(["mean", "std", "count"])
@@ -130,10 +101,9 @@ _MOST_ROUNDS = 32
 
 
 class Rounds(NamedTuple):
-    """Guesses about the records of each model, and its training set, of shape (n_rounds, k).
+    """Guesses about the records of each model, and its training set, of shape (n_rounds, k)."""
 
-    Both are those of :class:`~skmia.disparity.GroupGuesses`, for the records at ``rows``.
-    """
+    # Both are those of GroupGuesses, for the records at rows.
 
     guesses: np.ndarray
     membership: np.ndarray
@@ -150,19 +120,7 @@ class Repetitions(NamedTuple):
 
 
 def repeat_attack(case, run, clock):
-    """Treat shadow models as the victim of the best attack that can attack them.
-
-    Parameters
-    ----------
-    case : Case
-    run : Run
-    clock : Clock
-
-    Returns
-    -------
-    run : Run
-        The run with its repetitions.
-    """
+    """Treat shadow models as the victim of the best attack that can attack them."""
     seed = case.seeds["checks"]
     sample = draw_sample(len(case.records), case.subsets, MOST_REPEATED, seed)
     with clock("repetitions"):

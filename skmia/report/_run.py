@@ -48,14 +48,7 @@ class Figure(NamedTuple):
 
 
 class GrowingPool:
-    """A pool whose models are kept while it grows, and the seconds that they take.
-
-    Parameters
-    ----------
-    pool : ShadowPool
-        Unfitted pool with a checkpoint or ``warm_start=True``.
-    records : Records of n records
-    """
+    """A pool whose models are kept while it grows, and the seconds that they take."""
 
     def __init__(self, pool, records):
         self.pool, self._records, self.size = pool, records, 0
@@ -112,25 +105,10 @@ class GrowingPool:
 
 
 def grow_pool(case, plan, clock):
-    """Train shadow models until further ones would hardly change what the audit finds.
-
-    After each doubling, the attacks are repeated on the pool's own models, whose training sets are
-    known. The victim, its outputs and its membership play no part, so that the numbers of the
-    audit need no correction for the choice.
-
-    Parameters
-    ----------
-    case : Case
-    plan : Plan
-    clock : Clock
-
-    Returns
-    -------
-    pool : ShadowPool
-        Fitted pool.
-    growth : dict
-        What the report says about it, see :class:`AuditReport`.
-    """
+    """Train shadow models until further ones would hardly change what the audit finds."""
+    # After each doubling, the attacks are repeated on the pool's own models, whose training sets
+    # are known. The victim, its outputs and its membership play no part, so that the numbers of the
+    # audit need no correction for the choice.
     growing = GrowingPool(make_pool(case.request, plan.keeps), case.records)
     meter = _PowerMeter(case, plan)
     growing.grow(SIZES[1] if case.time_budget is None else SIZES[0])
@@ -282,26 +260,9 @@ class Run:
 
 
 def run_attacks(case, plan, clock):
-    """Attack a victim in several ways with one pool of shadow models.
-
-    Attacks without shadow models run first. An attack that fails is left out. Attacks that learn
-    from known members learn from other records than those that they score.
-
-    Parameters
-    ----------
-    case : Case
-    plan : Plan
-    clock : Clock
-
-    Returns
-    -------
-    run : Run
-
-    Raises
-    ------
-    ValueError
-        If none of the attacks can run on this victim.
-    """
+    """Attack a victim in several ways with one pool of shadow models."""
+    # Attacks without shadow models run first. An attack that fails is left out. Attacks that learn
+    # from known members learn from other records than those that they score.
     pool, growth, found, failures = _run_all(plan, case, clock)
     notes = [*plan.notes, *failures]
     if not found:
@@ -367,12 +328,10 @@ def _judge(case, attack):
 
 
 def _choose_tested(case, fitted, judged):
-    """Records whose scores do not depend on how membership was assigned to them.
-
-    Attacks that learn from known members are cross-fitted: the scores of one fold depend on the
-    membership of the others, so the scores of all folds vary by more than permutations show. The
-    scores of a single fold come from one attack that has not seen the membership of its records.
-    """
+    """Records whose scores do not depend on how membership was assigned to them."""
+    # Attacks that learn from known members are cross-fitted: the scores of one fold depend on the
+    # membership of the others, so the scores of all folds vary by more than permutations show. The
+    # scores of a single fold come from one attack that has not seen the membership of its records.
     if fitted is not None:
         return judged.judged
     folds = assign_folds(case.queried, case.membership, case.request.attack_seed)

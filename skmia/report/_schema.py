@@ -191,17 +191,7 @@ PERMUTATION_COLUMNS += ["pvalue", "pvalue_adjusted", "pvalue_below"]
 
 
 def as_document(report):
-    """The document of an audit.
-
-    Parameters
-    ----------
-    report : AuditReport
-
-    Returns
-    -------
-    document : dict
-        Plain Python values, see :meth:`AuditReport.to_json`.
-    """
+    """The document of an audit."""
     names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
     rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "growth")
     rest += ("disparity", "person_level", "reference")
@@ -293,13 +283,7 @@ PEOPLE = fields(
 
 
 def check_people(document):
-    """Check that what a document says about people is consistent.
-
-    Raises
-    ------
-    ValueError
-        If numbers contradict each other.
-    """
+    """Check that what a document says about people is consistent."""
     found = document["person_level"]
     if found is None:
         return
@@ -408,15 +392,7 @@ REFERENCE_MODELS = fields(
 
 
 def check_recommendation(document):
-    """Refuse a recommendation that its own numbers, or the verdict, contradict.
-
-    Raises
-    ------
-    ValueError
-        If a release is recommended although a limit is exceeded, was not measured or may be
-        exceeded, a check forbids it, the audit is inconclusive, or something that the policy asks
-        for was not able to find anything.
-    """
+    """Refuse a recommendation that its own numbers, or the verdict, contradict."""
     found = document["recommendation"]
     if found is None:
         return
@@ -681,23 +657,7 @@ _DOCUMENT = fields(
 
 
 def check_document(document):
-    """Check a document from an untrusted source, and derive its verdict again.
-
-    Parameters
-    ----------
-    document : object
-        Content of a JSON file.
-
-    Returns
-    -------
-    document : dict
-        The same document with the verdict that follows from its numbers.
-
-    Raises
-    ------
-    ValueError
-        If a field is missing, has another kind, or contradicts another one.
-    """
+    """Check a document from an untrusted source, and derive its verdict again."""
     document = check_fields(document, _DOCUMENT, _ADDED)
     grounds = _read_grounds(document)
     _check_results(document, grounds.results)

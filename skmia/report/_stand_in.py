@@ -81,18 +81,7 @@ class StandIn(NamedTuple):
 
 
 def with_stand_in(case, clock):
-    """Give a case a stand-in, if its attacks need models like a victim that cannot be trained.
-
-    Parameters
-    ----------
-    case : Case
-    clock : Clock
-
-    Returns
-    -------
-    case : Case
-        The same case if it needs none.
-    """
+    """Give a case a stand-in, if its attacks need models like a victim that cannot be trained."""
     request = case.request
     needs_pool = any(
         is_open(part, "shadows") and part.needs().keeps
@@ -119,20 +108,10 @@ def with_stand_in(case, clock):
 
 
 def choose_stand_in(case):
-    """The kind of model whose answers are nearest to the victim's.
-
-    Each kind is fitted twice, on as many records as there are members, and answers for one half of
-    the non-members, which it has not seen. Members are among the training records of both fits: on
-    them, the answers of the victim tell what it remembers, and are not compared.
-
-    Parameters
-    ----------
-    case : Case
-
-    Returns
-    -------
-    found : StandIn
-    """
+    """The kind of model whose answers are nearest to the victim's."""
+    # Each kind is fitted twice, on as many records as there are members, and answers for one half
+    # of the non-members, which it has not seen. Members are among the training records of both
+    # fits: on them, the answers of the victim tell what it remembers, and are not compared.
     outputs = case.request.outputs
     obstacle = _why_none(case, outputs)
     if obstacle is not None:
@@ -171,19 +150,7 @@ def _why_none(case, outputs):
 
 
 def list_kinds(records, outputs):
-    """Unfitted models of each kind, with what they need to take the records.
-
-    Parameters
-    ----------
-    records : Records of n records
-        With a table: a matrix or a data frame.
-    outputs : Outputs
-        Of the victim, numbers or answers about classes.
-
-    Returns
-    -------
-    kinds : list of estimators
-    """
+    """Unfitted models of each kind, with what they need to take the records."""
     X = in_memory(records.X)
     is_sparse = sparse.issparse(X)
     encoder = _make_encoder(X)
@@ -287,12 +254,10 @@ def _draw_fits(case):
 
 
 def _measure_distance(kind, case, train, held, seed):
-    """Mean distance of the answers for records that neither model was trained on.
-
-    Of classes it is the total variation; where the victim tells the probability of the label alone
-    or a label, the part of it that shows. Of numbers it is the mean difference, in standard
-    deviations of the targets.
-    """
+    """Mean distance of the answers for records that neither model was trained on."""
+    # Of classes it is the total variation; where the victim tells the probability of the label
+    # alone or a label, the part of it that shows. Of numbers it is the mean difference, in standard
+    # deviations of the targets.
     model = train_victim(kind, case.records, train, seed)
     X, y = case.records[held].X, case.records.y[held]
     theirs = case.request.outputs[held]
@@ -323,18 +288,7 @@ def name_model(model):
 
 
 def describe_reference(case, run):
-    """Say what the victim was compared with, for a policy that asks for it.
-
-    Parameters
-    ----------
-    case : Case
-    run : Run
-
-    Returns
-    -------
-    reference : dict
-        See :class:`AuditReport`.
-    """
+    """Say what the victim was compared with, for a policy that asks for it."""
     request, stand_in = case.request, case.request.stand_in
     recipe = _find_recipe(case, run.pool)
     attacks = [
@@ -403,22 +357,12 @@ def _count_models(attack, pool):
 
 
 def measure_gaps(case, pool):
-    """By how much the victim fits its members better than its models fit theirs.
-
-    The gap is the accuracy on the training records minus that on others; of a regression it is the
-    mean squared error on others minus that on the training records, in variances of the targets.
-
-    Parameters
-    ----------
-    case : Case
-    pool : ShadowPool
-
-    Returns
-    -------
-    gap : dict or None
-        ``victim`` and ``standard_error``; ``mean`` and ``sd`` of the ``n_models`` models; ``z``.
-        None if the pool does not keep what it takes.
-    """
+    """By how much the victim fits its members better than its models fit theirs."""
+    # The gap is the accuracy on the training records minus that on others; of a regression it is
+    # the mean squared error on others minus that on the training records, in variances of the
+    # targets.
+    # -> gap: victim and standard_error; mean and sd of the n_models models; z. None if the pool
+    # does not keep what it takes
     fits = _measure_fits(case, pool)
     if fits is None:
         return None
@@ -488,22 +432,8 @@ def _from_log_odds(values):
 
 
 def why_no_reference(reference, checks, stand_in, provenance):
-    """Why no attack that compares with reference models was able to find something.
-
-    Parameters
-    ----------
-    reference : dict or None
-        As :func:`describe_reference` returns it; None of an earlier report.
-    checks : dict of str to Check
-    stand_in : bool
-        Whether the policy takes reference models of a stand-in.
-    provenance : mapping of str to str
-
-    Returns
-    -------
-    why : str or None
-        Sentences that end in what would change it; None if one was able to.
-    """
+    """Why no attack that compares with reference models was able to find something."""
+    # -> why: sentences that end in what would change it; None if one was able to
     if reference is None:
         return "The report does not say what the model was compared with. Run the audit again."
     is_known = reference["recipe"] == OWN or _is_stated(reference, provenance)
@@ -588,10 +518,8 @@ def _why_not_alike(reference, checks, stand_in):
 
 
 def why_not_undecided(reference, provenance):
-    """Why models of a stand-in do not suffice for a number around its limit; None if they are none.
-
-    The strongest attack with the recipe of the model may find somewhat more than with a stand-in.
-    """
+    """Why models of a stand-in do not suffice for a number around its limit, or None."""
+    # The strongest attack with the recipe of the model may find somewhat more than with a stand-in.
     if reference is None or reference["recipe"] == OWN or _is_stated(reference, provenance):
         return None
     return (

@@ -110,23 +110,7 @@ _DOCUMENT = fields(
 
 
 def check_table_document(document):
-    """Check a document from an untrusted source, and derive its verdict again.
-
-    Parameters
-    ----------
-    document : object
-        Content of a JSON file.
-
-    Returns
-    -------
-    document : dict
-        The same document with the verdict that follows from its numbers.
-
-    Raises
-    ------
-    ValueError
-        If a field is missing, has another kind, or contradicts another one.
-    """
+    """Check a document from an untrusted source, and derive its verdict again."""
     document = check_fields(document, _DOCUMENT, _ADDED)
     _check_limits(document)
     grounds = _read_grounds(document)

@@ -72,19 +72,7 @@ def describe_performance(performance):
 
 
 def describe_disparity(disparity, place):
-    """Describe in a sentence or two whether the groups of one scope are exposed unequally.
-
-    Parameters
-    ----------
-    disparity : dict
-        Attribute of an :class:`AuditReport`.
-    place : int
-        Position of the scope.
-
-    Returns
-    -------
-    text : str
-    """
+    """Describe in a sentence or two whether the groups of one scope are exposed unequally."""
     test = disparity["scopes"][place]
     groups = sorted(test["groups"], key=lambda group: group["mean"])
     rounds = f"Over {test['n_rounds']} shadow models treated as the victim"
@@ -158,17 +146,7 @@ def _layout(headings, widths):
 
 
 def format_table(frame):
-    """Format the numbers as lines of at most 100 characters.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Numbers of the audit.
-
-    Returns
-    -------
-    lines : list of str
-    """
+    """Format the numbers as lines of at most 100 characters."""
     parts = [part for _, part in frame.groupby(["scope", "group"], sort=False)]
     tables = [tabulate(part) for part in parts]
     widths = {
@@ -193,18 +171,7 @@ def format_table(frame):
 
 
 def format_summary(result):
-    """Format the whole audit as text.
-
-    Parameters
-    ----------
-    result : AuditReport
-
-    Returns
-    -------
-    text : str
-        Lines of at most 100 characters. Classes are only shown if they were requested; the page
-        shows them in any case.
-    """
+    """Format the whole audit as text."""
     frame = result.results
     if CLASS not in np.atleast_1d(result.settings["group"]).tolist():
         frame = frame[frame["scope"] != CLASS]
@@ -325,18 +292,8 @@ def _describe_exposed(source):
 
 
 def name_unread(ledger):
-    """Name what no part of the attack reads, as a sentence.
-
-    Parameters
-    ----------
-    ledger : list of dict
-        As in :class:`FileFindings`.
-
-    Returns
-    -------
-    sentence : str or None
-        None if everything is read.
-    """
+    """Name what no part of the attack reads, as a sentence."""
+    # -> sentence: None if everything is read
     unread = [one for one in ledger if one["part"] is None]
     if not unread:
         return None

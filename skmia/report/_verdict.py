@@ -158,10 +158,8 @@ def _name_exposed_group(grounds, leaks, overall):
 
 
 def _name_strongest_at_rate(grounds, by_auc):
-    """Name the attack that finds most members at the lowest rate, if its AUC is not the best.
-
-    Only rates that are beyond chance after correction for all results count.
-    """
+    """Name the attack that finds most members at the lowest rate, if its AUC is not the best."""
+    # Only rates that are beyond chance after correction for all results count.
     frame, names = grounds.results, ["attack", "scope", "group", "metric", "max_fpr"]
     leaks = pd.MultiIndex.from_frame(list_leaks(grounds)[names])
     is_found = pd.MultiIndex.from_frame(frame[names]).isin(leaks)
@@ -175,18 +173,7 @@ def _name_strongest_at_rate(grounds, by_auc):
 
 
 def get_best_at_lowest_rate(results):
-    """Return the row of the highest TPR over all records, at the lowest FPR where one is above 0.
-
-    Parameters
-    ----------
-    results : DataFrame
-        Numbers of an audit.
-
-    Returns
-    -------
-    row : Series or None
-        The attack of the highest AUC if several have the highest TPR.
-    """
+    """Return the row of the highest TPR over all records, at the lowest FPR that has one."""
     overall = results[results["scope"] == OVERALL]
     rates = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
     rates = rates[rates["estimate"] > 0]
@@ -284,20 +271,7 @@ def _describe_shift(grounds):
 
 
 def describe_difference(grounds, of_what, best):
-    """Name the check by which members and non-members differ without the model.
-
-    Parameters
-    ----------
-    grounds : Grounds
-    of_what : str
-        What the AUC is of.
-    best : Series
-        The result with this AUC.
-
-    Returns
-    -------
-    text : str
-    """
+    """Name the check by which members and non-members differ without the model."""
     name = get_difference(grounds.checks)
     if name in _REMEDIES:
         return f"{grounds.checks[name].text} {_REMEDIES[name]}"

@@ -23,13 +23,7 @@ _STORED_ALONE = "The predictions stored with the records (field 'outputs') were 
 
 
 class StoredAnswers(BaseEstimator):
-    """What is known of a victim whose stored answers are all there is; nothing like it is trained.
-
-    Parameters
-    ----------
-    kind : str, default="proba"
-        Kind of the answers, see :class:`~skmia.Outputs`.
-    """
+    """What is known of a victim by its stored answers alone; nothing like it is trained."""
 
     is_trainable = False
 
@@ -68,34 +62,13 @@ def is_fitted(victim):
 
 
 def is_recipe(victim):
-    """Whether a victim is an unfitted estimator, to be trained here or used for shadow models.
-
-    A frozen model does not count: if it is not fitted, ``clone`` has reset it by mistake.
-    """
+    """Whether a victim is an unfitted estimator, to be trained here or used for shadow models."""
+    # A frozen model does not count: if it is not fitted, clone has reset it by mistake.
     return not is_fitted(victim) and not isinstance(victim, FrozenEstimator)
 
 
 def draw_members(records, strata, rng):
-    """Draw a random half of the records in the same way as for shadow models.
-
-    Parameters
-    ----------
-    records : Records of n records
-        Equal records, and records with one value of ``group_by``, stay together.
-    strata : ndarray of shape (n,), dtype int
-        Stratum of each record; half of each stratum is drawn.
-    rng : numpy Generator
-        Source of randomness.
-
-    Returns
-    -------
-    membership : ndarray of shape (n,), dtype bool
-
-    Raises
-    ------
-    ValueError
-        If all records belong together.
-    """
+    """Draw a random half of the records in the same way as for shadow models."""
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     if units.max() == 0:
         raise ValueError(
@@ -117,32 +90,7 @@ def train_victim(estimator, records, membership, seed):
 
 
 def prepare_victim(victim, records, membership, seed):
-    """Return the fitted victim and its members.
-
-    Parameters
-    ----------
-    victim : estimator or None
-        Fitted victim, or an estimator to train on the members; None if stored predictions are all
-        there is.
-    records : Records of n records
-    membership : array-like of shape (n,) or None
-        Membership. If None, a victim that is not fitted is trained on a random half.
-    seed : int
-        Random seed of the half and of the training.
-
-    Returns
-    -------
-    victim : estimator
-        Fitted victim; the given one if the records hold stored predictions.
-    membership : ndarray of shape (n,), dtype bool
-    notes : list of str
-        Sentences on what was done.
-
-    Raises
-    ------
-    ValueError
-        If the victim is fitted, or its predictions are stored, and its members are not given.
-    """
+    """Return the fitted victim and its members."""
     if victim is None and "outputs" in records.fields:
         victim = StoredAnswers(query(None, records).kind)
     if not is_recipe(victim):
@@ -172,21 +120,7 @@ def prepare_victim(victim, records, membership, seed):
 
 
 def query_prepared(victim, records):
-    """Add the outputs of a victim to the records, with notes on outputs that were stored before.
-
-    Parameters
-    ----------
-    victim : estimator
-        Victim as returned by :func:`prepare_victim`. If it is not fitted, the stored predictions
-        are used.
-    records : Records of n records
-
-    Returns
-    -------
-    queried : Records of n records
-        Records with the field ``outputs``.
-    notes : list of str
-    """
+    """Add the outputs of a victim to the records, with notes on outputs that were stored before."""
     is_stored = is_recipe(victim)
     queried = records if is_stored else records.with_outputs(victim)
     outputs, stored = query(None, queried), records.fields.get("outputs")

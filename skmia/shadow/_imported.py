@@ -34,26 +34,8 @@ _MUST = "be an array with one row for each model"
 
 
 def check_scores(scores, membership, n_records, resolution):
-    """Check the arguments of ``ShadowPool.from_scores``.
-
-    Parameters
-    ----------
-    scores, membership : array-like of shape (n_estimators, n_records)
-        Scaled logits and training sets.
-    n_records : int
-        Number of records.
-    resolution : object
-        Resolution as passed by the user.
-
-    Returns
-    -------
-    scores, membership : ndarray of shape (n_estimators, n_records)
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid.
-    """
+    """Check the arguments of ``ShadowPool.from_scores``."""
+    # scores, membership (n_estimators, n_records) -> scores, membership (n_estimators, n_records)
     if not isinstance(resolution, str) or resolution != "auto":
         check_number(resolution, "resolution", '"auto" or a finite number of at least 0', 0)
     scores = to_array(scores, "scores", _MUST)
@@ -73,26 +55,8 @@ def check_scores(scores, membership, n_records, resolution):
 
 
 def check_training_sets(membership, n_records, n_models=None):
-    """Check training sets of models.
-
-    Parameters
-    ----------
-    membership : array-like of shape (n_models, n_records)
-        1 where the model was trained on the record, else 0.
-    n_records : int
-        Number of records.
-    n_models : int, default=None
-        Number of models, if it is known.
-
-    Returns
-    -------
-    membership : ndarray of shape (n_models, n_records), dtype bool
-
-    Raises
-    ------
-    ValueError
-        If it has another shape or other values.
-    """
+    """Check training sets of models."""
+    # membership (n_models, n_records) -> membership (n_models, n_records)
     membership = to_array(membership, "membership", _MUST)
     n_rows = "n_estimators" if n_models is None else n_models
     if membership.ndim != 2 or membership.shape != (n_models or len(membership), n_records):
@@ -109,14 +73,7 @@ def check_training_sets(membership, n_records, n_models=None):
 
 
 def check_answerable(pool, kind):
-    """Refuse settings of a pool for which outputs of its models do not suffice.
-
-    Raises
-    ------
-    ValueError
-        If models are to be kept, class probabilities that log odds do not hold, or a signal needs
-        the models themselves.
-    """
+    """Refuse settings of a pool for which outputs of its models do not suffice."""
     if pool.store == "models" or (pool.store == "outputs" and kind == "log_odds"):
         wanted = "models" if pool.store == "models" else "class probabilities"
         raise ValueError(
@@ -136,19 +93,9 @@ def check_answerable(pool, kind):
 
 
 class GivenOutputs:
-    """Outputs of models for records and their augmentations, which are read model by model.
+    """Outputs of models for records and their augmentations, which are read model by model."""
 
-    Parameters
-    ----------
-    values : array-like of shape (n_models, [n_queries,] n_records[, n_classes])
-        Outputs; without the last axis for kinds with one number for each record.
-    records : Records of n_records
-        Records in this order.
-    classes : array-like of shape (n_classes,) or None
-        Labels of the last axis; None for the sorted labels of the records.
-    kind : str
-        Kind of the outputs.
-    """
+    # values (n_models, [n_queries,] n_records[, n_classes]), classes (n_classes,)
 
     def __init__(self, values, records, classes, kind):
         if not isinstance(kind, str) or kind not in _KINDS:
@@ -207,23 +154,7 @@ class Gathered(NamedTuple):
 
 
 def gather(results, n_estimators, n_records, on_disk=False):
-    """Write the results of the workers into place as they arrive.
-
-    Parameters
-    ----------
-    results : iterable of (int, Kept)
-        Model numbers and results in any order. If a model appears twice, the last result counts.
-    n_estimators : int
-        Number of models.
-    n_records : int
-        Number of records.
-    on_disk : bool, default=False
-        Whether signals and outputs stay in files.
-
-    Returns
-    -------
-    gathered : Gathered
-    """
+    """Write the results of the workers into place as they arrive."""
     signals = outputs = None
     models, caught, steps = [None] * n_estimators, {}, np.zeros(n_estimators)
     for k, kept in results:
@@ -255,10 +186,9 @@ _SETTINGS = (
 
 
 class ImportedPools:
-    """Part of a :class:`ShadowPool` that makes fitted pools without training.
+    """Part of a :class:`ShadowPool` that makes fitted pools without training."""
 
-    Needs ``_set_results``.
-    """
+    # Needs _set_results.
 
     @classmethod
     def from_outputs(

@@ -39,13 +39,7 @@ def check_temperatures(temperatures):
 
 
 def further_signals(signals):
-    """Return the signals that are stored in addition to ``"auto"``.
-
-    Raises
-    ------
-    ValueError
-        If ``"auto"`` is missing, or something is neither a signal nor the name of one.
-    """
+    """Return the signals that are stored in addition to ``"auto"``."""
     if not any(isinstance(signal, str) and signal == "auto" for signal in signals):
         raise ValueError(
             'signals must hold "auto", which audits and thresholds read, and may hold further '
@@ -57,22 +51,7 @@ def further_signals(signals):
 
 
 def signals_of(kind, signals, temperatures):
-    """Return all signals that a pool stores, the log odds at each temperature first.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of the models' outputs.
-    signals : sequence of str or Signal
-        ``"auto"`` and further signals.
-    temperatures : sequence of float
-        Temperatures of the log odds.
-
-    Returns
-    -------
-    stored : list of Signal
-        Stored signals, without duplicates.
-    """
+    """Return all signals that a pool stores, the log odds at each temperature first."""
     auto = auto_of(kind)
     # Log odds of the label do not tell those at another temperature.
     is_tempered = auto == ScaledLogit() and kind != "log_odds"
@@ -81,13 +60,7 @@ def signals_of(kind, signals, temperatures):
 
 
 def check_outputs_store(store, kind):
-    """Refuse to keep the class probabilities of models that return labels.
-
-    Raises
-    ------
-    ValueError
-        If ``store="outputs"`` and the outputs are labels.
-    """
+    """Refuse to keep the class probabilities of models that return labels."""
     if store == "outputs" and kind == "label":
         raise ValueError(
             'store="outputs" keeps class probabilities or decision values, and the models of this '
@@ -97,21 +70,7 @@ def check_outputs_store(store, kind):
 
 @dataclass(frozen=True)
 class PoolKeeper:
-    """Signals of the records and of each augmentation.
-
-    Parameters
-    ----------
-    signals : tuple of str or Signal
-        ``"auto"`` and further signals.
-    temperatures : tuple of float
-        Temperatures of the log odds.
-    resolution : "auto" or float
-        Step of the probabilities.
-    store : {"signals", "outputs", "models"}
-        What is kept in addition to the signals.
-    output_kind : {"auto", "label"}
-        Kind to which outputs are reduced.
-    """
+    """Signals of the records and of each augmentation."""
 
     signals: tuple
     temperatures: tuple
@@ -195,13 +154,7 @@ class PoolKeeper:
         }
 
     def check(self, arrays, n_records):
-        """Refuse arrays that cannot come from a model of this pool.
-
-        Raises
-        ------
-        ValueError
-            If the arrays do not have the shapes and contents of this pool.
-        """
+        """Refuse arrays that cannot come from a model of this pool."""
         if arrays["raw"].ndim != 3 or arrays["raw"].shape[2] != n_records:
             raise ValueError(f"its signals have the shape {arrays['raw'].shape}")
         if ("outputs" in arrays) != (self.store == "outputs"):
@@ -282,23 +235,8 @@ def drawn_design(n_estimators, design):
 
 
 def infer_design(membership, fingerprint):
-    """Infer the design of training sets that were drawn elsewhere.
-
-    Parameters
-    ----------
-    membership : ndarray of shape (n_estimators, n), dtype bool
-        Training sets.
-    fingerprint : ndarray of shape (n,)
-        Content hashes. Equal records count as IN if any of them was in a training set, so they are
-        not informative about the design; neither are records in no or in all training sets.
-
-    Returns
-    -------
-    design : Design
-        Complements are found in any order. Without complements, the number of IN models is assumed
-        to be fixed if it is the same for all records, and part of a larger fixed number if it
-        varies far less than with independent draws.
-    """
+    """Infer the design of training sets that were drawn elsewhere."""
+    # membership (n_estimators, n), fingerprint (n,)
     _, place, n_equal = np.unique(fingerprint, return_inverse=True, return_counts=True)
     alone = n_equal[place] == 1
     membership = membership[:, alone] if alone.any() and not alone.all() else membership
@@ -341,13 +279,7 @@ def _find_partners(membership):
 
 
 class PackedSets:
-    """Training sets as bits, unpacked one at a time: the form in which they travel to workers.
-
-    Parameters
-    ----------
-    sets : sequence of ndarray of shape (n,), dtype bool
-        Training sets.
-    """
+    """Training sets as bits, unpacked one at a time: the form in which they travel to workers."""
 
     def __init__(self, sets):
         self._n_records = len(sets[0])
@@ -363,18 +295,7 @@ class PackedSets:
 
 
 class DrawnSets:
-    """Training sets that are drawn when they are asked for, so that few are in memory at a time.
-
-    Parameters
-    ----------
-    draw : callable
-        Takes a seed and returns the training sets of models that are drawn together, of shape
-        (n_together, n).
-    seeds : list of SeedSequence
-        One seed for each draw.
-    n_used : int
-        Number of models of each draw that belong to the pool.
-    """
+    """Training sets that are drawn when they are asked for, so that few are in memory at a time."""
 
     def __init__(self, draw, seeds, n_used):
         self._draw, self._seeds, self._n_used = draw, seeds, n_used
@@ -402,14 +323,7 @@ class DrawnSets:
 
 
 def check_settings(pool):
-    """Check parameters of a pool that are valid one by one.
-
-    Raises
-    ------
-    ValueError
-        If the estimator cannot be trained, the number of models does not suit the design, signals
-        or temperatures cannot be stored, or signals on disk have no folder.
-    """
+    """Check parameters of a pool that are valid one by one."""
     if pool.estimator is not None and not is_trainable(pool.estimator):
         name = type(unwrap(pool.estimator)).__name__
         raise ValueError(
@@ -443,20 +357,7 @@ def check_settings(pool):
 
 
 def draw_entropy(random_state, checkpoint):
-    """Return the entropy of all seeds; the first k models are the same for every total.
-
-    Parameters
-    ----------
-    random_state : int, RandomState instance or None
-        If None, the entropy of the checkpoint is used again, so that its models remain valid.
-    checkpoint : checkpoint or None
-        Checkpoint of the pool.
-
-    Returns
-    -------
-    entropy : list of int
-        Four integers.
-    """
+    """Return the entropy of all seeds; the first k models are the same for every total."""
     if random_state is None and checkpoint is not None:
         entropy = checkpoint.read_entropy()
         if entropy is not None:
@@ -465,28 +366,8 @@ def draw_entropy(random_state, checkpoint):
 
 
 def draw_training_sets(pool, records, seeds):
-    """Draw the training set of each shadow model.
-
-    Parameters
-    ----------
-    pool : ShadowPool
-        Pool with the parameters of the sampling.
-    records : Records of n records
-        Records to draw from.
-    seeds : SeedSequence
-        Seeds of the draws.
-
-    Returns
-    -------
-    subsets : ndarray of shape (n_estimators, n), dtype bool, or DrawnSets
-        Training sets; in a paired design a set and its complement in turn. Those of a pool on disk
-        are drawn when they are asked for.
-
-    Raises
-    ------
-    ValueError
-        If the records are too few, or fewer than the half of a balanced design are asked for.
-    """
+    """Draw the training set of each shadow model."""
+    # -> subsets (n_estimators, n)
     if isinstance(pool.max_samples, Integral):
         n_samples = pool.max_samples
     else:
@@ -506,23 +387,7 @@ def draw_training_sets(pool, records, seeds):
 
 
 def make_job(pool, records, entropy):
-    """Make the job of training the models of a pool.
-
-    Parameters
-    ----------
-    pool : ShadowPool
-        Pool with its parameters.
-    records : Records of n records
-        Records of the pool.
-    entropy : list of int
-        Entropy of all seeds.
-
-    Returns
-    -------
-    job : Job
-    notes : tuple of str
-        Sentences on how the models differ from the victim.
-    """
+    """Make the job of training the models of a pool."""
     seeds = np.random.SeedSequence(entropy).spawn(1 + pool.n_estimators)
     estimator, notes = make_recipe(unwrap(pool.estimator), pool.refit_frozen)
     tables = [copy.X for copy in augmented(records, pool.augment)]

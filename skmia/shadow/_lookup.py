@@ -16,13 +16,7 @@ from ..signals import Signal
 
 
 def augmented(records, augment):
-    """Return the records followed by their augmentations.
-
-    Raises
-    ------
-    ValueError
-        If an augmentation does not have the same number of records.
-    """
+    """Return the records followed by their augmentations."""
     if augment is None:
         return [records]
     further = augment(records)
@@ -54,10 +48,9 @@ def _count_inside(membership):
 
 
 class PoolLookup:
-    """Part of a :class:`ShadowPool` that maps records to columns.
+    """Part of a :class:`ShadowPool` that maps records to columns."""
 
-    Needs ``membership_``, ``signals_`` and ``estimators_``.
-    """
+    # Needs membership_, signals_ and estimators_.
 
     # Fingerprints, in increasing order, and columns of further records, see with_relatives.
     _relatives: tuple[np.ndarray, np.ndarray] | None = None

@@ -43,22 +43,9 @@ from ._stored import PoolMoments, StoredSignals, open_arrays
 
 
 def without(pool, what, records):
-    """Return the pool without something that it keeps.
-
-    Parameters
-    ----------
-    pool : ShadowPool
-        Fitted; not changed.
-    what : {"auto", "models", "outputs", "gradients"}, tuple or Signal
-        As in the ``keeps`` of :class:`skmia.base.Needs`.
-    records : Records
-        All records of the pool.
-
-    Returns
-    -------
-    less : ShadowPool or None
-        Pool that keeps less. None if there is no such pool, as no signal would be left to compare.
-    """
+    """Return the pool without something that it keeps."""
+    # -> less: pool that keeps less. None if there is no such pool, as no signal would be left to
+    # compare
     if what in ("gradients", LABELS):
         return None  # the models have them
     less = copy.copy(pool)

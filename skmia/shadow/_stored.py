@@ -30,38 +30,16 @@ from ._lookup import augmented, take_columns
 
 
 def open_arrays(paths, n_records, with_outputs):
-    """Return the arrays of a pool, read from files on request.
-
-    Parameters
-    ----------
-    paths : list of Path
-        File of each model.
-    n_records : int
-        Number of records of the pool.
-    with_outputs : bool
-        Whether the files hold outputs.
-
-    Returns
-    -------
-    signals : FiledArray of shape (n_signals, n_queries, n_estimators, n)
-    outputs : FiledArray of shape (n_estimators, n, n_classes) or None
-    membership : FiledArray of shape (n_estimators, n), dtype bool
-    """
+    """Return the arrays of a pool, read from files on request."""
+    # -> signals (n_signals, n_queries, n_estimators, n); outputs (n_estimators, n, n_classes);
+    # membership (n_estimators, n)
     signals = read_stored(paths, "raw", axis=2)
     outputs = read_stored(paths, "outputs", n_tail=1) if with_outputs else None
     return signals, outputs, read_stored_bits(paths, "subset", n_records)
 
 
 class SmoothedRows(Rows):
-    """Rows of signals, smoothed when they are read.
-
-    Parameters
-    ----------
-    rows : StoredRows
-        Rows whose first leading axis runs over signals.
-    smoothings : list of Smoothing
-        Smoothing of each signal.
-    """
+    """Rows of signals, smoothed when they are read."""
 
     def __init__(self, rows, smoothings):
         self._rows, self._smoothings = rows, list(smoothings)
@@ -88,10 +66,9 @@ _BYTES_PER_RECORD = 48
 
 
 class PoolMoments:
-    """Part of a :class:`ShadowPool` that keeps the moments of its signals.
+    """Part of a :class:`ShadowPool` that keeps the moments of its signals."""
 
-    Needs ``signals_``, ``membership_`` and ``design_``, and what reads signals.
-    """
+    # Needs signals_, membership_ and design_, and what reads signals.
 
     def moments(
         self,
@@ -177,10 +154,9 @@ class Law(NamedTuple):
 
 
 class StoredSignals:
-    """Part of a :class:`ShadowPool` that reads its signals and the victim's signals.
+    """Part of a :class:`ShadowPool` that reads its signals and the victim's signals."""
 
-    Needs ``signals_``, ``stored_``, ``membership_``, ``estimators_`` and what locates records.
-    """
+    # Needs signals_, stored_, membership_, estimators_ and what locates records.
 
     def _smooth_signals(self, dtype, steps):
         """Make the stored values finite in place, and learn the smoothing for other models."""

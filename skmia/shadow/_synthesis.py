@@ -26,19 +26,15 @@ from .._core.validation import check_records
 class TableCodes:
     """Columns of a table as numbers, and the values that each can take.
 
-    Columns of text, categories and truth values are encoded as the position of the value among the
-    values seen; columns of numbers are unchanged.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, ...) or DataFrame
-        Table that shows the values of each feature.
-
     Attributes
     ----------
     codes : ndarray of shape (n, n_features)
         Encoded table.
     """
+
+    # Columns of text, categories and truth values are encoded as the position of the value among
+    # the values seen; columns of numbers are unchanged.
+    # X (n, ...)
 
     def __init__(self, X):
         self._is_frame = is_frame(X)
@@ -73,17 +69,8 @@ class TableCodes:
         return self._from_uniform(rng.random((n_rows, self.n_features)))
 
     def redraw(self, codes, n_changes, rng):
-        """Redraw some different features of each row, uniformly over their domain.
-
-        Parameters
-        ----------
-        codes : ndarray of shape (n, n_features)
-            Rows; they are not changed.
-        n_changes : ndarray of shape (n,), dtype int
-            Number of features to redraw in each row.
-        rng : numpy Generator
-            Source of the draws.
-        """
+        """Redraw some different features of each row, uniformly over their domain."""
+        # codes (n, n_features), n_changes (n,)
         changed = choose_features(n_changes, self.n_features, rng)
         rows, columns = np.nonzero(changed)
         redrawn = codes.copy()
@@ -96,13 +83,7 @@ class TableCodes:
         return np.where(step > 0, stepped, low + uniform * (high - low))
 
     def other_value(self, values, columns):
-        """Return the other of two values, NaN for features that have more or fewer.
-
-        Parameters
-        ----------
-        values, columns : ndarray of shape (n,)
-            Codes and the features that they belong to.
-        """
+        """Return the other of two values, NaN for features that have more or fewer."""
         flipped = self._low[columns] + self._high[columns] - values
         return np.where(self._n_values[columns] * (self._step[columns] > 0) == 2, flipped, np.nan)
 
@@ -141,21 +122,8 @@ def _compute_range(column):
 
 
 def choose_features(n_chosen, n_features, rng):
-    """Choose different features at random in each row.
-
-    Parameters
-    ----------
-    n_chosen : ndarray of shape (n,), dtype int
-        Number of features to choose in each row.
-    n_features : int
-        Number of features to choose from.
-    rng : numpy Generator
-        Source of the draw.
-
-    Returns
-    -------
-    chosen : ndarray of shape (n, n_features), dtype bool
-    """
+    """Choose different features at random in each row."""
+    # -> chosen (n, n_features)
     chosen = np.zeros((len(n_chosen), n_features), dtype=bool)
     for size in np.unique(n_chosen):  # only a few sizes occur: each one is halved from the last
         rows = np.flatnonzero(n_chosen == size)
@@ -228,17 +196,6 @@ class SearchSettings(NamedTuple):
 class HillClimb:
     """Parallel searches, each for one record of a class, with one query of the victim per step.
 
-    Parameters
-    ----------
-    table : TableCodes
-        The domain of the features.
-    ask : callable
-        Function of codes that returns the probabilities of the classes.
-    settings : SearchSettings
-        Limits of each search.
-    rng : numpy Generator
-        Source of all draws.
-
     Attributes
     ----------
     target : ndarray of shape (n_running,)
@@ -265,17 +222,8 @@ class HillClimb:
         self._n_iter = np.append(self._n_iter, np.zeros(n, dtype=np.intp))
 
     def step(self):
-        """Query the victim with each search's proposal and make the next proposals.
-
-        Returns
-        -------
-        codes : ndarray of shape (n_found, n_features)
-            Records found.
-        found : ndarray of shape (n_found,)
-            Their targets.
-        failed : ndarray of shape (n_failed,)
-            Targets of the searches that ended without a record.
-        """
+        """Query the victim with each search's proposal and make the next proposals."""
+        # -> codes (n_found, n_features)
         proba = self._ask(self._proposal)
         own = proba[np.arange(len(proba)), self.target]
         # A step to an equal probability is accepted, so that plateaus are crossed.

@@ -20,22 +20,9 @@ _BITS = 16
 
 
 def compute_middle(pieces, n_values):
-    """Return the two middle values of single-precision numbers; they are equal if n is odd.
-
-    The numbers are counted by the upper and then by the lower half of their bits, so two passes
-    find the values exactly.
-
-    Parameters
-    ----------
-    pieces : callable
-        Returns an iterator over arrays of dtype float32 that hold all numbers; called repeatedly.
-    n_values : int
-        Number of values.
-
-    Returns
-    -------
-    middle : ndarray of shape (2,), dtype float32
-    """
+    """Return the two middle values of single-precision numbers; they are equal if n is odd."""
+    # The numbers are counted by the upper and then by the lower half of their bits, so two passes
+    # find the values exactly.
     return np.array([_find(pieces, rank) for rank in ((n_values - 1) // 2, n_values // 2)])
 
 
@@ -75,17 +62,7 @@ def _largest_finite(raw):
 
 @dataclass(frozen=True)
 class Smoothing(ABC):
-    """Rule that is learned from the values of some models and applied to the values of any model.
-
-    Parameters
-    ----------
-    resolution : float
-        Finest step of the models' outputs, with which all values are smoothed. If 0, finite values
-        are not changed.
-    step : float
-        Step with which infinite values are smoothed if the resolution is 0: a victim may return an
-        infinite value although none of the models did.
-    """
+    """Rule learned from the values of some models and applied to those of any model."""
 
     resolution: float = 0.0
     step: float = 0.0
@@ -95,23 +72,8 @@ class Smoothing(ABC):
 
     @classmethod
     def fit(cls, raw, inside, dtype, resolution="auto"):
-        """Learn the resolution and the step.
-
-        Parameters
-        ----------
-        raw : ndarray of shape (n_queries, n_models, n)
-            Values of a signal, which may be infinite.
-        inside : ndarray of shape (n_models, n), dtype bool
-            Which models were trained on which records.
-        dtype : dtype
-            Data type of the models' outputs.
-        resolution : "auto" or float, default="auto"
-            Resolution, if it is known.
-
-        Returns
-        -------
-        smoothing : Smoothing
-        """
+        """Learn the resolution and the step."""
+        # raw (n_queries, n_models, n), inside (n_models, n)
         step = float(cls._compute_step(raw, dtype))
         if resolution == "auto" or not cls._takes_resolution:
             resolution = cls._compute_resolution(raw, inside, step)

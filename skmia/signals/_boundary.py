@@ -145,30 +145,8 @@ class _Ascent:
 
 
 def ascend(boundary, climb, rows, radius, norm, n_steps):
-    """Search for misclassified points with a large loss, each within a radius of its record.
-
-    Parameters
-    ----------
-    boundary : _Boundary
-        Records of the chunk and queries to the victim.
-    climb : callable
-        Function of points and rows that returns the objective to maximize and its gradient.
-    rows : ndarray of shape (m,), dtype int
-        Records to start from.
-    radius : ndarray of shape (m,)
-        Radius of each ball.
-    norm : {"l1", "l2", "linf"}
-        Norm that defines the balls.
-    n_steps : int
-        Number of steps.
-
-    Returns
-    -------
-    points : ndarray of shape (m, n_features)
-        The misclassified point with the largest loss.
-    found : ndarray of shape (m,), dtype bool
-        Whether there is one.
-    """
+    """Search for misclassified points with a large loss, each within a radius of its record."""
+    # -> points (m, n_features)
     state = _Ascent(boundary, climb, rows, radius, norm)
     checkpoints, last = _choose_checkpoints(n_steps), 0
     for k in range(1, n_steps + 1):
@@ -221,10 +199,8 @@ class _Search:
         return np.linalg.norm(self.step, axis=1)
 
     def is_wrong(self, steps, rows):
-        """Whether each of the same number of points around each record is misclassified.
-
-        ``steps`` has the shape (n_rows, n_points, n_features).
-        """
+        """Whether each of the same number of points around each record is misclassified."""
+        # steps has the shape (n_rows, n_points, n_features).
         wrong = np.empty(steps.shape[:2], dtype=bool)
         batches = gen_batches(len(rows), max(1, _ROWS // steps.shape[1])) if len(rows) else ()
         for some in batches:

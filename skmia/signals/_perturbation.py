@@ -20,13 +20,7 @@ from ._confidence import Correctness, Loss
 
 
 def as_rows_of_numbers(X, who):
-    """Return the numbers in a container of rows, and a function that restores the container.
-
-    Raises
-    ------
-    ValueError
-        If it is sparse or holds something else; the message says who changes the features.
-    """
+    """Return the numbers in a container of rows, and a function that restores the container."""
     changes = f"{who} changes every feature by a number"
     if sparse.issparse(X):
         raise ValueError(f"{changes}; X must not be sparse.")
@@ -46,13 +40,7 @@ def as_rows_of_numbers(X, who):
 
 
 def as_scale(scale, shape, who):
-    """One positive unit for each feature, of the shape of one record.
-
-    Raises
-    ------
-    ValueError
-        If there is another number of units than of features.
-    """
+    """One positive unit for each feature, of the shape of one record."""
     scale, size = np.ravel(check_scale(scale)), int(np.prod(shape))
     if len(scale) not in (1, size):
         raise ValueError(
@@ -68,13 +56,7 @@ def check_scale(scale):
 
 
 def is_right(victim, rows, y, who):
-    """Whether the predicted class is the label.
-
-    Raises
-    ------
-    ValueError
-        If the victim is a regressor, or does not know a label.
-    """
+    """Whether the predicted class is the label."""
     answers = query_victim(victim, rows)
     if answers.kind == "value":
         raise ValueError(f"{who} needs a classifier; got a regressor.")
@@ -88,20 +70,7 @@ _ROUNDINGS = 8
 
 
 def loss_rounding(outputs, y):
-    """Return the difference up to which two losses of a record may differ by rounding only.
-
-    Parameters
-    ----------
-    outputs : Outputs of n answers
-        Probabilities, logits or values.
-    y : ndarray of shape (n,)
-        Task labels.
-
-    Returns
-    -------
-    differences : ndarray of shape (n,)
-        Differences of the loss, in its units.
-    """
+    """Return the difference up to which two losses of a record may differ by rounding only."""
     unit = _ROUNDINGS * np.finfo(outputs.values.dtype).eps
     if outputs.kind == "value":
         values = np.asarray(outputs.values, dtype=np.float64)

@@ -116,37 +116,14 @@ def kinds_of(name):
 
 
 def what_to_read(signal, temperature=1.0):
-    """Return what an attack with these parameters reads from a pool, as in ``Needs.keeps``.
-
-    Parameters
-    ----------
-    signal : "auto", str or Signal
-        Signal as passed by the user.
-    temperature : float, default=1.0
-        Temperature of ``"auto"``.
-
-    Returns
-    -------
-    what : "auto", ("auto", temperature) or Signal
-    """
+    """Return what an attack with these parameters reads from a pool, as in ``Needs.keeps``."""
     if isinstance(signal, str) and signal == "auto":
         return "auto" if temperature == 1 else ("auto", float(temperature))
     return get_signal(signal)
 
 
 def what_to_keep(what):
-    """Return what a pool must store so that something can be read from it.
-
-    Parameters
-    ----------
-    what : "auto", ("auto", temperature) or Signal
-        What is read, as returned by :func:`what_to_read`.
-
-    Returns
-    -------
-    kept : "auto", ("auto", temperature) or Signal
-        ``"auto"`` for a signal that it stands for, or that follows from it at no cost.
-    """
+    """Return what a pool must store so that something can be read from it."""
     if isinstance(what, ScaledLogit):
         return what_to_read("auto", what.temperature)
     of_kinds = [_OF_KIND[kind] for kind in COMPARED.intersection(getattr(what, "reads", ()))]

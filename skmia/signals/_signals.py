@@ -21,16 +21,7 @@ from ._registry import get_signal
 
 
 def needs_of_signals(signals):
-    """Return the common needs of several signals.
-
-    Parameters
-    ----------
-    signals : sequence of str or Signal
-
-    Returns
-    -------
-    needs : Needs
-    """
+    """Return the common needs of several signals."""
     found = [get_signal(signal) for signal in signals]
     return Needs(
         reads=frozenset(KINDS).intersection(*(signal.reads for signal in found)),

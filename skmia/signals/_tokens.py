@@ -19,13 +19,7 @@ from ._base import AnswerSignal, Signal
 
 
 def check_tokens(outputs, name, *, moments=False):
-    """Refuse outputs that say nothing of single tokens, or lack what a signal reads.
-
-    Raises
-    ------
-    ValueError
-        If the outputs are not of a sequence model, or have no moments over the vocabulary.
-    """
+    """Refuse outputs that say nothing of single tokens, or lack what a signal reads."""
     if not isinstance(outputs, TokenOutputs):
         raise ValueError(
             f"Signal {name!r} needs the log-probabilities of single tokens (TokenOutputs); the "
@@ -58,10 +52,9 @@ def mean_of_lowest(values, share):
 
 
 class TokenSignal(AnswerSignal):
-    """Base class of signals that are computed from the log-probabilities of tokens alone.
+    """Base class of signals that are computed from the log-probabilities of tokens alone."""
 
-    A subclass sets its name and computes one number per sequence in ``_measure(outputs)``.
-    """
+    # A subclass sets its name and computes one number per sequence in _measure(outputs).
 
     reads = ("log_odds",)
     access = ("tokens",)
@@ -79,11 +72,10 @@ class TokenSignal(AnswerSignal):
 
 
 class TokenRecordSignal(Signal):
-    """Base class of signals of tokens that need something beside the victim's answers.
+    """Base class of signals of tokens that need something beside the victim's answers."""
 
-    A subclass sets its name and computes one number per sequence in ``_compare(outputs, ask,
-    records)``; ``ask(X)`` are the victim's outputs for other sequences.
-    """
+    # A subclass sets its name and computes one number per sequence in _compare(outputs, ask,
+    # records); ask(X) are the victim's outputs for other sequences.
 
     reads = ("log_odds",)
     access = ("tokens",)

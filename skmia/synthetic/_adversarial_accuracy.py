@@ -60,23 +60,8 @@ class Terms(NamedTuple):
 
 
 def count_farther(own, cross, version, n=None):
-    """What each row adds to its side: 1 where rows of the other kind are farther than its own.
-
-    Parameters
-    ----------
-    own : ndarray of shape (..., n)
-        Distance to the nearest other row of its kind.
-    cross : ndarray of shape (..., n, 2)
-        Distances to the two nearest of the n rows of the other kind.
-    version : {"tie_corrected", "unbiased", "original"}
-        See :class:`NearestNeighborAdversarialAccuracy`.
-    n : int, default=None
-        Number of rows of each kind; None for the length of `own`.
-
-    Returns
-    -------
-    terms : ndarray of shape (..., n)
-    """
+    """What each row adds to its side: 1 where rows of the other kind are farther than its own."""
+    # own (..., n), cross (..., n, 2) -> terms (..., n)
     first = is_farther(cross[..., 0], own, _TIES[version])
     if version == "original":
         return first
@@ -87,20 +72,11 @@ def count_farther(own, cross, version, n=None):
 
 
 def estimate_standard_error(shares, edges):
-    """Standard error of a sum of shares that depend on each other where rows are neighbors.
-
-    The variance is the sum of the products of all shares with themselves, with the shares of their
-    neighbors and of rows with a neighbor in common. Resampling goes wrong here: a bootstrap draws
-    rows twice, which then are each other's nearest, and leaving rows out changes the neighbors of
-    the rest.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n,)
-        Of each row, with a mean of zero.
-    edges : list of pairs of ndarray
-        Rows and neighbors.
-    """
+    """Standard error of a sum of shares that depend on each other where rows are neighbors."""
+    # The variance is the sum of the products of all shares with themselves, with the shares of
+    # their neighbors and of rows with a neighbor in common. Resampling goes wrong here: a bootstrap
+    # draws rows twice, which then are each other's nearest, and leaving rows out changes the
+    # neighbors of the rest.
     rows, neighbors = (np.concatenate(ends) for ends in zip(*edges))
     n = len(shares)
     graph = sparse.coo_array((np.ones(len(rows)), (rows, neighbors)), shape=(n, n)).tocsr()
@@ -118,45 +94,18 @@ _N_KEPT = 40
 
 
 def deal_rows(n):
-    """Deal 2 n rows into two tables of n rows.
-
-    The deals are the same in each call, so that a standard error does not depend on a seed.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows of each table.
-
-    Returns
-    -------
-    first : ndarray of shape (199, 2 n), dtype bool
-        Marks the rows of the first table.
-    """
+    """Deal 2 n rows into two tables of n rows."""
+    # The deals are the same in each call, so that a standard error does not depend on a seed.
+    # -> first (199, 2 n)
     rng = np.random.default_rng(0)
     return rng.permuted(np.tile(np.arange(2 * n) < n, (_N_DEALS, 1)), axis=1)
 
 
 def spread_of_deals(real, synthetic, metric, version, n_jobs=None):
-    """Standard deviation of the adversarial accuracy if the kinds of the rows are exchanged.
-
-    Nearly all rows of small tables are neighbors of each other, so that the sum over neighbors has
-    nothing left to estimate a variance from. The deals keep ties and distances as they are.
-
-    Parameters
-    ----------
-    real, synthetic : ndarray of shape (n, d)
-        Points of the two tables.
-    metric : str or callable
-        Name of a metric of scikit-learn, or a function of two rows.
-    version : str
-        Version of the adversarial accuracy.
-    n_jobs : int or None
-        Number of threads.
-
-    Returns
-    -------
-    spread : float
-    """
+    """Standard deviation of the adversarial accuracy if the kinds of the rows are exchanged."""
+    # Nearly all rows of small tables are neighbors of each other, so that the sum over neighbors
+    # has nothing left to estimate a variance from. The deals keep ties and distances as they are.
+    # real, synthetic (n, d)
     n = len(real)
     kept = min(_N_KEPT, 2 * n - 1)
     distances, places = find_nearest(np.concatenate([real, synthetic]), None, kept, metric, n_jobs)
@@ -168,10 +117,8 @@ def spread_of_deals(real, synthetic, metric, version, n_jobs=None):
 
 
 def take_first(distances, wanted, k):
-    """Distances of the first k wanted neighbors, of shape (n_deals, n_rows, k).
-
-    The nearest neighbor stands for one that is not among the neighbors that were kept.
-    """
+    """Distances of the first k wanted neighbors, of shape (n_deals, n_rows, k)."""
+    # The nearest neighbor stands for one that is not among the neighbors that were kept.
     rank = np.cumsum(wanted, axis=2, dtype=np.int8)
     rows = np.arange(len(distances))
     return np.stack([distances[rows, np.argmax(rank == j, axis=2)] for j in range(1, k + 1)], 2)

@@ -193,22 +193,7 @@ class CopyTest(BaseEstimator):
 
 
 def compute_smallest_share(found, share_counted, alpha):
-    """Smallest share of the training rows whose copies a test of a level finds.
-
-    Parameters
-    ----------
-    found : mapping
-        A row of the results of :class:`CopyTest`.
-    share_counted : float
-        Share of the copied rows that the test counts.
-    alpha : float
-        Level of the test.
-
-    Returns
-    -------
-    share : float
-        Infinite if copies of all rows would not be found.
-    """
+    """Smallest share of the training rows whose copies a test of a level finds."""
     n_train, n_test, k_test = found["n_train"], found["n_test"], found["test"]
     odds, chance = n_train / (n_train + n_test), k_test / n_test * n_train
     smallest = count_smallest_number(chance, k_test, share_counted, odds, alpha)
@@ -216,24 +201,7 @@ def compute_smallest_share(found, share_counted, alpha):
 
 
 def count_smallest_number(chance, chance_test, share, odds, alpha):
-    """Smallest number of copies that the test finds with a probability of 0.8.
-
-    Parameters
-    ----------
-    chance, chance_test : float
-        Expected matches by chance among training and held-out rows.
-    share : float
-        Share of the copied rows that the test counts.
-    odds : float
-        Probability under the null hypothesis that a match is a training row.
-    alpha : float
-        Level of the test.
-
-    Returns
-    -------
-    number : float
-        Infinite if the test counts none of the copies.
-    """
+    """Smallest number of copies that the test finds with a probability of 0.8."""
     if share == 0:
         return np.inf
     matches = np.arange(int(poisson.ppf(1 - 1e-6, chance_test)) + 1)

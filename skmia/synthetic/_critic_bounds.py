@@ -15,32 +15,14 @@ SLACK = 1e-9
 
 
 def gradient_bounds(weights, biases, negative_slope, sizes=None):
-    """Bounds of the gradient of a critic's answer to one row, by interval propagation.
-
-    They hold for every row: numbers in [0, 1], and blocks with a single 1. With one hidden layer
-    every bound is attained by some row; with more they are wider than need be, because intervals
-    forget that units depend on each other.
-
-    A block of a row adds one of its weights to a sum of the first layer, so that it reaches from
-    the smallest to the largest of them; their number plays no part.
-
-    Parameters
-    ----------
-    weights : list of ndarray of shape (n_out, n_in)
-        Of each layer. The last one has one unit and nothing after it, the others a leaky ReLU.
-    biases : list of ndarray of shape (n_out,)
-        Of each layer but the last, which has none.
-    negative_slope : float
-        Negative slope, in [0, 1]; 0 is a ReLU.
-    sizes : sequence of int, default=None
-        Number of inputs of each column; 1 is a number, more are a block. If None, all are numbers.
-
-    Returns
-    -------
-    bounds : list of pairs of ndarray
-        Lower and upper ends for each parameter, in the order weight, bias, weight, bias, ...,
-        weight and in the shapes given.
-    """
+    """Bounds of the gradient of a critic's answer to one row, by interval propagation."""
+    # They hold for every row: numbers in [0, 1], and blocks with a single 1. With one hidden layer
+    # every bound is attained by some row; with more they are wider than need be, because intervals
+    # forget that units depend on each other.
+    # A block of a row adds one of its weights to a sum of the first layer, so that it reaches from
+    # the smallest to the largest of them; their number plays no part.
+    # weights (n_out, n_in), biases (n_out,) -> bounds: lower and upper ends for each parameter, in
+    # the order weight, bias, weight, bias, ..., weight and in the shapes given
     sizes = np.ones(weights[0].shape[1], int) if sizes is None else np.asarray(sizes)
     first = _FirstLayer(weights[0], biases[0], sizes)
     inputs, slopes = _forward(first, weights, biases, negative_slope)
@@ -123,26 +105,12 @@ def _widen(low, high, size):
 
 
 def penalty_bounds(weights, norm):
-    """The largest Frobenius norm of the penalty's gradient, for each layer.
-
-    The penalty of a row is ``(norm(J) - 1)**2``, with J the gradient of the critic with respect to
-    the row. For the layer l the bound is ``2 * max(top - 1, 1)`` times the product of the norms of
-    all other layers and of the slopes of all hidden ones, and top, the largest ``norm(J)``, is the
-    product over all layers.
-
-    Parameters
-    ----------
-    weights : list of ndarray of shape (n_out, n_in)
-        Of each layer of the critic.
-    norm : {"spectral", "frobenius"}
-        Norm of the matrices. The slopes are diagonal matrices of numbers of at most 1: the spectral
-        norm is at most 1, the Frobenius norm at most the root of the width.
-
-    Returns
-    -------
-    bounds : ndarray of shape (n_layers,)
-        Biases are not in it: J does not depend on them but for jumps, and the gradient is 0.
-    """
+    """The largest Frobenius norm of the penalty's gradient, for each layer."""
+    # The penalty of a row is (norm(J) - 1)**2, with J the gradient of the critic with respect to
+    # the row. For the layer l the bound is 2 * max(top - 1, 1) times the product of the norms of
+    # all other layers and of the slopes of all hidden ones, and top, the largest norm(J), is the
+    # product over all layers.
+    # weights (n_out, n_in)
     kind = 2 if norm == "spectral" else None
     norms = np.array([np.linalg.norm(weight, kind) for weight in weights])
     slopes = 1.0 if norm == "spectral" else np.prod([len(layer) ** 0.5 for layer in weights[:-1]])

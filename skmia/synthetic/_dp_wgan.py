@@ -36,21 +36,14 @@ MOST_VALUES = 128
 class Columns:
     """How the columns of a table are read, and how drawn rows become such a table.
 
-    Parameters
-    ----------
-    X : DataFrame or array-like of shape (n_rows, n_features)
-        A table.
-    estimator : estimator
-        Has ``columns``, ``lower`` and ``upper``.
-    may_look : bool
-        Whether values of columns that are not numbers may be read off the table.
-
     Attributes
     ----------
     layout : Layout
     values : list
         For each column its values as an Index, or None for numbers.
     """
+
+    # X (n_rows, n_features)
 
     def __init__(self, X, estimator, may_look):
         is_frame = isinstance(X, pd.DataFrame)

@@ -15,16 +15,11 @@ _TEMPERATURE = 0.5
 
 
 class Layout:
-    """Columns side by side: a number takes one place, a column of m values a block of m.
+    """Columns side by side: a number takes one place, a column of m values a block of m."""
 
-    Rows are kept with one entry a column, a number in [0, 1] or the place of a value. A critic gets
-    them expanded: in the block of a column, the place of its value is 1 and all others are 0.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Number of places of each column; 1 is a number.
-    """
+    # Rows are kept with one entry a column, a number in [0, 1] or the place of a value. A critic
+    # gets them expanded: in the block of a column, the place of its value is 1 and all others are
+    # 0.
 
     def __init__(self, sizes):
         self.sizes = tuple(int(size) for size in sizes)
@@ -49,11 +44,9 @@ class Layout:
         return torch.cat(parts, dim=1)
 
     def draw(self, outputs):
-        """Inputs of a critic drawn from outputs of a generator, with slopes for the outputs.
-
-        The slope of a number is the slope of its sigmoid. A value is drawn, and has the slope of a
-        softmax with the same random numbers (straight-through Gumbel softmax).
-        """
+        """Inputs of a critic drawn from outputs of a generator, with slopes for the outputs."""
+        # The slope of a number is the slope of its sigmoid. A value is drawn, and has the slope of
+        # a softmax with the same random numbers (straight-through Gumbel softmax).
         torch = import_optional(*_torch)
         if self.is_number.all():
             return torch.sigmoid(outputs)
@@ -73,17 +66,8 @@ class Layout:
         return torch.cat(parts, dim=1)
 
     def draw_rows(self, outputs, rng):
-        """Rows with one entry a column, drawn from outputs of a generator.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n, n_places)
-        rng : RandomState instance or Generator
-
-        Returns
-        -------
-        rows : ndarray of shape (n, n_columns)
-        """
+        """Rows with one entry a column, drawn from outputs of a generator."""
+        # outputs (n, n_places) -> rows (n, n_columns)
         columns = []
         for size, start in zip(self.sizes, self.starts, strict=True):
             output = outputs[:, start : start + size]
@@ -139,11 +123,9 @@ def flat_gradient(loss, module):
 
 
 def clipped_gradient(critic, real, made, mixed, penalty, max_norm):
-    """Sum over real rows of a gradient that is clipped to a norm.
-
-    The loss is the critic's on one real row, one made-up row and one between them. Clipped
-    together they lose the same; real rows alone would lose to made-up ones that need no clipping.
-    """
+    """Sum over real rows of a gradient that is clipped to a norm."""
+    # The loss is the critic's on one real row, one made-up row and one between them. Clipped
+    # together they lose the same; real rows alone would lose to made-up ones that need no clipping.
     torch = import_optional(*_torch)
     parameters = dict(critic.named_parameters())
     if len(real) == 0:
@@ -169,19 +151,11 @@ def clipped_gradient(critic, real, made, mixed, penalty, max_norm):
 
 
 class Alternatives:
-    """Which components of a vector exclude each other.
+    """Which components of a vector exclude each other."""
 
-    Components are in members, and members in groups: of each group, the components of a single
-    member differ from 0 at a time. What one row changes is such a vector: of the weights of a block
-    of values, it moves only those of its own value.
-
-    Parameters
-    ----------
-    member : ndarray of shape (n,), dtype int
-        Member of each component, from 0.
-    group : ndarray of shape (n_members,), dtype int
-        Group of each member, from 0.
-    """
+    # Components are in members, and members in groups: of each group, the components of a single
+    # member differ from 0 at a time. What one row changes is such a vector: of the weights of a
+    # block of values, it moves only those of its own value.
 
     def __init__(self, member, group):
         self.member, self.group = member, group
@@ -210,24 +184,9 @@ class Alternatives:
 
 
 def unit_scales(widths, shape, alternatives=None):
-    """Standard deviations that make a Gaussian mechanism with the noise multiplier 1.
-
-    A vector whose components are at most ``widths`` in absolute value, each divided by its standard
-    deviation, then has a norm of at most 1.
-
-    Parameters
-    ----------
-    widths : ndarray of shape (n,)
-        Not negative. A component of the width 0 is 0 for every row and gets no noise.
-    shape : {"spherical", "proportional", "minimum_trace"}
-        The same for all; in proportion to the widths; the smallest sum of variances.
-    alternatives : Alternatives, default=None
-        Which components exclude each other. If None, none do.
-
-    Returns
-    -------
-    scales : ndarray of shape (n,)
-    """
+    """Standard deviations that make a Gaussian mechanism with the noise multiplier 1."""
+    # A vector whose components are at most widths in absolute value, each divided by its standard
+    # deviation, then has a norm of at most 1.
     if alternatives is None:
         alternatives = Alternatives(np.zeros(len(widths), int), np.zeros(1, int))
     if shape == "spherical":
@@ -244,21 +203,9 @@ def unit_scales(widths, shape, alternatives=None):
 
 
 def share_noise(first, second):
-    """Scale the noise of two vectors so that releasing both has the noise multiplier 1.
-
-    Multipliers z of the two, released together, make one of ``(z1**-2 + z2**-2)**-0.5``. Of all
-    that make 1, those with the smallest sum of variances are taken.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (n,)
-        Standard deviations of either, each with the noise multiplier 1 for itself.
-
-    Returns
-    -------
-    scales : ndarray of shape (n,)
-        Standard deviations of the noise on the sum of the two vectors.
-    """
+    """Scale the noise of two vectors so that releasing both has the noise multiplier 1."""
+    # Multipliers z of the two, released together, make one of (z1**-2 + z2**-2)**-0.5. Of all that
+    # make 1, those with the smallest sum of variances are taken.
     sizes = np.array([np.linalg.norm(first), np.linalg.norm(second)])
     squares = np.divide(sizes.sum(), sizes, out=np.ones(2), where=sizes > 0)
     return np.sqrt(squares[0] * first**2 + squares[1] * second**2)
@@ -286,20 +233,9 @@ class Plan(NamedTuple):
 
 
 class Training:
-    """A generator and its critic in training.
+    """A generator and its critic in training."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        Real rows as their layout has them, the only thing here that is private.
-    plan : Plan
-        Settings of the training.
-    randomness : PrivateRandomness
-        Source of the coins, of the noise and of the made-up rows that go with real ones; all else
-        comes from torch's generator.
-    layout : Layout, default=None
-        Of the columns. If None, all are numbers in [0, 1].
-    """
+    # rows (n_rows, n_features)
 
     def __init__(self, rows, plan, randomness, layout=None):
         torch = import_optional("torch", "torch")
@@ -415,10 +351,8 @@ class Training:
         return scales
 
     def _rounding_factor(self, n_components):
-        """By how much noise grows, as each component moves by one step more on its grid.
-
-        The grid is at most 2^-29 of the noise before it grows, or both would grow together.
-        """
+        """By how much noise grows, as each component moves by one step more on its grid."""
+        # The grid is at most 2^-29 of the noise before it grows, or both would grow together.
         return 1 + self.plan.noise_multiplier * np.sqrt(n_components) * 2.0 ** (1 - COIN_BITS)
 
     def _bound(self):

@@ -105,10 +105,9 @@ def _choose_width(values):
 
 
 class DistanceDifference:
-    """Distance to the nearest reference row minus the distance to the nearest synthetic row.
+    """Distance to the nearest reference row minus the distance to the nearest synthetic row."""
 
-    Both tables have as many rows, since distances to the nearest row depend on their number.
-    """
+    # Both tables have as many rows, since distances to the nearest row depend on their number.
 
     def __init__(self, space):
         n = min(len(space.synthetic), len(space.reference))
@@ -162,11 +161,10 @@ class RareCopies:
 
 
 class DensityRatio:
-    """Logarithm of the ratio of the densities of synthetic and of reference rows.
+    """Logarithm of the ratio of the densities of synthetic and of reference rows."""
 
-    One bandwidth for both. The published form, a ratio of densities, is 0 / 0 for records far from
-    all rows.
-    """
+    # One bandwidth for both. The published form, a ratio of densities, is 0 / 0 for records far
+    # from all rows.
 
     def __init__(self, space):
         self._space = space
@@ -181,11 +179,10 @@ class DensityRatio:
 
 
 class LikelihoodRatio:
-    """Likelihood of the nearest synthetic rows with the record among the reference rows, or not.
+    """Likelihood of the nearest synthetic rows with the record among the reference rows, or not."""
 
-    A kernel density of n rows and the record is n / (n + 1) of the density of the n rows, plus the
-    kernel of the record: nothing is refitted.
-    """
+    # A kernel density of n rows and the record is n / (n + 1) of the density of the n rows, plus
+    # the kernel of the record: nothing is refitted.
 
     def __init__(self, space):
         self._space = space
@@ -214,21 +211,7 @@ _NAMES = {"gower": "cityblock", "manhattan": "cityblock", "l1": "cityblock", "l2
 
 
 class Space:
-    """Synthetic and reference rows as points; other rows have no part in the encoding.
-
-    Parameters
-    ----------
-    synthetic, reference : DataFrame or array-like
-        Rows.
-    metric : str or callable
-        Metric of scipy, or ``"gower"``.
-    bandwidth : float or None
-        Width of kernels; if None, the median distance of a reference row from its tenth neighbor.
-    n_neighbors : int
-        Number of neighbors of scores that have such a number.
-    random_state : RandomState instance
-        Controls draws.
-    """
+    """Synthetic and reference rows as points; other rows have no part in the encoding."""
 
     names = "The table of synthetic rows", "reference"
 

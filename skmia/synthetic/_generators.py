@@ -19,11 +19,10 @@ from .._core.types import Seed
 
 
 class BaseGenerator(BaseEstimator):
-    """Base of generators that make tables like the table given to fit.
+    """Base of generators that make tables like the table given to fit."""
 
-    Subclasses have ``_fit(table, random_state)`` and ``_draw(n_samples, random_state)``, which get
-    and return a DataFrame.
-    """
+    # Subclasses have _fit(table, random_state) and _draw(n_samples, random_state), which get and
+    # return a DataFrame.
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Fit the generator.

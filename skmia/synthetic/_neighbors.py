@@ -180,10 +180,8 @@ _LARGEST = 1e150
 
 
 def as_points(tables, metric, names):
-    """Points of several tables, and the metric in which to compare them.
-
-    With ``metric="gower"`` ranges and categories come from all tables together.
-    """
+    """Points of several tables, and the metric in which to compare them."""
+    # With metric="gower" ranges and categories come from all tables together.
     if metric == "gower":
         frames = [as_frame(table, name) for table, name in zip(tables, names)]
         check_columns(frames, names)
@@ -233,26 +231,8 @@ def check_columns(tables, names):
 
 
 def find_nearest(rows, others, k, metric, n_jobs=None):
-    """The k nearest of ``others`` for each row, nearest first.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Points.
-    others : ndarray of shape (m, d) or None
-        Points; with None the other rows.
-    k : int
-        At most m, or n - 1.
-    metric : str or callable
-        Metric of scikit-learn, by name or as a function.
-    n_jobs : int or None
-        Processors for metrics that have no path of their own.
-
-    Returns
-    -------
-    distances : ndarray of shape (n, k)
-    places : ndarray of shape (n, k)
-    """
+    """The k nearest of ``others`` for each row, nearest first."""
+    # rows (n, d), others (m, d) -> distances (n, k); places (n, k)
     if callable(metric):
         _check_metric(metric, rows[0])
     searched = rows if others is None else others

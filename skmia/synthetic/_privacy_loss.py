@@ -37,21 +37,9 @@ _N_KEPT, _N_FIRST = 40, 6
 
 
 class Halves:
-    """Adversarial accuracy against any half of the real rows, from neighbors found once.
+    """Adversarial accuracy against any half of the real rows, from neighbors found once."""
 
-    Parameters
-    ----------
-    real : ndarray of shape (2 n, d)
-        Training rows and test rows.
-    synthetic : ndarray of shape (n, d)
-        Rows that the generator returned.
-    metric : str or callable
-        Name of a metric of scikit-learn, or a function of two rows.
-    version : str
-        Version of the adversarial accuracy.
-    n_jobs : int or None
-        Number of threads.
-    """
+    # real (2 n, d), synthetic (n, d)
 
     def __init__(self, real, synthetic, metric, version, n_jobs):
         n = len(synthetic)
@@ -62,18 +50,7 @@ class Halves:
         self._cross = find_nearest(real, synthetic, 2, metric, n_jobs)
 
     def compare(self, chosen):
-        """Compare the synthetic rows with a choice of the real rows.
-
-        Parameters
-        ----------
-        chosen : ndarray of shape (2 n,), dtype bool
-            Marks n of the real rows.
-
-        Returns
-        -------
-        terms : Terms
-            Numbers of the real rows come first, then numbers of the synthetic rows.
-        """
+        """Compare the synthetic rows with a choice of the real rows."""
         rows, made = np.flatnonzero(chosen), np.arange(len(self._own[0]))
         own, own_place = _find_first(*self._of_real, chosen, 1, rows)
         cross, cross_place = _find_first(*self._of_synthetic, chosen, 2, made)
@@ -92,17 +69,8 @@ class Halves:
         )
 
     def compare_deals(self, first):
-        """Privacy losses for many choices of the training rows.
-
-        Parameters
-        ----------
-        first : ndarray of shape (n_deals, 2 n), dtype bool
-            Marks n of the real rows as training rows, in each row.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_deals,)
-        """
+        """Privacy losses for many choices of the training rows."""
+        # first (n_deals, 2 n)
         n, made = len(self._own[0]), self._own[0][:, 0]
         distances, places = self._of_real
         own = take_first(distances, first[:, places] == first[:, :, None], 1)[..., 0]

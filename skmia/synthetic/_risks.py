@@ -26,18 +26,9 @@ _BLOCK = 2_000_000
 
 
 class Cells:
-    """Three tables as arrays: numbers as they are, categories as codes, NaN where a number lacks.
+    """Three tables as arrays: numbers, codes of categories, NaN where a number lacks."""
 
-    A missing category is a category, and one that is not in the last table has the code -1.
-
-    Parameters
-    ----------
-    tables : sequence of DataFrame or array-like
-        Tables with the same columns; the last one has the synthetic rows, from which ranges and
-        categories come.
-    names : sequence of str
-        Names of the tables, for messages.
-    """
+    # A missing category is a category, and one that is not in the last table has the code -1.
 
     def __init__(self, tables, names):
         frames = _align([as_frame(table, name) for table, name in zip(tables, names)], names)
@@ -495,19 +486,8 @@ def find_columns(wanted, columns, name):
 
 
 def link(one, other, k):
-    """Probability that the k nearest rows of the two parts have a row in common.
-
-    Parameters
-    ----------
-    one, other : ndarray of shape (n, m)
-        Distances of n records from m synthetic rows, by the columns of either part.
-    k : int
-        Number of nearest rows; those tied for the last places are drawn at random.
-
-    Returns
-    -------
-    probability : ndarray of shape (n,)
-    """
+    """Probability that the k nearest rows of the two parts have a row in common."""
+    # one, other (n, m)
     (sure, tied), (sure_other, tied_other) = (_nearest(part, k) for part in (one, other))
     n_drawn, n_drawn_other = k - sure.sum(axis=1), k - sure_other.sum(axis=1)
     n_tied, n_tied_other = tied.sum(axis=1), tied_other.sum(axis=1)

@@ -268,10 +268,8 @@ def _cut(tables, n, random_state):
 
 
 def _exchange(matches, n, n_permutations, random_state):
-    """Predicates that isolate a training record but no control record, less the reverse.
-
-    Returns an array of shape (n_predicates, n_permutations) of 1, 0 and -1.
-    """
+    """Predicates that isolate a training record but no control record, less the reverse."""
+    # Returns an array of shape (n_predicates, n_permutations) of 1, 0 and -1.
     few = [m if len(m) <= _MOST_ROWS else m[:0] for m in matches]
     involved, places = np.unique(np.concatenate([*few, []]).astype(int), return_inverse=True)
     starts = np.cumsum([0, *(len(m) for m in few)])

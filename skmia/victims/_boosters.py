@@ -51,15 +51,7 @@ def list_arrays_of_catboost(model):
 
 
 class CatBoostTree:
-    """One oblivious tree: all nodes of a level have the same split.
-
-    Parameters
-    ----------
-    stored : dict
-        Element of ``"oblivious_trees"``.
-    features : list of dict
-        Columns of numbers of the model.
-    """
+    """One oblivious tree: all nodes of a level have the same split."""
 
     def __init__(self, stored, features):
         splits = stored.get("splits") or []
@@ -144,16 +136,7 @@ def load_lightgbm(model):
 
 
 def parse_lightgbm(text):
-    """Parse the text of a booster.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    parsed : LightGBMText
-    """
+    """Parse the text of a booster."""
     head, *blocks = text.split("\nTree=")
     header = _read_pairs(head.splitlines())
     rest = blocks[-1] if blocks else head
@@ -193,13 +176,7 @@ def _as_array(text, kind):
 
 
 class LightGBMTree:
-    """One tree of a parsed booster; leaves are numbered from 0.
-
-    Parameters
-    ----------
-    stored : dict
-        Element of ``LightGBMText.trees``.
-    """
+    """One tree of a parsed booster; leaves are numbered from 0."""
 
     def __init__(self, stored):
         self.values, self.shrinkage = stored["leaf_value"], stored["shrinkage"]
@@ -261,12 +238,7 @@ class LightGBMTree:
 
 
 class LightGBMFile(BaseEstimator):
-    """Booster of LightGBM that was loaded from a file, as an estimator that cannot be trained.
-
-    Parameters
-    ----------
-    booster : lightgbm.Booster
-    """
+    """Booster of LightGBM that was loaded from a file, as an estimator that cannot be trained."""
 
     def __init__(self, booster):
         self.booster = booster
@@ -439,27 +411,7 @@ def _load_catboost(path, kind):
 
 
 def query_stages(victim, X, n_stages):
-    """Return the outputs of a boosted model after equal shares of its rounds.
-
-    Parameters
-    ----------
-    victim : fitted estimator
-        Boosted trees of scikit-learn or XGBoost, also at the end of a Pipeline.
-    X : array-like of n rows
-        Rows in the form that the victim expects.
-    n_stages : int
-        Number of shares; the last stage is the whole model.
-
-    Returns
-    -------
-    stages : list of Outputs
-        As many as ``n_stages``; with fewer rounds, some are equal.
-
-    Raises
-    ------
-    TypeError
-        If the victim is not trained in rounds.
-    """
+    """Return the outputs of a boosted model after equal shares of its rounds."""
     model, steps = unwrap(check_victim(victim)), []
     while isinstance(model, Pipeline):
         steps += [model[:-1]] if len(model) > 1 else []

@@ -129,30 +129,9 @@ class InnerModel(NamedTuple):
 
 
 def iter_inner_models(model, X, y=None, *, only=None):
-    """Yield a fitted model and all fitted estimators inside it, with candidates as they reach them.
-
-    Trees of forests and other parts of models that are read as a whole are not listed.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    X : array-like of shape (n, ...)
-        Features of candidates, as the model takes them.
-    y : ndarray of shape (n,), default=None
-        Labels of candidates. Without them, those of inner models are None as well.
-    only : str, default=None
-        Path to follow; nothing else is computed.
-
-    Yields
-    ------
-    inner : InnerModel
-        The model itself comes first, and each before those inside it.
-
-    Raises
-    ------
-    ValueError
-        If a part of the model does not take the candidates, or a label is not known.
-    """
+    """Yield a fitted model and all fitted estimators inside it, as candidates reach them."""
+    # Trees of forests and other parts of models that are read as a whole are not listed.
+    # X (n, ...), y (n,)
     n_source = X.shape[1] if len(X.shape) > 1 else 1
     yield from _walk(InnerModel("", unwrap(model), X, y, n_source=n_source), only)
 

@@ -64,20 +64,7 @@ def judge_sampler(sampler):
 
 
 def why_not_resampled(model, *, repeats=False):
-    """Return the reason why the training rows of a model are not records, or None.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted model, a Pipeline that ends in one, or a search that has chosen one.
-    repeats : bool, default=False
-        Whether rows may be repeated.
-
-    Returns
-    -------
-    reason : str or None
-        Part of a sentence.
-    """
+    """Return the reason why the training rows of a model are not records, or None."""
     model = unwrap(model)
     if hasattr(model, "best_estimator_"):
         return why_not_resampled(model.best_estimator_, repeats=repeats)
@@ -109,19 +96,8 @@ UNLABELED = (IsolationForest,)
 
 
 def find_model(model):
-    """The model behind searches and the steps of a Pipeline, and these steps.
-
-    Parameters
-    ----------
-    model : estimator
-
-    Returns
-    -------
-    last : estimator or None
-        None if Pipelines are nested.
-    steps : Pipeline or None
-        What features go through before they reach it.
-    """
+    """The model behind searches and the steps of a Pipeline, and these steps."""
+    # -> last: None if Pipelines are nested
     model = unwrap(model)
     if hasattr(model, "best_estimator_"):
         return find_model(model.best_estimator_)
@@ -141,30 +117,9 @@ def _take_transformers(model):
 
 
 def read_features(model, steps, X, *, absent=0.0, role="The trees split by"):
-    """Features as a model at the end of some steps gets them, a matrix of float64.
-
-    Categories become the codes that the model splits by, and NaN if it does not know them.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    steps : Pipeline or None
-        As :func:`find_model` gives them.
-    X : array-like of shape (n, ...)
-    absent : float, default=0.0
-        What the model takes an entry for that a sparse matrix does not store.
-    role : str, default="The trees split by"
-        What the model does with its features, for the message.
-
-    Returns
-    -------
-    X : ndarray of shape (n, n_features)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If features are not numbers, or there are more or fewer than the model has.
-    """
+    """Features as a model at the end of some steps gets them, a matrix of float64."""
+    # Categories become the codes that the model splits by, and NaN if it does not know them.
+    # X (n, ...) -> X (n, n_features)
     X = X if steps is None else steps.transform(X)
     X = _as_dense(X, absent) if sparse.issparse(X) else X
     X = _encode_categories(model, X)
@@ -228,23 +183,7 @@ def _as_dense(X, absent):
 
 
 def check_labels(model, y):
-    """Numbers of the classes, or float targets, of labels that a model knows.
-
-    Parameters
-    ----------
-    model : fitted classifier or regressor
-    y : array-like of shape (n,)
-
-    Returns
-    -------
-    y : ndarray of shape (n,)
-        Zeros for a detector of outliers, which knows no labels.
-
-    Raises
-    ------
-    ValueError
-        If the model does not know a label, or a target is not a number.
-    """
+    """Numbers of the classes, or float targets, of labels that a model knows."""
     if is_outlier_detector(model):
         return np.zeros(len(y))
     if not is_classifier(model):
@@ -264,23 +203,10 @@ _ROUNDING = 1e-9
 
 
 def are_midpoints(edges, values):
-    """Whether all edges of a column can be midpoints of consecutive values of one list.
-
-    A column with at most as many values as bins has an edge between any two of them; else edges are
-    quantiles without duplicates. If edges are midpoints, one value determines all
-    others. The list is taken to exist if half of it or more is found among the candidates' values.
-
-    Parameters
-    ----------
-    edges : ndarray of shape (n_edges,)
-        Edges in ascending order.
-    values : ndarray of shape (n_values,)
-        Values of candidates.
-
-    Returns
-    -------
-    is_chain : bool
-    """
+    """Whether all edges of a column can be midpoints of consecutive values of one list."""
+    # A column with at most as many values as bins has an edge between any two of them; else edges
+    # are quantiles without duplicates. If edges are midpoints, one value determines all others. The
+    # list is taken to exist if half of it or more is found among the candidates' values.
     # The k-th value lies sign_k * u + shift_k below the k-th edge, for the same u > 0 of all k.
     gaps, sign = np.diff(edges), (-1.0) ** np.arange(len(edges))
     shift = sign * np.append(0, np.cumsum(gaps * sign[1:]))
@@ -327,11 +253,9 @@ def choose_reader(model, readers):
 
 
 def open_model(model, choose, wanted, refused, *, repeats=False):
-    """Return the model at the end of a Pipeline or search, the steps before it, and its reader.
-
-    `wanted` says what is read of which models, in the error on a model without a reader; `refused`
-    says what is not read of ``{}``. Training rows may be repeated if `repeats` is true.
-    """
+    """Return the model at the end of a Pipeline or search, the steps before it, and its reader."""
+    # wanted says what is read of which models, in the error on a model without a reader; refused
+    # says what is not read of {}. Training rows may be repeated if repeats is true.
     found, steps = find_model(model)
     reader = choose(found)
     if reader is None:
@@ -375,15 +299,7 @@ def has_leaves(model):
 
 
 def iter_leaves(model, X):
-    """Yield where records arrive in each tree of a model, as :class:`Leaves`.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        A model for which :func:`has_leaves` is true.
-    X : array-like of n rows
-        Rows as the model takes them.
-    """
+    """Yield where records arrive in each tree of a model, as :class:`Leaves`."""
     found, steps = find_model(model)
     if isinstance(found, HISTOGRAMS):
         yield from _iter_histograms(found, _transform(steps, X))

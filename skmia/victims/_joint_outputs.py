@@ -22,12 +22,11 @@ from .._core.types import Rows
 
 
 class OutputsBase(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Base class of classifiers around a multi-output or multi-label classifier.
+    """Base class of classifiers around a multi-output or multi-label classifier."""
 
-    The classifier in ``estimator`` may be fitted, or is cloned and trained by ``fit``. A subclass
-    says which labels it is trained on with ``_choose_labels``, which also sets ``_is_alone``:
-    whether there is a single output.
-    """
+    # The classifier in estimator may be fitted, or is cloned and trained by fit. A subclass says
+    # which labels it is trained on with _choose_labels, which also sets _is_alone: whether there is
+    # a single output.
 
     _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "predict"])]}
 

@@ -31,16 +31,7 @@ def last_step(model):
 
 
 def get_kind(model):
-    """Kind of the :class:`~skmia.Outputs` that a model gives, fitted or not.
-
-    Parameters
-    ----------
-    model : estimator
-
-    Returns
-    -------
-    kind : {"value", "logits", "proba", "decision", "log_odds", "label"}
-    """
+    """Kind of the :class:`~skmia.Outputs` that a model gives, fitted or not."""
     if is_regressor(model):
         return "value"
     if answers_queries(last_step(model)):
@@ -54,19 +45,7 @@ def get_kind(model):
 
 
 def get_access(model):
-    """Return what a model offers beyond outputs, in the terms of :class:`skmia.base.Needs`.
-
-    Parameters
-    ----------
-    model : estimator
-        A model that is not fitted has the gradients and layers of its family.
-
-    Returns
-    -------
-    access : frozenset of str
-    reasons : dict of str to str
-        Why the rest is missing, as parts of sentences.
-    """
+    """Return what a model offers beyond outputs, in the terms of :class:`skmia.base.Needs`."""
     found, reasons = {"queries"}, {}
     if hasattr(unwrap(model), "sample"):
         found.add("samples")
@@ -100,10 +79,8 @@ def get_access(model):
 
 
 def is_trainable(model):
-    """Whether clones of a model can be trained: a function or service cannot.
-
-    A model can also say so itself, by an attribute ``is_trainable``.
-    """
+    """Whether clones of a model can be trained: a function or service cannot."""
+    # A model can also say so itself, by an attribute is_trainable.
     last = last_step(model)
     return not isinstance(last, CallableVictim) and getattr(last, "is_trainable", True)
 

@@ -21,12 +21,6 @@ _ROUNDING = 1e-9
 class Lines:
     """Answers of a model about rows in which one number is replaced; none is asked for twice.
 
-    Parameters
-    ----------
-    victim : fitted estimator
-    table : Table
-    max_queries : int
-
     Attributes
     ----------
     n_queries : int
@@ -43,18 +37,8 @@ class Lines:
         return self.max_queries - self.n_queries
 
     def query(self, rows, columns, values):
-        """Answers about rows in which one number each is replaced.
-
-        Parameters
-        ----------
-        rows, columns : ndarray of shape (m,), dtype int
-            At most as many as there are queries left.
-        values : ndarray of shape (m,)
-
-        Returns
-        -------
-        answers : ndarray of shape (m, n_outputs)
-        """
+        """Answers about rows in which one number each is replaced."""
+        # -> answers (m, n_outputs)
         # All lines through a row meet in the row itself.
         columns = np.where(self.table.values[rows, columns] == values, -1, columns)
         values = np.where(columns < 0, 0.0, values)
@@ -86,22 +70,15 @@ def differ(some, others):
 class Table:
     """Numeric columns of some rows, and copies of the rows with other numbers.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, n_columns)
-
     Attributes
     ----------
     names : list
         Names of the columns; their places if they have none.
     values : ndarray of shape (n, n_columns)
         Numbers in single precision, as float64; NaN in columns that hold something else.
-
-    Raises
-    ------
-    ValueError
-        If the rows are not a table whose numbers can be replaced.
     """
+
+    # X (n, n_columns)
 
     def __init__(self, X):
         X = as_rows(X)
@@ -124,18 +101,8 @@ class Table:
         self.values[~np.isfinite(self.values)] = np.nan
 
     def replace(self, rows, columns, values):
-        """Rows in which one number each is another one.
-
-        Parameters
-        ----------
-        rows, columns : ndarray of shape (m,), dtype int
-            A row may occur many times. Column -1 leaves the row as it is.
-        values : ndarray of shape (m,)
-
-        Returns
-        -------
-        X : array-like of shape (m, n_columns)
-        """
+        """Rows in which one number each is another one."""
+        # -> X (m, n_columns)
         if is_frame(self._rows):
             return self._replace_in_frame(rows, columns, values)
         changed, is_changed = take_rows(self._rows, rows), columns >= 0
@@ -179,27 +146,14 @@ _MARGIN = 1.5
 
 
 def get_slack(values, scale):
-    """Half of the distance within which a threshold and a midpoint count as equal.
-
-    Models split values, or scaled ones, in single precision; a scaler often subtracts something
-    like the mean.
-
-    Parameters
-    ----------
-    values : ndarray
-    scale : float
-        Mean absolute value of the column.
-    """
+    """Half of the distance within which a threshold and a midpoint count as equal."""
+    # Models split values, or scaled ones, in single precision; a scaler often subtracts something
+    # like the mean.
     return _ROUNDING_COLUMNS * (np.abs(values) + scale)
 
 
 class Column:
     """Distinct values of a column, and all places that a threshold between them may have.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Numbers in single precision; NaN is missing.
 
     Attributes
     ----------
@@ -226,23 +180,9 @@ class Column:
         return self
 
     def choose(self, lower, upper):
-        """Choose where to query next between two numbers that a threshold lies between.
-
-        The weight of places below and above is the same. If one place is left, the queries are made
-        just above it and just below. If none is left, the interval is halved.
-
-        Parameters
-        ----------
-        lower, upper : ndarray of shape (n,)
-            Numbers in single precision, as float64.
-
-        Returns
-        -------
-        values : ndarray of shape (n,)
-            Numbers in single precision, as float64.
-        found : ndarray of shape (n,), dtype bool
-            Whether the interval is so small that no query is needed.
-        """
+        """Choose where to query next between two numbers that a threshold lies between."""
+        # The weight of places below and above is the same. If one place is left, the queries are
+        # made just above it and just below. If none is left, the interval is halved.
         places, slack = self.places, get_slack(np.maximum(np.abs(lower), np.abs(upper)), self.scale)
         start, stop = np.searchsorted(places, lower - slack), np.searchsorted(places, upper + slack)
         last = len(places) - 1
@@ -276,13 +216,7 @@ _LEAST_DISTINCT = 0.25
 
 
 def choose_columns(table, columns):
-    """Places of the columns that are searched.
-
-    Raises
-    ------
-    ValueError
-        If a column is unknown or holds no numbers, or none has many distinct values.
-    """
+    """Places of the columns that are searched."""
     n_distinct = [len(np.unique(one[np.isfinite(one)])) for one in table.values.T]
     if columns is None:
         places = [j for j, n in enumerate(n_distinct) if n >= _LEAST_DISTINCT * len(table.values)]
@@ -317,27 +251,14 @@ def _find(name, names):
 
 
 class Starts:
-    """Intervals beside the value of each row, in random order, the near ones of all rows first.
-
-    Parameters
-    ----------
-    table : Table
-    columns : dict of int to Column
-    rng : RandomState
-    """
+    """Intervals beside the value of each row, in random order, the near ones of all rows first."""
 
     def __init__(self, table, columns, rng):
         self._parts = self._draw(table.values, columns, rng)
         self._waiting = None
 
     def take(self, n):
-        """Take the next n intervals at most; None if there is none, or n is below 1.
-
-        Returns
-        -------
-        intervals : tuple of ndarray of shape (n,), or None
-            Rows, columns, lower and upper ends.
-        """
+        """Take the next n intervals at most; None if there is none, or n is below 1."""
         if n < 1:
             return None
         while self._waiting is None or not len(self._waiting[0]):

@@ -49,10 +49,8 @@ from ._node_equations.equations import UNBALANCED
 
 
 def list_edges(model, X):
-    """Edges of each column, and whether they are midpoints, judged by values of candidates.
-
-    Of a file that was stripped of the edges, those that trees split at: they can be of any kind.
-    """
+    """Edges of each column, and whether they are midpoints, judged by values of candidates."""
+    # Of a file that was stripped of the edges, those that trees split at: they can be of any kind.
     trees = read_trees_of_boosting(model)
     used = np.concatenate([one.nodes[one.nodes["is_leaf"] == 0] for one in trees])
     edges, kinds, of_categories = [], [], read_categorical_columns(model)
@@ -106,9 +104,6 @@ SINGLE_MIDPOINT = Rule(midpoints=True, values=False, tolerance=np.finfo(np.float
 class Events(NamedTuple):
     """Thresholds of trees that were grown on one sample, and all that explains them.
 
-    A threshold is explained by two values, or by one. Rows in the sample have these values, and no
-    row in the sample has a value between them.
-
     Attributes
     ----------
     kept : float
@@ -129,6 +124,9 @@ class Events(NamedTuple):
         Number of the sample, the place of its tree in the model if each tree has its own.
     """
 
+    # A threshold is explained by two values, or by one. Rows in the sample have these values, and
+    # no row in the sample has a value between them.
+
     kept: float
     candidates: np.ndarray
     slots: np.ndarray
@@ -144,22 +142,7 @@ class Events(NamedTuple):
 
 
 def explain(nodes, rule, kept, columns, prior):
-    """Find the values from which each threshold may have been computed.
-
-    Parameters
-    ----------
-    nodes : Nodes
-    rule : Rule
-    kept : float
-        Probability that a training row is in the sample.
-    columns : Columns
-    prior : float
-        Share of members among the candidates.
-
-    Returns
-    -------
-    events : Events
-    """
+    """Find the values from which each threshold may have been computed."""
     event, entry, share = _look_around(nodes, columns, -_SIGHT / np.log1p(-kept * prior))
     values, rows = columns.values[entry], columns.rows[entry]
     new = np.ones(len(entry), dtype=bool)
@@ -241,10 +224,8 @@ def _list_pairs(values, event, thresholds, rule):
 
 
 def _list_gaps(values, event, thresholds, known):
-    """All pairs of values on either side of thresholds that were moved within a gap.
-
-    A threshold that is uniform in the gap between two values has the density of one over it.
-    """
+    """All pairs of values on either side of thresholds that were moved within a gap."""
+    # A threshold that is uniform in the gap between two values has the density of one over it.
     above = values > thresholds[event]
     n_slots = np.bincount(event, minlength=len(thresholds))
     stop = np.cumsum(n_slots)
@@ -268,16 +249,9 @@ def _expand(starts, stops):
 
 
 class Columns:
-    """Columns of a table, each sorted; the k-th value of column j has the place j n + k.
+    """Columns of a table, each sorted; the k-th value of column j has the place j n + k."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_columns)
-        Of the precision in which the values are compared.
-    n_candidates : int
-        The rows that are candidates come first. The others are judged beside them, and each counts
-        for itself alone.
-    """
+    # X (n, n_columns)
 
     def __init__(self, X, n_candidates):
         self.n, self.X, self.n_candidates = len(X), X, n_candidates
@@ -329,10 +303,8 @@ class Nodes(NamedTuple):
 
 
 def read_nodes(tree, columns, chosen=None):
-    """Candidates at each inner node of a tree of scikit-learn, sorted by what it splits on.
-
-    ``chosen`` are the columns that the tree was given, all by default.
-    """
+    """Candidates at each inner node of a tree of scikit-learn, sorted by what it splits on."""
+    # chosen are the columns that the tree was given, all by default.
     chosen = np.arange(columns.X.shape[1]) if chosen is None else np.asarray(chosen)
     node, row = _climb(tree, tree.apply(columns.X[:, chosen]))
     features = chosen[np.maximum(tree.feature, 0)]
@@ -357,10 +329,8 @@ def read_nodes(tree, columns, chosen=None):
 
 
 def _climb(tree, leaves):
-    """All pairs of an inner node and a row that came through it, from the leaf of each row.
-
-    ``decision_path`` does not follow missing values in the oldest scikit-learn.
-    """
+    """All pairs of an inner node and a row that came through it, from the leaf of each row."""
+    # decision_path does not follow missing values in the oldest scikit-learn.
     parent = np.full(tree.node_count, -1)
     inner = np.flatnonzero(tree.children_left >= 0)
     parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
@@ -496,24 +466,8 @@ _FORESTS = (RandomForestClassifier, RandomForestRegressor)
 
 
 def replay_samples(model):
-    """Draw the samples of a forest's trees again.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted random forest or bagged trees, also at the end of a Pipeline or chosen by a search.
-
-    Returns
-    -------
-    drawn : ndarray of shape (n_trees, n_rows), dtype bool
-        Whether each training row is in the sample of each tree. The last rows are missing if no
-        tree has drawn them.
-
-    Raises
-    ------
-    ValueError
-        If the model has no samples, or they cannot be drawn again.
-    """
+    """Draw the samples of a forest's trees again."""
+    # -> drawn (n_trees, n_rows)
     model, _ = find_model(model)
     why = _why_not_sampled_replay(model)
     samples = None if why else _draw_again(model)
@@ -565,31 +519,8 @@ def has_split_thresholds(model):
 
 
 def read_split_thresholds(model, X, prior, further=None):
-    """Thresholds of a model's trees, and the candidates' values that explain them.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted model of trees, a Pipeline that ends in one, or a search that has chosen one.
-    X : array-like of shape (n, ...)
-        Candidates, as the model takes them.
-    prior : float
-        Share of members among the candidates.
-    further : array-like of shape (n_further, ...), default=None
-        Other records, numbered from n on. Each counts for itself alone.
-
-    Returns
-    -------
-    events : list of Events
-        One for each sample that trees were grown on, and each kind of thresholds.
-
-    Raises
-    ------
-    TypeError
-        If the model is of another kind.
-    ValueError
-        If its thresholds were not computed from values.
-    """
+    """Thresholds of a model's trees, and the candidates' values that explain them."""
+    # X (n, ...), further (n_further, ...)
     found, steps, reader = open_model(
         model,
         _choose_reader,

@@ -217,11 +217,9 @@ def _iter_attributes(part, state):
 
 
 def _iter_edges(part, n_bins):
-    """Yield the edges of the bins of histogram boosting by column, which may be midpoints.
-
-    If a column has fewer distinct values than bins, its edges are midpoints between these values
-    and not values of records. A midpoint of integers is often an integer that did not occur.
-    """
+    """Yield the edges of the bins of histogram boosting by column, which may be midpoints."""
+    # If a column has fewer distinct values than bins, its edges are midpoints between these values
+    # and not values of records. A midpoint of integers is often an integer that did not occur.
     for k, edges in enumerate(part.value):
         inner = part.item(k, edges)
         # One bin is for missing values, and n bins have n - 1 edges.

@@ -223,23 +223,12 @@ def is_machine(model):
 
 
 def decide_by_margins(model, records):
-    """Who must have been in the training data of a support vector machine, and who cannot.
-
-    At the optimum, each training row with a margin below 1, or a residual beyond epsilon, is a
-    support vector, and support vectors are stored. Who has such a margin and is not stored was not
-    in the training data.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted SVC or SVR, a Pipeline that ends in one, or a search that has chosen one.
-    records : Records of n records
-
-    Returns
-    -------
-    decided : ndarray of shape (n,), dtype int
-        1 for who is stored, -1 for who cannot have been a training row, 0 for the others.
-    """
+    """Who must have been in the training data of a support vector machine, and who cannot."""
+    # At the optimum, each training row with a margin below 1, or a residual beyond epsilon, is a
+    # support vector, and support vectors are stored. Who has such a margin and is not stored was
+    # not in the training data.
+    # -> decided (n,): 1 for who is stored, -1 for who cannot have been a training row, 0 for the
+    # others
     found, steps = find_model(model)
     check_victim(model)
     why = _why_not(found) or why_not_resampled(model)
@@ -307,28 +296,7 @@ def has_stationarity(model):
 
 
 def read_gradients(model, records, n_rows):
-    """Equations of the gradients at the optimum: over members, with the penalty, they add to 0.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted linear model, a Pipeline that ends in one, or a search that has chosen one.
-    records : Records of n records
-        Labeled candidates.
-    n_rows : float
-        Expected number of training rows, by which the tolerance of the solver is scaled.
-
-    Returns
-    -------
-    equations : Equations
-
-    Raises
-    ------
-    TypeError
-        If the model is of another kind.
-    ValueError
-        If it was fitted with settings whose optimum is not known, or it did not come to it.
-    """
+    """Equations of the gradients at the optimum: over members, with the penalty, they add to 0."""
     collector = Collector(len(records))
     _read(model, records, collector, n_rows)
     return collector.equations(n_rows)
@@ -369,18 +337,7 @@ def is_linear_model(model):
 
 
 class LinearModel:
-    """A LogisticRegression, LinearRegression or Ridge, or a Pipeline that ends in one.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Not fitted, or fitted; a Pipeline is fitted in all of its steps by :meth:`fit`.
-
-    Raises
-    ------
-    TypeError
-        If it is of another kind.
-    """
+    """A LogisticRegression, LinearRegression or Ridge, or a Pipeline that ends in one."""
 
     def __init__(self, estimator):
         self._model, self._steps = find_model(estimator)
@@ -397,30 +354,14 @@ class LinearModel:
         return self
 
     def check(self):
-        """Refuse settings of the fitted model by which its optimum moves in an unknown way.
-
-        Raises
-        ------
-        ValueError
-            With the reason.
-        """
+        """Refuse settings of the fitted model by which its optimum moves in an unknown way."""
         why = _why_not_linear_model(self._model)
         if why is not None:
             raise ValueError(f"This {type(self._model).__name__} has no closed form: {why}.")
 
     def read(self, X, y):
-        """Features as they reach the fitted model, with a column of ones, and targets or codes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, ...)
-        y : array-like of shape (n,)
-
-        Returns
-        -------
-        X : ndarray of shape (n, n_columns)
-        y : ndarray of shape (n,)
-        """
+        """Features as they reach the fitted model, with a column of ones, and targets or codes."""
+        # X (n, ...), y (n,) -> X (n, n_columns)
         X = read_features(self._model, self._steps, X, role="The model has")
         y = check_labels(self._model, y)
         return np.column_stack([X, np.ones(len(X))]) if self._model.fit_intercept else X, y

@@ -107,30 +107,8 @@ def _list_inside(value):
 
 
 def read_stored_sums(model, records, n_expected):
-    """Read all sums over the training rows that a model stores, as equations in membership.
-
-    Models inside the model are read as well if they were fitted on all of its training rows.
-
-    Parameters
-    ----------
-    model : estimator
-    records : Records of n records
-    n_expected : float
-        Expected number of training rows, for a file that stores shares of classes only.
-
-    Returns
-    -------
-    sources : list of Source
-    refused : list of str
-        Estimators whose sums are not read, and why, as sentences.
-
-    Raises
-    ------
-    TypeError
-        If no estimator in the model is of a known kind.
-    ValueError
-        If none of them has settings that are known.
-    """
+    """Read all sums over the training rows that a model stores, as equations in membership."""
+    # Models inside the model are read as well if they were fitted on all of its training rows.
     name = type(unwrap(model)).__name__
     if not has_stored_sums(model):
         raise TypeError(f"Stored sums are read of {_KNOWN}, also in a Pipeline; got {name}.")

@@ -80,17 +80,7 @@ def note_numbers(limits):
 
 
 def format_decision(found):
-    """Format a recommendation as lines of Markdown, the last of which is empty.
-
-    Parameters
-    ----------
-    found : dict
-        As :meth:`Recommendation.to_dict` returns it.
-
-    Returns
-    -------
-    lines : list of str
-    """
+    """Format a recommendation as lines of Markdown, the last of which is empty."""
     policy = found["policy"]
     lines = [*found["reasons"], *found["remarks"]]
     lines += [f"Not run: {text}" for text in found["not_run"]]
@@ -170,17 +160,7 @@ _RUN = re.compile(f"[{_LEFTWARD}]+(?:[^\\S\n]+[{_LEFTWARD}]+)*")
 
 
 def make_finalizer(markup):
-    """Return the function that every expression of a template passes through before escaping.
-
-    Parameters
-    ----------
-    markup : type
-        Type of text that is already markup.
-
-    Returns
-    -------
-    finalize : callable
-    """
+    """Return the function that every expression of a template passes through before escaping."""
 
     def finalize(value):
         return visible(value) if isinstance(value, str) and not isinstance(value, markup) else value
@@ -189,18 +169,7 @@ def make_finalizer(markup):
 
 
 def make_filters(markup):
-    """Return filters that keep the direction of foreign text from changing the text around it.
-
-    Parameters
-    ----------
-    markup : type
-        Type of text that is already markup.
-
-    Returns
-    -------
-    filters : dict of str to callable
-        ``bdi`` for a name or a value, ``prose`` for a sentence that contains some.
-    """
+    """Return filters that keep the direction of foreign text from changing the text around it."""
     element = markup("<bdi>{}</bdi>")
 
     def isolate(value):
@@ -214,17 +183,7 @@ def make_filters(markup):
 
 
 def make_policy(style, script):
-    """Return a content security policy that allows this style and this script, and nothing else.
-
-    Parameters
-    ----------
-    style, script : str
-        Content of the style and script elements.
-
-    Returns
-    -------
-    policy : str
-    """
+    """Return a content security policy that allows this style and this script, and nothing else."""
     return (
         f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
         "base-uri 'none'; form-action 'none'"
@@ -237,26 +196,7 @@ def _digest(text):
 
 
 def render_page(name, package, **content):
-    """Render a page with its style and script, and a policy that allows nothing else.
-
-    Parameters
-    ----------
-    name : str
-        File of the template, which extends ``page_base.html.j2``.
-    package : str
-        Package that holds the file.
-    **content : dict
-        What the template needs.
-
-    Returns
-    -------
-    page : str
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is not installed.
-    """
+    """Render a page with its style and script, and a policy that allows nothing else."""
     jinja2 = import_optional("jinja2", extra="report")
     style, script, template = _load_template(jinja2, name, package)
     policy = make_policy(style, script)
@@ -308,30 +248,9 @@ class Saved(NamedTuple):
 
 
 def save_documents(document, directory, numbers, others):
-    """Write the document of a report, then its other files, each of them atomically.
-
-    Notes in the file of the numbers say which file could not be made. The document is not changed.
-
-    Parameters
-    ----------
-    document : dict
-        With a list of ``notes``.
-    directory : str or path
-        Folder, which is created if it does not exist.
-    numbers : str
-        Name of the file of the numbers.
-    others : dict of str to callable
-        ``write(document, path)`` of each other file by its name.
-
-    Returns
-    -------
-    saved : Saved
-
-    Raises
-    ------
-    OSError
-        If the folder or the file of the numbers cannot be written.
-    """
+    """Write the document of a report, then its other files, each of them atomically."""
+    # Notes in the file of the numbers say which file could not be made. The document is not
+    # changed.
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     saved = Saved([directory / numbers], {})

@@ -46,13 +46,9 @@ class Way(ABC):
         return False
 
     def nearly(self, job):
-        """Return what in the user's code prevents training a job for which the way is meant.
-
-        Returns
-        -------
-        reason : str or None
-            One sentence; None if the way can train the job, or is meant for other estimators.
-        """
+        """Return what in the user's code prevents training a job for which the way is meant."""
+        # -> reason: one sentence; None if the way can train the job, or is meant for other
+        # estimators
         return None
 
     @property
@@ -61,58 +57,16 @@ class Way(ABC):
         return self.name
 
     def chosen(self, job, known=None, forced=False):
-        """Return the way with the variant that takes the least time here.
-
-        Parameters
-        ----------
-        job : Job
-            Job that the way can train.
-        known : str, default=None
-            Attribute ``numbers`` of the way by which some of the models were trained before.
-        forced : bool, default=False
-            Whether models are trained together even if that takes more time.
-
-        Returns
-        -------
-        way : Way
-        """
+        """Return the way with the variant that takes the least time here."""
         return self
 
     def tuned(self, job, known=None):
-        """Return the way with faster arithmetic that changes the last digits, if there is one here.
-
-        Parameters
-        ----------
-        job : Job
-            Job that the way can train.
-        known : str, default=None
-            Attribute ``numbers`` of the way by which some of the models were trained before.
-
-        Returns
-        -------
-        way : Way
-        """
+        """Return the way with faster arithmetic that changes the last digits, if there is one."""
         return self
 
     @abstractmethod
     def run(self, job, models, where):
-        """Train some of the models of a job.
-
-        Parameters
-        ----------
-        job : Job
-            Job that the models belong to.
-        models : iterable of int
-            Numbers of the models to train.
-        where : Workers
-            Runs the tasks.
-
-        Yields
-        ------
-        k, kept : int, Kept
-            Number and results of each model, in any order, as soon as it is trained. Models that
-            were not requested may also appear if they come from the same computation.
-        """
+        """Train some of the models of a job."""
 
 
 class OneByOneWay(Way):
@@ -136,13 +90,7 @@ def _train_part(job):
 
 
 def fit_model(job, i, model):
-    """Train a model of a job on its records, in place.
-
-    Raises
-    ------
-    TrainingError
-        If the training fails; the message names the estimator and the records, and what may help.
-    """
+    """Train a model of a job on its records, in place."""
     members = np.flatnonzero(job.subsets[i])
     if job.fit is not None:
         job.fit(model, members)  # raises its own errors
@@ -169,21 +117,7 @@ def make_model(job, i):
 
 
 def train_alone(job, i, reason=None):
-    """Train one model of a job alone.
-
-    Parameters
-    ----------
-    job : Job
-        Job that the model belongs to.
-    i : int
-        Place of the model in it.
-    reason : str, default=None
-        Why training it together with others failed. If given, the results carry a warning.
-
-    Returns
-    -------
-    kept : Kept
-    """
+    """Train one model of a job alone."""
     model = make_model(job, i)
     with job.randomness(i):
         start = perf_counter()

@@ -66,22 +66,8 @@ class BaseCheck(ABC):
 
     @abstractmethod
     def ask(self, case, run, findings):
-        """Run the check.
-
-        Parameters
-        ----------
-        case : Case
-            What was attacked, and how it is measured.
-        run : Run
-            Scores and guesses of the attacks.
-        findings : Findings
-            The numbers, and the checks that ran before.
-
-        Returns
-        -------
-        check : Check or None
-            The outcome, as returned by :meth:`answer`; None if there is nothing to check.
-        """
+        """Run the check."""
+        # -> check: the outcome, as returned by answer; None if there is nothing to check
 
     def answer(self, status, text, finding=None):
         """Return the outcome under the name of this check."""

@@ -21,24 +21,11 @@ _LEVEL = 0.99
 
 
 def measure_difficulty(pool, records, membership):
-    """AUC of the performance of shadow models on records that they were not trained on.
-
-    The training set of a shadow model does not depend on who is a member. If members and
-    non-members are not equally hard for it, for example because one side was labeled with less
-    care, they come from different populations, in a way that a model like the victim can see.
-
-    Parameters
-    ----------
-    pool : ShadowPool or None
-    records : Records of n records
-        Records of the pool.
-    membership : ndarray of shape (n,), dtype bool
-
-    Returns
-    -------
-    interval : Interval or None
-        Two-sided 99% interval; None if too few records were left out by some model.
-    """
+    """AUC of the performance of shadow models on records that they were not trained on."""
+    # The training set of a shadow model does not depend on who is a member. If members and
+    # non-members are not equally hard for it, for example because one side was labeled with less
+    # care, they come from different populations, in a way that a model like the victim can see.
+    # -> interval: two-sided 99% interval; None if too few records were left out by some model
     if pool is None:
         return None
     total, count = np.zeros(len(records)), np.zeros(len(records))
@@ -216,10 +203,9 @@ def _draw_seed(random_state):
 
 
 class BaselineCheck(BaseCheck):
-    """Whether members can be ranked above non-members without the victim.
+    """Whether members can be ranked above non-members without the victim."""
 
-    An AUC below chance is not a problem, see :func:`blind_baseline`.
-    """
+    # An AUC below chance is not a problem, see blind_baseline.
 
     name = "blind baseline"
     part = "baseline"

@@ -368,11 +368,10 @@ def _draw_labels(membership, rng):
 
 
 class PositiveControlCheck(BaseControlCheck):
-    """Whether the attacks detect a model that has memorized its training records.
+    """Whether the attacks detect a model that has memorized its training records."""
 
-    If an audit finds nothing, its result is only worth as much as this control, which therefore
-    runs even if it was not requested.
-    """
+    # If an audit finds nothing, its result is only worth as much as this control, which therefore
+    # runs even if it was not requested.
 
     name = "positive control"
     reads = ("permuted membership",)

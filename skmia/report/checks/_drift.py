@@ -312,13 +312,8 @@ def _score(outputs, y):
 
 
 def _compare(model, records, splits, seeds, n_jobs):
-    """Train two models for each split; return how well they predict the records left out.
-
-    Returns
-    -------
-    found : list of ndarray of shape (2, n_left_out)
-        Scores of the model of the members, and of that of the non-members.
-    """
+    """Train two models for each split; return how well they predict the records left out."""
+    # -> found (2, n_left_out)
     try:
         refuse_trained_module(model)
         recipe, _ = make_recipe(model, refit_frozen=True)
@@ -342,14 +337,7 @@ def _compare(model, records, splits, seeds, n_jobs):
 
 
 def _number_draws(records, membership, units):
-    """Number what was assigned to a side at once; -1 for copies of a record of the same side.
-
-    Returns
-    -------
-    draws : ndarray of shape (n,)
-        Number of the draw of each record: itself, its person, or, of copied records, the set that
-        stays in one half.
-    """
+    """Number what was assigned to a side at once; -1 for copies of a record of the same side."""
     people = records.fields.get("group_by")
     persons = np.arange(len(records)) if people is None else number_groups(people, len(records))[1]
     picked = pick_draws(records.fingerprint, membership, people)
@@ -361,16 +349,7 @@ def _number_draws(records, membership, units):
 
 
 def _rank(scores, membership, draws):
-    """Compare left-out members with left-out non-members.
-
-    Returns
-    -------
-    z : float
-        Rank sum of the members by the difference of the two models, standardized as under permuted
-        membership of the draws.
-    auc, loss_auc : float
-        AUC of this difference, and of the model of the members alone.
-    """
+    """Compare left-out members with left-out non-members."""
     used = draws >= 0
     scores, membership, draws = scores[:, used], membership[used], draws[used]
     ranks = rankdata(scores[0] - scores[1])

@@ -28,23 +28,10 @@ _BLOCK_ELEMENTS = 1 << 20
 
 
 class Points:
-    """Rows as points: each column divided by its standard deviation.
+    """Rows as points: each column divided by its standard deviation."""
 
-    Parameters
-    ----------
-    X : container of n rows
-        Features as for :class:`~skmia.Records`; :func:`find_duplicates` describes how each kind of
-        column is scaled.
-    known : ndarray of shape (m,), default=None
-        Positions of the rows from which the kind, the scale and the categories of each column are
-        learned; other rows are read when they are taken. Two categories that are not among these
-        rows are not distinguished. If None, all rows are read at once.
-
-    Notes
-    -----
-    A point has coordinates in a dense array and others in a sparse one. They are computed for the
-    rows that are requested: for all rows, they would be several times as large as X.
-    """
+    # A point has coordinates in a dense array and others in a sparse one. They are computed for the
+    # rows that are requested: for all rows, they would be several times as large as X.
 
     def __init__(self, X, known=None):
         self._X = X
@@ -64,21 +51,8 @@ class Points:
         return *self._columns.read(table), None
 
     def take(self, rows, dtype):
-        """Compute the coordinates of some rows.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (k,)
-            Positions of the rows.
-        dtype : dtype
-            Type of the coordinates.
-
-        Returns
-        -------
-        dense : ndarray of shape (k, d)
-        wide : csr_array of shape (k, e) or None
-            Further coordinates, in a sparse array.
-        """
+        """Compute the coordinates of some rows."""
+        # -> dense (k, d); wide (k, e)
         if self._all is None:
             numbers, codes, wide = self._read(take_rows(self._X, rows))
         else:
@@ -482,12 +456,10 @@ def _list_pairs(queried, nearest, distances, typical):
 
 
 def _find_nearest(points, queried, members):
-    """Nearest member of each queried row, and its distance.
-
-    Matrix products in float32 find it fast. A distance that is small compared with the lengths of
-    the two vectors is inaccurate, and small distances matter most, so these rows are searched again
-    in float64.
-    """
+    """Nearest member of each queried row, and its distance."""
+    # Matrix products in float32 find it fast. A distance that is small compared with the lengths of
+    # the two vectors is inaccurate, and small distances matter most, so these rows are searched
+    # again in float64.
     nearest, square, lengths = _search(points, queried, members, np.float32)
     unresolved = np.flatnonzero(square < _RESOLVED * lengths)
     nearest[unresolved] = _search(points, queried[unresolved], members, np.float64)[0]
@@ -539,15 +511,14 @@ def _measure(points, queried, nearest):
 
 
 class DuplicatesCheck(BaseCheck):
-    """Whether copies on the other side of the split can hide a leak.
+    """Whether copies on the other side of the split can hide a leak."""
 
-    An attack scores equal records alike, so copies on both sides move its AUC towards one half. A
-    coarse table has such copies by chance. They hide nothing if the attacks find no leak among the
-    records without a copy either, and enough records have none. These are the records whose
-    features no other record has, on whatever side: which records they are does not depend on
-    membership, so that a permutation test of them is valid. Near copies that are not equal cannot
-    be left out in this way.
-    """
+    # An attack scores equal records alike, so copies on both sides move its AUC towards one half. A
+    # coarse table has such copies by chance. They hide nothing if the attacks find no leak among
+    # the records without a copy either, and enough records have none. These are the records whose
+    # features no other record has, on whatever side: which records they are does not depend on
+    # membership, so that a permutation test of them is valid. Near copies that are not equal cannot
+    # be left out in this way.
 
     name = "duplicates"
     part = "duplicates"

@@ -242,13 +242,7 @@ class _Feature(NamedTuple):
 
 
 class _Table:
-    """Standardized features of records, and their sums over columns.
-
-    Parameters
-    ----------
-    features : list of _Feature
-    n_records : int
-    """
+    """Standardized features of records, and their sums over columns."""
 
     def __init__(self, features, n_records):
         features = [one for one in features if one.values.min() < one.values.max()]
@@ -319,11 +313,9 @@ def _compare(table, membership, units, n_permutations, rng):
 
 
 def _draw(measure, statistic, units, n_permutations, rng):
-    """Draw permutations and return which of them reach the statistic, until many do.
-
-    The p-value of Besag and Clifford (1991), of permutations that stop, is at most the level
-    exactly if that of all of them is.
-    """
+    """Draw permutations and return which of them reach the statistic, until many do."""
+    # The p-value of Besag and Clifford (1991), of permutations that stop, is at most the level
+    # exactly if that of all of them is.
     reached = np.zeros(0, dtype=bool)
     while len(reached) < n_permutations and reached.sum() < _MANY:
         n_wanted = min(_N_TOGETHER, n_permutations - len(reached))
@@ -485,10 +477,8 @@ def _describe_decimals(numbers, known):
 
 
 def _count_decimals(sizes, tolerance):
-    """Number of decimals, last of the written digits, and the number that was written.
-
-    Beyond 11 decimals the first two are 12 and -1.
-    """
+    """Number of decimals, last of the written digits, and the number that was written."""
+    # Beyond 11 decimals the first two are 12 and -1.
     decimals = np.full(len(sizes), _MOST_DECIMALS + 1, dtype=np.int8)
     last = np.full(len(sizes), -1, dtype=np.int8)
     nearest, waiting, left = sizes.copy(), np.arange(len(sizes)), sizes

@@ -22,12 +22,11 @@ _MOST_NAMED = 3
 
 
 class LabelsCheck(BaseCheck):
-    """Whether the victim answers members with their own labels, or with others throughout.
+    """Whether the victim answers members with their own labels, or with others throughout."""
 
-    A model may be worse than the best constant on purpose, with weights of classes for example. So
-    the check asks whether another assignment of its answers to the labels is better. It reads
-    members alone, because on non-members a model may be below chance.
-    """
+    # A model may be worse than the best constant on purpose, with weights of classes for example.
+    # So the check asks whether another assignment of its answers to the labels is better. It reads
+    # members alone, because on non-members a model may be below chance.
 
     name = "labels"
 
@@ -91,25 +90,10 @@ def _correlate(first, second):
 
 
 def _find_assignment(labels, answers, n_classes, units, rng):
-    """Find an assignment of answers to labels that fits the members better than their own labels.
-
-    It is found on one half of the members and tested on the other.
-
-    Parameters
-    ----------
-    labels, answers : ndarray of shape (n,)
-        Numbers of the classes.
-    n_classes : int
-    units : ndarray of shape (n,)
-        Records with one number are in the same half, and vary together.
-    rng : numpy Generator
-
-    Returns
-    -------
-    moved : dict of int to int or None
-        The answer that takes the place of each label that another one fits better; empty if there
-        is none. None if fewer than two classes have enough members.
-    """
+    """Find an assignment of answers to labels that fits members better than their own labels."""
+    # It is found on one half of the members and tested on the other.
+    # -> moved: the answer that takes the place of each label that another one fits better; empty if
+    # there is none. None if fewer than two classes have enough members
     units = np.unique(units, return_inverse=True)[1]
     first = (rng.permutation(units.max() + 1) % 2 == 0)[units]
     counts = np.stack([np.bincount(labels[half], minlength=n_classes) for half in (first, ~first)])

@@ -31,16 +31,7 @@ _MOST_KEPT = 1 << 17
 
 
 class TopCounter:
-    """Count members among the highest scores, as long as few non-members are among them.
-
-    Parameters
-    ----------
-    load : callable
-        Returns the scores of the records, and their column in the labels of :meth:`compute_tprs`
-        with which of them are turned, as :meth:`Labelings.take` returns them.
-    rates : sequence of float
-        Largest false positive rates allowed.
-    """
+    """Count members among the highest scores, as long as few non-members are among them."""
 
     def __init__(self, load, rates):
         self._load, self._rates = load, np.asarray(rates)
@@ -61,20 +52,9 @@ class TopCounter:
         self._columns, self._turned = columns[kept], None if turned is None else turned[kept]
 
     def compute_tprs(self, labels, n_members):
-        """Compute true positive rates.
-
-        Parameters
-        ----------
-        labels : ndarray of shape (n_labelings, n_columns)
-            Bits of :class:`Labelings`.
-        n_members : ndarray of shape (n_labelings,)
-            Number of members.
-
-        Returns
-        -------
-        tprs : ndarray of shape (n_labelings, n_rates)
-            True positive rates; 0 without members.
-        """
+        """Compute true positive rates."""
+        # labels (n_labelings, n_columns), n_members (n_labelings,) -> tprs (n_labelings, n_rates):
+        # True positive rates; 0 without members
         n_others = self._n_records - n_members
         allowed = np.floor((self._rates + RATE_TOLERANCE) * n_others[:, None])
         false = self._count_false(labels, allowed.max(axis=1))
@@ -92,11 +72,9 @@ class TopCounter:
         return found / np.maximum(n_members, 1)[:, None]
 
     def _count_false(self, labels, allowed):
-        """Count non-members among the first 1, 2, ... records until they exceed what is allowed.
-
-        At low rates these are few of the records, so counting all of them would waste time. None if
-        the counts of so many labelings would take too much memory.
-        """
+        """Count non-members among the first 1, 2, ... records until they exceed what is allowed."""
+        # At low rates these are few of the records, so counting all of them would waste time. None
+        # if the counts of so many labelings would take too much memory.
         n_records, bits = self._n_records, labels.astype(bool)
         width = int(min(n_records, 2 * allowed.max() + 100))
         while len(bits) == 1 or len(bits) * width <= _MOST_COUNTS:
@@ -142,17 +120,7 @@ class Tails(NamedTuple):
 
 
 class Ruler:
-    """AUCs and TPRs of several parts.
-
-    Parameters
-    ----------
-    parts : list of Part
-    scores : dict of str to ndarray of shape (n,)
-        Scores by attack.
-    labelings : Labelings
-    units : ndarray of shape (n,)
-        Unit of each record.
-    """
+    """AUCs and TPRs of several parts."""
 
     def __init__(self, parts, scores, labelings, units):
         self._tops = [
@@ -172,17 +140,8 @@ class Ruler:
             self._units = LinearSums(map(np.ones, self._n_units), rows, labelings)
 
     def measure(self, labels):
-        """Measure the AUC of each part, and then its TPRs.
-
-        Parameters
-        ----------
-        labels : ndarray of shape (n_labelings, n_columns)
-            Bits of :class:`Labelings`.
-
-        Returns
-        -------
-        measured : Measured
-        """
+        """Measure the AUC of each part, and then its TPRs."""
+        # labels (n_labelings, n_columns)
         n_members = self._sizes.compute(labels)
         units = n_members if self._units is self._sizes else self._units.compute(labels)
         pairs = n_members * (self._n_records - n_members)
@@ -219,16 +178,7 @@ def center_ranks(scores):
 
 
 class LinearSums:
-    """Sums of values over the members of each part, by labeling.
-
-    Parameters
-    ----------
-    values : iterable of ndarray
-        Values of the records of each part.
-    rows : list of ndarray
-        Positions of these records.
-    labelings : Labelings
-    """
+    """Sums of values over the members of each part, by labeling."""
 
     def __init__(self, values, rows, labelings):
         self._constant, several = [], []
@@ -260,25 +210,13 @@ def _sum_columns(numbers, columns, n_columns):
 
 
 def compute_tails(numbers, steps):
-    """Compute how extreme a number is among all labelings, on one scale for all numbers.
-
-    A share among few records is bounded and moves in large steps, and a rate near 0 is skewed. In
-    units of standard deviations, neither compares with the AUC of many records. Each number is
-    therefore expressed as a tail probability of the Beta law with its mean and variance over the
-    labelings, after moving it half a step towards the middle. The scale decides how the numbers are
-    weighed against each other, not whether a p-value is valid: it is the same for all labelings.
-
-    Parameters
-    ----------
-    numbers : ndarray of shape (n_labelings,)
-        Values of the number, for the true membership first; NaN without members or non-members.
-    steps : ndarray of shape (n_labelings,)
-        Half of the step in which the number moves.
-
-    Returns
-    -------
-    tails : Tails
-    """
+    """Compute how extreme a number is among all labelings, on one scale for all numbers."""
+    # A share among few records is bounded and moves in large steps, and a rate near 0 is skewed. In
+    # units of standard deviations, neither compares with the AUC of many records. Each number is
+    # therefore expressed as a tail probability of the Beta law with its mean and variance over the
+    # labelings, after moving it half a step towards the middle. The scale decides how the numbers
+    # are weighed against each other, not whether a p-value is valid: it is the same for all
+    # labelings.
     mean, variance = np.nanmean(numbers), np.nanvar(numbers)
     if variance == 0:
         ones = np.ones(len(numbers))

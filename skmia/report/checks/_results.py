@@ -36,11 +36,10 @@ class PeopleCheck(BaseCheck):
 
 
 class PersonLevelCheck(BaseCheck):
-    """Whether people with several records are found where no number of records is beyond chance.
+    """Whether people with several records are found where no number of records is beyond chance."""
 
-    An attacker who adds up the evidence of a person's records may succeed where each of them alone
-    reveals too little. Not asked without people who have several records.
-    """
+    # An attacker who adds up the evidence of a person's records may succeed where each of them
+    # alone reveals too little. Not asked without people who have several records.
 
     name = "person level"
 
@@ -106,11 +105,10 @@ def _tell_of_people(case):
 
 
 class ShadowModelsCheck(BaseCheck):
-    """Whether the attack succeeds on the victim about as well as on shadow models.
+    """Whether the attack succeeds on the victim about as well as on shadow models."""
 
-    The finding is "below" or "above" if the AUC on the victim is clearly below or above the AUC on
-    shadow models.
-    """
+    # The finding is "below" or "above" if the AUC on the victim is clearly below or above the AUC
+    # on shadow models.
 
     name = "shadow models"
 
@@ -188,22 +186,7 @@ class SmallGroup(NamedTuple):
 
 
 def list_small_groups(case, results, null, rounds):
-    """List groups in which a leak could not be significant, and whether shadow models leak there.
-
-    Parameters
-    ----------
-    case : Case
-    results : DataFrame
-        Numbers of the audit.
-    null : DataFrame
-        Numbers of the permutation test, with ``pvalue_least``.
-    rounds : Rounds or None
-        Guesses about the training sets of shadow models.
-
-    Returns
-    -------
-    groups : list of SmallGroup
-    """
+    """List groups in which no leak could be significant, and whether shadow models leak there."""
     side = (1 - case.level) / 2
     seen = null[null["pvalue_least"] <= side]
     seen = set(zip(seen["scope"], seen["group"]))
@@ -225,12 +208,10 @@ def list_small_groups(case, results, null, rounds):
 
 
 def _judge(rounds, mask, people):
-    """Advantage over all rounds, and a bound on its p-value.
-
-    Without a leak, the prediction for a record is independent of the side to which it was assigned
-    in that round together with its person. Hoeffding's inequality, which also holds for draws
-    without replacement, bounds the probability of so many correct predictions.
-    """
+    """Advantage over all rounds, and a bound on its p-value."""
+    # Without a leak, the prediction for a record is independent of the side to which it was
+    # assigned in that round together with its person. Hoeffding's inequality, which also holds for
+    # draws without replacement, bounds the probability of so many correct predictions.
     guesses, membership = np.asarray(rounds.guesses)[:, mask], rounds.membership[:, mask]
     everyone = np.ma.masked_less(rounds.membership, 0)
     sides = membership - everyone.mean(axis=1).filled(0)[:, None]

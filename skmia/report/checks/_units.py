@@ -41,25 +41,12 @@ class Labelings(NamedTuple):
 
 
 def draw_labelings(units, n_permutations, rng):
-    """Draw permutations of the membership of units.
-
-    Very many units are paired at random, each member with a non-member of its block, and the two
-    of a pair exchange their membership. Given the pairs, the first and the second of each are
-    equally likely to be the member, so all exchanges are equally likely, those in which all pairs
-    of a bundle are exchanged together among them. Compared with free permutations, the variance of
-    a mean over as many members as non-members is the same, and all records count.
-
-    Parameters
-    ----------
-    units : Units
-        Sorted units.
-    n_permutations : int
-    rng : numpy Generator
-
-    Returns
-    -------
-    labelings : Labelings
-    """
+    """Draw permutations of the membership of units."""
+    # Very many units are paired at random, each member with a non-member of its block, and the two
+    # of a pair exchange their membership. Given the pairs, the first and the second of each are
+    # equally likely to be the member, so all exchanges are equally likely, those in which all pairs
+    # of a bundle are exchanged together among them. Compared with free permutations, the variance
+    # of a mean over as many members as non-members is the same, and all records count.
     n_units = len(units.is_member)
     if n_units <= MOST_UNITS:
         return Labelings(units.places, None, n_units, _draw_labels(units, n_permutations, rng))
@@ -145,29 +132,11 @@ class Units(NamedTuple):
 
 
 def make_units(membership, group_by=None):
-    """Make the units of a permutation: whole groups, and the records of mixed groups.
-
-    If membership was assigned to groups at random, groups of members exchange it with groups of
-    non-members. A group with both members and non-members keeps its number of members, and the
-    records that are members are drawn again. Each of the two permutations is valid, and so are both
-    together.
-
-    Parameters
-    ----------
-    membership : ndarray of shape (n,), dtype bool
-        True membership of each record.
-    group_by : array-like of shape (n,), default=None
-        Person or group of each record. If None, each record is a group.
-
-    Returns
-    -------
-    units : Units
-
-    Raises
-    ------
-    ValueError
-        If a record has no name in `group_by`.
-    """
+    """Make the units of a permutation: whole groups, and the records of mixed groups."""
+    # If membership was assigned to groups at random, groups of members exchange it with groups of
+    # non-members. A group with both members and non-members keeps its number of members, and the
+    # records that are members are drawn again. Each of the two permutations is valid, and so are
+    # both together.
     n_records = len(membership)
     if group_by is None:
         return Units(np.arange(n_records), membership, np.zeros(n_records, dtype=np.intp), 0)
@@ -186,33 +155,13 @@ def are_mixed(groups, membership):
 
 
 def name_mixed(membership, group_by):
-    """Name the groups with records on both sides.
-
-    Returns
-    -------
-    names : list of str
-        Names of these groups.
-    n_groups : int
-        Number of all groups.
-    """
+    """Name the groups with records on both sides."""
     names, groups = number_groups(group_by, len(membership))
     return [str(name) for name in names[are_mixed(groups, membership)]], len(names)
 
 
 def pack_masks(masks, units):
-    """Pack masks into few numbers, so that sums over units sort like those of mask after mask.
-
-    Parameters
-    ----------
-    masks : list of ndarray of shape (n,), dtype bool
-    units : Units
-
-    Returns
-    -------
-    packed : list of ndarray of shape (n,)
-        Whole numbers. The sum over a unit, or over a block of a mixed group, has one digit for each
-        mask, the last one first, and is exact.
-    """
+    """Pack masks into few numbers, so that sums over units sort like those of mask after mask."""
     sizes = [np.bincount(units.places).max(), *np.bincount(units.blocks)[1:]]
     base = 1 + int(max(sizes))
     n_digits = max(1, int(53 // np.log2(base)))
@@ -226,20 +175,8 @@ def pack_masks(masks, units):
 
 
 def order_units(units, keys):
-    """Sort the units so that their order does not depend on the order of the records.
-
-    The permutations of one seed are then the same for any order of the records.
-
-    Parameters
-    ----------
-    units : Units
-    keys : list of ndarray of shape (n,)
-        Integers that describe each record, such as ranks of its scores.
-
-    Returns
-    -------
-    units : Units
-    """
+    """Sort the units so that their order does not depend on the order of the records."""
+    # The permutations of one seed are then the same for any order of the records.
     are_records = np.array_equal(units.places, np.arange(len(units.is_member)))
     sums = keys if are_records else [np.bincount(units.places, key) for key in keys]
     in_block = []
@@ -255,28 +192,11 @@ def order_units(units, keys):
 
 
 def pick_draws(fingerprint, membership, people=None, seed=0):
-    """Pick the records that were assigned to a side by themselves, without copies of others.
-
-    On a coarse table, equal records lie on both sides as by chance, and each was assigned by
-    itself. If equal records are on one side more often, they were copied after they had been
-    assigned, and the first one of each side stands for all. To drop equal records of a coarse table
-    would leave more of the frequent ones on the smaller side.
-
-    Parameters
-    ----------
-    fingerprint : ndarray of shape (n,)
-        Content hashes.
-    membership : ndarray of shape (n,), dtype bool
-    people : array-like of shape (n,), default=None
-        Person of each record. Equal records of one person are not copies.
-    seed : int, default=0
-        Random seed of the permutations that show what is by chance.
-
-    Returns
-    -------
-    picked : ndarray of shape (k,)
-        Positions of the records.
-    """
+    """Pick the records that were assigned to a side by themselves, without copies of others."""
+    # On a coarse table, equal records lie on both sides as by chance, and each was assigned by
+    # itself. If equal records are on one side more often, they were copied after they had been
+    # assigned, and the first one of each side stands for all. To drop equal records of a coarse
+    # table would leave more of the frequent ones on the smaller side.
     n_records = len(membership)
     rows = np.unique(fingerprint, return_inverse=True)[1]
     persons = np.arange(n_records) if people is None else number_groups(people, n_records)[1]
@@ -300,10 +220,8 @@ class _Pairs:
         self.every = self._sum(np.ones(len(rows)))
 
     def measure(self, membership):
-        """Excess of pairs on one side, and correlation of membership in a pair; 1 at most.
-
-        The first one sees copies on the larger side, the second one copies on the smaller side.
-        """
+        """Excess of pairs on one side, and correlation of membership in a pair; 1 at most."""
+        # The first one sees copies on the larger side, the second one copies on the smaller side.
         share = membership.mean()
         chance = share**2 + (1 - share) ** 2
         same = self._sum(membership) + self._sum(~membership)

@@ -39,21 +39,7 @@ _MANY = 0.1
 
 
 def make_checks(tables, shift, copies):
-    """List the checks.
-
-    Parameters
-    ----------
-    tables : dict of str to DataFrame
-    shift : Interval or None
-        AUC of a model that distinguishes training rows from the holdout.
-    copies : DataFrame or None
-        Result of the :class:`CopyTest`.
-
-    Returns
-    -------
-    checks : dict of str to dict
-        ``status`` and ``text`` of each check by its name.
-    """
+    """List the checks."""
     if "holdout" not in tables:
         missing = {"status": NOT_RUN, "text": "There is no holdout."}
         return {name: dict(missing) for name in ("one population", "duplicates", "resolution")}
@@ -111,22 +97,7 @@ N_TABLES = 5
 
 
 def measure_spread(generator, tables, settings):
-    """Draw further tables and measure each.
-
-    Parameters
-    ----------
-    generator : fitted generator
-    tables : dict of str to DataFrame
-        Tables with their own types, as returned by :func:`read_tables`.
-    settings : dict
-        ``confidence_level`` and ``random_state``.
-
-    Returns
-    -------
-    spread : DataFrame
-        Rows ``"quality"`` and, with a holdout, ``"privacy loss"`` and ``"rare copies"``, the share
-        of copied training rows; columns ``mean``, ``sd``, ``smallest``, ``largest``, ``n_tables``.
-    """
+    """Draw further tables and measure each."""
     rng = np.random.RandomState(settings["random_state"])
     found = [
         _measure_table(unify(tables | {"synthetic": _draw(generator, tables, rng)}), settings)
@@ -172,26 +143,12 @@ _MOST_CLASSES = 20
 
 
 def train_on_each(synthetic, real, holdout, target, confidence_level, rng):
-    """How much of what a model of real rows gains a model of synthetic rows gains as well.
-
-    Both are random forests with one seed, measured on the holdout: AUC for two classes,
-    accuracy for more, R2 for numbers.
-
-    Parameters
-    ----------
-    synthetic, real, holdout : DataFrame
-    target : str
-        Column to predict.
-    confidence_level : float
-    rng : RandomState
-
-    Returns
-    -------
-    found : dict
-        ``metric``, its ``chance``, its value ``synthetic`` and ``real``, and the ratio of what
-        both gain over chance, ``estimate``, with its limits ``low`` and ``high`` over draws of the
-        holdout; NaN if the model of real rows gains nothing.
-    """
+    """How much of what a model of real rows gains a model of synthetic rows gains as well."""
+    # Both are random forests with one seed, measured on the holdout: AUC for two classes, accuracy
+    # for more, R2 for numbers.
+    # -> found: metric, its chance, its value synthetic and real, and the ratio of what both gain
+    # over chance, estimate, with its limits low and high over draws of the holdout; NaN if the
+    # model of real rows gains nothing
     known = [table[table[target].notna()] for table in (synthetic, real, holdout)]
     tables = [thin(table, rng, MOST_ROWS) for table in known]
     y = [table[target].to_numpy() for table in tables]

@@ -56,18 +56,7 @@ class Grounds(NamedTuple):
 
 
 def correct(names, pvalues):
-    """Correct p-values for their number, by Holm's procedure with weights.
-
-    Parameters
-    ----------
-    names : sequence of str
-    pvalues : array-like of shape (n,)
-        One that could not be measured is NaN and counts as 1.
-
-    Returns
-    -------
-    adjusted : ndarray of shape (n,)
-    """
+    """Correct p-values for their number, by Holm's procedure with weights."""
     pvalues = np.nan_to_num(np.asarray(pvalues, dtype=float), nan=1.0)
     weights = weigh(names)
     order = np.argsort(pvalues / weights, kind="stable")
@@ -95,16 +84,7 @@ def list_reversals(results):
 
 
 def choose_evidence(grounds):
-    """Draw the conclusion.
-
-    Parameters
-    ----------
-    grounds : Grounds
-
-    Returns
-    -------
-    evidence : {"leak", "none", "shift", "reversed", "unknown"}
-    """
+    """Draw the conclusion."""
     if _get_blindness(grounds) is not None:
         return UNKNOWN
     if grounds.shift is not None:

@@ -33,13 +33,7 @@ _EXACT = 2**53
 
 
 def read_tables(real, synthetic, holdout):
-    """Tables with the same columns in the same order, named by text, with their own types.
-
-    Returns
-    -------
-    tables : dict of str to DataFrame
-        ``"real"``, ``"synthetic"`` and, if there is one, ``"holdout"``.
-    """
+    """Tables with the same columns in the same order, named by text, with their own types."""
     given = {"real": real, "synthetic": synthetic}
     given |= {} if holdout is None else {"holdout": holdout}
     frames = {name: as_frame(table, name) for name, table in given.items()}
@@ -72,20 +66,9 @@ def _check_names(frame, columns, name):
 
 
 def unify(tables):
-    """Tables whose columns can be compared: equal values are equal, whatever their types.
-
-    Numbers of several types become floats of the lowest precision among them; dates and durations
-    become days. Very large numbers are scaled, which changes none of the results.
-
-    Parameters
-    ----------
-    tables : dict of str to DataFrame
-        As returned by :func:`read_tables`.
-
-    Returns
-    -------
-    tables : dict of str to DataFrame
-    """
+    """Tables whose columns can be compared: equal values are equal, whatever their types."""
+    # Numbers of several types become floats of the lowest precision among them; dates and durations
+    # become days. Very large numbers are scaled, which changes none of the results.
     columns = {
         column: _unify_column({name: table[column] for name, table in tables.items()}, column)
         for column in tables["real"].columns
@@ -199,20 +182,7 @@ ATTACKS = {
 
 
 def measure_membership(tables, settings, n_permutations):
-    """How much more often a training row has the higher score than a held-out row has.
-
-    Parameters
-    ----------
-    tables : list of DataFrame
-        Training rows, holdout and synthetic rows, whose numbers are not missing.
-    settings : dict
-        ``confidence_level`` and ``random_state``.
-    n_permutations : int
-
-    Returns
-    -------
-    numbers : dict of str to dict
-    """
+    """How much more often a training row has the higher score than a held-out row has."""
     real, holdout, made = tables
     rng = np.random.RandomState(settings["random_state"])
     order = rng.permutation(len(holdout))
@@ -247,16 +217,7 @@ MOST_ROWS, _MOST_PAIRS = 10_000, 200
 
 
 class Similarity:
-    """Similarity of a table to reference rows, for any weights of these.
-
-    Parameters
-    ----------
-    cells : Cells
-    made, rows : int
-        Position of the table that is compared, and of the reference rows.
-    pairs : list of (int, int)
-        Columns to compare in pairs.
-    """
+    """Similarity of a table to reference rows, for any weights of these."""
 
     def __init__(self, cells, made, rows, pairs):
         self._number, self._pairs = cells.is_number, pairs
@@ -291,17 +252,7 @@ class Similarity:
         )
 
     def compare(self, weights=None):
-        """Similarity of each column and of each pair; NaN for a pair with a constant number.
-
-        Returns
-        -------
-        columns : ndarray of shape (d,)
-            One minus the distance of Kolmogorov and Smirnov for numbers, one minus the total
-            variation for categories.
-        pairs : ndarray of shape (n_pairs,)
-            One minus half the difference of correlations for numbers, one minus the total variation
-            of the joint frequencies for others.
-        """
+        """Similarity of each column and of each pair; NaN for a pair with a constant number."""
         weights = np.ones(self._n_rows) if weights is None else weights
         gaps = [column.gap(weights) for column in self._columns]
         columns = [
@@ -362,25 +313,7 @@ def _correlate(matrix, weights):
 
 
 def measure_utility(synthetic, real, holdout, confidence_level, rng):
-    """Compare a synthetic table with real rows.
-
-    Parameters
-    ----------
-    synthetic, real : DataFrame or array-like
-    holdout : DataFrame or array-like or None
-        Rows to compare with; if None, `real`.
-    confidence_level : float
-        Confidence level of each interval, over draws of the rows to compare with.
-    rng : RandomState
-
-    Returns
-    -------
-    overall : DataFrame
-        Rows ``"columns"``, ``"pairs"`` and ``"quality"``, their mean; columns ``estimate``,
-        ``low``, ``high`` and ``real``, which the training rows reach on the holdout.
-    columns, pairs : DataFrame
-        The same of each column, and of each pair.
-    """
+    """Compare a synthetic table with real rows."""
     names = ("real", "synthetic") if holdout is None else ("real", "holdout", "synthetic")
     tables = (real, synthetic) if holdout is None else (real, holdout, synthetic)
     cells = Cells(tables, names)
@@ -457,27 +390,7 @@ COLUMNS += ["pvalue", "pvalue_below", "pvalue_holm"]
 
 
 def measure(tables, settings, secrets, clock):
-    """Measure all numbers.
-
-    Parameters
-    ----------
-    tables : tuple of DataFrame
-        Training rows, holdout and synthetic rows.
-    settings : dict
-        ``confidence_level`` and ``random_state``, an integer.
-    secrets : list of str or None
-        Columns to infer; None for each column.
-    clock : Clock
-
-    Returns
-    -------
-    results : DataFrame
-        A row for each number.
-    copies : DataFrame
-        Result of the :class:`CopyTest`.
-    resemblance : tuple of float
-        How far the synthetic rows are from the holdout, with its limits.
-    """
+    """Measure all numbers."""
     n_columns = tables[0].shape[1]
     n_numbers = 5 + len(ATTACKS) + (0 if n_columns < 2 else len(secrets or range(n_columns)))
     alpha = 1 - settings["confidence_level"]
@@ -550,13 +463,8 @@ def _read_risk(row):
 
 
 def measure_shift(real, holdout, seed):
-    """AUC of a model that distinguishes training rows from the holdout without synthetic rows.
-
-    Returns
-    -------
-    interval : Interval or None
-        With a 99% interval; None if there are too few rows.
-    """
+    """AUC of a model that distinguishes training rows from the holdout without synthetic rows."""
+    # -> interval: with a 99% interval; None if there are too few rows
     rows = pd.concat([real, holdout], ignore_index=True)
     membership = np.arange(len(rows)) < len(real)
     found = score_blindly(Records(rows, np.zeros(len(rows))), membership, seed)

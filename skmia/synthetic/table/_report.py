@@ -41,17 +41,7 @@ SCHEMA_VERSION = 1
 
 
 def as_document(report):
-    """The document of an audit of a table.
-
-    Parameters
-    ----------
-    report : TableReport
-
-    Returns
-    -------
-    document : dict
-        Plain Python values, see :meth:`TableReport.to_json`.
-    """
+    """The document of an audit of a table."""
     grounds = report.grounds
     names = ("created", "versions", "data", "settings", "seeds", "seconds", "notes")
     return as_plain(
@@ -271,25 +261,7 @@ TITLE = "Audit of a synthetic table"
 
 
 def render(document, title=TITLE):
-    """Render the page of an audit of a synthetic table.
-
-    Parameters
-    ----------
-    document : dict
-        Document as written by :meth:`TableReport.to_json`.
-    title : str
-        Title of the page.
-
-    Returns
-    -------
-    page : str
-        HTML that contains its style and script.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is not installed.
-    """
+    """Render the page of an audit of a synthetic table."""
     headline = HEADLINES[document["evidence"]]
     return render_page(
         "page_table.html.j2",

@@ -38,19 +38,7 @@ def expect_close(actual, expected, claim, relative=_RELATIVE):
 
 
 def expect_refusal(call, error, word, what):
-    """Raise an AssertionError unless a call is refused with one sentence that says why.
-
-    Parameters
-    ----------
-    call : callable
-        Called without arguments.
-    error : type or tuple of type
-        What it must raise.
-    word : str
-        What the message must mention, in lower case.
-    what : str
-        The bad input, as the subject of a sentence.
-    """
+    """Raise an AssertionError unless a call is refused with one sentence that says why."""
     try:
         call()
     except error as refusal:
@@ -87,10 +75,8 @@ def fitted(attack, records, membership):
 
 
 def asks_fitted(check):
-    """Mark a check that gets the attack fitted with membership, and only asks it.
-
-    All such checks share one fit: that asking changes nothing is a check of its own.
-    """
+    """Mark a check that gets the attack fitted with membership, and only asks it."""
+    # All such checks share one fit: that asking changes nothing is a check of its own.
     check.ways = lambda attack, membership: (membership,)
     return check
 
@@ -143,10 +129,8 @@ def ways_to_fit(attack, membership):
 
 
 def get_plain_state(thing):
-    """Attributes of an object that are numbers, text, arrays or records, but no estimators.
-
-    An estimator may count its calls or build an index when it is first asked.
-    """
+    """Attributes of an object that are numbers, text, arrays or records, but no estimators."""
+    # An estimator may count its calls or build an index when it is first asked.
     plain = (np.ndarray, Number, str, tuple, Records, type(None))
     return {name: value for name, value in vars(thing).items() if isinstance(value, plain)}
 

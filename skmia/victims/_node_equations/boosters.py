@@ -15,24 +15,12 @@ _TOLERANCE = 1e-5
 
 
 def solve_settings(trees, settings):
-    """Learning rate and penalty of a booster; None if its weights do not follow from any.
-
-    Files of XGBoost do not store them, and a loaded model has the defaults. Each inner node of a
-    tree stores the weight that it would have as a leaf, w = -G / (H + penalty), and the sums of
-    gradients G of two children add to their parent's. Weights of leaves are multiplied by the
-    learning rate. Each inner node therefore gives one equation, which is linear in the penalty, in
-    one over the learning rate and in the product of both.
-
-    Parameters
-    ----------
-    trees : list of Tree
-    settings : dict of str to str
-        Settings that the model states.
-
-    Returns
-    -------
-    found : tuple of two floats or None
-    """
+    """Learning rate and penalty of a booster; None if its weights do not follow from any."""
+    # Files of XGBoost do not store them, and a loaded model has the defaults. Each inner node of a
+    # tree stores the weight that it would have as a leaf, w = -G / (H + penalty), and the sums of
+    # gradients G of two children add to their parent's. Weights of leaves are multiplied by the
+    # learning rate. Each inner node therefore gives one equation, which is linear in the penalty,
+    # in one over the learning rate and in the product of both.
     stated = float(settings["eta"]), float(settings["lambda"])
     parts = [_add_up(tree) for tree in trees if tree.weights.any()]
     if not parts:
@@ -288,10 +276,8 @@ def read_catboost(model, X, y, collector):
 
 
 def _are_newton_steps(model, stored):
-    """Whether each leaf value is one Newton step of the loss.
-
-    The loss of two classes takes ten steps by default, whose sum is not linear in the members.
-    """
+    """Whether each leaf value is one Newton step of the loss."""
+    # The loss of two classes takes ten steps by default, whose sum is not linear in the members.
     parameters = stored["model_info"]["params"]
     options, boosting = parameters["tree_learner_options"], parameters["boosting_options"]
     loss = parameters["loss_function"]
@@ -440,18 +426,10 @@ def _add_counts(collector, tree, leaves, terms, mean, unlike):
 
 
 def _find_weights(model, text, first, penalties):
-    """What the first tree of each output says of the weights of rows, and the initial margins.
-
-    All records start with the same margin, and therefore with the same hessian.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_classes,) or None
-        Weights of the classes; None if rows have none, or weights that are not known.
-    bases : ndarray of shape (n_outputs,)
-    unlike, mean : float
-        Relative variance and mean of weights that are not known.
-    """
+    """What the first tree of each output says of the weights of rows, and the initial margins."""
+    # All records start with the same margin, and therefore with the same hessian.
+    # -> weights (n_classes,): weights of the classes; None if rows have none, or weights that are
+    # not known
     bases = _read_bases(text, first, penalties)
     grown = [one for one in first if one.counts.any() and one.weights.any() and len(one.counts) > 1]
     if not grown:
@@ -486,17 +464,10 @@ def _find_weights(model, text, first, penalties):
 
 
 def _find_inside(text):
-    """Weights of two classes in the loss, and the margin of their shares without weights.
-
-    They follow from the number of rows of the second class, with which all leaves of the first tree
-    have whole numbers of them.
-
-    Returns
-    -------
-    weights : ndarray of shape (2,)
-    bases : ndarray of shape (1,)
-        Both None if no number fits, or rows were drawn.
-    """
+    """Weights of two classes in the loss, and the margin of their shares without weights."""
+    # They follow from the number of rows of the second class, with which all leaves of the first
+    # tree have whole numbers of them.
+    # -> bases (1,): both None if no number fits, or rows were drawn
     tree, total = LightGBMTree(text.trees[0]), _count_rows(text)
     penalty = _list_penalties(text, [tree])[0]
     if not total or not tree.weights.any() or _read_share(text.settings) < 1:
@@ -514,10 +485,8 @@ def _find_inside(text):
 
 
 def _correct_bases(text, first, bases):
-    """Initial margin of all rows, of which the first tree saw a sample alone.
-
-    The hessian that all records start with gives the share of the two classes.
-    """
+    """Initial margin of all rows, of which the first tree saw a sample alone."""
+    # The hessian that all records start with gives the share of the two classes.
     if not text.header.get("objective", "").startswith("binary"):
         return bases
     bend = min(first[0].weights.sum() / first[0].counts.sum(), 0.25)
@@ -526,10 +495,8 @@ def _correct_bases(text, first, bases):
 
 
 def _list_penalties(text, trees):
-    """Penalty of each leaf of each tree: some splits on categories have one of their own.
-
-    A column of few categories is split into one of them and all others, without it.
-    """
+    """Penalty of each leaf of each tree: some splits on categories have one of their own."""
+    # A column of few categories is split into one of them and all others, without it.
     settings = text.settings
     plain, more = float(settings["lambda_l2"]), float(settings.get("cat_l2", 0))
     many = text.n_categories > int(settings.get("max_cat_to_onehot", 0))
@@ -543,11 +510,9 @@ def _list_penalties(text, trees):
 
 
 def _read_bases(text, first, penalties):
-    """Return the initial margin of each output, which its first tree adds to its leaf values.
-
-    It is the optimum of a constant, so that the gradients of the training rows sum to 0. The steps
-    of the leaves, weighted by their hessians, therefore do as well.
-    """
+    """Return the initial margin of each output, which its first tree adds to its leaf values."""
+    # It is the optimum of a constant, so that the gradients of the training rows sum to 0. The
+    # steps of the leaves, weighted by their hessians, therefore do as well.
     if not int(text.settings.get("boost_from_average", 1)):
         return np.zeros(len(first))
     weights = [

@@ -19,16 +19,8 @@ _MOST_BINNED = 200_000
 
 
 def add_bins(collector, model, X, n_rows):
-    """Add how many training rows have values between two edges, for columns of quantiles.
-
-    Parameters
-    ----------
-    collector : Collector or Further
-    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-    X : ndarray of shape (n_candidates, n_features)
-    n_rows : int
-        Number of training rows; 0 if it is not known.
-    """
+    """Add how many training rows have values between two edges, for columns of quantiles."""
+    # X (n_candidates, n_features)
     if not 0 < n_rows <= _MOST_BINNED:
         return
     edges, n_bins = read_edges_of_boosting(model), model.max_bins
@@ -57,21 +49,9 @@ def add_bins(collector, model, X, n_rows):
 
 
 def _count_below(n_bins, n_rows, are_values):
-    """Count the training rows up to each edge.
-
-    Newer versions of scikit-learn take quantiles of the inverted distribution function, most of
-    which are values. Older ones interpolate, so most are midpoints in a column without ties.
-
-    Parameters
-    ----------
-    n_bins, n_rows : int
-    are_values : ndarray of shape (n_bins - 1,), dtype bool
-        Which edges are values of candidates, in the column with the fewest.
-
-    Returns
-    -------
-    counts : ndarray of shape (n_bins - 1,)
-    """
+    """Count the training rows up to each edge."""
+    # Newer versions of scikit-learn take quantiles of the inverted distribution function, most of
+    # which are values. Older ones interpolate, so most are midpoints in a column without ties.
     # The same steps as NumPy, because rounding decides between two values.
     quantiles = np.linspace(0, 100, num=n_bins + 1)[1:-1] / 100
     inverted, interpolated = n_rows * quantiles - 1, (n_rows - 1) * quantiles
@@ -90,17 +70,7 @@ _ALIKE = 1e-9
 
 
 class Gradients:
-    """Gradients and hessians of a loss at the margins of the candidates.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        Numbers of the classes, or regression targets.
-    n_classes : int
-        Number of classes; 0 for the squared error.
-    weights : ndarray of shape (n_classes,), default=None
-        Weights of the classes.
-    """
+    """Gradients and hessians of a loss at the margins of the candidates."""
 
     def __init__(self, y, n_classes, weights=None):
         self.y, self.n_classes = y, n_classes
@@ -237,24 +207,12 @@ def balance(total):
 
 
 def choose_weights(weights, seconds, counts, steps, start, penalties, *, slack=False):
-    """The place of the weights of two classes that the leaves of a first tree agree with, or None.
-
-    The first gradients are the same for all rows of a class. The value of a leaf therefore says how
-    many of its rows are of the second class, and with the right weights these numbers are whole.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_tried, 2)
-    seconds : ndarray of shape (n_tried,) or None
-        Number of rows of the second class from which the weights follow, if they do.
-    counts, steps : ndarray of shape (n_leaves,) or (n_tried, n_leaves)
-        Numbers of rows, and values over the learning rate.
-    start : float or ndarray of shape (n_tried, 1)
-        First probability of the second class.
-    penalties : float or ndarray of shape (n_leaves,)
-    slack : bool, default=False
-        Whether rows were set apart, so that the number is known up to rounding alone.
-    """
+    """Index of the weights of two classes that the leaves of a first tree agree with, or None."""
+    # The first gradients are the same for all rows of a class. The value of a leaf therefore says
+    # how many of its rows are of the second class, and with the right weights these numbers are
+    # whole.
+    # weights (n_tried, 2), seconds (n_tried,), counts, steps (n_leaves,), start (n_tried, 1),
+    # penalties (n_leaves,)
     bend = start * (1 - start)
     first = weights[:, :1] * (start + steps * bend)
     second = weights[:, 1:] * (start - 1 + steps * bend)
@@ -306,10 +264,8 @@ def _read_leaves(tree):
 
 
 def _add_inner_nodes(collector, tree, X, residual, unlike):
-    """Add equations of inner nodes, which store the mean residual of their rows.
-
-    In leaves, the line search has replaced this mean by the value of the leaf.
-    """
+    """Add equations of inner nodes, which store the mean residual of their rows."""
+    # In leaves, the line search has replaced this mean by the value of the leaf.
     path, one_node = tree.decision_path(X).tocsc(), np.zeros(len(residual), dtype=np.intp)
     for node in np.flatnonzero(tree.children_left >= 0):
         through = np.zeros(len(residual))

@@ -17,32 +17,12 @@ _LEAST_VARIANCE = 1e-6
 
 
 def estimate_totals(shares, steps, candidates, share, sample):
-    """Estimate the number of rows of each node from the shares of its classes.
-
-    The share 3/7 is only possible with 7, 14, 21, ... rows. A leaf with a single class has at least
-    one row.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n_nodes, n_classes)
-        Shares of the classes.
-    steps : ndarray of shape (n_nodes, n_classes)
-        Steps to which the shares were rounded; 0 without rounding.
-    candidates : ndarray of shape (n_nodes,)
-        Number of candidates at each node that can be members.
-    share : float
-        Number of training rows divided by the number of candidates.
-    sample : Sample
-        Sample on which the tree was grown.
-
-    Returns
-    -------
-    totals : ndarray of shape (n_nodes,)
-        Number of rows, with repeated draws, without the information of the prior; NaN if the
-        shares are not informative.
-    variances : ndarray of shape (n_nodes,)
-        Variance of this estimate.
-    """
+    """Estimate the number of rows of each node from the shares of its classes."""
+    # The share 3/7 is only possible with 7, 14, 21, ... rows. A leaf with a single class has at
+    # least one row.
+    # shares, steps (n_nodes, n_classes), candidates (n_nodes,) -> totals (n_nodes,): number of
+    # rows, with repeated draws, without the information of the prior; NaN if the shares are not
+    # informative
     totals, variances = np.full(len(shares), np.nan), np.zeros(len(shares))
     nodes = np.flatnonzero(candidates > 0)
     nodes = nodes[np.argsort(candidates[nodes])]
@@ -55,19 +35,10 @@ def estimate_totals(shares, steps, candidates, share, sample):
 
 
 def may_hold_rests(shares, steps):
-    """Where a rounded share may have taken the rest, so that the shares of a node add to 1.
-
-    The largest share took it, and may then no longer be the largest. It can be farther from its
-    value than a step.
-
-    Parameters
-    ----------
-    shares, steps : ndarray of shape (n_nodes, n_classes)
-
-    Returns
-    -------
-    found : ndarray of shape (n_nodes, n_classes), dtype bool
-    """
+    """Where a rounded share may have taken the rest, so that the shares of a node add to 1."""
+    # The largest share took it, and may then no longer be the largest. It can be farther from its
+    # value than a step.
+    # shares, steps (n_nodes, n_classes) -> found (n_nodes, n_classes)
     largest = shares.max(axis=1, keepdims=True)
     return (steps > 0) & (shares >= largest - np.sqrt(shares.shape[1]) * steps)
 
@@ -126,21 +97,7 @@ _OF_WEIGHTS = 1e-13
 
 
 class Sample:
-    """The sample of training rows on which a tree was grown.
-
-    Parameters
-    ----------
-    n_drawn : int
-        Number of draws; 0 if the tree was grown on all rows.
-    n_rows : int
-        Number of training rows.
-    replaces : bool, default=True
-        Whether a row can be drawn several times.
-    chances : ndarray of shape (n_rows,), default=None
-        Probability of each row at a draw. If None, they are equal.
-    of_classes : list of Sample, default=None
-        Samples of the rows of each class, if their chances differ. If None, the sample itself.
-    """
+    """The sample of training rows on which a tree was grown."""
 
     def __init__(self, n_drawn, n_rows, *, replaces=True, chances=None, of_classes=None):
         self.draws, self.n_rows, self._of_classes = n_drawn > 0, n_rows, of_classes
@@ -170,23 +127,7 @@ class Sample:
 
 
 def add_tree(collector, tree, leaves, y, sample, find, weights):
-    """Add the equations of the leaves of one tree.
-
-    Parameters
-    ----------
-    collector : Collector
-    tree : sklearn.tree._tree.Tree
-    leaves : ndarray of shape (n_candidates,), dtype int
-        Leaf of each candidate.
-    y : ndarray of shape (n_candidates,)
-        Numbers of the classes, dtype int, or regression targets.
-    sample : Sample
-        Sample on which the tree was grown.
-    find : callable
-        Gives the steps to which values were rounded.
-    weights : ndarray of shape (n_classes,) or float or None
-        Weight of a row of each class; None if rows had other weights, which are not known.
-    """
+    """Add the equations of the leaves of one tree."""
     counts = tree.n_node_samples.astype(np.float64)
     candidates = count_candidates(leaves, tree.node_count)
     if not counts[0]:
@@ -223,11 +164,9 @@ def _add_classes(collector, tree, leaves, y, sample, weights):
 
 
 def _add_weighted_classes(collector, tree, leaves, y, sample, most, unlike):
-    """Add equations of a tree whose rows had weights that are not known.
-
-    A leaf counts its rows without weights. Shares of classes are of sums of weights, which vary
-    around the numbers of rows; shares of 0 and 1 do not.
-    """
+    """Add equations of a tree whose rows had weights that are not known."""
+    # A leaf counts its rows without weights. Shares of classes are of sums of weights, which vary
+    # around the numbers of rows; shares of 0 and 1 do not.
     fractions, total = _read_fractions(tree), tree.n_node_samples / sample.kept
     variance = sample.variance_of_distinct(most)
     pure = fractions.max(axis=1) > _PURE
@@ -378,12 +317,7 @@ def _read_trees(model, trees, leaves, y, collector, share, replaces):
 
 
 def _find_samples_of_classes(model, n_drawn, chances, y):
-    """Samples of the rows of each class, if the chances of rows follow from class weights.
-
-    Returns
-    -------
-    samples : list of Sample or None
-    """
+    """Samples of the rows of each class, if the chances of rows follow from class weights."""
     given, n_classes = getattr(model, "class_weight", None), len(model.classes_)
     if given is None:
         return None
@@ -408,11 +342,9 @@ def _find_samples_of_classes(model, n_drawn, chances, y):
 
 
 def read_reweighted(model, X, y, collector):
-    """Read the equations of AdaBoost, whose trees are all grown on all rows.
-
-    Each tree weights a row by the errors of the trees before it, which are known, over a sum of
-    weights that is not known. The shares of the classes at a leaf do not depend on this sum.
-    """
+    """Read the equations of AdaBoost, whose trees are all grown on all rows."""
+    # Each tree weights a row by the errors of the trees before it, which are known, over a sum of
+    # weights that is not known. The shares of the classes at a leaf do not depend on this sum.
     X, n_rows = X.astype(np.float32), model.estimators_[0].tree_.n_node_samples[0]
     logs, is_even = np.zeros(len(X)), _is_even(model.estimators_[0].tree_)
     for estimator, strength in zip(model.estimators_, model.estimator_weights_, strict=False):

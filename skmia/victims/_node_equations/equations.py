@@ -18,9 +18,6 @@ _LEAST_VALUES = 20
 class Rounded(NamedTuple):
     """Effect of the rounding of values on their equations.
 
-    The value of a node has an error that is uniform within one step, so the error of its equation
-    is this error times a sum over the members of the node.
-
     Attributes
     ----------
     step : ndarray of shape (n_nodes,)
@@ -35,6 +32,9 @@ class Rounded(NamedTuple):
         assumed to share all of them.
     """
 
+    # The value of a node has an error that is uniform within one step, so the error of its equation
+    # is this error times a sum over the members of the node.
+
     step: np.ndarray
     terms: np.ndarray
     constant: float = 0.0
@@ -42,13 +42,7 @@ class Rounded(NamedTuple):
 
 
 class Drift:
-    """Errors of the margins of candidates due to the rounding of earlier trees.
-
-    Parameters
-    ----------
-    n_candidates, n_outputs : int
-        Numbers of candidates and of outputs.
-    """
+    """Errors of the margins of candidates due to the rounding of earlier trees."""
 
     def __init__(self, n_candidates, n_outputs):
         self._variances = np.zeros((n_candidates, n_outputs))
@@ -63,18 +57,7 @@ class Drift:
 
 
 def estimate_steps(values):
-    """Estimate the steps to which the values of a model were rounded.
-
-    Parameters
-    ----------
-    values : list of ndarray
-        Values of the leaves of each tree, in the precision of the file.
-
-    Returns
-    -------
-    find : callable
-        Function that takes an array of values and returns the step of each, 0 without rounding.
-    """
+    """Estimate the steps to which the values of a model were rounded."""
     stored = np.concatenate(values)
     if len(stored) < _LEAST_VALUES or not stored.any():
         return np.zeros_like
@@ -95,26 +78,9 @@ _WHOLE = 1e-5
 
 
 def find_weights(trees, has_classes, draws, *, multiplied=False, each=False):
-    """Find the weights of the classes in some trees.
-
-    Parameters
-    ----------
-    trees : list of sklearn.tree._tree.Tree
-    has_classes : bool
-        Whether the trees are classifiers.
-    draws : bool
-        Whether the trees were grown on samples, in which rows can be repeated.
-    multiplied : bool, default=False
-        Whether draws were multiplied by weights of classes, which may be whole numbers.
-    each : bool, default=False
-        Whether each tree has weights of its own.
-
-    Returns
-    -------
-    weights : list
-        For each tree 1.0 if rows have no weights, an array of shape (n_classes,), or None if rows
-        of one class have different weights.
-    """
+    """Find the weights of the classes in some trees."""
+    # -> weights: for each tree 1.0 if rows have no weights, an array of shape (n_classes,), or None
+    # if rows of one class have different weights
     if not multiplied and all(_are_plain(tree, draws) for tree in trees):
         return [1.0] * len(trees)
     if not has_classes:
@@ -242,11 +208,9 @@ def why_not_isolated(model):
 
 
 def _draws_unevenly(model):
-    """Whether sample weights made some rows more likely to be drawn than others.
-
-    The samples then hold fewer distinct rows than samples in which each row is as likely as any
-    other, or, in older versions of scikit-learn, differ in their size.
-    """
+    """Whether sample weights made some rows more likely to be drawn than others."""
+    # The samples then hold fewer distinct rows than samples in which each row is as likely as any
+    # other, or, in older versions of scikit-learn, differ in their size.
     roots = [tree.tree_ for tree in model.estimators_]
     n_drawn = np.array([tree.weighted_n_node_samples[0] for tree in roots])
     if not n_drawn.all():
@@ -339,15 +303,7 @@ class Equations(NamedTuple):
 
 
 class Collector:
-    """Collects the equations of sets of nodes, most often the leaves of a tree.
-
-    Parameters
-    ----------
-    n_candidates : int
-        Number of candidate records.
-    share : float, default=0.5
-        Number of training rows over the number of candidates, which is expected at each node.
-    """
+    """Collects the equations of sets of nodes, most often the leaves of a tree."""
 
     def __init__(self, n_candidates, share=0.5):
         self.n_candidates, self.share, self._n_equations = n_candidates, share, 0
@@ -366,28 +322,7 @@ class Collector:
         rounded=None,
         unlike=0.0,
     ):
-        """Add an equation for each node that contains candidates.
-
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_candidates,), dtype int
-            Node of each candidate.
-        coefficients : ndarray of shape (n_candidates,)
-            Coefficient of each candidate in the equation of its node; candidates with 0 are left
-            out.
-        targets, variances : ndarray of shape (n_nodes,)
-            Right-hand side of the equation of each node, NaN for none, and its variance.
-        terms : ndarray of shape (n_candidates,), default=None
-            Size of the terms whose difference is the coefficient. An equation that consists of
-            rounding errors is dropped. If None, the absolute coefficients are used.
-        precision : float, default=2.2e-16
-            Relative rounding error of the terms.
-        rounded : Rounded, default=None
-            Rounding of the values in the equations before the release.
-        unlike : float, default=0.0
-            Variance of the unknown weights that multiply the coefficients of the training rows,
-            whose mean is 1.
-        """
+        """Add an equation for each node that contains candidates."""
         n_nodes = len(targets)
         terms = np.abs(coefficients) if terms is None else terms
         size = np.sqrt(np.bincount(nodes, coefficients**2, minlength=n_nodes))
@@ -407,15 +342,7 @@ class Collector:
         self._variances.append(variances[kept])
 
     def draw(self, kept, times=1):
-        """Take all further equations for those of samples, whose rows are not known.
-
-        Parameters
-        ----------
-        kept : float
-            Share of the training rows in each sample.
-        times : int, default=1
-            Number of sets of nodes with the same sample.
-        """
+        """Take all further equations for those of samples, whose rows are not known."""
         self._kept, self._times = kept, times
 
     def _add_blur(self, place, nodes, rounded):
@@ -445,17 +372,9 @@ class Collector:
 
 
 class Further:
-    """Collects the coefficients of further records in the equations of the candidates.
+    """Collects the coefficients of further records in the equations of the candidates."""
 
-    It has the methods of a :class:`Collector` and is called with the same nodes in the same order.
-
-    Parameters
-    ----------
-    equations : Equations
-        Equations of the candidates.
-    n_records : int
-        Number of further records.
-    """
+    # It has the methods of a Collector and is called with the same nodes in the same order.
 
     share = 0.5
 

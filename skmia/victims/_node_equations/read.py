@@ -64,30 +64,7 @@ def has_node_equations(model):
 
 
 def read_node_equations(model, records, assumed=None):
-    """Read the equations that the nodes of a model's trees state about candidates.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted tree model, a Pipeline that ends in one, or a search that has chosen one.
-    records : Records of n records
-        Labeled candidates.
-    assumed : tuple of two floats, default=None
-        Expected number of training rows, and the variance of the number of members, which are used
-        if the file was stripped and does not store the number.
-
-    Returns
-    -------
-    equations : Equations
-
-    Raises
-    ------
-    TypeError
-        If the model is of another kind.
-    ValueError
-        If the equations are not known for the settings of the model, or a candidate has a label
-        that the model does not know.
-    """
+    """Read the equations that the nodes of a model's trees state about candidates."""
     share = 0.5 if assumed is None else assumed[0] / len(records)
     collector = Collector(len(records), share)
     n_rows, is_assumed = _read(model, records, collector, assumed)
@@ -95,21 +72,8 @@ def read_node_equations(model, records, assumed=None):
 
 
 def read_further_columns(model, records, equations):
-    """Read the coefficients of further records in the equations of the candidates.
-
-    Parameters
-    ----------
-    model : estimator
-        Model of :func:`read_node_equations`.
-    records : Records of n records
-        Labeled records.
-    equations : Equations
-        Equations of the candidates.
-
-    Returns
-    -------
-    columns : csr_array of shape (n_equations, n)
-    """
+    """Read the coefficients of further records in the equations of the candidates."""
+    # -> columns (n_equations, n)
     further = Further(equations, len(records))
     _read(model, records, further, (equations.n_rows, 0.0) if equations.is_assumed else None)
     return further.columns()

@@ -131,11 +131,9 @@ def transform(transformers, X):
 
 
 def split(cotangent):
-    """Cotangents of largest entry 1, and what they were divided by.
-
-    Gradients are linear in the cotangent. Those of a confident model would be lost in the range
-    of float32.
-    """
+    """Cotangents of largest entry 1, and what they were divided by."""
+    # Gradients are linear in the cotangent. Those of a confident model would be lost in the range
+    # of float32.
     scale = abs(cotangent).max(axis=1)
     return cotangent / np.where(scale > 0, scale, 1)[:, None], scale
 
@@ -164,23 +162,15 @@ def join(chunks, n, *shape):
 
 
 class Chunked(ABC):
-    """A model through which inputs are sent in chunks.
-
-    Parameters
-    ----------
-    chunk_size : int or None
-        Number of rows of a chunk. If None, it depends on the task.
-    """
+    """A model through which inputs are sent in chunks."""
 
     def __init__(self, chunk_size):
         self._chunk_size = chunk_size
 
     @abstractmethod
     def _pass(self, chunk, wrt):
-        """Return a context manager that sends a chunk of inputs through the model: a ForwardPass.
-
-        ``wrt`` names the gradients that will be computed, or is None.
-        """
+        """Return a context manager, a ForwardPass, that sends a chunk through the model."""
+        # wrt names the gradients that will be computed, or is None.
 
     @abstractmethod
     def _rows_at_once(self, inputs, task):
@@ -217,23 +207,10 @@ _BLOCK, _BLOCK_ON_GPU = 2**16, 2**26
 
 
 def summarize(parts, scale):
-    """Statistics of the entries of each row of a matrix whose columns come in parts.
-
-    Central moments are taken part by part and merged, so that none is the difference of large
-    numbers (Pébay, 2008).
-
-    Parameters
-    ----------
-    parts : iterable of ndarray or torch tensor, each of shape (m, n_columns)
-        At least one.
-    scale : ndarray of shape (m,)
-        Positive factor of each row, or 0.
-
-    Returns
-    -------
-    statistics : ndarray of shape (m, 7)
-        Of the rows times the scale, as named by ``STATISTICS``.
-    """
+    """Statistics of the entries of each row of a matrix whose columns come in parts."""
+    # Central moments are taken part by part and merged, so that none is the difference of large
+    # numbers (Pébay, 2008).
+    # parts (m, n_columns), scale (m,) -> statistics (m, 7)
     total = None
     for part in parts:
         for block in _cut(part):

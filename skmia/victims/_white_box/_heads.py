@@ -11,13 +11,7 @@ from ..._core.probabilities import log_sum_exp
 
 
 class LogLossHead:
-    """Softmax and log loss; one column is the logit of the second of two classes.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels of the columns.
-    """
+    """Softmax and log loss; one column is the logit of the second of two classes."""
 
     def __init__(self, classes):
         self.classes = classes
@@ -61,15 +55,7 @@ class LogLossHead:
 
 
 class ProbabilityHead(LogLossHead):
-    """Log loss of a model that gives probabilities; a single column belongs to the second class.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels of the columns.
-    floor : float
-        Added to a probability before its logarithm is taken.
-    """
+    """Log loss of a model that gives probabilities; a single column belongs to the second class."""
 
     def __init__(self, classes, floor):
         super().__init__(classes)

@@ -40,18 +40,7 @@ class Layer(NamedTuple):
 
 
 class DenseBox(WhiteBox):
-    """A model of dense layers with one activation between them, computed in float64.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    transformers : list of fitted transformers
-    head : LogLossHead or SquaredErrorHead
-    layers : list of Layer
-    activation : {"identity", "logistic", "tanh", "relu"}
-        Activation of the hidden layers.
-    chunk_size : int or None
-    """
+    """A model of dense layers with one activation between them, computed in float64."""
 
     def __init__(self, model, transformers, head, layers, activation, chunk_size):
         shapes = {}
@@ -88,14 +77,9 @@ class DenseBox(WhiteBox):
 
 
 class DensePass(ForwardPass):
-    """Inputs and activations of all layers.
+    """Inputs and activations of all layers."""
 
-    Parameters
-    ----------
-    chunk : ndarray of shape (m, n_features)
-    layers : list of Layer
-    activation : str
-    """
+    # chunk (m, n_features)
 
     def __init__(self, chunk, layers, activation):
         self._layers = layers

@@ -34,20 +34,7 @@ _WEIGHTS = ("weight", "pos_weight")
 
 
 def make_head(net, classes, tail):
-    """Return the head of a skorch net.
-
-    Parameters
-    ----------
-    net : fitted NeuralNet
-    classes : ndarray of shape (n_classes,) or None
-        None for a regressor.
-    tail : tuple of int
-        Shape of what the module gives for a record.
-
-    Returns
-    -------
-    head : object
-    """
+    """Return the head of a skorch net."""
     criterion = uncompiled(net.criterion_)
     is_plain = type(criterion) in _PLAIN and not _has_own_loss(net) and not _has_weights(criterion)
     if classes is None:
@@ -72,16 +59,7 @@ def _has_weights(criterion):
 
 
 class _OwnLoss:
-    """Loss of each record by ``get_loss`` of a net, and its gradient by autograd.
-
-    Parameters
-    ----------
-    net : fitted NeuralNet
-    tail : tuple of int
-        Shape of what the module gives for a record.
-    *args : tuple
-        For the other base class, which reads outputs.
-    """
+    """Loss of each record by ``get_loss`` of a net, and its gradient by autograd."""
 
     def __init__(self, net, tail, *args):
         super().__init__(*args)
@@ -182,14 +160,6 @@ def list_leaves(module):
 class LayerReader:
     """Collects what the leaves of a module give for a batch.
 
-    Parameters
-    ----------
-    module : nn.Module
-    n_rows : int
-        Number of records.
-    names : sequence of str, default=None
-        Keep these only.
-
     Attributes
     ----------
     outputs : dict of str to ndarray of shape (m, n_units)
@@ -267,20 +237,7 @@ def open_module(classifier, transformers, chunk_size):
 
 
 class TorchBox(WhiteBox):
-    """A torch module in a skorch net or a FunctionClassifier.
-
-    Parameters
-    ----------
-    net : fitted estimator
-    module : nn.Module
-        Its module.
-    classes : ndarray of shape (n_classes,) or None
-        None for a regressor.
-    make : callable
-        Makes the head of the classes and the shape of what the module gives for a record.
-    transformers : list of fitted transformers
-    chunk_size : int or None
-    """
+    """A torch module in a skorch net or a FunctionClassifier."""
 
     def __init__(self, net, module, classes, make, transformers, chunk_size):
         shapes = {name: tuple(weight.shape) for name, weight in trained(module).items()}

@@ -232,20 +232,11 @@ _RULES = {
 class RulePlan:
     """Rule of each layer that has parameters to train.
 
-    Parameters
-    ----------
-    module : nn.Module
-
     Attributes
     ----------
     rules : dict of layer to Rule
     places : dict of str to (layer, str)
         Layer of each parameter, and its name there.
-
-    Raises
-    ------
-    NotImplementedError
-        If a layer has no rule or a parameter belongs to several.
     """
 
     def __init__(self, module):
@@ -331,17 +322,9 @@ def trained(module):
 
 
 class TorchPass(ForwardPass):
-    """A batch that went through a module once, with the gradient of the inputs only.
+    """A batch that went through a module once, with the gradient of the inputs only."""
 
-    Parameters
-    ----------
-    module : nn.Module
-        Module in evaluation mode.
-    plan : object
-        What ``plan(module)`` gave.
-    x : tensor of shape (m, ...)
-        On the device of the module. Its gradient can be asked for where it requires one.
-    """
+    # x (m, ...)
 
     plan = staticmethod(trained)
 

@@ -38,11 +38,10 @@ def dot(a, b):
 
 
 class _History:
-    """Limited-memory BFGS for K functions: the last steps and the changes of the gradients.
+    """Limited-memory BFGS for K functions: the last steps and the changes of the gradients."""
 
-    The compact form of Byrd, Nocedal and Schnabel (1994) needs few passes over the arrays, and only
-    the preconditioned changes of the gradients.
-    """
+    # The compact form of Byrd, Nocedal and Schnabel (1994) needs few passes over the arrays, and
+    # only the preconditioned changes of the gradients.
 
     def __init__(self, shape):
         n_functions, size = shape
@@ -69,10 +68,8 @@ class _History:
             setattr(self, name, getattr(self, name)[kept])
 
     def solve(self, gradient, solved):
-        """Multiply the gradients by the approximate inverse Hessians.
-
-        ``solved`` holds the preconditioned gradients.
-        """
+        """Multiply the gradients by the approximate inverse Hessians."""
+        # solved holds the preconditioned gradients.
         if not self._order:
             return solved
         order = np.array(self._order)
@@ -126,11 +123,9 @@ class _Descent:
         return direction, dot(direction, self.gradient)
 
     def step(self, direction, slope):
-        """Go along each direction until its slope has fallen; return for which it has.
-
-        Only slopes decide. The slope of a convex function is monotone along a line, and near the
-        minimum it is accurate, unlike differences of values.
-        """
+        """Go along each direction until its slope has fallen; return for which it has."""
+        # Only slopes decide. The slope of a convex function is monotone along a line, and near the
+        # minimum it is accurate, unlike differences of values.
         points = self.points + direction
         gradient = self._gradient_at(points, slice(None))
         length, end = np.ones(len(points)), dot(direction, gradient)
@@ -156,32 +151,8 @@ class _Descent:
 
 
 def minimize_together(gradient, start, models, precondition, *, reach, tol, coarse, max_iter):
-    """Minimize convex functions by limited-memory BFGS with a common preconditioner.
-
-    Parameters
-    ----------
-    gradient : callable
-        ``gradient(points, models, coarse)`` returns the gradients of some functions, of shape
-        (k, D); in single precision if ``coarse`` is true.
-    start : ndarray of shape (K, D)
-        Points to start from.
-    models : array-like of shape (K,)
-        Numbers of the functions, which are passed to ``gradient``.
-    precondition : callable
-        ``precondition(vectors, models)`` multiplies by an approximate inverse Hessian.
-    reach : float
-        Factor from the length of a step, in the metric of the Hessian, to the unit of ``tol``.
-    tol : float
-        Estimated error below which a function is finished; it becomes stricter after many steps.
-    coarse : float
-        Estimated error below which single precision is not enough; infinite to never use it.
-    max_iter : int
-        Maximum number of steps.
-
-    Returns
-    -------
-    minima : Minima
-    """
+    """Minimize convex functions by limited-memory BFGS with a common preconditioner."""
+    # start (K, D), models (K,)
     descent = _Descent(gradient, precondition, start, models, np.isfinite(coarse))
     return _descend(descent, reach, tol, coarse, max_iter)
 
@@ -224,21 +195,10 @@ _FULL = 2500
 
 
 class CrossEntropies:
-    """Mean cross-entropy plus penalty of K logistic regressions, as functions of coefficients.
+    """Mean cross-entropy plus penalty of K logistic regressions, as functions of coefficients."""
 
-    A point holds the coefficients of one model, class by class; two classes share one vector.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n, n_columns)
-        Features of all records.
-    codes : ndarray of shape (n,)
-        Numbers of the classes from 0.
-    weights : ndarray of shape (K, n)
-        Weight of each record in each model; 0 if the model is not trained on it.
-    penalty : ndarray of shape (K, n_columns)
-        Penalty of each squared coefficient, times 1/2, if the weights of a model sum to 1.
-    """
+    # A point holds the coefficients of one model, class by class; two classes share one vector.
+    # columns (n, n_columns), codes (n,), weights (K, n), penalty (K, n_columns)
 
     def __init__(self, columns, codes, weights, penalty):
         n_classes = codes.max() + 1
@@ -284,10 +244,8 @@ class CrossEntropies:
         return self._single
 
     def _blocks(self, vectors, models, columns, weights, width=1):
-        """Yield weighted probabilities of blocks of records, of shape (k, n_vectors, rows).
-
-        ``width`` is the largest number of values per record that is computed from a block.
-        """
+        """Yield weighted probabilities of blocks of records, of shape (k, n_vectors, rows)."""
+        # width is the largest number of values per record that is computed from a block.
         step = max(64, _BLOCK // max(len(vectors), width))
         absent = ~self.present[models]
         absent = absent if self.n_vectors > 1 and absent.any() else None
@@ -300,14 +258,8 @@ class CrossEntropies:
                 yield rows, _weigh_softmax(logits, weights[:, rows], absent)
 
     def curvature(self, points, models):
-        """Compute the mean of the Hessians of some models.
-
-        Returns
-        -------
-        hessians : list of ndarray of shape (g, n_columns, g, n_columns)
-            One block for all classes, with only the part below the diagonal filled; if there are
-            too many coefficients, one block for each class.
-        """
+        """Compute the mean of the Hessians of some models."""
+        # -> hessians (g, n_columns, g, n_columns)
         groups = [range(self.n_vectors)]
         if self.size > _FULL:
             groups = [[c] for c in range(self.n_vectors)]
@@ -401,13 +353,6 @@ def _add_to_diagonal(hessian, penalty):
 
 class Preconditioner:
     """Approximate inverse Hessian, with one block for all classes or one block for each.
-
-    Parameters
-    ----------
-    losses : CrossEntropies
-        Functions to minimize.
-    hessians : list of ndarray
-        Blocks as returned by :meth:`CrossEntropies.curvature`.
 
     Attributes
     ----------
@@ -537,13 +482,7 @@ def inverse_strength(model):
 
 
 class LogisticSolver:
-    """Solves logistic regressions with the curvature that the models of a pool share.
-
-    Parameters
-    ----------
-    plan : Plan
-        Plan of the pool.
-    """
+    """Solves logistic regressions with the curvature that the models of a pool share."""
 
     def __init__(self, plan):
         self._plan, self._model = plan, plan.model
@@ -575,14 +514,12 @@ class LogisticSolver:
         return CrossEntropies(self._design.columns, self._codes, weights, penalty)
 
     def _prepare(self):
-        """Compute a start and a curvature that suit all models of the pool.
-
-        The start is the optimum on all records. If a model is determined by few records, its
-        curvature differs from the curvature there. Then the curvature of the first models at their
-        own optima is used, mixed with a share of the former, because some records may be in none of
-        their training sets. The same first models are always used, so that a result does not depend
-        on which models are solved with it.
-        """
+        """Compute a start and a curvature that suit all models of the pool."""
+        # The start is the optimum on all records. If a model is determined by few records, its
+        # curvature differs from the curvature there. Then the curvature of the first models at
+        # their own optima is used, mixed with a share of the former, because some records may be in
+        # none of their training sets. The same first models are always used, so that a result does
+        # not depend on which models are solved with it.
         pilots = np.arange(min(N_PILOTS, len(self._plan.membership)))
         losses = self._losses(self._plan.membership[pilots], self._plan.spread(pilots))
         pool = self._pool(losses.penalty.mean(axis=0, keepdims=True))
@@ -613,17 +550,7 @@ class LogisticSolver:
         return CrossEntropies(self._design.columns, self._codes, weights, penalty)
 
     def solve(self, models):
-        """Find the optima of some models.
-
-        Parameters
-        ----------
-        models : ndarray of int
-            Numbers of the models in the pool.
-
-        Returns
-        -------
-        solution : Solution
-        """
+        """Find the optima of some models."""
         losses = self._losses(self._plan.membership[models], self._plan.spread(models))
         rows = np.arange(len(models))
         n_classes = losses.present.sum(axis=1)

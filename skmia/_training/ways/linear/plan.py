@@ -24,25 +24,15 @@ _ROUNDING = 16 * np.finfo(float).eps
 class Design:
     """Centered and scaled features of all records.
 
-    Only the coordinates change, not the problem: the intercept absorbs the centering, and the
-    penalty of each coefficient is divided by the square of its scale.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Features.
-    fit_intercept : bool
-        Whether models have an intercept; without one, features are not centered.
-    uniform : bool
-        Whether all coefficients of a model have the same penalty. If there are more features than
-        records, they are then rotated into the n directions that the records span, which does not
-        change the penalty.
-
     Attributes
     ----------
     columns : ndarray of shape (n, n_columns)
         Features, with a last column of ones if there is an intercept.
     """
+
+    # Only the coordinates change, not the problem: the intercept absorbs the centering, and the
+    # penalty of each coefficient is divided by the square of its scale.
+    # X (n, d)
 
     def __init__(self, X, fit_intercept, uniform):
         n, d = X.shape
@@ -62,36 +52,15 @@ class Design:
         self.columns = np.column_stack([centered, np.ones(n)]) if fit_intercept else centered
 
     def penalty(self, strength, spread):
-        """Compute the penalty of each column.
-
-        Parameters
-        ----------
-        strength : ndarray of shape (K,)
-            Penalty of a squared coefficient of each model.
-        spread : ndarray of shape (K, d) or None
-            Scale by which the model itself divides the features.
-
-        Returns
-        -------
-        penalty : ndarray of shape (K, n_columns)
-        """
+        """Compute the penalty of each column."""
+        # strength (K,), spread (K, d) -> penalty (K, n_columns)
         squares = np.ones((1, len(self.scale))) if spread is None else spread**2
         penalty = strength[:, None] * squares / self.scale**2
         return np.pad(penalty, [(0, 0), (0, int(self.fit_intercept))])
 
     def to_features(self, points):
-        """Return coefficients and intercepts in the user's coordinates.
-
-        Parameters
-        ----------
-        points : ndarray of shape (..., n_columns)
-            Coefficients of the columns.
-
-        Returns
-        -------
-        coef : ndarray of shape (..., d)
-        intercept : ndarray of shape (...)
-        """
+        """Return coefficients and intercepts in the user's coordinates."""
+        # points (..., n_columns) -> coef (..., d)
         coef = points[..., : len(self.scale)] / self.scale
         if self.rotation is not None:
             coef = coef @ self.rotation.T
@@ -123,13 +92,7 @@ class Solution(NamedTuple):
 
 
 def split_estimator(estimator):
-    """Split an estimator into its scaler and its model.
-
-    Returns
-    -------
-    scaler : transformer or None
-    model : estimator
-    """
+    """Split an estimator into its scaler and its model."""
     if type(estimator) is not Pipeline:
         return None, estimator
     steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
@@ -196,13 +159,7 @@ def as_matrix(X):
 
 
 class Plan:
-    """The parts of a job that solvers read.
-
-    Parameters
-    ----------
-    job : Job
-        Job for which ``why_not`` returned None.
-    """
+    """The parts of a job that solvers read."""
 
     def __init__(self, job):
         self.scaler, self.model = split_estimator(job.estimator)
@@ -210,12 +167,8 @@ class Plan:
         self.X, self.y = as_matrix(self._records), job.data.y
 
     def spread(self, models):
-        """Compute the scales by which the scalers of some models divide the features.
-
-        Returns
-        -------
-        spread : ndarray of shape (k, d), or None without a scaler
-        """
+        """Compute the scales by which the scalers of some models divide the features."""
+        # -> spread (k, d)
         if self.scaler is None:
             return None
         if isinstance(self.scaler, StandardScaler) and self.scaler.with_std:
@@ -240,11 +193,9 @@ class Plan:
         return spread
 
     def _without_idle(self, spread, models):
-        """Replace the scale of features that are constant in a training set by a usual one.
-
-        Their coefficient is 0 under any penalty. A scaler gives them a scale of 1, which may mean a
-        penalty that is thousands of times larger than in other models, and a bad condition.
-        """
+        """Replace the scale of features that are constant in a training set by a usual one."""
+        # Their coefficient is 0 under any penalty. A scaler gives them a scale of 1, which may mean
+        # a penalty that is thousands of times larger than in other models, and a bad condition.
         usual = np.median(spread, axis=0)
         for row, feature in zip(*np.nonzero(np.abs(np.log(spread / usual)) > 1), strict=True):
             values = self.X[self.membership[models[row]], feature]
@@ -279,15 +230,7 @@ _BYTES_OF_ANSWERS = 2**23
 
 
 class Workshop:
-    """Turns solutions into the results that a pool keeps.
-
-    Parameters
-    ----------
-    job : Job
-        Job that the models belong to.
-    plan : Plan
-        Parts of the job that solvers read.
-    """
+    """Turns solutions into the results that a pool keeps."""
 
     def __init__(self, job, plan):
         self._job, self._plan = job, plan
@@ -297,12 +240,10 @@ class Workshop:
         self._queries = [as_matrix(X) for X in job.data.tables]
 
     def _fit_pattern(self):
-        """Fit an estimator to a few records, as a pattern for the solved models.
-
-        The pattern has all attributes of a fitted estimator in the installed version of
-        scikit-learn, including the type of the coefficients, and gives the warnings about its
-        parameters.
-        """
+        """Fit an estimator to a few records, as a pattern for the solved models."""
+        # The pattern has all attributes of a fitted estimator in the installed version of
+        # scikit-learn, including the type of the coefficients, and gives the warnings about its
+        # parameters.
         pattern = clone(self._job.estimator)
         model = split_estimator(pattern)[1]
         steps = model.get_params().get("max_iter")
@@ -320,23 +261,7 @@ class Workshop:
         return pattern, [(warning.category, str(warning.message)) for warning in kept]
 
     def finish(self, models, rows, solution, seconds):
-        """Yield the results of solved models.
-
-        Parameters
-        ----------
-        models : ndarray of int
-            Numbers of all models of the solution.
-        rows : ndarray of int
-            Places of the requested models among them.
-        solution : Solution
-            Solution for the models.
-        seconds : float
-            Training time per model.
-
-        Yields
-        ------
-        k, kept : int, Kept
-        """
+        """Yield the results of solved models."""
         n_vectors, d = solution.coef.shape[1:]
         n_rows = sum(len(X) for X in self._queries)
         step = max(1, _BYTES_OF_ANSWERS // (8 * n_vectors * n_rows))

@@ -77,13 +77,7 @@ def _too_large(size):
 
 
 class NormalSolver:
-    """Solves the normal equations of each training set.
-
-    Parameters
-    ----------
-    plan : Plan
-        Plan of the pool.
-    """
+    """Solves the normal equations of each training set."""
 
     def __init__(self, plan):
         self._plan = plan
@@ -153,13 +147,7 @@ class NormalSolver:
 
 
 class KernelSolver:
-    """Solves ridge regressions in the space of the records, for more features than records.
-
-    Parameters
-    ----------
-    plan : Plan
-        Plan of the pool.
-    """
+    """Solves ridge regressions in the space of the records, for more features than records."""
 
     def __init__(self, plan):
         self._plan = plan

@@ -72,22 +72,15 @@ def _send_back(delta, coefs, out):
 class Stack:
     """The weights of k networks, and buffers for one batch of each.
 
-    All weights of a model are in one row, those with a penalty first, so that an optimizer can
-    update them at once.
-
-    Parameters
-    ----------
-    networks : list of Network
-        Networks of one kind.
-    batch_size : int
-        Largest number of records in a batch.
-
     Attributes
     ----------
     parameters : ndarray of shape (k, p)
     batch : ndarray of shape (k, batch_size, d)
         Buffer for the records of a batch.
     """
+
+    # All weights of a model are in one row, those with a penalty first, so that an optimizer can
+    # update them at once.
 
     def __init__(self, networks, batch_size):
         first = networks[0]
@@ -155,22 +148,8 @@ class Stack:
         return values
 
     def backward(self, rows, size, y):
-        """Return the gradient of the loss at the last outputs of :meth:`forward`.
-
-        Parameters
-        ----------
-        rows : slice
-            Models to use.
-        size : int
-            Number of records of each model.
-        y : ndarray of shape (k, size, n_outputs)
-            Targets.
-
-        Returns
-        -------
-        gradient : ndarray of shape (k, p)
-            Gradient, which the next call overwrites.
-        """
+        """Return the gradient of the loss at the last outputs of :meth:`forward`."""
+        # y (k, size, n_outputs) -> gradient (k, p)
         delta = self._deltas[-1][rows, :size]
         np.subtract(self._values[-1][rows, :size], y, out=delta)
         for i in range(len(self._coefs) - 1, -1, -1):
@@ -190,18 +169,8 @@ class Stack:
 
 
 def sum_losses(out_activation, answers, y):
-    """Sum the losses of the records of one model, without the penalty.
-
-    Parameters
-    ----------
-    out_activation : {"identity", "logistic", "softmax"}
-        Output activation of the model.
-    answers, y : ndarray of shape (n, n_outputs)
-
-    Returns
-    -------
-    loss : float
-    """
+    """Sum the losses of the records of one model, without the penalty."""
+    # answers, y (n, n_outputs)
     if out_activation == "identity":
         return 0.5 * np.sum(np.mean((y - answers) ** 2, axis=1))
     tiny = np.finfo(answers.dtype).eps
@@ -217,15 +186,9 @@ def sum_losses(out_activation, answers, y):
 
 
 class Adam:
-    """Adam, with the bias correction in the learning rate.
+    """Adam, with the bias correction in the learning rate."""
 
-    Parameters
-    ----------
-    model : MLPClassifier or MLPRegressor
-        Model with the settings of the optimizer.
-    parameters : ndarray of shape (k, p)
-        Parameters of all models, which are changed in place.
-    """
+    # parameters (k, p)
 
     def __init__(self, model, parameters):
         self._rate, self._epsilon = model.learning_rate_init, model.epsilon
@@ -276,15 +239,9 @@ class Adam:
 
 
 class Momentum:
-    """Gradient descent with momentum, Nesterov's or not, at a constant rate.
+    """Gradient descent with momentum, Nesterov's or not, at a constant rate."""
 
-    Parameters
-    ----------
-    model : MLPClassifier or MLPRegressor
-        Model with the settings of the optimizer.
-    parameters : ndarray of shape (k, p)
-        Parameters of all models, which are changed in place.
-    """
+    # parameters (k, p)
 
     def __init__(self, model, parameters):
         self._rate, self._momentum = float(model.learning_rate_init), model.momentum
@@ -328,20 +285,7 @@ def batch_size_of(model, n_rows):
 
 
 def plan_batches(n_rows, full):
-    """Plan the batches of one epoch for models with different numbers of records.
-
-    Parameters
-    ----------
-    n_rows : list of int
-        Training records of each model, in ascending order.
-    full : int
-        Records of a full batch.
-
-    Returns
-    -------
-    batches : list of (slice, slice)
-        Models that have a batch of the same size, and the places of its records in their orders.
-    """
+    """Plan the batches of one epoch for models with different numbers of records."""
     batches = []
     for start in range(0, n_rows[-1], full):
         sizes = np.clip(np.subtract(n_rows, start), 0, full)
@@ -352,13 +296,7 @@ def plan_batches(n_rows, full):
 
 
 class Training:
-    """Training of networks until each has ended.
-
-    Parameters
-    ----------
-    networks : list of Network
-        Networks of one kind. Their models are fitted in place, and their records are released.
-    """
+    """Training of networks until each has ended."""
 
     def __init__(self, networks):
         # Sorted, so that models with a batch of the same size are a slice of the stack.
@@ -384,15 +322,7 @@ class Training:
         return len(self._networks)
 
     def run_to_end(self, after_epoch=lambda: None, show=None):
-        """Run all epochs.
-
-        Parameters
-        ----------
-        after_epoch : callable
-            Function without arguments that is called after each epoch.
-        show : callable, default=None
-            Function that shows the progress, see :meth:`Progress.part`.
-        """
+        """Run all epochs."""
         with np.errstate(all="ignore"):  # models that diverge are detected when training has ended
             while self._live:
                 self._run_epoch()

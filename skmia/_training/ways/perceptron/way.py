@@ -28,19 +28,7 @@ _COPIES = 5
 
 
 def count_together(network, n_jobs):
-    """Return the number of models like this one that are trained in one stack.
-
-    Parameters
-    ----------
-    network : Network or None
-        One of the models; None for a model that is trained by scikit-learn.
-    n_jobs : int
-        Number of stacks that are trained at the same time and share the memory.
-
-    Returns
-    -------
-    count : int
-    """
+    """Return the number of models like this one that are trained in one stack."""
     if network is None:
         return 1
     n_rows, widths, item = len(network.X), network.widths, network.X.itemsize
@@ -56,15 +44,6 @@ def count_together(network, n_jobs):
 class Network:
     """A perceptron that is ready to be trained.
 
-    Parameters
-    ----------
-    model : MLPClassifier or MLPRegressor
-        Initialized model: its weights are drawn, and its generator is at the first shuffle.
-    X : ndarray of shape (n, d)
-        Training records after the validation in ``fit``.
-    y : ndarray of shape (n, n_outputs)
-        Targets in the form that the loss expects.
-
     Attributes
     ----------
     widths : tuple of int
@@ -76,6 +55,8 @@ class Network:
     ending : list of ndarray or None
         Weights and arrays of the optimizer at the end of training.
     """
+
+    # X (n, d), y (n, n_outputs)
 
     def __init__(self, model, X, y):
         self.model, self.X, self.y = model, np.ascontiguousarray(X), y.astype(X.dtype)
@@ -111,20 +92,9 @@ def last_step(estimator):
 
 
 def start_network(estimator, fit):
-    """Fit an estimator up to the first epoch of the perceptron at its end.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator, which is fitted in place.
-    fit : callable
-        Function that calls ``estimator.fit`` with its records.
-
-    Returns
-    -------
-    network : Network or None
-        None if the model is already trained, because scikit-learn trains on sparse records itself.
-    """
+    """Fit an estimator up to the first epoch of the perceptron at its end."""
+    # -> network: None if the model is already trained, because scikit-learn trains on sparse
+    # records itself
     model = last_step(estimator)
     X, y = fit_to_first_epoch(model, fit)
     return None if X is None else Network(model, X, y)
@@ -136,16 +106,14 @@ _MOST_WEIGHTS = 2_000_000
 
 
 class PerceptronWay(Way):
-    """Trains many MLPClassifiers or MLPRegressors with a stochastic solver at a time.
+    """Trains many MLPClassifiers or MLPRegressors with a stochastic solver at a time."""
 
-    Each model draws, rounds and stops exactly as in scikit-learn, so its weights are those that it
-    would have alone. The models share the overhead of Python and numpy. This saves much time if
-    networks and batches are small (an epoch takes a fifteenth of the time with 20 features, 16
-    hidden units and batches of 32), and less if matrix products dominate (half the time with 105
-    features, 100 hidden units and batches of 200).
-
-    The steps of a Pipeline before the perceptron are fitted separately for each model.
-    """
+    # Each model draws, rounds and stops exactly as in scikit-learn, so its weights are those that
+    # it would have alone. The models share the overhead of Python and numpy. This saves much time
+    # if networks and batches are small (an epoch takes a fifteenth of the time with 20 features, 16
+    # hidden units and batches of 32), and less if matrix products dominate (half the time with 105
+    # features, 100 hidden units and batches of 200).
+    # The steps of a Pipeline before the perceptron are fitted separately for each model.
 
     name = "perceptron"
 

@@ -46,15 +46,9 @@ class Checked(NamedTuple):
 
 
 def check_training(job, generic=False):
-    """Compare joint training with ordinary training by training two nets for a few steps.
-
-    The comparison is in double precision, in which rounding cannot hide a difference, unless the
-    module does not support it.
-
-    Returns
-    -------
-    checked : Checked
-    """
+    """Compare joint training with ordinary training by training two nets for a few steps."""
+    # The comparison is in double precision, in which rounding cannot hide a difference, unless the
+    # module does not support it.
     try:
         table, prepared = _prepare_two(job)
     except CannotBatchError as refusal:
@@ -157,11 +151,9 @@ def _adapt(net, dtype, at_once):
 
 
 def draws_the_same(device):
-    """Whether nets that are trained together draw the same masks and changes as by themselves.
-
-    On other devices Dropout of many nets at once, and changes of batches, which a loader draws on
-    the CPU, have the same law.
-    """
+    """Whether nets that are trained together draw the same masks and changes as by themselves."""
+    # On other devices Dropout of many nets at once, and changes of batches, which a loader draws on
+    # the CPU, have the same law.
     return device.type == "cpu"
 
 

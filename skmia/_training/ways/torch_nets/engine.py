@@ -34,15 +34,7 @@ def loss_of(net, out, y, x=None):
 
 
 class TotalLoss:
-    """Sum of the losses of many models on batches of the same size.
-
-    Parameters
-    ----------
-    net : NeuralNet
-        Any of the models.
-    labels : Tensor
-        All targets.
-    """
+    """Sum of the losses of many models on batches of the same size."""
 
     def __init__(self, net, labels):
         self.net = net
@@ -75,13 +67,6 @@ class TotalLoss:
 
 class Engine(ABC):
     """Gradients of the losses of many models at once.
-
-    Parameters
-    ----------
-    nets : list of NeuralNet
-        Initialized models of one architecture, which are not changed.
-    labels : Tensor
-        All targets.
 
     Attributes
     ----------
@@ -123,24 +108,9 @@ class Engine(ABC):
 
     @abstractmethod
     def gradients(self, models, x, y, masks):
-        """Compute the gradients of the loss of each model on its own batch.
-
-        Parameters
-        ----------
-        models : slice
-            Models to use.
-        x : Tensor of shape (n_chosen, batch, ...)
-            Rows of these models.
-        y : Tensor of shape (n_chosen, batch, ...)
-            Targets of these models.
-        masks : list of Tensor of shape (n_chosen, ...)
-            One mask for each of ``sites``.
-
-        Returns
-        -------
-        gradients : list of Tensor
-            Gradients in the order of ``stack.trained``.
-        """
+        """Compute the gradients of the loss of each model on its own batch."""
+        # x, y (n_chosen, batch, ...), masks (n_chosen, ...) -> gradients: gradients in the order of
+        # stack.trained
 
 
 class _StackedLinear(torch.autograd.Function):
@@ -178,15 +148,7 @@ def _linear(module, x):
 
 
 class GenericEngine(Engine):
-    """Gradients of any module, with the vectorizing transformation of torch.
-
-    Parameters
-    ----------
-    nets : list of NeuralNet
-        Nets to train together.
-    labels : Tensor
-        All targets.
-    """
+    """Gradients of any module, with the vectorizing transformation of torch."""
 
     def __init__(self, nets, labels):
         super().__init__(nets, labels)
@@ -251,21 +213,11 @@ def _note(sites, p, x):
 
 
 class TurnsEngine(Engine):
-    """Gradients of any net, each by skorch's own step on its own module.
+    """Gradients of any net, each by skorch's own step on its own module."""
 
-    It serves nets that torch cannot vectorize over models, or not with profit. What it saves is the
-    time that a loader takes to collect single records. The weights of the modules are views of the
-    stack while they are trained.
-
-    Parameters
-    ----------
-    nets : list of NeuralNet
-        Nets to train together.
-    labels : Tensor
-        All targets.
-    streams : list of Stream
-        Random generators of the nets.
-    """
+    # It serves nets that torch cannot vectorize over models, or not with profit. What it saves is
+    # the time that a loader takes to collect single records. The weights of the modules are views
+    # of the stack while they are trained.
 
     repeats = False  # the module and its net are Python code that may do anything
 

@@ -21,17 +21,7 @@ from .train import Training
 
 
 class DeviceRows:
-    """Moves rows to a device once, instead of once for each model.
-
-    Parameters
-    ----------
-    tables : list of array-like
-        Rows of the job, which stay where they are in memory while the group is trained.
-    device : torch device
-        Device of the nets.
-    room : int
-        Bytes that the kept rows may take.
-    """
+    """Moves rows to a device once, instead of once for each model."""
 
     def __init__(self, tables, device, room):
         self._tables = [X for X in tables if isinstance(X, np.ndarray)]
@@ -153,10 +143,8 @@ def count_operations(shapes, n_steps):
 
 
 def is_worth_measuring(net, shapes, n_steps):
-    """Whether another kernel may save time: on a CPU, in single precision, in a long training.
-
-    Where the user has set a precision for the process, it stays.
-    """
+    """Whether another kernel may save time: on a CPU, in single precision, in a long training."""
+    # Where the user has set a precision for the process, it stays.
     parameters = [*net.module_.parameters()]
     return (
         bool(shapes)
@@ -169,17 +157,7 @@ def is_worth_measuring(net, shapes, n_steps):
 
 @lru_cache(maxsize=64)
 def measure(shapes):
-    """Measure error and time of products of some shapes with the other kernel, once in a process.
-
-    Parameters
-    ----------
-    shapes : tuple of Shape
-        Shapes, as of :func:`list_shapes`.
-
-    Returns
-    -------
-    measured : Measured
-    """
+    """Measure error and time of products with the other kernel, once in a process."""
     factors = _draw_factors(shapes, _N_OPERATIONS)
     times = dict.fromkeys((_USUAL, _OTHER), np.inf)
     n_threads = torch.get_num_threads()
@@ -234,10 +212,8 @@ def products_by(kernel):
 
 
 def fast_products(net, n_rows):
-    """Return the context of trainings with the other kernel, unless it is imprecise here.
-
-    Models can be trained on another processor than that on which the kernel was chosen.
-    """
+    """Return the context of trainings with the other kernel, unless it is imprecise here."""
+    # Models can be trained on another processor than that on which the kernel was chosen.
     factors = _draw_factors(list_shapes(net, n_rows), 0)
     errors = [_measure_error(factors, kernel) for kernel in (_OTHER, _USUAL)]
     return products_by(_OTHER if Measured(*errors, 0).are_single else _USUAL)
@@ -255,26 +231,9 @@ class _Group(NamedTuple):
 
 
 def train_group(job, generic=False, fast=False, in_turn=False):
-    """Train and query a group of nets.
-
-    The arithmetic runs on one thread, because the rounding of sums would depend on the number of
-    threads. Further cores are used by further processes.
-
-    Parameters
-    ----------
-    job : Job
-        Job of the models of the group.
-    generic : bool, default=False
-        Whether plain perceptrons also use the path for any module.
-    fast : bool, default=False
-        Whether products in single precision use the other kernel of torch.
-    in_turn : bool, default=False
-        Whether the gradients of a step are computed for one net after the other.
-
-    Returns
-    -------
-    results : list of (int, Kept)
-    """
+    """Train and query a group of nets."""
+    # The arithmetic runs on one thread, because the rounding of sums would depend on the number of
+    # threads. Further cores are used by further processes.
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -311,12 +270,7 @@ def _train(job, generic, fast, in_turn):
 
 
 def measure_products(job):
-    """Measure another kernel of matrix products on the shapes of a job, if it may save time.
-
-    Returns
-    -------
-    measured : Measured or None
-    """
+    """Measure another kernel of matrix products on the shapes of a job, if it may save time."""
     try:
         first = prepare(job, 0, shared_table(job))
     except Exception:  # the training of this model raises the error again

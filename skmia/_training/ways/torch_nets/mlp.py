@@ -94,10 +94,9 @@ def _is_flatten(node, modules):
 
 
 class _Tracer(fx.Tracer):
-    """A tracer that does not affect modules in other threads.
+    """A tracer that does not affect modules in other threads."""
 
-    While torch traces a module, it replaces the call method of all modules of the process.
-    """
+    # While torch traces a module, it replaces the call method of all modules of the process.
 
     def __init__(self):
         super().__init__()
@@ -131,18 +130,8 @@ def _linked_nodes(module):
 
 
 def as_chain(module):
-    """Read a module as a chain of Linears.
-
-    Parameters
-    ----------
-    module : Module
-        Module in training mode.
-
-    Returns
-    -------
-    chain : Chain or None
-        None if it is anything else, such as a module with parameters outside its Linears.
-    """
+    """Read a module as a chain of Linears."""
+    # -> chain: None if it is anything else, such as a module with parameters outside its Linears
     nodes, modules = _linked_nodes(module), dict(module.named_modules())
     if nodes is None or any(has_hooks(part) for part in modules.values()):
         return None
@@ -212,19 +201,7 @@ def _is_whole(chain, module):
 
 
 class MLPEngine(Engine):
-    """Gradients of perceptrons.
-
-    Parameters
-    ----------
-    nets : list of NeuralNet
-        Nets to train together.
-    chain : Chain
-        Chain of their module.
-    labels : Tensor
-        All targets.
-    columns : Columns, default=None
-        Columns of rows that are stored without zeros. If None, rows are dense.
-    """
+    """Gradients of perceptrons."""
 
     def __init__(self, nets, chain, labels, columns=None):
         super().__init__(nets, labels)

@@ -227,19 +227,9 @@ def why_not_optimizer(net):
 
 
 class StackedOptimizer:
-    """The optimizers of many models in one.
+    """The optimizers of many models in one."""
 
-    Parameters
-    ----------
-    kind : str
-        Name of the class of the optimizers.
-    parameters : list of Tensor of shape (n_models, n)
-        Parameters, which are changed in place. The rows of a gradient may be shorter.
-    groups : list of dict
-        Settings of each parameter group before the first step.
-    places : list of int
-        Group of each parameter.
-    """
+    # parameters (n_models, n)
 
     def __init__(self, kind, parameters, groups, places):
         import torch
@@ -256,18 +246,8 @@ class StackedOptimizer:
         self._rooms, self._parts = [None] * len(parameters), {}
 
     def step(self, models, gradients, groups_of):
-        """Make one step of some models.
-
-        Parameters
-        ----------
-        models : slice
-            Models to update.
-        gradients : list of Tensor of shape (n_chosen, ...)
-            Gradients, which are overwritten.
-        groups_of : Schedules
-            Settings of each parameter group, by the number of a model; equal for models that have
-            made equally many steps and have the same of its ``numbers``.
-        """
+        """Make one step of some models."""
+        # gradients (n_chosen, ...)
         if not gradients:
             return
         gradients = [self._fill(i, models, g) for i, g in enumerate(gradients)]

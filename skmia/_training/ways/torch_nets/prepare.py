@@ -21,13 +21,6 @@ from .table import Table, ask, change, list_parts, without_zeros
 class Stream:
     """Generators of one model: on the CPU, and on its device if that is another.
 
-    They start from the global generators, in which a model that is trained alone draws.
-
-    Parameters
-    ----------
-    device : torch device
-        Device of the net.
-
     Attributes
     ----------
     cpu : torch Generator
@@ -35,6 +28,8 @@ class Stream:
     own : torch Generator
         Draws numbers on the device; the same as ``cpu`` for a CPU.
     """
+
+    # They start from the global generators, in which a model that is trained alone draws.
 
     def __init__(self, device):
         self.cpu = torch.Generator()
@@ -91,19 +86,7 @@ def fits(n_bytes, device):
 
 
 def bytes_per_model(prepared, table):
-    """Return the bytes of one model in training, without the records that all models share.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        One of the models.
-    table : Table or None
-        Rows that all models share.
-
-    Returns
-    -------
-    n_bytes : int
-    """
+    """Return the bytes of one model in training, without the records that all models share."""
     own = prepared.table if table is None else table
     settings = prepared.net.get_params_for("iterator_train")
     batch = settings.get("batch_size", prepared.net.batch_size)
@@ -141,22 +124,10 @@ def _activation_bytes(module, rows):
 
 
 class BatchOrder:
-    """The order of the records of one model, drawn from its own generator.
+    """The order of the records of one model, drawn from its own generator."""
 
-    An iterated DataLoader always draws a seed, even if it does not use it, and another one for the
-    permutation if it shuffles. The seed of the validation set is drawn after the last batch.
-
-    Parameters
-    ----------
-    generator : torch Generator
-        Generator in its state at the start of the training.
-    n_rows : int
-        Number of training records.
-    shuffle : bool
-        Whether each epoch has its own order.
-    has_valid : bool
-        Whether a validation set is evaluated after each epoch.
-    """
+    # An iterated DataLoader always draws a seed, even if it does not use it, and another one for
+    # the permutation if it shuffles. The seed of the validation set is drawn after the last batch.
 
     def __init__(self, generator, n_rows, shuffle, has_valid):
         self.generator, self.n_rows = generator, n_rows
@@ -185,18 +156,7 @@ class BatchOrder:
 
 
 class EpochOrders:
-    """Orders of the records of many models in one epoch after the other.
-
-    Parameters
-    ----------
-    orders : list of BatchOrder
-        Seeds of the orders of each model.
-    rows : list of Tensor
-        Rows of the table that each model is trained on.
-    ahead : bool
-        Whether another thread draws the orders of the next epoch during an epoch. A GPU would have
-        nothing to do while they are drawn.
-    """
+    """Orders of the records of many models in one epoch after the other."""
 
     def __init__(self, orders, rows, ahead):
         self._orders, self._rows = orders, rows
@@ -230,24 +190,7 @@ def _permute(n, seed):
 
 
 def plan_batches(n_rows, batch_size, drop_last):
-    """Plan the batches of one epoch for models with different numbers of records.
-
-    Parameters
-    ----------
-    n_rows : list of int
-        Number of training records of each model, in ascending order, so that models with a batch of
-        the same size are next to each other.
-    batch_size : int
-        Number of records of a full batch; -1 for all records.
-    drop_last : bool
-        Whether a last batch that is not full is left out.
-
-    Returns
-    -------
-    batches : list of list of (slice, slice)
-        For each batch of the epoch, groups of models whose batch has the same size, and the places
-        of its records.
-    """
+    """Plan the batches of one epoch for models with different numbers of records."""
     batches = []
     n_rows = torch.as_tensor(n_rows)
     widest = int(n_rows.max())
@@ -328,13 +271,7 @@ def as_table_rows(rows, dtype, device):
 
 
 def make_table(net, X, y):
-    """Convert rows to the types that a DataLoader of the net would give, without needless zeros.
-
-    Raises
-    ------
-    CannotBatchError
-        If the DataLoader does not return one tensor of X and one of y.
-    """
+    """Convert rows to the types that a DataLoader of the net would give, without needless zeros."""
     reason = why_not_rows(X)
     if reason:
         raise CannotBatchError(reason)
@@ -387,26 +324,7 @@ def _positions(dataset, X):
 
 
 def prepare(job, k, shared):
-    """Prepare one model for its first batch.
-
-    Parameters
-    ----------
-    job : Job
-        Job that the models belong to.
-    k : int
-        Number of the model.
-    shared : Table or None
-        Rows that all models share, if there are any.
-
-    Returns
-    -------
-    prepared : Prepared
-
-    Raises
-    ------
-    CannotBatchError
-        If the model cannot be trained with others.
-    """
+    """Prepare one model for its first batch."""
     model = clone(job.estimator)
     seed_estimator(model, job.seeds[k])
     members = np.flatnonzero(job.subsets[k])

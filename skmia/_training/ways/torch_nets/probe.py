@@ -21,15 +21,7 @@ from .train import Training
 
 
 def count_devices(device, n_jobs):
-    """Return the number of devices that groups of nets are spread over; 0 on a CPU.
-
-    Parameters
-    ----------
-    device : str or torch device
-        Device of the nets. A GPU with a number is used alone.
-    n_jobs : int or None
-        Largest number of processes, as joblib reads it.
-    """
+    """Return the number of devices that groups of nets are spread over; 0 on a CPU."""
     device = torch.device(device)
     if device.type != "cuda" or device.index is not None:
         return int(device.type != "cpu")
@@ -38,21 +30,7 @@ def count_devices(device, n_jobs):
 
 @contextmanager
 def spread(train, n_devices, use=torch.cuda.device):
-    """Let a function that trains a group use a GPU that no other process of the same fit uses.
-
-    Parameters
-    ----------
-    train : callable
-        Takes the job of a group.
-    n_devices : int
-        Number of GPUs, and of processes that call the function at a time.
-    use : callable, default=torch.cuda.device
-        Takes the number of a GPU; returns the context in which tensors without a number are on it.
-
-    Yields
-    ------
-    train : callable
-    """
+    """Let a function that trains a group use a GPU that no other process of the same fit uses."""
     with TemporaryDirectory(prefix="skmia-") as folder:
         yield partial(_train_on_free_device, train, folder, n_devices, use)
 
@@ -126,21 +104,8 @@ class Times(NamedTuple):
 
 
 def measure_ways(job, at_once=True):
-    """Measure the time of a step in each way, on a small group of the nets of a job.
-
-    Nothing of it remains: the nets are other clones, and all random generators are restored.
-
-    Parameters
-    ----------
-    job : Job
-        Job that can be trained together.
-    at_once : bool, default=True
-        Whether the gradients of many nets can be computed at once.
-
-    Returns
-    -------
-    times : Times
-    """
+    """Measure the time of a step in each way, on a small group of the nets of a job."""
+    # Nothing of it remains: the nets are other clones, and all random generators are restored.
     # Nets that are trained together have one thread in each process.
     clock = _choose_clock(job)
     with preserved_randomness():

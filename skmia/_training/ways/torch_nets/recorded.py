@@ -40,19 +40,11 @@ class Times(NamedTuple):
 
 
 class RecordedSteps:
-    """The gradients of an engine, from a recording of its kernels where that takes less time.
+    """The gradients of an engine, from a recording of its kernels where that takes less time."""
 
-    One shape of step is recorded, the first that occurs a few times: that of full batches.
-    A recording is given up if it fails, if its gradients differ from those of the step, or if it is
-    not faster; both are measured on the next steps of the training.
-
-    Parameters
-    ----------
-    engine : Engine
-        Engine whose gradients are computed by the device alone.
-    device : torch device
-        GPU of the nets.
-    """
+    # One shape of step is recorded, the first that occurs a few times: that of full batches. A
+    # recording is given up if it fails, if its gradients differ from those of the step, or if it is
+    # not faster; both are measured on the next steps of the training.
 
     n_first = _N_BEFORE + _N_COMPARED
 
@@ -126,15 +118,7 @@ class RecordedSteps:
 
 
 class Recording:
-    """The recorded kernels of one step.
-
-    Parameters
-    ----------
-    engine : Engine
-    device : torch device
-    models, x, y, masks
-        Arguments of a step, see :meth:`Engine.gradients`.
-    """
+    """The recorded kernels of one step."""
 
     def __init__(self, engine, device, models, x, y, masks):
         self._engine = engine
@@ -156,15 +140,7 @@ class Recording:
 
 
 def record(function, device):
-    """Record the kernels that a function starts on a GPU.
-
-    Returns
-    -------
-    replay : callable
-        Starts the same kernels again, on the same memory.
-    results : object
-        What the function returned; its tensors have values after the first replay.
-    """
+    """Record the kernels that a function starts on a GPU."""
     with torch.cuda.device(device):
         here, beside = torch.cuda.current_stream(), torch.cuda.Stream()
         beside.wait_stream(here)

@@ -10,22 +10,8 @@ def is_active(module):
 
 
 def draw_masks(sites, generators, dtype):
-    """Draw the masks of one batch in the order in which the modules of a net draw them.
-
-    Parameters
-    ----------
-    sites : list of (float, tuple of int)
-        Probability of a zero and shape of the input, for each module that drops out.
-    generators : list of torch Generator
-        Random generators of the models.
-    dtype : torch dtype
-        Type of the activations.
-
-    Returns
-    -------
-    masks : list of Tensor of shape (n_models, ...)
-        Zeros, and 1 / (1 - p) elsewhere.
-    """
+    """Draw the masks of one batch in the order in which the modules of a net draw them."""
+    # -> masks (n_models, ...)
     device = generators[0].device
     masks = [torch.empty(len(generators), *shape, dtype=dtype, device=device) for _, shape in sites]
     for k, generator in enumerate(generators):
@@ -41,15 +27,6 @@ _LANES = 32
 class Stack:
     """Parameters and buffers of modules of one architecture.
 
-    Loops over an array process whole registers; the remaining numbers are computed in another way,
-    which may round differently. Here, the part of each model fills whole registers, so its numbers
-    do not depend on the models that it is trained with.
-
-    Parameters
-    ----------
-    modules : list of Module
-        Modules of the initialized models, which are not changed.
-
     Attributes
     ----------
     trained : dict of str to Tensor of shape (n_models, ...)
@@ -59,6 +36,10 @@ class Stack:
     fixed : dict of str to Tensor of shape (n_models, ...)
         Frozen parameters, and buffers, which the forward pass may change.
     """
+
+    # Loops over an array process whole registers; the remaining numbers are computed in another
+    # way, which may round differently. Here, the part of each model fills whole registers, so its
+    # numbers do not depend on the models that it is trained with.
 
     def __init__(self, modules):
         named = [{**dict(m.named_parameters()), **dict(m.named_buffers())} for m in modules]
@@ -93,19 +74,8 @@ class Stack:
 
 
 def in_whole_registers(values):
-    """Pad the values of several models so that the part of each model fills whole registers.
-
-    Parameters
-    ----------
-    values : Tensor of shape (n_models, ...)
-
-    Returns
-    -------
-    memory : Tensor of shape (n_models, n)
-        Memory of ``values`` if no padding is needed; else a copy with zeros at the end of each row.
-    values : Tensor of shape (n_models, ...)
-        View of the values in this memory.
-    """
+    """Pad the values of several models so that the part of each model fills whole registers."""
+    # values (n_models, ...) -> memory (n_models, n); values (n_models, ...)
     shape = values.shape
     rows = values.contiguous().view(shape[0], -1)
     n = rows.shape[1]

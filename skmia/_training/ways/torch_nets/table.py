@@ -76,17 +76,8 @@ class OneHotRows(NamedTuple):
 
 
 def without_zeros(X):
-    """Store rows without the zeros of their binary columns; None if too few are zeros.
-
-    Parameters
-    ----------
-    X : Tensor of shape (n, d)
-
-    Returns
-    -------
-    rows : OneHotRows
-    columns : Columns
-    """
+    """Store rows without the zeros of their binary columns; None if too few are zeros."""
+    # X (n, d)
     if X.ndim != 2 or X.shape[1] < _FEWEST_COLUMNS or not X.is_floating_point():
         return None
     is_binary = ((X == 0) | (X == 1)).all(0)
@@ -118,18 +109,7 @@ def join_rows(tables, columns):
 
 
 class SummedLayer:
-    """The first Linear of many perceptrons, on rows without zeros.
-
-    Parameters
-    ----------
-    weight, bias : str
-        Names of the parameters of the layer; bias may be None.
-    stack : Stack
-        Parameters of all models. Those of the layer are replaced by ``names``, in the layout in
-        which they are read.
-    columns : Columns
-        Columns of the rows.
-    """
+    """The first Linear of many perceptrons, on rows without zeros."""
 
     names = ("(ones)", "(rest)")
 
@@ -205,10 +185,9 @@ def select(tensor, rows, device=None):
 
 
 class Rooms:
-    """Gathers the rows of batches in memory that each batch of the same size overwrites.
+    """Gathers the rows of batches in memory that each batch of the same size overwrites."""
 
-    A new tensor for each batch takes as long as the copy of the rows.
-    """
+    # A new tensor for each batch takes as long as the copy of the rows.
 
     def __init__(self):
         self._rooms = {}
@@ -234,10 +213,10 @@ class _Room:
 
 
 class _Ferry:
-    """Memory for some rows on a device, and for two batches of them on their way to it.
+    """Memory for some rows on a device, and for two batches of them on their way to it."""
 
-    A batch is gathered in the memory of the host while the device still computes on the one before.
-    """
+    # A batch is gathered in the memory of the host while the device still computes on the one
+    # before.
 
     def __init__(self, tensor, n_rows, device):
         shape = n_rows, *tensor.shape[1:]
@@ -268,10 +247,9 @@ def _mark(device):
 
 
 class Table(NamedTuple):
-    """Rows in the types in which skorch passes them to a net.
+    """Rows in the types in which skorch passes them to a net."""
 
-    The targets are on the device of the net; so is X, unless it is too large.
-    """
+    # The targets are on the device of the net; so is X, unless it is too large.
 
     X: torch.Tensor | OneHotRows | dict
     y: torch.Tensor

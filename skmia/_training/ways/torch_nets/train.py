@@ -27,15 +27,9 @@ from .table import OneHotRows, Rooms, Table, change, join_rows, select, take_mod
 
 
 class Averages:
-    """The averages of :class:`WeightAverage` for stacked weights.
+    """The averages of :class:`WeightAverage` for stacked weights."""
 
-    Parameters
-    ----------
-    decay : float
-        Share of the average that a step keeps.
-    memory : dict of str to Tensor of shape (n_models, ...)
-        Stacked weights, which the optimizer changes in place.
-    """
+    # memory (n_models, ...)
 
     def __init__(self, decay, memory):
         self._decay, self._memory = decay, memory
@@ -60,23 +54,9 @@ class Averages:
 
 
 def clip(gradients, largest, order):
-    """Scale the gradients of each model whose norm is too large.
-
-    The same arithmetic as in ``torch.nn.utils.clip_grad_norm_``.
-
-    Parameters
-    ----------
-    gradients : list of Tensor of shape (n_models, ...)
-        Gradients of all parameters.
-    largest : float
-        Largest norm of all gradients of a model together.
-    order : float
-        Order of the norm.
-
-    Returns
-    -------
-    gradients : list of Tensor of shape (n_models, ...)
-    """
+    """Scale the gradients of each model whose norm is too large."""
+    # The same arithmetic as in torch.nn.utils.clip_grad_norm_.
+    # gradients (n_models, ...) -> gradients (n_models, ...)
     if not gradients:
         return gradients
     parts = [torch.linalg.vector_norm(g.flatten(1), order, dim=1) for g in gradients]
@@ -91,17 +71,6 @@ MONITORED = ("train_loss", "valid_loss")
 class Schedules:
     """Settings of the optimizers of many models of one kind.
 
-    The schedulers are those of torch and skorch. They act on an optimizer without weights. Models
-    with equally many batches in an epoch share one, because their settings are equal at all times,
-    unless a schedule follows the losses of each model.
-
-    Parameters
-    ----------
-    net : NeuralNet
-        Any of the models, initialized.
-    n_batches : list of int
-        Number of batches in an epoch of each model.
-
     Attributes
     ----------
     monitored : set of str
@@ -111,6 +80,10 @@ class Schedules:
     numbers : list of int
         Numbers that are equal for models with equal settings.
     """
+
+    # The schedulers are those of torch and skorch. They act on an optimizer without weights. Models
+    # with equally many batches in an epoch share one, because their settings are equal at all
+    # times, unless a schedule follows the losses of each model.
 
     def __init__(self, net, n_batches):
         if not schedulers_of(net):
@@ -223,15 +196,9 @@ def _without_weights(optimizer):
 
 
 class Stopping:
-    """Follows the validation losses of many models.
+    """Follows the validation losses of many models."""
 
-    A model that has stopped stays in the stack, but the weights that it had are kept.
-
-    Parameters
-    ----------
-    nets : list of NeuralNet
-        Models with one EarlyStopping each.
-    """
+    # A model that has stopped stays in the stack, but the weights that it had are kept.
 
     def __init__(self, nets):
         self._stoppers = [_Stopper(net) for net in nets]
@@ -248,15 +215,8 @@ class Stopping:
         return [one.is_over for one in self._stoppers]
 
     def end_epoch(self, stacked, losses):
-        """Take the losses after an epoch, and keep the weights of models that need them.
-
-        Parameters
-        ----------
-        stacked : dict of str to Tensor of shape (n_models, ...)
-            Parameters and buffers of all models.
-        losses : list of float
-            Validation losses of all models that have not stopped.
-        """
+        """Take the losses after an epoch, and keep the weights of models that need them."""
+        # stacked (n_models, ...)
         if not self.kept:
             self.kept = {name: tensor.clone() for name, tensor in stacked.items()}
         for k in self._record(losses):
@@ -309,33 +269,14 @@ class _Stopper:
 
 
 class ValidLosses:
-    """Computes the validation losses of nets after an epoch.
-
-    Parameters
-    ----------
-    nets : list of NeuralNet
-        Models.
-    valid : list of Tensor
-        Rows of the table in the validation set of each model.
-    n_rows : int
-        Number of rows of a batch, in which losses are averaged.
-    """
+    """Computes the validation losses of nets after an epoch."""
 
     def __init__(self, nets, valid, n_rows):
         self._nets, self._valid, self._n_rows = nets, valid, n_rows
 
     def compute(self, stacked, table, chosen):
-        """Return the loss of each chosen model, and NaN for the others.
-
-        Parameters
-        ----------
-        stacked : dict of str to Tensor of shape (n_models, ...)
-            Parameters and buffers of all models.
-        table : Table
-            Rows of all models.
-        chosen : list of bool
-            Models whose loss is needed.
-        """
+        """Return the loss of each chosen model, and NaN for the others."""
+        # stacked (n_models, ...)
         load_into([net.module_ for net in self._nets], stacked)
         return [
             self._measure(net, rows, table) if is_chosen else np.nan
@@ -420,21 +361,7 @@ def _stack_states(generators):
 
 
 class Training:
-    """Training of prepared models, which must have one signature.
-
-    Parameters
-    ----------
-    prepared : list of Prepared
-        Models; their weights are written into their modules at the end.
-    table : Table or None
-        Rows that all models share.
-    generic : bool, default=False
-        Whether plain perceptrons also use the path for any module.
-    dtype : torch dtype or None, default=None
-        Type to which batches of real numbers are converted.
-    in_turn : bool, default=False
-        Whether the gradients of a step are computed for one net after the other.
-    """
+    """Training of prepared models, which must have one signature."""
 
     def __init__(self, prepared, table, generic=False, dtype=None, in_turn=False):
         self.dtype, self.epoch, self._rooms = dtype, 0, Rooms()
@@ -491,19 +418,7 @@ class Training:
         return len(self.prepared)
 
     def run(self, n_epochs, n_batches=None, after_epoch=None, show=None):
-        """Train up to a total of ``n_epochs`` epochs.
-
-        Parameters
-        ----------
-        n_epochs : int
-            Total number of epochs, including earlier calls.
-        n_batches : int, default=None
-            Number of batches of each epoch. If None, all batches are used.
-        after_epoch : callable, default=None
-            Function without arguments that is called after each epoch.
-        show : callable, default=None
-            Function that shows the progress, see :meth:`Progress.part`.
-        """
+        """Train up to a total of ``n_epochs`` epochs."""
         while self.epoch < n_epochs and not (self.stopping and self.stopping.is_over):
             order = self.begin_epoch()
             for i in range(len(self.batches[:n_batches])):

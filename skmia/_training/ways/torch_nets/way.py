@@ -17,36 +17,21 @@ _TURNS = "in each step one net after the other,"
 
 
 class TorchNetsWay(Way):
-    """Trains many skorch nets at once, with the weights, batches and losses of ordinary training.
+    """Trains many skorch nets at once, with weights, batches and losses of ordinary training."""
 
-    Every model starts from the same weights and sees the same batches as in ordinary training. Its
-    trained weights only differ by rounding, which grows during a long training in single precision.
-    Nothing is printed and the histories of the nets stay empty.
-
-    The gradients of all nets are computed at once if torch can vectorize the net. Otherwise, or if
-    a probe of a few steps says that it takes less time, they are computed for one net after the
-    other in each step. What is saved then is the time that a loader takes to collect records.
-
-    Each process uses one thread on a CPU, or one GPU; ``n_jobs`` sets their number. A perceptron of
-    Linear, ReLU, Tanh, Sigmoid and Dropout has bitwise the same weights whichever nets it is
-    trained with, if the matrix products of the library do not depend on memory addresses. Those of
-    MKL do on some processors, unless the environment variable ``MKL_CBWR=COMPATIBLE`` is set. On
-    these processors, and for other modules, the last bit can depend on ``n_jobs`` and on the number
-    of models.
-
-    :meth:`why_not` returns the reason why a net is not supported.
-
-    Parameters
-    ----------
-    memory : int, default=None
-        Bytes that the jointly trained models may take, without the records. If None, 512 MiB on a
-        CPU, shared by all processes, and half of the free memory on a GPU.
-    generic : bool, default=False
-        Whether plain perceptrons also use the path for any module.
-    decided : bool, default=True
-        Whether nets are trained together wherever it is possible. If not, trainings that are too
-        short to measure what is faster are refused before two nets are trained for the check.
-    """
+    # Every model starts from the same weights and sees the same batches as in ordinary training.
+    # Its trained weights only differ by rounding, which grows during a long training in single
+    # precision. Nothing is printed and the histories of the nets stay empty.
+    # The gradients of all nets are computed at once if torch can vectorize the net. Otherwise, or
+    # if a probe of a few steps says that it takes less time, they are computed for one net after
+    # the other in each step. What is saved then is the time that a loader takes to collect records.
+    # Each process uses one thread on a CPU, or one GPU; n_jobs sets their number. A perceptron of
+    # Linear, ReLU, Tanh, Sigmoid and Dropout has bitwise the same weights whichever nets it is
+    # trained with, if the matrix products of the library do not depend on memory addresses. Those
+    # of MKL do on some processors, unless the environment variable MKL_CBWR=COMPATIBLE is set. On
+    # these processors, and for other modules, the last bit can depend on n_jobs and on the number
+    # of models.
+    # why_not returns the reason why a net is not supported.
 
     name = "torch"
 
