@@ -10,7 +10,7 @@ from skmia.synthetic import (
     audit_table,
     excess_risk,
 )
-from skmia.synthetic.table._measure import measure_utility
+from skmia.synthetic._table._measure import measure_utility
 
 from ._registry import promise
 

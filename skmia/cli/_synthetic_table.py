@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from .._core.visible import visible
 from ..report import recommend_release
-from ..synthetic import as_document, audit_table
-from ..synthetic.table import save_table
+from ..synthetic import as_document, audit_table, save_table
 from ._errors import CommandError, tell
 from ._output import as_settings, check_folder, collect_warnings, conclude, finish
 from ._policy import describe_origin, read_policy

@@ -15,9 +15,16 @@ from ._privacy_loss import PrivacyLoss
 from ._risks import ExcessRisk, InferenceRisk, LinkabilityRisk, excess_risk
 from ._singling_out import SinglingOutRisk
 from ._synthetic_distance import SyntheticDistance
-from .table import TableReport, audit_table
-from .table._evidence import FIRST, Grounds, choose_evidence, correct, list_reversals, write_verdict
-from .table._report import SCHEMA, SCHEMA_VERSION, as_document, render
+from ._table import TableReport, audit_table, save_table
+from ._table._evidence import (
+    FIRST,
+    Grounds,
+    choose_evidence,
+    correct,
+    list_reversals,
+    write_verdict,
+)
+from ._table._report import SCHEMA, SCHEMA_VERSION, as_document, render
 
 __all__ = [
     "AdversarialAccuracy",

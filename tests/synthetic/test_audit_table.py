@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skmia.synthetic import audit_table
-from skmia.synthetic.table._evidence import Grounds, choose_evidence, correct, write_verdict
+from skmia.synthetic._table._evidence import Grounds, choose_evidence, correct, write_verdict
 
 
 def draw(rng, n):

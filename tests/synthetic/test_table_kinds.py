@@ -8,7 +8,7 @@ import pytest
 
 from skmia.report._table_schema import check_table_document
 from skmia.synthetic import BootstrapGenerator, audit_table
-from skmia.synthetic.table._measure import read_tables, unify
+from skmia.synthetic._table._measure import read_tables, unify
 
 N = 40
 

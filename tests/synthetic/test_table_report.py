@@ -10,8 +10,8 @@ from sklearn.neighbors import KernelDensity
 
 from skmia.report._table_schema import check_table_document
 from skmia.synthetic import audit_table
-from skmia.synthetic.table import save_table
-from skmia.synthetic.table._report import render
+from skmia.synthetic._table import save_table
+from skmia.synthetic._table._report import render
 
 NAME = "a\n<script>window.ran = true</script>"
 
@@ -113,7 +113,7 @@ def test_files(report, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise ImportError("jinja2 is not installed.")
 
-    monkeypatch.setattr("skmia.synthetic.table._report.render", fail)
+    monkeypatch.setattr("skmia.synthetic._table._report.render", fail)
     saved = save_table(json.loads(report.to_json()), tmp_path / "again")
     assert [path.name for path in saved.paths] == ["table.json"]
     assert "report.html could not be made" in json.loads(saved.paths[0].read_text())["notes"][0]

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from skmia.synthetic import audit_table
-from skmia.synthetic.table._audit import train_on_each
-from skmia.synthetic.table._measure import measure_utility
+from skmia.synthetic._table._audit import train_on_each
+from skmia.synthetic._table._measure import measure_utility
 
 
 def compare(made, real):
