@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from ._core import __version__
 from ._core.outputs import Outputs
 from ._core.records import Records
 from .shadow import ShadowPool
 
 if TYPE_CHECKING:
     from .report._audit import audit
-
-__version__ = "0.1.0"
 
 __all__ = ["Outputs", "Records", "ShadowPool", "__version__", "audit"]
 

@@ -1,1 +1,3 @@
 """Shared foundations: records, outputs, checks and arithmetic, used by all packages."""
+
+__version__ = "0.1.0"

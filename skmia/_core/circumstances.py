@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 
+from . import __version__
+
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib")
 
 
@@ -40,8 +42,6 @@ def tell_time():
 
 def list_versions():
     """Versions of Python, of skmia and of the packages that it is built on."""
-    from .. import __version__  # the package is not yet whole while this module is imported
-
     packages = {package: _get_version(package) for package in _PACKAGES}
     return {"skmia": __version__, "python": platform.python_version(), **packages}
 

@@ -25,6 +25,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from .._core import __version__
 from .._core.containers import is_frame, is_lazy, is_tensor, pack
 from .._core.hashing import OBJECTS, Tokens, as_column, number_bytes, take_objects
 
@@ -162,13 +163,12 @@ def package_of(module):
 def _get_own_version():
     """Version of this package, with a digest of its files if it is not installed."""
     folder = Path(sys.modules[_OWN].__file__).resolve().parent
-    number = sys.modules[_OWN].__version__
     if _SITES & set(folder.parts):
-        return number
+        return __version__
     whole = sha256()
     for path in sorted(folder.rglob("*.py")):
         whole.update(path.read_bytes())
-    return f"{number}+{whole.hexdigest()[:16]}"
+    return f"{__version__}+{whole.hexdigest()[:16]}"
 
 
 @cache

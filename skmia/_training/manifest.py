@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sklearn.base import clone
 
+from .._core import __version__
 from .._core.hashing import describe_types
 from .._core.sample_weights import WEIGHTS
 from .._core.visible import visible
@@ -56,8 +57,6 @@ _FOR_PEOPLE = {"estimator"}
 
 def describe_job(job, records, entropy, design, numbers):
     """Describe everything that the models of a job depend on."""
-    from .. import __version__
-
     try:
         identity = identify(job.estimator)
         known = {"versions": identity.versions, "parts": identity.parts}

@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from .. import __version__
+from .._core import __version__
 from .._core.files import make_private_folder
 from .._core.visible import visible
 from ._errors import CommandError, GateClosed, tell

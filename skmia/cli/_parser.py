@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from .. import __version__
+from .._core import __version__
 from ._errors import CommandError
 from ._model import ESTIMATORS
 from ._output import FORMATS
