@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmia import Records, audit
 from skmia.attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 
 KINDS = {
     "adult": lambda folder: (Records(*read_adult(folder, 3000)), RandomForestClassifier(100)),
@@ -33,7 +33,7 @@ KINDS = {
         Records(*read_adult(folder, 3000)),
         make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)),
     ),
-    "digits": lambda folder: (load_digits(), RandomForestClassifier(100)),
+    "digits": lambda folder: (load_sklearn("digits"), RandomForestClassifier(100)),
 }
 
 WITH_64 = {

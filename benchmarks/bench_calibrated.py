@@ -19,7 +19,7 @@ from sklearn.neural_network import MLPClassifier
 
 from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 from skmia.metrics import tpr_at_fpr_score
 
 MAX_FPR = 0.0125
@@ -40,7 +40,7 @@ def read_table(path, target):
 
 
 def make_problems(options):
-    digits = load_digits()
+    digits = load_sklearn("digits")
     net = MLPClassifier((64,), max_iter=60, learning_rate_init=0.01)
     yield "digits, forest", digits, RandomForestClassifier(50)
     yield "digits, logistic regression", digits, LogisticRegression(C=100, max_iter=50)

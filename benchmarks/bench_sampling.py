@@ -20,7 +20,7 @@ from skorch import NeuralNetClassifier
 from torch import nn
 
 from skmia.defenses import DPSGDClassifier
-from skmia.epsilon import epsilon_lower_bound
+from skmia.epsilon.bounds import epsilon_lower_bound
 
 RESULT = Path(__file__).parent / "results" / "sampling.md"
 SETTINGS = [(30, 0.7, 0.01), (30, 0.5, 0.01)]  # rows, noise, delta

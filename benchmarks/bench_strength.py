@@ -32,7 +32,7 @@ from sklearn.neural_network import MLPClassifier
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, StackedAttack, ThresholdAttack
-from skmia.datasets import load_digits, make_membership_problem
+from skmia.datasets import load_sklearn, make_membership_problem
 from skmia.metrics import tpr_at_fpr_score
 
 MEASURES = {"AUC": None, "TPR at 1%": 0.01, "TPR at 0.1%": 0.001}
@@ -60,7 +60,7 @@ def read_adult(folder, n_records):
 
 @kind
 def digits(folder):
-    return load_digits(), RandomForestClassifier(100)
+    return load_sklearn("digits"), RandomForestClassifier(100)
 
 
 @kind
@@ -70,7 +70,7 @@ def adult(folder):
 
 @kind
 def noisy(folder):
-    records, rng = load_digits(), np.random.default_rng(0)
+    records, rng = load_sklearn("digits"), np.random.default_rng(0)
     y = np.where(rng.random(len(records)) < 0.2, rng.integers(0, 10, len(records)), records.y)
     return Records(records.X / 16, y), MLPClassifier((64,), max_iter=500)
 

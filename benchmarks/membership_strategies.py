@@ -28,16 +28,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from skmia import Records
-from skmia.attacks import (
-    DiversityAttack,
+from skmia.attacks import DiversityAttack, MorganAttack, RenyiAttack, ThresholdAttack
+from skmia.attacks.white_box import (
     EnsembleAttack,
     FisherRaoAttack,
     GradientAttack,
     LayerOutputsAttack,
     MahalanobisAttack,
-    MorganAttack,
-    RenyiAttack,
-    ThresholdAttack,
     WhiteBoxAttack,
 )
 from skmia.datasets import make_membership_problem

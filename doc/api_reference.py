@@ -1,9 +1,12 @@
 """Pages of the API reference: one for each public name of skmia, one for each module, an index.
 
 ``doc/conf.py`` calls :func:`write_pages` before a build. The names come from the ``__all__`` of
-every public module, so that nothing has to be listed twice.
+every public module, so that nothing has to be listed twice. Types of results are in no ``__all__``:
+a room imports them as themselves, ``from ._intervals import Interval as Interval``, which type
+checkers read as public, and its page lists them below its names.
 """
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -17,7 +20,9 @@ API reference
 =============
 
 Every public name, by the module it is imported from. Attacks, metrics, defenses and the rest are
-imported from their modules: ``from skmia.attacks import LiRA``.
+imported from their modules: ``from skmia.attacks import LiRA``. What is asked for rarely is in a
+module of its own, such as ``skmia.leakage.bounds``. The page of a module also has the types of the
+results that its functions return.
 """
 
 HOLDERS = ("fget", "fn", "__func__")
@@ -37,6 +42,19 @@ def public_modules(package=skmia):
 def public_names(module):
     """Names of a module's ``__all__``, dunder names left out, in alphabetical order."""
     return sorted((name for name in module.__all__ if not name.startswith("__")), key=str.lower)
+
+
+def result_names(module):
+    """Classes that a module imports as themselves, ``X as X``, in alphabetical order."""
+    nodes = ast.parse(inspect.getsource(module)).body
+    aliases = [one for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names]
+    names = {one.name for one in aliases if one.name == one.asname} - set(module.__all__)
+    return sorted((one for one in names if inspect.isclass(getattr(module, one))), key=str.lower)
+
+
+def documented_names(module):
+    """Names that have a page: those of ``__all__``, then the types of results."""
+    return [*public_names(module), *result_names(module)]
 
 
 def first_paragraph(thing):
@@ -102,10 +120,10 @@ def name_page(module, name):
     return "\n".join([*head, *body, *tail, "   :heading-level: -"]) + "\n"
 
 
-def summary_table(module):
-    """The names of a module, each with its summary."""
+def summary_table(module, names):
+    """Names of a module, each with its summary."""
     lines = [".. list-table::", "   :class: api-summary", "   :widths: auto", ""]
-    for name in public_names(module):
+    for name in names:
         lines += [
             f"   * - :py:obj:`~{module.__name__}.{name}`",
             f"     - {summary(getattr(module, name))}",
@@ -120,13 +138,14 @@ def toctree(entries):
 
 
 def module_page(module):
-    """A module's docstring and the table of its names."""
-    name = module.__name__
+    """A module's docstring, the table of its names, and that of its types of results."""
+    name, results = module.__name__, result_names(module)
     parts = [
         f"{name}\n{'=' * len(name)}\n",
         f".. automodule:: {name}\n",
-        summary_table(module),
-        toctree(f"{name}.{public}" for public in public_names(module)),
+        summary_table(module, public_names(module)),
+        f"Results\n-------\n\n{summary_table(module, results)}" if results else "",
+        toctree(f"{name}.{one}" for one in documented_names(module)),
     ]
     return "\n".join(parts)
 
@@ -139,7 +158,7 @@ def index_page():
             f"{module.__name__}\n{'-' * len(module.__name__)}\n",
             f".. currentmodule:: {module.__name__}\n",
             f"{first_paragraph(module)} :doc:`More <{module.__name__}>`\n",
-            summary_table(module),
+            summary_table(module, public_names(module)),
         ]
     parts.append(toctree(module.__name__ for module in public_modules()))
     return "\n".join(parts)
@@ -150,7 +169,7 @@ def pages():
     found = {"index": index_page()}
     for module in public_modules():
         found[module.__name__] = module_page(module)
-        for name in public_names(module):
+        for name in documented_names(module):
             found[f"{module.__name__}.{name}"] = name_page(module, name)
     return found
 

@@ -38,7 +38,8 @@ def find_attack(name):
     import skmia.leakage
     import skmia.synthetic
 
-    packages = skmia.attacks, skmia.games, skmia.leakage, skmia.synthetic
+    attacks = skmia.attacks, skmia.attacks.white_box
+    packages = *attacks, skmia.games, skmia.leakage, skmia.synthetic
     return next(getattr(package, name) for package in packages if hasattr(package, name))
 
 
@@ -46,7 +47,8 @@ def find_attacks():
     """Every attack of skmia.attacks on membership of records, by name."""
     import skmia.attacks
 
-    public = {name: getattr(skmia.attacks, name) for name in skmia.attacks.__all__}
+    modules = skmia.attacks, skmia.attacks.white_box
+    public = {name: getattr(module, name) for module in modules for name in module.__all__}
     return {
         name: one
         for name, one in public.items()
@@ -89,9 +91,9 @@ def describe_signal(name):
 
 def describe_text_signal(name):
     """The generated cells of a signal of texts, by its class."""
-    import skmia.signals
+    from skmia.signals import sequences
 
-    return {"access": ", ".join(getattr(skmia.signals, name).access)}
+    return {"access": ", ".join(getattr(sequences, name).access)}
 
 
 def _fill(table, describe, columns):

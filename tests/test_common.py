@@ -25,7 +25,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
 import skmia
-import skmia.attacks
 import skmia.defenses
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import (
@@ -33,12 +32,7 @@ from skmia.attacks import (
     AnalyticLiRA,
     CalibratedAttack,
     DiversityAttack,
-    EnsembleAttack,
-    FisherRaoAttack,
-    GradientAttack,
-    LayerOutputsAttack,
     LiRA,
-    MahalanobisAttack,
     MomentsAttack,
     MorganAttack,
     NodeEquationsAttack,
@@ -55,17 +49,20 @@ from skmia.attacks import (
     StoredValuesAttack,
     ThresholdAttack,
     TransferredQueryAttack,
-    UnknownValues,
     VulnerableRecordsAttack,
+)
+from skmia.attacks.ranges import UnknownValues
+from skmia.attacks.white_box import (
+    EnsembleAttack,
+    FisherRaoAttack,
+    GradientAttack,
+    LayerOutputsAttack,
+    MahalanobisAttack,
     WhiteBoxAttack,
 )
 from skmia.base import BaseAttack
-from skmia.defenses import (
-    LabelOnlyDefense,
-    NonSphericalGaussianMechanism,
-    SoftRegressionDefense,
-    StudentDefense,
-)
+from skmia.defenses import LabelOnlyDefense, SoftRegressionDefense, StudentDefense
+from skmia.defenses.mechanisms import NonSphericalGaussianMechanism
 from skmia.epsilon import EpsilonAudit
 from skmia.leakage import LeaveOneOutLeakage
 from skmia.model_selection import RememberTraining
@@ -299,7 +296,7 @@ RECIPES = {
 
 
 def find_attacks():
-    public = (getattr(skmia.attacks, name) for name in skmia.attacks.__all__)
+    public = (one for name, one in PUBLIC.items() if name.startswith("skmia.attacks."))
     classes = {one for one in public if inspect.isclass(one) and issubclass(one, BaseAttack)}
     return {one for one in classes if not inspect.isabstract(one)}
 

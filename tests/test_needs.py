@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from public import PUBLIC
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import (
     IsolationForest,
@@ -24,13 +25,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-import skmia.attacks
 from skmia import Records, ShadowPool
 from skmia.attacks import (
     RMIA,
     AttributeInferenceAttack,
     CalibratedAttack,
-    EnsembleAttack,
     LiRA,
     MorganAttack,
     QuantileAttack,
@@ -38,6 +37,7 @@ from skmia.attacks import (
     ShadowAttack,
     ThresholdAttack,
 )
+from skmia.attacks.white_box import EnsembleAttack
 from skmia.base import Needs, Offer, connect, needs_of
 from skmia.games import DensityAttack
 from skmia.leakage import GaussianRegressionAttacker
@@ -158,7 +158,8 @@ TREE = DecisionTreeClassifier(max_depth=2)
 
 def find_attacks():
     """Classes of the attacks on membership that take records."""
-    public = [getattr(skmia.attacks, name) for name in skmia.attacks.__all__] + [DensityAttack]
+    public = [one for name, one in PUBLIC.items() if name.startswith("skmia.attacks.")]
+    public.append(DensityAttack)
     return [one for one in public if not inspect.isabstract(one) and hasattr(one, "needs")]
 
 

@@ -24,6 +24,7 @@ from skmia import (
 )
 from skmia import model_selection as selection
 from skmia.attacks import AttributeInferenceAttack, ShadowAttack, ThresholdAttack
+from skmia.defenses import mechanisms
 from skmia.signals import Loss
 
 X = np.random.default_rng(0).normal(size=(24, 3))
@@ -70,37 +71,40 @@ CALLS = {
         "scores is a masked array",
     ),
     "canaries": (
-        lambda: epsilon.make_canaries(np.ma.masked_less(X, 0), BITS),
+        lambda: epsilon.canaries.make_canaries(np.ma.masked_less(X, 0), BITS),
         "X is a masked array",
     ),
     # Numbers.
     "mu": (
-        lambda: epsilon.gaussian_epsilon("1", 1e-5),
+        lambda: epsilon.bounds.gaussian_epsilon("1", 1e-5),
         "mu must be finite and 0 or more; got '1'",
     ),
     "epsilon": (
-        lambda: defenses.gaussian_sigma([1.0], 1e-5),
+        lambda: mechanisms.gaussian_sigma([1.0], 1e-5),
         "epsilon must be finite and at least",
     ),
-    "delta": (lambda: defenses.gaussian_sigma(1.0, b"a"), "delta must be above 0 and below 1"),
+    "delta": (
+        lambda: mechanisms.gaussian_sigma(1.0, b"a"),
+        "delta must be above 0 and below 1",
+    ),
     "sensitivity": (
-        lambda: defenses.gaussian_sigma(1.0, 1e-5, 10**400),
+        lambda: mechanisms.gaussian_sigma(1.0, 1e-5, 10**400),
         "sensitivity must be finite and above 0",
     ),
     "epsilon of a mechanism": (
-        lambda: defenses.LaplaceMechanism(epsilon=Fraction(1, 2)).fit(X),
+        lambda: mechanisms.LaplaceMechanism(epsilon=Fraction(1, 2)).fit(X),
         "'epsilon' parameter of LaplaceMechanism must be a float",
     ),
     "sensitivity of a mechanism": (
-        lambda: defenses.LaplaceMechanism(sensitivity=10**400).fit(X),
+        lambda: mechanisms.LaplaceMechanism(sensitivity=10**400).fit(X),
         "'sensitivity' parameter of LaplaceMechanism must be a float",
     ),
     "gap": (
-        lambda: leakage.bounded_loss_success_bound(10**400),
+        lambda: leakage.bounds.bounded_loss_success_bound(10**400),
         "gap must be finite; got 1000",
     ),
     "shapes": (
-        lambda: leakage.dp_advantage_bound([1.0, 2.0], [0.1, 0.1, 0.1]),
+        lambda: leakage.bounds.dp_advantage_bound([1.0, 2.0], [0.1, 0.1, 0.1]),
         r"epsilon, delta must be numbers or arrays of one shape; got shapes \(2,\), \(3,\)",
     ),
     "noise_scale": (
@@ -142,11 +146,11 @@ CALLS = {
         "n_canaries must be an integer from 1 to 24; got True",
     ),
     "batch_size": (
-        lambda: epsilon.trace_scores(X, X[:2], batch_size=10**400, noise_multiplier=1.0),
+        lambda: epsilon.canaries.trace_scores(X, X[:2], batch_size=10**400, noise_multiplier=1.0),
         "batch_size must be an integer",
     ),
     "noise_multiplier": (
-        lambda: epsilon.trace_scores(X, X[:2], batch_size=2, noise_multiplier="a"),
+        lambda: epsilon.canaries.trace_scores(X, X[:2], batch_size=2, noise_multiplier="a"),
         "noise_multiplier must be finite",
     ),
     "membership of several values": (
@@ -158,7 +162,7 @@ CALLS = {
         "sensitive must name the column of the attribute; got <NA>",
     ),
     "n_canaries of gradients": (
-        lambda: epsilon.make_gradient_canaries(True, n_parameters=3),
+        lambda: epsilon.canaries.make_gradient_canaries(True, n_parameters=3),
         "n_canaries must be an integer from 1",
     ),
     "tiny spread": (
@@ -197,7 +201,7 @@ CALLS = {
         r"random_state must be an int from 0 to 2\*\*32 - 1, a RandomState or None; got -1",
     ),
     "random_state, too large": (
-        lambda: epsilon.make_canaries(X, BITS, random_state=2**32),
+        lambda: epsilon.canaries.make_canaries(X, BITS, random_state=2**32),
         "random_state must be an int from 0",
     ),
     "random_state, no number": (
@@ -224,11 +228,11 @@ CALLS = {
         "X must hold numbers; got .*2020",
     ),
     "a mapping in a cell": (
-        lambda: epsilon.make_canaries(set_cell({"a": 1}), BITS),
+        lambda: epsilon.canaries.make_canaries(set_cell({"a": 1}), BITS),
         "X must hold numbers; got .*in column 1",
     ),
     "text": (
-        lambda: epsilon.make_canaries(TEXT, BITS),
+        lambda: epsilon.canaries.make_canaries(TEXT, BITS),
         "X must hold numbers; got 'a' in column 0",
     ),
     "a missing value of pandas": (
@@ -236,7 +240,7 @@ CALLS = {
         "X must hold numbers; got '<NA>' in column 1",
     ),
     "a number that is too large": (
-        lambda: epsilon.make_canaries(HUGE, BITS),
+        lambda: epsilon.canaries.make_canaries(HUGE, BITS),
         "X must hold numbers; got '1000.* in column 0",
     ),
     "two columns of one name": (
@@ -244,10 +248,13 @@ CALLS = {
         "X has more than one column 'a'",
     ),
     "two columns of one name at a mechanism": (
-        lambda: defenses.GaussianMechanism().fit(TWICE),
+        lambda: mechanisms.GaussianMechanism().fit(TWICE),
         "X has more than one column 'a'",
     ),
-    "text at a mechanism": (lambda: defenses.GaussianMechanism().fit(TEXT), "X must hold numbers"),
+    "text at a mechanism": (
+        lambda: mechanisms.GaussianMechanism().fit(TEXT),
+        "X must hold numbers",
+    ),
     "two columns of one name at a defense": (
         lambda: defenses.TopKDefense(LogisticRegression()).fit(TWICE, BITS),
         "LogisticRegression cannot take these records: DuplicateError",
@@ -261,7 +268,7 @@ CALLS = {
         "template must be a text or a sequence of tokens; got 0.5",
     ),
     "features whose squares are infinite": (
-        lambda: epsilon.make_canaries(X * 1e299, BITS, kind="clip_bkd"),
+        lambda: epsilon.canaries.make_canaries(X * 1e299, BITS, kind="clip_bkd"),
         "X holds numbers whose squares are too large",
     ),
     "a sensitive column": (
@@ -295,7 +302,7 @@ CALLS = {
         "Containers of different kinds cannot be joined: Tensor, ndarray",
     ),
     "labels": (
-        lambda: epsilon.make_canaries(X, np.array([1, "a"] * 12, dtype=object)),
+        lambda: epsilon.canaries.make_canaries(X, np.array([1, "a"] * 12, dtype=object)),
         "y must hold values of one type",
     ),
     "classes": (
@@ -365,8 +372,8 @@ def test_what_does_not_exist_is_documented():
 
 
 def test_an_epsilon_beyond_double_precision_is_infinite():
-    assert epsilon.gaussian_epsilon(1e300, 1e-5) == np.inf
-    assert np.isfinite(epsilon.gaussian_epsilon(1e100, 1e-5))
+    assert epsilon.bounds.gaussian_epsilon(1e300, 1e-5) == np.inf
+    assert np.isfinite(epsilon.bounds.gaussian_epsilon(1e100, 1e-5))
 
 
 def test_integers_name_columns():

@@ -89,7 +89,7 @@ DOORS = {
     "weights of logits": (lambda weights: BOX.logit_gradient(X, weights), HALVES),
     "targets of a white box": (lambda y: BOX.loss(X, y), BITS),
     "a matrix": (lambda rows: leakage.MahalanobisLeakage().fit(rows), X),
-    "rows of a mechanism": (lambda rows: defenses.LaplaceMechanism().fit(rows), X),
+    "rows of a mechanism": (lambda rows: defenses.mechanisms.LaplaceMechanism().fit(rows), X),
     "classes of rows": (lambda y: synthetic.rare_class_rate(y, BITS), BITS),
 }
 

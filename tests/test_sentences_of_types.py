@@ -126,7 +126,7 @@ def test_equal_scores_of_a_huge_size_cannot_be_drawn():
 
 def test_a_bound_may_be_a_fraction():
     with pytest.raises(ValueError, match="losses must lie between 0 and the bound 0.5; got 0 to 1"):
-        games.bounded_loss_accuracy([0, 1], [0.0, 1.0], bound=Fraction(1, 2))
+        leakage.bounds.bounded_loss_accuracy([0, 1], [0.0, 1.0], bound=Fraction(1, 2))
 
 
 def test_canaries_with_gradients_among_rows_of_tokens_are_refused():

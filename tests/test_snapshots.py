@@ -366,7 +366,11 @@ def describe_attack(attack, records, membership):
 
 @snapshot()
 def epsilon_bounds():
-    from skmia.epsilon import bayesian_epsilon_interval, epsilon_lower_bound, gaussian_epsilon
+    from skmia.epsilon.bounds import (
+        bayesian_epsilon_interval,
+        epsilon_lower_bound,
+        gaussian_epsilon,
+    )
 
     coins = np.repeat([1, 0], 150)
     scores = seeded().normal(size=300).round(6) + 2 * coins
@@ -442,7 +446,7 @@ def one_run_audits():
 
 @snapshot("numpy")
 def canaries():
-    from skmia.epsilon import make_canaries, make_gradient_canaries, trace_scores
+    from skmia.epsilon.canaries import make_canaries, make_gradient_canaries, trace_scores
 
     X, y = load_iris(return_X_y=True)
     kinds = ("clip_bkd", "exposed", "natural", "random_label")
@@ -501,13 +505,13 @@ def disparity_drawing():
 @snapshot(*SKLEARN)
 def unlearning():
     from skmia.datasets import make_membership_problem
-    from skmia.games import (
+    from skmia.games import unlearning_game
+    from skmia.games.unlearning import (
         SISA,
         FineTuning,
         NegativeWeights,
         Relabeling,
         WeightNoise,
-        unlearning_game,
     )
 
     records, _ = make_membership_problem(160, n_features=30, random_state=0)
@@ -533,13 +537,13 @@ def games():
     from skmia.attacks import ThresholdAttack
     from skmia.games import (
         average_datum_game,
-        bounded_loss_accuracy,
         leave_two_unlabeled,
         membership_game,
         per_datum_game,
         retraining_oracle,
     )
     from skmia.leakage import EmpiricalMean, MeanLikelihoodRatioAttack, NoisyMean
+    from skmia.leakage.bounds import bounded_loss_accuracy
 
     records, membership = problem()
     tree = DecisionTreeClassifier(random_state=0)
@@ -668,19 +672,21 @@ def means():
 def leakage_bounds():
     from skmia.leakage import (
         MisspecifiedTarget,
+        leverage_total_variation,
+        mean_log_likelihood_ratio,
+        normal_total_variation,
+        total_variation,
+    )
+    from skmia.leakage.bounds import (
         bayes_success,
         bounded_loss_success_bound,
         cramer_rate,
         dp_advantage_bound,
         generalization_gap_probability_bound,
-        leverage_total_variation,
-        mean_log_likelihood_ratio,
         mutual_information_success_bound,
-        normal_total_variation,
         required_mutual_information,
         subexponential_loss_success_bound,
         subgaussian_loss_success_bound,
-        total_variation,
     )
 
     gaps = np.linspace(0, 2, 9)
@@ -856,7 +862,6 @@ def other_attacks():
         AttributeInferenceAttack,
         DiversityAttack,
         LiRA,
-        MahalanobisAttack,
         MorganAttack,
         QuantileAttack,
         QueriedThresholdAttack,
@@ -864,6 +869,7 @@ def other_attacks():
         ThresholdAttack,
         attack_people,
     )
+    from skmia.attacks.white_box import MahalanobisAttack
 
     records, membership = problem()
     values, _ = known_values()
@@ -946,20 +952,22 @@ def metrics():
         clopper_pearson,
         conformal_pvalues,
         difference_interval,
-        fisher_rao_distance,
         fpr_at_tpr_score,
         list_members,
         membership_advantage_score,
         membership_roc_curve,
-        normal_fisher_rao_distance,
         operating_point,
         paired_difference,
         precision_at_prior,
         rate_sequence,
-        renyi_divergence,
         resolvable_fpr,
         score_people,
         tpr_at_fpr_score,
+    )
+    from skmia.metrics.distances import (
+        fisher_rao_distance,
+        normal_fisher_rao_distance,
+        renyi_divergence,
     )
 
     membership, scores, people = _scores()
@@ -1221,11 +1229,8 @@ def inspections():
 @snapshot(*SKLEARN)
 def defenses():
     from skmia.defenses import (
-        GaussianMechanism,
         LabelOnlyDefense,
         LabelSmoothingDefense,
-        LaplaceMechanism,
-        NonSphericalGaussianMechanism,
         ReleasedFileDefense,
         RoundingDefense,
         SELENADefense,
@@ -1235,10 +1240,15 @@ def defenses():
         TemperatureDefense,
         TopKDefense,
         evaluate_defense,
-        gaussian_sigma,
         mislabel,
         soften,
         soften_values,
+    )
+    from skmia.defenses.mechanisms import (
+        GaussianMechanism,
+        LaplaceMechanism,
+        NonSphericalGaussianMechanism,
+        gaussian_sigma,
     )
 
     X, y = load_iris(return_X_y=True)
@@ -1399,7 +1409,7 @@ def synthetic_risks():
 
 @snapshot()
 def gradient_bounds():
-    from skmia.synthetic import critic_gradient_bounds, gradient_penalty_bounds
+    from skmia.synthetic.critic_bounds import critic_gradient_bounds, gradient_penalty_bounds
 
     weights, biases = [[[2.0, -1.0], [0.5, 1.0]], [[3.0, -2.0]]], [[0.5, -0.1]]
     return {

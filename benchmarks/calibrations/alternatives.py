@@ -7,7 +7,7 @@ beside `epsilon_lower_bound`.
 import numpy as np
 from scipy import stats
 
-from skmia.epsilon import bayesian_epsilon_interval, epsilon_lower_bound
+from skmia.epsilon.bounds import bayesian_epsilon_interval, epsilon_lower_bound
 from skmia.metrics import auc_interval
 
 from ._registry import promise

@@ -5,12 +5,9 @@ from functools import partial
 import numpy as np
 
 from skmia._core.accountant import spent_epsilon
-from skmia.epsilon import (
-    gaussian_epsilon,
-    make_gradient_canaries,
-    one_run_epsilon_lower_bound,
-    trace_scores,
-)
+from skmia.epsilon import one_run_epsilon_lower_bound
+from skmia.epsilon.bounds import gaussian_epsilon
+from skmia.epsilon.canaries import make_gradient_canaries, trace_scores
 
 from ._registry import promise
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import erf
 
-from skmia.epsilon import bayesian_epsilon_interval
+from skmia.epsilon.bounds import bayesian_epsilon_interval
 from skmia.leakage import (
     MahalanobisLeakage,
     MeanGLiRAttack,

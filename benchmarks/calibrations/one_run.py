@@ -5,8 +5,9 @@ from functools import partial
 import numpy as np
 from scipy.special import expit
 
-from skmia.epsilon import gaussian_epsilon, one_run_epsilon_lower_bound
+from skmia.epsilon import one_run_epsilon_lower_bound
 from skmia.epsilon._one_run import make_family
+from skmia.epsilon.bounds import gaussian_epsilon
 
 from ._registry import promise
 

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from skmia.epsilon import gaussian_epsilon
 from skmia.epsilon._epsilon_audit import bound_path, log_wealth, predict_coins
+from skmia.epsilon.bounds import gaussian_epsilon
 
 from ._registry import promise
 

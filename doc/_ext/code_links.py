@@ -15,7 +15,7 @@ def short_names():
     """Full name by the name without its module, for names that mean one thing only."""
     found = {}
     for module in api_reference.public_modules():
-        for name in api_reference.public_names(module):
+        for name in api_reference.documented_names(module):
             found.setdefault(name, set()).add(f"{module.__name__}.{name}")
     return {name: homes.pop() for name, homes in found.items() if len(homes) == 1}
 

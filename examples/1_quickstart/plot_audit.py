@@ -21,12 +21,12 @@ import matplotlib.pyplot as plt
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia import audit
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer digits, trees and shadow models
 N_DIGITS, N_TREES, N_SHADOWS, N_JOBS = (400, 10, 4, 1) if FAST else (1797, 100, "auto", 2)
 
-records = load_digits()[:N_DIGITS]
+records = load_sklearn("digits")[:N_DIGITS]
 settings = {"shadows": N_SHADOWS, "fprs": (0.1, 0.02), "n_jobs": N_JOBS, "random_state": 0}
 before = audit(RandomForestClassifier(N_TREES, random_state=0), records, **settings)
 print(before.verdict)

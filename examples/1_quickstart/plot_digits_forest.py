@@ -16,7 +16,7 @@ from sklearn.frozen import FrozenEstimator
 
 from skmia import ShadowPool
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 from skmia.metrics import (
     MembershipRocDisplay,
     ScoreDistributionDisplay,
@@ -33,7 +33,7 @@ N_TREES, N_SHADOWS, N_JOBS = (15, 8, 1) if FAST else (100, 64, 2)
 # A random half of the digits are the members, the records that the forest is trained on. Both
 # halves together are the records under attack.
 
-records = load_digits()
+records = load_sklearn("digits")
 membership = np.random.default_rng(0).permutation(len(records)) % 2
 members, others = records[membership == 1], records[membership == 0]
 

@@ -18,7 +18,7 @@ from torch import nn
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import LiRA, ThresholdAttack
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 from skmia.metrics import advantage_interval, auc_interval
 from skmia.shadow import RecordSignalsDisplay
 
@@ -34,7 +34,7 @@ torch.set_num_threads(1)  # the net is small: more threads would wait for each o
 # are made, because records are recognized by their content. A field states which labels are wrong;
 # neither the net nor the attack uses it.
 
-digits = load_digits()
+digits = load_sklearn("digits")
 rng = np.random.default_rng(0)
 wrong = rng.random(len(digits)) < 0.1
 labels = np.where(wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y)

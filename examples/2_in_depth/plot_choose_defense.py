@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia import Records, audit
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 from skmia.defenses import SELENADefense, SoftLabelDefense, evaluate_defense
 from skmia.disclosure import load_policy
 from skmia.report import measure_conditions, recommend_release
@@ -28,7 +28,7 @@ FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer digits, trees and sh
 N_SHADOWS, N_TREES = (4, 10) if FAST else (8, 20)
 LIMITS = {"auc": 0.65, "tpr_at_fpr_02": 0.15}
 
-digits = load_digits()[: 1_100 if FAST else None]
+digits = load_sklearn("digits")[: 1_100 if FAST else None]
 rows = np.random.default_rng(0).permutation(len(digits))
 records = Records(np.asarray(digits.X)[rows], np.asarray(digits.y)[rows])
 membership = np.arange(len(rows)) < len(rows) // 2

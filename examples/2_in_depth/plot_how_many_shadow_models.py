@@ -16,7 +16,7 @@ from sklearn.frozen import FrozenEstimator
 
 from skmia import ShadowPool, audit
 from skmia.attacks import RMIA, LiRA
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 from skmia.model_selection import power_curve
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer shadow models and victims
@@ -27,7 +27,7 @@ FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer shadow models and vi
 N_MODELS, N_TARGETS = (16, 4) if FAST else (64, 8)
 FPR = 0.02  # with 900 non-members, 0.01 cannot be resolved
 
-records = load_digits()
+records = load_sklearn("digits")
 forest = RandomForestClassifier(20 if FAST else 50, random_state=0)
 pool = FrozenEstimator(ShadowPool(forest, N_MODELS, random_state=0).fit(records))
 

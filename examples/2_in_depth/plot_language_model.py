@@ -24,7 +24,7 @@ from skmia.memorization import (
     TorchSequenceModel,
     token_records,
 )
-from skmia.signals import MinK, MinKPlusPlus, ReferenceRatio, WindowVotes, ZlibRatio
+from skmia.signals.sequences import MinK, MinKPlusPlus, ReferenceRatio, WindowVotes, ZlibRatio
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer shadow models and steps
 N_SHADOWS, N_STEPS = (4, 100) if FAST else (16, 300)

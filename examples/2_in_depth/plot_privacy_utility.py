@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 from skmia.defenses import SoftLabelDefense, TopKDefense, evaluate_defense, mislabel
 from skmia.metrics import PrivacyUtilityDisplay
 from skmia.model_selection import RememberTraining, best_below_leakage, make_leakage_scorer
@@ -28,7 +28,7 @@ FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, settings an
 # The records are digits, a fifth of them with a wrong label, which a model can fit only by
 # memorizing it.
 
-records = load_digits()
+records = load_sklearn("digits")
 records = records[:400] if FAST else records
 records, wrong = mislabel(records, len(records) // 5, random_state=0)
 X, y = records.X, records.y

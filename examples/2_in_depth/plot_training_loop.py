@@ -21,7 +21,7 @@ from torch import nn
 
 from skmia import Records, ShadowPool
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 from skmia.metrics import auc_interval, operating_point
 from skmia.victims import Augmentation, FunctionClassifier
 
@@ -81,7 +81,7 @@ def train(X, y, seed):
 # ``FunctionClassifier`` makes an estimator of the loop. One in ten labels is wrong, so that there
 # is something to memorize.
 
-digits = load_digits()
+digits = load_sklearn("digits")
 rng = np.random.default_rng(0)
 wrong = rng.random(len(digits)) < 0.1
 labels = np.where(wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y)

@@ -28,16 +28,18 @@ from skmia.attacks import (
     RMIA,
     CalibratedAttack,
     DiversityAttack,
-    EnsembleAttack,
-    GradientAttack,
-    LayerOutputsAttack,
     LiRA,
-    MahalanobisAttack,
     MorganAttack,
     RenyiAttack,
     ShadowAttack,
     ThresholdAttack,
     VulnerableRecordsAttack,
+)
+from skmia.attacks.white_box import (
+    EnsembleAttack,
+    GradientAttack,
+    LayerOutputsAttack,
+    MahalanobisAttack,
     WhiteBoxAttack,
 )
 from skmia.datasets import make_membership_problem

@@ -23,14 +23,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from skmia import Records
 from skmia.datasets import fetch_fashion_mnist
-from skmia.epsilon import (
-    EpsilonAudit,
-    epsilon_lower_bound,
-    gaussian_epsilon,
-    make_gradient_canaries,
-    one_run_epsilon_lower_bound,
-    trace_scores,
-)
+from skmia.epsilon import EpsilonAudit, one_run_epsilon_lower_bound
+from skmia.epsilon.bounds import epsilon_lower_bound, gaussian_epsilon
+from skmia.epsilon.canaries import make_gradient_canaries, trace_scores
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer budgets, trainings and steps
 BUDGETS = (4.0,) if FAST else (1.0, 4.0, 10.0)

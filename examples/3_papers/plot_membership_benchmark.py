@@ -23,16 +23,14 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records
-from skmia.attacks import (
-    DiversityAttack,
+from skmia.attacks import DiversityAttack, RenyiAttack, ThresholdAttack
+from skmia.attacks.white_box import (
     EnsembleAttack,
     GradientAttack,
     LayerOutputsAttack,
     MahalanobisAttack,
-    RenyiAttack,
-    ThresholdAttack,
 )
-from skmia.datasets import load_digits, make_membership_problem
+from skmia.datasets import load_sklearn, make_membership_problem
 from skmia.exceptions import ResolutionWarning
 from skmia.metrics import (
     CriticalDifferenceDisplay,
@@ -54,7 +52,7 @@ N_RECORDS, N_KNOWN, N_NULL = (400, 60, 1) if FAST else (4000, 250, 5)
 
 
 def make_digits(share_wrong, rng):
-    records = load_digits()
+    records = load_sklearn("digits")
     wrong = rng.random(len(records)) < share_wrong
     y = np.where(wrong, rng.integers(10, size=len(records)), records.y)
     return Records(np.asarray(records.X) / 16, y)

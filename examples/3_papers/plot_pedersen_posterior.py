@@ -23,7 +23,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Records, ShadowPool
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 from skmia.defenses import SoftLabelDefense
 from skmia.games import DensityAttack
 
@@ -40,7 +40,7 @@ MODELS = {
 # ------------------------
 # A fifth of the labels is wrong, as in the slides.
 
-digits = load_digits()[:N_DIGITS]
+digits = load_sklearn("digits")[:N_DIGITS]
 rng = np.random.default_rng(0)
 wrong = rng.random(len(digits)) < 0.2
 y = np.where(wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y)

@@ -26,7 +26,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skmia import Records, ShadowPool
 from skmia.attacks import LiRA
-from skmia.datasets import load_digits
+from skmia.datasets import load_sklearn
 from skmia.defenses import LabelSmoothingDefense, SELENADefense, SoftLabelDefense
 from skmia.model_selection import leave_one_model_out
 
@@ -43,7 +43,7 @@ MAX_FPRS = (0.02, 0.05, 0.1, 0.2, 0.5)
 # Wrong labels are drawn once and kept. The models are not trained on the right ones, which serve to
 # measure how well a model classifies digits that it was not trained on.
 
-digits = load_digits()[:N_DIGITS]
+digits = load_sklearn("digits")[:N_DIGITS]
 rng = np.random.default_rng(0)
 wrong = rng.random(len(digits)) < 0.2
 y = np.where(wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y)

@@ -149,7 +149,7 @@ class Offer(NamedTuple):
 
     Examples
     --------
-    >>> from skmia.attacks import GradientAttack
+    >>> from skmia.attacks.white_box import GradientAttack
     >>> from skmia.base import Offer
     >>> offer = Offer("proba", access=frozenset({"queries"}), known="members and non-members")
     >>> GradientAttack().needs().why_not(offer)

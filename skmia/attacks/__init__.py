@@ -1,13 +1,17 @@
-"""Membership inference attacks."""
+"""Membership inference attacks.
 
+Those that need gradients or layers of the victim are in :mod:`skmia.attacks.white_box`, the ranges
+of :class:`RangeAttack` in :mod:`skmia.attacks.ranges`, the formulas of :class:`DiversityAttack` in
+:mod:`skmia.attacks.diversity`.
+"""
+
+from . import diversity, ranges, white_box
 from ._analytic_lira import AnalyticLiRA
-from ._attack_people import PeopleEvidence, attack_people, shadow_nonmember_scores
+from ._attack_people import PeopleEvidence as PeopleEvidence
+from ._attack_people import attack_people, shadow_nonmember_scores
 from ._attribute import AttributeInferenceAttack
 from ._calibrated import CalibratedAttack
-from ._diversity import DiversityAttack, diversity_coefficient, diversity_matrix
 from ._label_inference import LabelInferenceAttack
-from ._layer_distance import FisherRaoAttack, MahalanobisAttack
-from ._learned import EnsembleAttack, GradientAttack, LayerOutputsAttack
 from ._lira import LiRA
 from ._moments import MomentsAttack
 from ._morgan import MorganAttack
@@ -15,7 +19,6 @@ from ._node_equations import NodeEquationsAttack
 from ._one_query import OneQueryAttack
 from ._quantile import QuantileAttack
 from ._queried_threshold import QueriedThresholdAttack
-from ._range import GaussianRange, RangeAttack, UnknownValues
 from ._released_model import ReleasedModelAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
@@ -27,7 +30,8 @@ from ._stored_values import StoredValuesAttack
 from ._threshold import ThresholdAttack
 from ._transferred_query import TransferredQueryAttack
 from ._vulnerable_records import VulnerableRecordsAttack
-from ._white_box import WhiteBoxAttack
+from .diversity import DiversityAttack
+from .ranges import RangeAttack
 
 __all__ = [
     "RMIA",
@@ -35,19 +39,12 @@ __all__ = [
     "AttributeInferenceAttack",
     "CalibratedAttack",
     "DiversityAttack",
-    "EnsembleAttack",
-    "FisherRaoAttack",
-    "GaussianRange",
-    "GradientAttack",
     "LabelInferenceAttack",
-    "LayerOutputsAttack",
     "LiRA",
-    "MahalanobisAttack",
     "MomentsAttack",
     "MorganAttack",
     "NodeEquationsAttack",
     "OneQueryAttack",
-    "PeopleEvidence",
     "QuantileAttack",
     "QueriedThresholdAttack",
     "RangeAttack",
@@ -60,11 +57,7 @@ __all__ = [
     "StoredValuesAttack",
     "ThresholdAttack",
     "TransferredQueryAttack",
-    "UnknownValues",
     "VulnerableRecordsAttack",
-    "WhiteBoxAttack",
     "attack_people",
-    "diversity_coefficient",
-    "diversity_matrix",
     "shadow_nonmember_scores",
 ]

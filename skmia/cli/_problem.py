@@ -12,7 +12,7 @@ from .._core.records import Records
 from .._core.splits import compute_strata
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
-from ..datasets import load_digits
+from ..datasets import load_sklearn
 from ..report import StoredAnswers, draw_members, is_fitted
 from ._errors import CommandError
 from ._model import (
@@ -61,7 +61,7 @@ def make_problem(arguments):
 
 
 def _make_digits(arguments):
-    records = load_digits()
+    records = load_sklearn("digits")
     membership = _draw_members(records, True, arguments.seed)
     members = records[membership]
     victim = RandomForestClassifier(random_state=arguments.seed).fit(members.X, members.y)

@@ -9,14 +9,7 @@ from ._tables import (
     fetch_purchase100,
     fetch_texas100,
 )
-from ._toy import (
-    load_breast_cancer,
-    load_diabetes,
-    load_digits,
-    load_iris,
-    load_wine,
-    make_membership_problem,
-)
+from ._toy import load_sklearn, make_membership_problem
 
 __all__ = [
     "fetch_adult",
@@ -29,10 +22,6 @@ __all__ = [
     "fetch_mnist",
     "fetch_purchase100",
     "fetch_texas100",
-    "load_breast_cancer",
-    "load_diabetes",
-    "load_digits",
-    "load_iris",
-    "load_wine",
+    "load_sklearn",
     "make_membership_problem",
 ]

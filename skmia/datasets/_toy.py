@@ -1,4 +1,4 @@
-"""The small data sets that come with scikit-learn, as records."""
+"""A problem that is made, and the small data sets that come with scikit-learn, as records."""
 
 from numbers import Real
 from typing import Literal
@@ -8,6 +8,7 @@ from sklearn import datasets
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
+from .._core.checks import check_option
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least, validate_arguments
 from .._core.types import Seed
@@ -16,6 +17,13 @@ _CLUSTERS_PER_CLASS = 2
 _BASKETS_PER_CLASS = 4
 # Enough for classes that look like clusters; the last steps of k-means take most of its time.
 _KMEANS_ITERATIONS = 20
+_LOADERS = {
+    "breast_cancer": datasets.load_breast_cancer,
+    "diabetes": datasets.load_diabetes,
+    "digits": datasets.load_digits,
+    "iris": datasets.load_iris,
+    "wine": datasets.load_wine,
+}
 
 
 def _make_mixture(n_samples, n_features, n_classes, memorization, rng):
@@ -175,143 +183,49 @@ def make_membership_problem(
     return Records(X.astype(np.float32, copy=False), y), membership
 
 
-def load_breast_cancer(*, as_frame: bool = False) -> Records:
-    """Load 569 tumours, malignant (0) or benign (1).
+def load_sklearn(
+    name: Literal["breast_cancer", "diabetes", "digits", "iris", "wine"],
+    *,
+    images: bool = False,
+    as_frame: bool = False,
+) -> Records:
+    """Load a data set that is shipped with scikit-learn.
 
     Parameters
     ----------
-    as_frame : bool, default=False
-        If True, X is a DataFrame with the names of the features.
-
-    Returns
-    -------
-    records : Records
-        X of shape (569, 30); y 0 or 1.
-
-    See Also
-    --------
-    sklearn.datasets.load_breast_cancer : Source and description of the data.
-
-    Examples
-    --------
-    >>> from skmia.datasets import load_breast_cancer
-    >>> load_breast_cancer()
-    Records(569 records, X=ndarray(569, 30), float64, y=int64)
-    """
-    return Records(*datasets.load_breast_cancer(return_X_y=True, as_frame=as_frame))
-
-
-def load_diabetes(*, as_frame: bool = False) -> Records:
-    """Load 442 diabetic patients and how far their disease went on in a year (regression).
-
-    Parameters
-    ----------
-    as_frame : bool, default=False
-        If True, X is a DataFrame with the names of the features.
-
-    Returns
-    -------
-    records : Records
-        X of shape (442, 10), scaled; y real, 25 to 346.
-
-    See Also
-    --------
-    sklearn.datasets.load_diabetes : Source and description of the data.
-
-    Examples
-    --------
-    >>> from skmia.datasets import load_diabetes
-    >>> load_diabetes()
-    Records(442 records, X=ndarray(442, 10), float64, y=float64)
-    """
-    return Records(*datasets.load_diabetes(return_X_y=True, as_frame=as_frame))
-
-
-def load_digits(*, images: bool = False, as_frame: bool = False) -> Records:
-    """Load 1,797 handwritten digits of 8 x 8 pixels.
-
-    Parameters
-    ----------
+    name : {"breast_cancer", "diabetes", "digits", "iris", "wine"}
+        Name of the data set: 569 tumors of two kinds, 442 patients and how far their diabetes went
+        on in a year (regression), 1,797 handwritten digits of 8 x 8 pixels, 150 irises of three
+        species, or 178 wines of three growers. ``sklearn.datasets`` describes them.
     images : bool, default=False
-        If True, X holds images of shape (8, 8) instead of rows of 64 pixels.
+        If True, X holds images of shape (8, 8) instead of rows of 64 pixels. Digits only.
     as_frame : bool, default=False
-        If True, X is a DataFrame with the names of the pixels.
+        If True, X is a DataFrame with the names of the features.
 
     Returns
     -------
     records : Records
-        X of shape (1797, 64) or (1797, 8, 8), 0 to 16; y 0 to 9.
+        The records as scikit-learn has them: their features and task labels.
 
     Raises
     ------
     ValueError
-        If both ``images`` and ``as_frame`` are asked for.
-
-    See Also
-    --------
-    sklearn.datasets.load_digits : Source and description of the data.
+        If ``images`` are asked for with ``as_frame`` or of another data set than the digits.
 
     Examples
     --------
-    >>> from skmia.datasets import load_digits
-    >>> load_digits(images=True)
+    >>> from skmia.datasets import load_sklearn
+    >>> load_sklearn("iris")
+    Records(150 records, X=ndarray(150, 4), float64, y=int64)
+    >>> load_sklearn("digits", images=True)
     Records(1797 records, X=ndarray(1797, 8, 8), float64, y=int64)
     """
+    check_option(name, "name", _LOADERS)
     if images and as_frame:
         raise ValueError(
             "A DataFrame cannot hold images; give images=True or as_frame=True, not both."
         )
-    X, y = datasets.load_digits(return_X_y=True, as_frame=as_frame)
+    if images and name != "digits":
+        raise ValueError(f"images=True is of the digits only; got name={name!r}.")
+    X, y = _LOADERS[name](return_X_y=True, as_frame=as_frame)
     return Records(X.reshape(-1, 8, 8) if images else X, y)
-
-
-def load_iris(*, as_frame: bool = False) -> Records:
-    """Load 150 irises of three species.
-
-    Parameters
-    ----------
-    as_frame : bool, default=False
-        If True, X is a DataFrame with the names of the features.
-
-    Returns
-    -------
-    records : Records
-        X of shape (150, 4), in cm; y 0, 1 or 2.
-
-    See Also
-    --------
-    sklearn.datasets.load_iris : Source and description of the data.
-
-    Examples
-    --------
-    >>> from skmia.datasets import load_iris
-    >>> load_iris()
-    Records(150 records, X=ndarray(150, 4), float64, y=int64)
-    """
-    return Records(*datasets.load_iris(return_X_y=True, as_frame=as_frame))
-
-
-def load_wine(*, as_frame: bool = False) -> Records:
-    """Load 178 wines of three growers.
-
-    Parameters
-    ----------
-    as_frame : bool, default=False
-        If True, X is a DataFrame with the names of the features.
-
-    Returns
-    -------
-    records : Records
-        X of shape (178, 13); y 0, 1 or 2.
-
-    See Also
-    --------
-    sklearn.datasets.load_wine : Source and description of the data.
-
-    Examples
-    --------
-    >>> from skmia.datasets import load_wine
-    >>> load_wine()
-    Records(178 records, X=ndarray(178, 13), float64, y=int64)
-    """
-    return Records(*datasets.load_wine(return_X_y=True, as_frame=as_frame))

@@ -1,20 +1,14 @@
-"""Defenses: classifiers and mechanisms that leak less."""
+"""Defenses: classifiers that leak less.
 
+Mechanisms that add noise to data are in :mod:`skmia.defenses.mechanisms`.
+"""
+
+from . import mechanisms
 from ._cross_fit import SELENADefense
 from ._dp_sgd import DPSGDClassifier, PrivacyLedger
-from ._evaluation import DefenseEvaluation, evaluate_defense, mislabel
+from ._evaluation import DefenseEvaluation as DefenseEvaluation
+from ._evaluation import evaluate_defense, mislabel
 from ._exact_noise import COIN_BITS, PrivateRandomness, choose_grids, round_to
-from ._mechanisms import (
-    DELTA,
-    FINITE_POSITIVE,
-    GaussianMechanism,
-    LaplaceMechanism,
-    NonSphericalGaussianMechanism,
-    choose_delta,
-    column_values,
-    gaussian_sigma,
-    validate_rows,
-)
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
 from ._soft_labels import (
@@ -25,15 +19,12 @@ from ._soft_labels import (
     soften_values,
 )
 from ._student import StudentDefense
+from .mechanisms import DELTA, FINITE_POSITIVE, choose_delta, column_values, validate_rows
 
 __all__ = [
     "DPSGDClassifier",
-    "DefenseEvaluation",
-    "GaussianMechanism",
     "LabelOnlyDefense",
     "LabelSmoothingDefense",
-    "LaplaceMechanism",
-    "NonSphericalGaussianMechanism",
     "PrivacyLedger",
     "ReleasedFileDefense",
     "RoundingDefense",
@@ -44,7 +35,6 @@ __all__ = [
     "TemperatureDefense",
     "TopKDefense",
     "evaluate_defense",
-    "gaussian_sigma",
     "mislabel",
     "move_thresholds",
     "soften",

@@ -29,7 +29,6 @@ from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from .._core.types import PathLike, Rows, Seed
 from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
-from ._mechanisms import DELTA, FINITE_POSITIVE, check_label_types, choose_delta, validate_rows
 from ._meta import _ask_units
 from ._private_training import (
     Extras,
@@ -40,6 +39,7 @@ from ._private_training import (
     train_privately,
     try_net,
 )
+from .mechanisms import DELTA, FINITE_POSITIVE, check_label_types, choose_delta, validate_rows
 
 _COLUMNS = {"noise_multiplier": float, "sample_rate": float, "n_steps": int, "n_rows": int}
 
@@ -261,10 +261,10 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    GaussianMechanism : Noise on a result instead of on the training.
-    skmia.leakage.dp_advantage_bound : Largest advantage of an attack under epsilon.
-    skmia.epsilon.make_gradient_canaries : Gradients to plant by ``extra_gradients``.
-    skmia.epsilon.trace_scores : Scores of canaries in the gradients passed to ``on_step``.
+    skmia.defenses.mechanisms.GaussianMechanism : Noise on a result instead of on the training.
+    skmia.leakage.bounds.dp_advantage_bound : Largest advantage of an attack under epsilon.
+    skmia.epsilon.canaries.make_gradient_canaries : Gradients to plant by ``extra_gradients``.
+    skmia.epsilon.canaries.trace_scores : Scores of canaries in the gradients passed to ``on_step``.
 
     Notes
     -----

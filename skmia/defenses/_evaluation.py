@@ -230,9 +230,9 @@ def mislabel(
 
     Examples
     --------
-    >>> from skmia.datasets import load_iris
+    >>> from skmia.datasets import load_sklearn
     >>> from skmia.defenses import mislabel
-    >>> records = load_iris()
+    >>> records = load_sklearn("iris")
     >>> changed, canaries = mislabel(records, 10, random_state=0)
     >>> int(canaries.sum()), bool((changed.y[canaries] == records.y[canaries]).any())
     (10, False)

@@ -1,33 +1,32 @@
 """Checks of a model before its release, as research environments make them."""
 
 from ._case import check_decimals, check_model, check_provenance
-from ._judge import LOWER_ENDS as LOWER_ENDS
-from ._judge import Condition, JudgedCheck, JudgedLimit, JudgedRequirement, Measurement
-from ._parameters import ParameterCount, count_parameters
-from ._policy import Policy, StructuralLimit, load_policy
-from ._recommend import JudgedCondition, Recommendation, recommend
-from ._result import THRESHOLDS, MembershipMeasure, StructuralCheck, StructuralReport, Threshold
-from ._rules import Rule, RuleBook, load_rules
+from ._judge import LOWER_ENDS, Condition, Measurement
+from ._judge import JudgedCheck as JudgedCheck
+from ._judge import JudgedLimit as JudgedLimit
+from ._judge import JudgedRequirement as JudgedRequirement
+from ._parameters import ParameterCount as ParameterCount
+from ._parameters import count_parameters
+from ._policy import Policy as Policy
+from ._policy import StructuralLimit as StructuralLimit
+from ._policy import load_policy
+from ._recommend import JudgedCondition as JudgedCondition
+from ._recommend import Recommendation as Recommendation
+from ._recommend import recommend
+from ._result import THRESHOLDS
+from ._result import MembershipMeasure as MembershipMeasure
+from ._result import StructuralCheck as StructuralCheck
+from ._result import StructuralReport as StructuralReport
+from ._result import Threshold as Threshold
+from ._rules import Rule as Rule
+from ._rules import RuleBook as RuleBook
+from ._rules import load_rules
 from ._structural_checks import structural_checks
 
 __all__ = [
     "THRESHOLDS",
     "Condition",
-    "JudgedCheck",
-    "JudgedCondition",
-    "JudgedLimit",
-    "JudgedRequirement",
     "Measurement",
-    "MembershipMeasure",
-    "ParameterCount",
-    "Policy",
-    "Recommendation",
-    "Rule",
-    "RuleBook",
-    "StructuralCheck",
-    "StructuralLimit",
-    "StructuralReport",
-    "Threshold",
     "count_parameters",
     "load_policy",
     "load_rules",

@@ -225,7 +225,7 @@ class DisparityTest(BaseEstimator):
     GroupGuesses : Predictions of a game that has already been played.
     DisparityDisplay : Plot of the vulnerabilities.
     skmia.leakage.WorstCaseVulnerability : Advantage of the best attack on each group of one victim.
-    skmia.leakage.dp_advantage_bound : Bound; twice it bounds a difference of advantages.
+    skmia.leakage.bounds.dp_advantage_bound : Bound; twice it bounds a difference of advantages.
 
     Notes
     -----

@@ -24,7 +24,7 @@ from .._core.records import Records
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from ..exceptions import PrivacyWarning
 from ..signals import get_signal
-from ._canaries import KINDS, Canaries, make_canaries
+from .canaries import KINDS, Canaries, make_canaries
 
 CANARY_CONSTRAINT = [StrOptions(set(KINDS)), callable]
 

@@ -29,9 +29,9 @@ from .._training.job import Data, Job, Kept, run_visibly, warn_once
 from .._training.manifest import Owner, describe_job
 from .._training.plan import plan_training, saying_what_is_kept
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
-from ._bounds import bayesian_epsilon_interval, epsilon_lower_bound, group_delta
-from ._canaries import Canaries
 from ._result import COINS, EpsilonBound
+from .bounds import bayesian_epsilon_interval, epsilon_lower_bound, group_delta
+from .canaries import Canaries
 
 # The auditor guesses from the score of a training whether it had the canary, and bets a part of the
 # wealth. If the training is (epsilon, delta)-private, the wealth does not grow on average whatever
@@ -256,7 +256,7 @@ class EpsilonAudit(EpsilonAuditBase):
         Classifier that is audited, including its randomness. If None, a logistic regression is
         used, which is deterministic, so every canary that affects it is found.
     canary : {"clip_bkd", "exposed", "natural", "random_label"}, int or callable, default="clip_bkd"
-        The canary: a kind of :func:`make_canaries`; the index of a row of X; or a function with the
+        The canary: a kind of ``make_canaries``; the index of a row of X; or a function with the
         same arguments, X, y, the number of canaries and ``random_state``.
     n_trials : int, default=100
         Number of trainings with the canary, and of trainings without it.
@@ -267,13 +267,13 @@ class EpsilonAudit(EpsilonAuditBase):
         the last of X. State the epsilon that is claimed in the same way: for an algorithm whose
         epsilon is for adding a record, replacing one costs twice as much.
     method : {"clopper_pearson", "gaussian", "bayesian"}, default="clopper_pearson"
-        A method of :func:`epsilon_lower_bound`, where ``"clopper_pearson"`` makes no assumption on
-        the mechanism, or :func:`bayesian_epsilon_interval`.
+        A method of ``epsilon_lower_bound``, where ``"clopper_pearson"`` makes no assumption on
+        the mechanism, or ``bayesian_epsilon_interval``.
     delta : float, default=None
         The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
         ``delta_`` of one more training where that is None; 1e-5 where it has neither.
     threshold : {"auto", "split", "multisplit", "bonferroni"}, float or array-like, default="auto"
-        How the threshold on the scores is chosen; see :func:`epsilon_lower_bound`. ``"auto"`` is
+        How the threshold on the scores is chosen; see ``epsilon_lower_bound``. ``"auto"`` is
         ``"multisplit"`` for ``method="bayesian"`` and ``"split"`` for the others.
     sequential : bool, default=False
         Whether a fair coin decides for each training if it has the canary, and trainings stop as

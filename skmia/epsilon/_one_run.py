@@ -15,7 +15,6 @@ from scipy.special import betainc, betaincinv, expit, log_expit, logsumexp, ndtr
 from .._core.checks import check_confidence_level
 from .._core.numbers import SMALLEST, check_number, show
 from .._core.tradeoff import privacy_budget
-from ._bounds import gaussian_epsilon, with_largest
 from ._result import (
     GAUSSIAN,
     INDEPENDENT,
@@ -25,6 +24,7 @@ from ._result import (
     check_coins,
     choose_delta,
 )
+from .bounds import gaussian_epsilon, with_largest
 
 _N_CELLS = 8000  # of the law of one answer
 _REACH = 10.0  # standard deviations beyond the means
@@ -468,7 +468,7 @@ def one_run_epsilon_lower_bound(
         - ``"gdp"``: the trade-off curve of :math:`\mu`-Gaussian differential privacy.
         - ``"order_statistics"``: a mechanism of `family` that also answers each canary
           independently of the others, as noisy steps do that hold orthogonal gradients and are
-          scored by :func:`trace_scores`. It is the highest. Losses of a trained model are not
+          scored by ``trace_scores``. It is the highest. Losses of a trained model are not
           independent.
     family : {"gaussian", "laplace", "epsilon_delta"}, default="gaussian"
         Mechanism of ``bound="order_statistics"``: normal noise, Laplace noise, or randomized
@@ -505,7 +505,7 @@ def one_run_epsilon_lower_bound(
     See Also
     --------
     one_run_epsilon_bounds : The three bounds together.
-    epsilon_lower_bound : Bound from many runs.
+    skmia.epsilon.bounds.epsilon_lower_bound : Bound from many runs.
     OneRunAudit : Audit that performs the run.
 
     Notes

@@ -204,7 +204,7 @@ class OneRunAudit(OneRunBase):
         Classifier that is audited. If None, a logistic regression is used.
     canaries : {"clip_bkd", "exposed", "natural", "random_label"} or callable, \
 default="random_label"
-        A kind of :func:`make_canaries`, or a function with the same arguments, X, y, the number of
+        A kind of ``make_canaries``, or a function with the same arguments, X, y, the number of
         canaries and ``random_state``.
     n_canaries : int or float, default=0.1
         Number of canaries, or their share of the rows.

@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
 
-from .._core.checks import check_bits, check_finite_vector, check_membership_scores
+from .._core.checks import check_membership_scores
 from .._core.needs import BOTH
-from .._core.numbers import SMALLEST, check_number
 from .._core.progress import show_progress
 from .._core.randomness import isolated_randomness, spawn_seeds
 from .._core.records import Records
@@ -122,7 +121,7 @@ def leave_two_unlabeled(
     See Also
     --------
     retraining_oracle : Attacker who retrains the model with each of the two records.
-    bounded_loss_accuracy : Attacker who decides at random, in proportion to the loss.
+    skmia.leakage.bounds.bounded_loss_accuracy : Attacker who decides at random.
     DensityAttack : Attack that was designed for this game.
 
     Notes
@@ -228,56 +227,3 @@ def _refit(attack, records, membership, pair, seeds):
     with isolated_randomness(seeds):
         attack.fit(records[rest], membership[rest].astype(int))
         return _compare(*score(attack, records[pair]))
-
-
-def bounded_loss_accuracy(
-    membership: ArrayLike, losses: ArrayLike, *, bound: float | None = None
-) -> float:
-    """Accuracy of an attacker who decides "non-member" with probability loss / bound.
-
-    The attacker picks one record of a pair and decides that it is the non-member with a probability
-    proportional to its loss. This is correct with probability ``1/2 + (e_R - e_D) / (2 * bound)``,
-    where e_D and e_R are the mean losses of members and non-members: the gap between training and
-    test loss is a lower bound of what leaks.
-
-    Parameters
-    ----------
-    membership : array-like of shape (n,)
-        1 for members, 0 for non-members.
-    losses : array-like of shape (n,)
-        Loss of the victim on each record, between 0 and ``bound``.
-    bound : float, default=None
-        Largest possible loss, such as 1 for the 0-1 loss. If None, the largest loss of the records.
-
-    Returns
-    -------
-    accuracy : float
-        Expected share of pairs with a correct prediction.
-
-    Raises
-    ------
-    ValueError
-        If a loss is negative or exceeds the bound.
-
-    See Also
-    --------
-    leave_two_unlabeled : Game with other attackers of pairs.
-
-    Examples
-    --------
-    >>> from skmia.games import bounded_loss_accuracy
-    >>> bounded_loss_accuracy([1, 1, 0, 0], [0.0, 0.0, 1.0, 0.0], bound=1.0)
-    0.75
-    """
-    membership, losses = check_bits(membership, "membership"), check_finite_vector(losses, "losses")
-    membership = check_membership(membership, len(losses))
-    largest = float(losses.max())
-    bound = largest if bound is None else bound
-    bound = float(check_number(bound, "bound", "a positive number", SMALLEST))
-    if losses.min() < 0 or largest > bound:
-        raise ValueError(
-            f"losses must lie between 0 and the bound {bound:g}; "
-            f"got {losses.min():g} to {largest:g}."
-        )
-    gap = losses[~membership].mean() - losses[membership].mean()
-    return float(0.5 + gap / (2 * bound))

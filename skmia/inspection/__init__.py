@@ -1,14 +1,13 @@
 """What a model file holds of its training records, for those who decide about its release."""
 
 from ._inspect import inspect_model
-from ._reconstruct import Reconstruction, reconstruct_values
-from ._result import CandidateSearch, Finding, ModelInspection
+from ._reconstruct import Reconstruction as Reconstruction
+from ._reconstruct import reconstruct_values
+from ._result import CandidateSearch as CandidateSearch
+from ._result import Finding as Finding
+from ._result import ModelInspection as ModelInspection
 
 __all__ = [
-    "CandidateSearch",
-    "Finding",
-    "ModelInspection",
-    "Reconstruction",
     "inspect_model",
     "reconstruct_values",
 ]

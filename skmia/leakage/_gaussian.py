@@ -16,7 +16,7 @@ from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import FloatOrArray, Seed
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
-from ._bounds import mutual_information_success_bound, subexponential_loss_success_bound
+from .bounds import mutual_information_success_bound, subexponential_loss_success_bound
 
 # Nodes of the quadrature; the error is below 1e-10, see the tests.
 _N_NODES = 100
@@ -260,7 +260,7 @@ class GaussianRegressionAttacker(BaseAttack):
     --------
     skmia.attacks.ThresholdAttack : With ``signal="squared_error"`` it knows neither leverage nor
         coefficients.
-    subexponential_loss_success_bound : The bound behind ``success_lower_bound_``.
+    skmia.leakage.bounds.subexponential_loss_success_bound : Formula of the bound.
 
     Notes
     -----

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.groups import sorted_values
 from .._core.matrix import validate_matrix
 from .._core.sklearn import Interval, StrOptions, validate_params_of
-from ._bounds import (
+from .bounds import (
     bounded_loss_success_bound,
     subexponential_loss_success_bound,
     subgaussian_loss_success_bound,
@@ -72,8 +72,8 @@ class GeneralizationGapBound(BaseEstimator):
         probability. If None, the observed range of each column is used, which turns the bound into
         an estimate.
     proxy_variance : float, default=None
-        Proxy variance of the tails, see :func:`subgaussian_loss_success_bound` and
-        :func:`subexponential_loss_success_bound`; needed by these two assumptions.
+        Proxy variance of the tails, see ``subgaussian_loss_success_bound`` and
+        ``subexponential_loss_success_bound``; needed by these two assumptions.
     baseline : float, default=0.5
         Success of the best prediction without the model: the larger one of the shares of members
         and non-members in the attacker's eyes, in [0.5, 1).
@@ -116,7 +116,7 @@ class GeneralizationGapBound(BaseEstimator):
 
     See Also
     --------
-    bounded_loss_success_bound : The bound for a gap that is known.
+    skmia.leakage.bounds.bounded_loss_success_bound : The bound for a gap that is known.
     skmia.metrics.advantage_interval : Advantage of a given attack, which is also a lower bound.
 
     Notes

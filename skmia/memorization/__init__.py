@@ -2,7 +2,8 @@
 
 from .._core.tokens import TokenOutputs
 from ._exposure import Exposure, skew_normal_exposure
-from ._extraction import ExtractionResult, shortest_path_extraction
+from ._extraction import ExtractionResult as ExtractionResult
+from ._extraction import shortest_path_extraction
 from ._format import CanaryFormat, insert_canaries
 from ._model import SequenceModel, log_perplexity, token_records
 from ._ngram import NGramModel
@@ -12,7 +13,6 @@ from ._victims import FunctionSequenceVictim, SequenceVictim
 __all__ = [
     "CanaryFormat",
     "Exposure",
-    "ExtractionResult",
     "FunctionSequenceVictim",
     "NGramModel",
     "SequenceModel",

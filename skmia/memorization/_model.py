@@ -216,8 +216,8 @@ def token_records(
         Number of columns of ``X``. If None, the length of the longest sequence. Records can be
         joined, and recognized again, if they have the same number of columns.
     **fields : array-like of length n
-        Further facts per record, such as ``text``, which :class:`~skmia.signals.ZlibRatio` reads,
-        ``record_id`` and ``group_by``.
+        Further facts per record, such as ``record_id``, ``group_by`` and ``text``, which
+        :class:`~skmia.signals.sequences.ZlibRatio` reads.
 
     Returns
     -------

@@ -99,7 +99,7 @@ class SequenceVictim(GivenModel, _AnswersByTokens):
     See Also
     --------
     FunctionSequenceVictim : Trains its model, as shadow models need.
-    skmia.signals.MinK : Signal of the least probable tokens.
+    skmia.signals.sequences.MinK : Signal of the least probable tokens.
 
     Notes
     -----

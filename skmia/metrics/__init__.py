@@ -1,8 +1,13 @@
-"""Metrics of membership inference attacks with confidence intervals, and distances of laws."""
+"""Metrics of membership inference attacks with confidence intervals.
 
-from ._comparison import PairedDifference, RankingTest, paired_difference
+Distances of distributions are in :mod:`skmia.metrics.distances`.
+"""
+
+from . import distances
+from ._comparison import PairedDifference as PairedDifference
+from ._comparison import RankingTest, paired_difference
+from ._intervals import Interval as Interval
 from ._intervals import (
-    Interval,
     People,
     advantage_interval,
     auc_interval,
@@ -17,7 +22,8 @@ from ._intervals import (
     share_interval,
     split_people,
 )
-from ._member_list import MemberList, conformal_pvalues, list_members
+from ._member_list import MemberList as MemberList
+from ._member_list import conformal_pvalues, list_members
 from ._membership import (
     MIN_FALSE_POSITIVES,
     best_advantage_score,
@@ -31,8 +37,10 @@ from ._membership import (
     tpr_at_fpr_score,
     tpr_at_fpr_scorer,
 )
-from ._operating_point import OperatingPoint, count_points, operating_point, tpr_limits
-from ._people_scores import PeopleScores, score_people
+from ._operating_point import OperatingPoint as OperatingPoint
+from ._operating_point import count_points, operating_point, tpr_limits
+from ._people_scores import PeopleScores as PeopleScores
+from ._people_scores import score_people
 from ._plot_comparison import (
     CriticalDifferenceDisplay,
     PairedDifferenceDisplay,
@@ -40,17 +48,11 @@ from ._plot_comparison import (
 )
 from ._plot_roc import MembershipRocDisplay, draw_background, label_axes
 from ._plot_scores import ScoreDistributionDisplay
-from .distances import fisher_rao_distance, normal_fisher_rao_distance, renyi_divergence
 
 __all__ = [
     "CriticalDifferenceDisplay",
-    "Interval",
-    "MemberList",
     "MembershipRocDisplay",
-    "OperatingPoint",
-    "PairedDifference",
     "PairedDifferenceDisplay",
-    "PeopleScores",
     "PrivacyUtilityDisplay",
     "RankingTest",
     "ScoreDistributionDisplay",
@@ -60,18 +62,15 @@ __all__ = [
     "clopper_pearson",
     "conformal_pvalues",
     "difference_interval",
-    "fisher_rao_distance",
     "fpr_at_tpr_score",
     "list_members",
     "membership_advantage_score",
     "membership_advantage_scorer",
     "membership_roc_curve",
-    "normal_fisher_rao_distance",
     "operating_point",
     "paired_difference",
     "precision_at_prior",
     "rate_sequence",
-    "renyi_divergence",
     "resolvable_fpr",
     "score_people",
     "tpr_at_fpr_score",

@@ -1,4 +1,4 @@
-"""Distances between distributions that attacks are built on."""
+"""Divergences and distances of distributions, on which attacks are built."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,6 +7,12 @@ from .._core import probabilities
 from .._core.numbers import SMALLEST, check_broadcast, check_number, check_numbers
 from .._core.probabilities import check_sums
 from .._core.types import FloatOrArray
+
+__all__ = [
+    "fisher_rao_distance",
+    "normal_fisher_rao_distance",
+    "renyi_divergence",
+]
 
 
 def renyi_divergence(p: ArrayLike, q: ArrayLike, alpha: float) -> FloatOrArray:
@@ -52,7 +58,7 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, alpha: float) -> FloatOrArray:
 
     Examples
     --------
-    >>> from skmia.metrics import renyi_divergence
+    >>> from skmia.metrics.distances import renyi_divergence
     >>> round(renyi_divergence([0.9, 0.1], [0.5, 0.5], 2.0), 4)
     0.4947
     >>> renyi_divergence([[0.9, 0.1], [0.5, 0.5]], [0.5, 0.5], 0.5).round(4)
@@ -89,7 +95,7 @@ def fisher_rao_distance(p: ArrayLike, q: ArrayLike) -> FloatOrArray:
     See Also
     --------
     normal_fisher_rao_distance : The distance of normal distributions.
-    skmia.attacks.FisherRaoAttack : Attack on distances from known members and non-members.
+    skmia.attacks.white_box.FisherRaoAttack : Attack on distances from known members.
 
     References
     ----------
@@ -97,7 +103,7 @@ def fisher_rao_distance(p: ArrayLike, q: ArrayLike) -> FloatOrArray:
 
     Examples
     --------
-    >>> from skmia.metrics import fisher_rao_distance
+    >>> from skmia.metrics.distances import fisher_rao_distance
     >>> round(fisher_rao_distance([0.9, 0.1], [0.5, 0.5]), 4)
     0.9273
     >>> fisher_rao_distance([[1, 0], [0.5, 0.5]], [0, 1]).round(4)
@@ -144,7 +150,7 @@ def normal_fisher_rao_distance(
 
     Examples
     --------
-    >>> from skmia.metrics import normal_fisher_rao_distance
+    >>> from skmia.metrics.distances import normal_fisher_rao_distance
     >>> round(normal_fisher_rao_distance([0.0], 1.0, [1.0], 1.0), 4)
     0.9803
     >>> round(normal_fisher_rao_distance([0.0], 1.0, [0.0], 2.0), 4)  # sqrt(2) log(2)

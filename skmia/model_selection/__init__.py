@@ -1,12 +1,12 @@
 """Leakage as a score of models, and the power of attacks on shadow models as the victim."""
 
-from ..base import PowerChoice, choose_by_power
+from ..base import PowerChoice as PowerChoice
+from ..base import choose_by_power
 from ._leakage_scorer import best_below_leakage, make_leakage_scorer
 from ._leave_one_out import leave_one_model_out, power_curve
 from ._remember_training import RememberTraining
 
 __all__ = [
-    "PowerChoice",
     "RememberTraining",
     "best_below_leakage",
     "choose_by_power",

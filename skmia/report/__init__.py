@@ -1,14 +1,18 @@
 """The report of :func:`skmia.audit`, and its checks as functions."""
 
+from ._case import Case as Case
 from ._comparison import PEOPLE, READ_SO, compare_audits, render_comparison
 from ._conditions import measure_conditions
 from ._evidence import list_leaks
-from ._file import FileFindings
+from ._examine import Findings as Findings
+from ._file import FileFindings as FileFindings
 from ._measure import OK, OVERALL, list_subsets
 from ._page import render
 from ._pool_size import AUTO
 from ._release import list_measurements, recommend_release
-from ._report import AuditReport, save_report
+from ._report import AuditReport as AuditReport
+from ._report import save_report
+from ._run import Run as Run
 from ._schema import SCHEMA, SCHEMA_VERSION, as_document, check_document
 from ._stand_in import RECIPE
 from ._table_schema import check_table_document
@@ -16,20 +20,18 @@ from ._text import column_name, join_names
 from ._verdict import name_part
 from ._victim import StoredAnswers, draw_members, is_fitted, is_recipe
 from .checks._baseline import blind_baseline
-from .checks._control import ControlResult, negative_control, positive_control
-from .checks._drift import DriftResult, drift_test
-from .checks._duplicates import Duplicates, find_duplicates
-from .checks._formats import FormatComparison, compare_formats
-from .checks._permutation import PermutationResult, permutation_test
+from .checks._control import ControlResult as ControlResult
+from .checks._control import negative_control, positive_control
+from .checks._drift import DriftResult as DriftResult
+from .checks._drift import drift_test
+from .checks._duplicates import Duplicates as Duplicates
+from .checks._duplicates import find_duplicates
+from .checks._formats import FormatComparison as FormatComparison
+from .checks._formats import compare_formats
+from .checks._permutation import PermutationResult as PermutationResult
+from .checks._permutation import permutation_test
 
 __all__ = [
-    "AuditReport",
-    "ControlResult",
-    "DriftResult",
-    "Duplicates",
-    "FileFindings",
-    "FormatComparison",
-    "PermutationResult",
     "blind_baseline",
     "compare_formats",
     "drift_test",

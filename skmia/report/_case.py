@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
@@ -103,12 +103,12 @@ class Case:
     notes: list = ()
 
     @property
-    def victim(self):
+    def victim(self) -> BaseEstimator:
         """The model itself, without a frozen wrapper."""
         return unwrap(self.request.victim)
 
     @property
-    def people(self):
+    def people(self) -> np.ndarray | None:
         """The person of each record, or None."""
         return self.records.fields.get("group_by")
 

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -216,32 +216,43 @@ class Findings:
     person_level: dict | None = None
     checks: dict = field(default_factory=dict)
 
-    def of(self, name):
-        """The finding of a check; None if it has none or did not run."""
+    def of(self, name: str) -> Any:
+        """Return the finding of a check.
+
+        Parameters
+        ----------
+        name : str
+            Name of the check.
+
+        Returns
+        -------
+        finding : object
+            What the check found; None if it found nothing or did not run.
+        """
         return self.checks[name].finding if name in self.checks else None
 
     @property
-    def baseline(self):
+    def baseline(self) -> Any:
         return self.of("blind baseline")
 
     @property
-    def difficulty(self):
+    def difficulty(self) -> Any:
         return self.of("difficulty")
 
     @property
-    def drift(self):
+    def drift(self) -> Any:
         return self.of("drift")
 
     @property
-    def duplicates(self):
+    def duplicates(self) -> Any:
         return self.of("duplicates")
 
     @property
-    def permutation(self):
+    def permutation(self) -> Any:
         return self.of("permuted membership")
 
     @property
-    def controls(self):
+    def controls(self) -> dict:
         """Results of the controls that ran, by kind."""
         found = {kind: self.of(f"{kind} control") for kind in ("positive", "negative")}
         return {kind: control for kind, control in found.items() if control is not None}

@@ -558,9 +558,9 @@ class MarginalSynthesizer(Synthesizer):
     --------
     >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from skmia.datasets import load_iris
+    >>> from skmia.datasets import load_sklearn
     >>> from skmia.shadow import MarginalSynthesizer
-    >>> iris = load_iris()
+    >>> iris = load_sklearn("iris")
     >>> victim = FrozenEstimator(KNeighborsClassifier().fit(iris.X, iris.y))
     >>> synthesizer = MarginalSynthesizer(victim, random_state=0).fit(iris)
     >>> synthesizer.sample(60)

@@ -1,5 +1,9 @@
-"""Signals of membership, one number per record."""
+"""Signals of membership, one number per record.
 
+Those of texts are in :mod:`skmia.signals.sequences`.
+"""
+
+from . import sequences
 from ._base import AnswerSignal, Signal, VictimSignal
 from ._boundary import AdversarialDistance, BoundaryDistance
 from ._confidence import (
@@ -38,16 +42,6 @@ from ._registry import (
     what_to_read,
 )
 from ._signals import Signals, Trajectories, Trajectory
-from ._tokens import (
-    MinK,
-    MinKPlusPlus,
-    Neighborhood,
-    ReCaLL,
-    ReferenceRatio,
-    SurprisingTokens,
-    WindowVotes,
-    ZlibRatio,
-)
 
 __all__ = [
     "ODIN",
@@ -67,21 +61,13 @@ __all__ = [
     "Loss",
     "MaxSoftmax",
     "Merlin",
-    "MinK",
-    "MinKPlusPlus",
     "ModifiedEntropy",
-    "Neighborhood",
-    "ReCaLL",
-    "ReferenceRatio",
     "ScaledLogit",
     "Signal",
     "Signals",
     "SquaredError",
-    "SurprisingTokens",
     "Trajectories",
     "Trajectory",
     "VictimSignal",
-    "WindowVotes",
-    "ZlibRatio",
     "get_signal_names",
 ]

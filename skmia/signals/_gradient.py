@@ -80,7 +80,7 @@ class GradientStatistics(SignalColumns):
 
     See Also
     --------
-    skmia.attacks.GradientAttack : Attack with a classifier on these statistics.
+    skmia.attacks.white_box.GradientAttack : Attack with a classifier on these statistics.
 
     Examples
     --------

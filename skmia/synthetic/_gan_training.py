@@ -7,7 +7,7 @@ import numpy as np
 
 from .._core.optional import import_optional
 from ..defenses import COIN_BITS, choose_grids, round_to
-from ._critic_bounds import gradient_bounds, penalty_bounds
+from .critic_bounds import gradient_bounds, penalty_bounds
 
 _torch = "torch", "torch"
 # Of the softmax whose slope stands for the slope of a drawn value.

@@ -1,14 +1,9 @@
 """Checks of attacks, for authors of new attacks."""
 
-from ._check_attack import (
-    AttackProblem,
-    check_attack,
-    make_attack_problem,
-    parametrize_with_attack_checks,
-)
+from ._check_attack import AttackProblem as AttackProblem
+from ._check_attack import check_attack, make_attack_problem, parametrize_with_attack_checks
 
 __all__ = [
-    "AttackProblem",
     "check_attack",
     "make_attack_problem",
     "parametrize_with_attack_checks",

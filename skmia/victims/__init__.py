@@ -31,17 +31,16 @@ from ._inputs import (
 from ._joint_outputs import JointOutputs, OneOutput
 from ._node_equations.read import read_further_columns, read_node_equations
 from ._offers import PARTS_OF_FILES, get_access, get_kind, has_file, is_trainable
-from ._onnx import OnnxClassifier, OnnxRegressor, read_onnx_file
-from ._queried_thresholds import (
-    MOST_PASSED,
-    Column,
-    FoundThresholds,
-    Table,
-    bisect_thresholds,
-    get_slack,
-)
+from ._onnx import OnnxClassifier as OnnxClassifier
+from ._onnx import OnnxRegressor as OnnxRegressor
+from ._onnx import read_onnx_file
+from ._queried_thresholds import MOST_PASSED, Column, Table, bisect_thresholds, get_slack
+from ._queried_thresholds import FoundThresholds as FoundThresholds
 from ._split_thresholds import Events, read_split_thresholds, replay_samples
-from ._state import ModelState, StoredArray, StoredEstimator, read_state
+from ._state import ModelState as ModelState
+from ._state import StoredArray as StoredArray
+from ._state import StoredEstimator as StoredEstimator
+from ._state import read_state
 from ._stationarity import (
     LinearModel,
     decide_by_margins,
@@ -51,23 +50,17 @@ from ._stationarity import (
     read_gradients,
 )
 from ._stored_sums import has_stored_sums, read_stored_sums
-from ._white_box import WhiteBox, open_white_box
+from ._white_box import WhiteBox as WhiteBox
+from ._white_box import open_white_box
 from ._white_box._base import check_layers
 
 __all__ = [
     "Augmentation",
     "CallableVictim",
-    "FoundThresholds",
     "FunctionClassifier",
     "JointOutputs",
-    "ModelState",
     "OneOutput",
-    "OnnxClassifier",
-    "OnnxRegressor",
-    "StoredArray",
-    "StoredEstimator",
     "WeightAverage",
-    "WhiteBox",
     "bisect_thresholds",
     "open_white_box",
     "random_crops",

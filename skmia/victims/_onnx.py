@@ -203,8 +203,8 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
             other = other[(other < 0) | (other >= n_classes)]
         if len(other):
             raise ValueError(
-                f"The file has labels such as {other.tolist()[0]!r}, but not their order: give "
-                "OnnxClassifier their classes, or convert the model with the option zipmap of "
+                f"The file has labels such as {other.tolist()[0]!r}, but not their order: pass "
+                "their classes to read_onnx_file, or convert the model with the option zipmap of "
                 "skl2onnx, which stores the label of each column."
             )
         return np.arange(n_classes)
@@ -347,18 +347,30 @@ class OnnxRegressor(RegressorMixin, _OnnxModel):
         return value.ravel()
 
 
-def read_onnx_file(path: PathLike) -> OnnxClassifier | OnnxRegressor:
+def read_onnx_file(
+    path: PathLike,
+    *,
+    classes: ArrayLike | None = None,
+    kind: Literal["proba", "logits"] = "proba",
+) -> OnnxClassifier | OnnxRegressor:
     """Open a model in an ONNX file as a classifier or regressor.
 
     Parameters
     ----------
     path : str or path-like
         File that ends in ``.onnx``.
+    classes : array-like of shape (n_classes,), default=None
+        Label of each column of a classifier's probabilities, in order. If None, the labels in the
+        file, or 0, 1, 2, ... if it has none beside its numbers.
+    kind : {"proba", "logits"}, default="proba"
+        Whether the numbers of the classes are probabilities, or logits as of many nets, which
+        ``predict_proba`` turns into probabilities.
 
     Returns
     -------
     model : OnnxClassifier or OnnxRegressor
-        A regressor if the file has a single output with one number for each row, else a classifier.
+        A regressor if the file has a single output with one number for each row, unless ``classes``
+        or ``kind="logits"`` are given; else a classifier.
 
     Raises
     ------
@@ -382,8 +394,10 @@ def read_onnx_file(path: PathLike) -> OnnxClassifier | OnnxRegressor:
     ...     type(read_onnx_file(path)).__name__
     'OnnxRegressor'
     """
-    model: OnnxClassifier | OnnxRegressor = OnnxClassifier(path)
+    model = OnnxClassifier(path, classes=classes, kind=kind)
     outputs = model._session.get_outputs()
+    if classes is not None or kind != "proba":
+        return model
     is_single = len(outputs) == 1 and outputs[0].type.startswith("tensor(")
     if is_single and len(outputs[0].shape) < 3 and outputs[0].shape[1:] in ([], [1]):
         regressor = OnnxRegressor(path)

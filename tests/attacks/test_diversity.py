@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs, Records
-from skmia.attacks import DiversityAttack, diversity_coefficient, diversity_matrix
-from skmia.attacks._diversity import _descend, _train
+from skmia.attacks import DiversityAttack
+from skmia.attacks.diversity import _descend, _train, diversity_coefficient, diversity_matrix
 
 RNG = np.random.default_rng(0)
 

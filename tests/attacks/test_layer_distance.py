@@ -7,9 +7,13 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records
-from skmia.attacks import FisherRaoAttack, MahalanobisAttack
-from skmia.attacks._layer_distance import ClassGaussians, compute_centroids
-from skmia.metrics import fisher_rao_distance
+from skmia.attacks.white_box import (
+    ClassGaussians,
+    FisherRaoAttack,
+    MahalanobisAttack,
+    compute_centroids,
+)
+from skmia.metrics.distances import fisher_rao_distance
 from skmia.victims import open_white_box
 
 RNG = np.random.default_rng(0)

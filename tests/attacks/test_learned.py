@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from skmia import Records
-from skmia.attacks import (
+from skmia.attacks.white_box import (
     EnsembleAttack,
     FisherRaoAttack,
     GradientAttack,

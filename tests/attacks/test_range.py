@@ -8,16 +8,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from skmia import Records, ShadowPool
-from skmia.attacks import (
-    RMIA,
-    GaussianRange,
-    LiRA,
-    QuantileAttack,
-    RangeAttack,
-    RenyiAttack,
-    ThresholdAttack,
-    UnknownValues,
-)
+from skmia.attacks import RMIA, LiRA, QuantileAttack, RangeAttack, RenyiAttack, ThresholdAttack
+from skmia.attacks.ranges import GaussianRange, UnknownValues
 from skmia.base import BaseAttack, Needs, Offer
 from skmia.datasets import make_membership_problem
 

@@ -5,7 +5,7 @@ import pytest
 
 from skmia import Outputs, Records
 from skmia.attacks import RenyiAttack
-from skmia.metrics import renyi_divergence
+from skmia.metrics.distances import renyi_divergence
 
 RNG = np.random.default_rng(0)
 

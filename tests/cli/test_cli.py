@@ -163,7 +163,7 @@ def test_digits_without_any_option(run, tmp_path, monkeypatch):
 
     X = np.random.default_rng(0).normal(size=(220, 3))
     toy = Records(X, (X[:, 0] > 0).astype(int))
-    monkeypatch.setattr(_problem, "load_digits", lambda: toy)
+    monkeypatch.setattr(_problem, "load_sklearn", lambda name: toy)
     code, text, err = run("--out", tmp_path, "--shadows", "4", "--jobs", "1")
     assert (code, err) == (0, "")
     assert "RandomForestClassifier(random_state=0)" in text

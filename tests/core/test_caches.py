@@ -19,7 +19,8 @@ from skmia.datasets import make_membership_problem
 from skmia.defenses import evaluate_defense
 from skmia.defenses._cross_fit import ask_left_out
 from skmia.defenses._meta import Labeled
-from skmia.epsilon import EpsilonAudit, OneRunAudit, make_canaries
+from skmia.epsilon import EpsilonAudit, OneRunAudit
+from skmia.epsilon.canaries import make_canaries
 from skmia.games import membership_game, retraining_oracle
 
 RECORDS, MEMBERSHIP = make_membership_problem(80, random_state=0)

@@ -2,41 +2,48 @@
 
 import inspect
 
-import numpy as np
 import pandas as pd
 import pytest
 import sklearn.datasets
 from numpy.testing import assert_array_equal
 
 from skmia import datasets
+from skmia.datasets import load_sklearn
 
-LOADERS = [name for name in datasets.__all__ if name.startswith("load_")]
+NAMES = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 
 
 @pytest.mark.contract
-@pytest.mark.parametrize("name", LOADERS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_records_are_those_of_scikit_learn(name):
-    X, y = getattr(sklearn.datasets, name)(return_X_y=True)
-    records = getattr(datasets, name)()
+    X, y = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)
+    records = load_sklearn(name)
     assert_array_equal(records.X, X)
     assert_array_equal(records.y, y)
-    frame = getattr(datasets, name)(as_frame=True).X
+    frame = load_sklearn(name, as_frame=True).X
     assert isinstance(frame, pd.DataFrame)
     assert_array_equal(frame.to_numpy(), X)
 
 
 def test_digits_may_be_images():
     X, y = sklearn.datasets.load_digits(return_X_y=True)
-    records = datasets.load_digits(images=True)
+    records = load_sklearn("digits", images=True)
     assert_array_equal(records.X, X.reshape(-1, 8, 8))
     assert_array_equal(records.y, y)
     with pytest.raises(ValueError, match="not both"):
-        datasets.load_digits(images=True, as_frame=True)
+        load_sklearn("digits", images=True, as_frame=True)
+    with pytest.raises(ValueError, match="of the digits only; got name='iris'"):
+        load_sklearn("iris", images=True)
+
+
+def test_a_data_set_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="must be one of 'breast_cancer', .* got 'boston'"):
+        load_sklearn("boston")
 
 
 def test_only_diabetes_is_for_regression():
-    kinds = {name: getattr(datasets, name)().y.dtype.kind for name in LOADERS}
-    assert [name for name, kind in kinds.items() if kind == "f"] == ["load_diabetes"]
+    kinds = {name: load_sklearn(name).y.dtype.kind for name in NAMES}
+    assert [name for name, kind in kinds.items() if kind == "f"] == ["diabetes"]
 
 
 def test_public_names_are_sorted_and_documented():
@@ -49,6 +56,5 @@ def test_public_names_are_sorted_and_documented():
 def test_options_are_given_by_name():
     for name in datasets.__all__:
         parameters = inspect.signature(getattr(datasets, name)).parameters.values()
-        kinds = [p.kind for p in parameters if p.name != "n_samples"]
+        kinds = [p.kind for p in parameters if p.name not in ("n_samples", "name")]
         assert set(kinds) == {inspect.Parameter.KEYWORD_ONLY}, name
-    assert np.ndim(datasets.load_iris().y) == 1

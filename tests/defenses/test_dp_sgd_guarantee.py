@@ -618,9 +618,9 @@ def test_a_delta_that_promises_nothing_is_warned_of():
 @pytest.mark.parametrize(
     "name",
     [
-        "skmia.defenses.LaplaceMechanism",
-        "skmia.defenses.GaussianMechanism",
-        "skmia.defenses.NonSphericalGaussianMechanism",
+        "skmia.defenses.mechanisms.LaplaceMechanism",
+        "skmia.defenses.mechanisms.GaussianMechanism",
+        "skmia.defenses.mechanisms.NonSphericalGaussianMechanism",
         "skmia.defenses.DPSGDClassifier",
         "skmia.synthetic.DPWassersteinGAN",
         "skmia.epsilon.EpsilonAudit",

@@ -8,12 +8,9 @@ from scipy.stats import binom
 from small_net import make_small_net
 
 from skmia.defenses import DPSGDClassifier
-from skmia.epsilon import (
-    gaussian_epsilon,
-    make_gradient_canaries,
-    one_run_epsilon_lower_bound,
-    trace_scores,
-)
+from skmia.epsilon import one_run_epsilon_lower_bound
+from skmia.epsilon.bounds import gaussian_epsilon
+from skmia.epsilon.canaries import make_gradient_canaries, trace_scores
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")

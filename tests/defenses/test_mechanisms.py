@@ -13,14 +13,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skmia.defenses import (
-    DPSGDClassifier,
+from skmia.defenses import DPSGDClassifier
+from skmia.defenses.mechanisms import (
     GaussianMechanism,
     LaplaceMechanism,
     NonSphericalGaussianMechanism,
+    _concentrated_multiplier,
     gaussian_sigma,
 )
-from skmia.defenses._mechanisms import _concentrated_multiplier
 
 N = 100_000
 WIDTHS = np.array([0.2, 1.0, 5.0])

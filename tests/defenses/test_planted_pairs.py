@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import beta
 from sklearn.base import clone
 
-from skmia.defenses import (
-    DPSGDClassifier,
+from skmia.defenses import DPSGDClassifier
+from skmia.defenses.mechanisms import (
     GaussianMechanism,
     LaplaceMechanism,
     NonSphericalGaussianMechanism,

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from small_net import make_small_net
 
-from skmia.defenses import (
-    DPSGDClassifier,
+from skmia.defenses import DPSGDClassifier
+from skmia.defenses.mechanisms import (
     GaussianMechanism,
     LaplaceMechanism,
     NonSphericalGaussianMechanism,

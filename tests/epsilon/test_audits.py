@@ -22,11 +22,10 @@ from skmia.epsilon import (
     EpsilonAudit,
     LabelAudit,
     OneRunAudit,
-    epsilon_lower_bound,
-    gaussian_epsilon,
     one_run_epsilon_lower_bound,
-    trace_scores,
 )
+from skmia.epsilon.bounds import epsilon_lower_bound, gaussian_epsilon
+from skmia.epsilon.canaries import trace_scores
 from skmia.exceptions import PrivacyWarning
 
 one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, bound="gdp")

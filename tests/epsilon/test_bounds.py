@@ -7,7 +7,11 @@ import pytest
 from scipy.stats import binom, norm
 from statsmodels.stats.proportion import proportion_confint
 
-from skmia.epsilon import _bounds, bayesian_epsilon_interval, epsilon_lower_bound, gaussian_epsilon
+from skmia.epsilon.bounds import (
+    bayesian_epsilon_interval,
+    epsilon_lower_bound,
+    gaussian_epsilon,
+)
 
 gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
 
@@ -316,7 +320,7 @@ def test_the_draw_of_the_splits_hardly_moves_a_credible_interval():
 
 def test_many_splits_are_averaged(monkeypatch):
     # The average of the posteriors of single splits, each with the halves that it would draw alone.
-    monkeypatch.setattr(_bounds, "_N_SPLITS", 3)
+    monkeypatch.setattr("skmia.epsilon.bounds._N_SPLITS", 3)
     bits, scores = make_scores(1.5, 40)
     interval = bayesian_epsilon_interval(bits, scores, random_state=5)
     rng = np.random.RandomState(5)

@@ -12,15 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
-from skmia.epsilon import (
-    EpsilonAudit,
-    epsilon_lower_bound,
-    gaussian_epsilon,
-    make_canaries,
-    make_gradient_canaries,
-    one_run_epsilon_lower_bound,
-    trace_scores,
-)
+from skmia.epsilon import EpsilonAudit, one_run_epsilon_lower_bound
+from skmia.epsilon.bounds import epsilon_lower_bound, gaussian_epsilon
+from skmia.epsilon.canaries import make_canaries, make_gradient_canaries, trace_scores
 
 one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, bound="gdp")
 gaussian_bound = partial(epsilon_lower_bound, method="gaussian")

@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from skmia.epsilon import (
-    gaussian_epsilon,
-    one_run_epsilon_bounds,
-    one_run_epsilon_lower_bound,
-)
+from skmia.epsilon import one_run_epsilon_bounds, one_run_epsilon_lower_bound
 from skmia.epsilon._one_run import make_family, order_parameter
+from skmia.epsilon.bounds import gaussian_epsilon
 
 one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, bound="gdp")
 one_run_order_bound = partial(one_run_epsilon_lower_bound, bound="order_statistics")

@@ -49,7 +49,7 @@ def test_mechanisms(name, data):
 @calls(0.02)
 @given(odd_settings({"epsilon": (1.0,), "delta": (1e-5,), "sensitivity": (1.0,)}))
 def test_gaussian_sigma(settings):
-    knock("gaussian_sigma", defenses.gaussian_sigma, **settings, check=finite)
+    knock("gaussian_sigma", defenses.mechanisms.gaussian_sigma, **settings, check=finite)
 
 
 FOLDS = {"n_estimators": (4,), "n_left_out": (2,), "n_jobs": (None,), "random_state": (0,)}

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import ShadowPool, games, model_selection
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.disparity import DisparityTest, GroupGuesses
+from skmia.leakage.bounds import bounded_loss_accuracy
 
 from .budget import calls
 from .oracle import finite, knock
@@ -98,8 +99,7 @@ def test_leaving_one_model_out(settings, rows):
 @calls(0.02)
 @given(vectors("bits"), vectors("bits"), parameters("bound", None, 5.0))
 def test_bounded_loss_accuracy(membership, losses, bound):
-    judge = games.bounded_loss_accuracy
-    knock("bounded_loss_accuracy", judge, membership, losses, bound=bound)
+    knock("bounded_loss_accuracy", bounded_loss_accuracy, membership, losses, bound=bound)
 
 
 @calls(0.01)

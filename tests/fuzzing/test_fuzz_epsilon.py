@@ -65,7 +65,7 @@ def test_bounds_together(y_true, y_score, settings):
 @calls(0.01)
 @given(odd_settings({"mu": (1.0,), "delta": (1e-5,)}))
 def test_gaussian_epsilon(settings):
-    knock("gaussian_epsilon", epsilon.gaussian_epsilon, **settings)
+    knock("gaussian_epsilon", epsilon.bounds.gaussian_epsilon, **settings)
 
 
 AUDITS = {
@@ -128,7 +128,7 @@ KINDS = ("clip_bkd", "exposed", "natural", "random_label")
 @calls(0.008)
 @given(tables(), vectors("bits"), odd_settings({"n_canaries": (1, 2), "random_state": (0,)}))
 def test_canaries(kind, X, y, settings):
-    knock("canaries", epsilon.make_canaries, X, y, kind=kind, **settings)
+    knock("canaries", epsilon.canaries.make_canaries, X, y, kind=kind, **settings)
 
 
 def deepen(rows):
@@ -151,7 +151,7 @@ GRADIENTS = {
     odd_settings({"n_canaries": (2,), "noise_multiplier": (0.0, 1.0), "batch_size": (1,)}, most=1),
 )
 def test_gradient_canaries(gradients, settings, others):
-    make = epsilon.make_gradient_canaries
+    make = epsilon.canaries.make_gradient_canaries
     knock("gradients", make, **settings)
     knock("selected gradients", make, kind="selected", gradients=gradients, **others)
 
@@ -159,7 +159,7 @@ def test_gradient_canaries(gradients, settings, others):
 @calls(0.01)
 @given(tables(4, 3), tables(2, 3), odd_settings({"batch_size": (2,), "noise_multiplier": (1.0,)}))
 def test_trace_scores(gradients, canaries, settings):
-    knock("trace_scores", epsilon.trace_scores, gradients, canaries, **settings)
+    knock("trace_scores", epsilon.canaries.trace_scores, gradients, canaries, **settings)
 
 
 SEQUENCES = tables(8, 4).map(lambda rows: rows % 3 if is_integer(rows) else rows)

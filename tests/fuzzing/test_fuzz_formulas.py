@@ -1,6 +1,7 @@
 """Odd values at the doors of formulas, games and choices that are functions."""
 
 import functools
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import ShadowPool, attacks, defenses, games, leakage, memorization, metrics, synthetic
+from skmia import ShadowPool, attacks, defenses, games, leakage
 from skmia.attacks import LiRA
 from skmia.inspection import reconstruct_values
 from skmia.model_selection import choose_by_power
@@ -40,9 +41,9 @@ LAYERS = mostly(
 )
 FUNCTIONS = {
     "metrics.conformal_pvalues": {"y_score": FLOATS, "nonmember_score": FLOATS},
-    "metrics.fisher_rao_distance": {"p": PROBA, "q": PROBA},
-    "metrics.renyi_divergence": {"p": PROBA, "q": PROBA, "alpha": NUMBER},
-    "metrics.normal_fisher_rao_distance": {
+    "metrics.distances.fisher_rao_distance": {"p": PROBA, "q": PROBA},
+    "metrics.distances.renyi_divergence": {"p": PROBA, "q": PROBA, "alpha": NUMBER},
+    "metrics.distances.normal_fisher_rao_distance": {
         "mean_1": ROW,
         "std_1": st.one_of(NUMBER, ROW),
         "mean_2": ROW,
@@ -55,8 +56,8 @@ FUNCTIONS = {
         "max_fpr": parameters("max_fpr", None, 0.5),
         "confidence_level": parameters("confidence_level", 0.95),
     },
-    "attacks.diversity_coefficient": {"proba": PROBA, "matrix": SQUARE},
-    "attacks.diversity_matrix": {"members": PROBA, "nonmembers": PROBA},
+    "attacks.diversity.diversity_coefficient": {"proba": PROBA, "matrix": SQUARE},
+    "attacks.diversity.diversity_matrix": {"members": PROBA, "nonmembers": PROBA},
     "leakage.bandwidth_sensitivity": {
         "members": FLOATS,
         "nonmembers": FLOATS,
@@ -64,8 +65,8 @@ FUNCTIONS = {
         "n_permutations": parameters("n_permutations", 9),
         "random_state": SEED,
     },
-    "leakage.bayes_success": {"likelihoods": PROBA, "prior": st.one_of(st.none(), FLOATS)},
-    "leakage.cramer_rate": {
+    "leakage.bounds.bayes_success": {"likelihoods": PROBA, "prior": st.one_of(st.none(), FLOATS)},
+    "leakage.bounds.cramer_rate": {
         "gap": st.one_of(NUMBER, FLOATS),
         "cumulant": parameters("cumulant", np.square, lambda t: t**2 / 8),
     },
@@ -95,24 +96,16 @@ FUNCTIONS = {
         "sequences": mostly(st.just([[1, 2, 3], [4, 5]]), tables()),
         "length": parameters("length", None, 2),
     },
-    "synthetic.critic_gradient_bounds": {
+    "synthetic.critic_bounds.critic_gradient_bounds": {
         "weights": LAYERS,
         "biases": mostly(st.just([np.zeros(4)]), st.lists(ROW, max_size=2)),
         "negative_slope": NUMBER,
         "sizes": parameters("sizes", None, None, [3, 4, 1]),
     },
-    "synthetic.gradient_penalty_bounds": {
+    "synthetic.critic_bounds.gradient_penalty_bounds": {
         "weights": LAYERS,
         "norm": parameters("norm", "spectral", "frobenius"),
     },
-}
-ROOMS = {
-    "metrics": metrics,
-    "attacks": attacks,
-    "leakage": leakage,
-    "defenses": defenses,
-    "memorization": memorization,
-    "synthetic": synthetic,
 }
 
 
@@ -121,8 +114,8 @@ ROOMS = {
 @given(st.data())
 def test_functions(name, data):
     given = {key: data.draw(one, label=key) for key, one in FUNCTIONS[name].items()}
-    room, function = name.split(".")
-    knock(name, getattr(ROOMS[room], function), **given)
+    room, _, function = name.rpartition(".")
+    knock(name, getattr(import_module(f"skmia.{room}"), function), **given)
 
 
 @calls(0.016)
@@ -211,7 +204,7 @@ def test_values_of_models(model):
 @given(parameters("scale", 0.1, (0.1, 0.2, 0.3)), records(), SEED)
 def test_ranges_of_records(scale, rows, seed):
     def draw(scale, rows, seed):
-        return attacks.GaussianRange(scale)(rows, np.random.RandomState(0)).X
+        return attacks.ranges.GaussianRange(scale)(rows, np.random.RandomState(0)).X
 
     knock("GaussianRange", draw, scale, rows, seed)
 

@@ -19,12 +19,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import ThresholdAttack
-from skmia.games import (
-    DensityAttack,
-    bounded_loss_accuracy,
-    leave_two_unlabeled,
-    retraining_oracle,
-)
+from skmia.games import DensityAttack, leave_two_unlabeled, retraining_oracle
+from skmia.leakage.bounds import bounded_loss_accuracy
 from skmia.testing import make_attack_problem, parametrize_with_attack_checks
 
 

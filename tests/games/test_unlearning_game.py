@@ -19,7 +19,6 @@ from skmia.games import (
     UnlearningResult,
     unlearning_game,
 )
-from skmia.games._unlearning import join
 from skmia.games._unlearning_attacks import (
     FORGOTTEN,
     NEVER,
@@ -33,6 +32,7 @@ from skmia.games._unlearning_attacks import (
     score_ulira,
     tabulate,
 )
+from skmia.games._unlearning_game import join
 from skmia.metrics import tpr_at_fpr_score
 
 SMALL = {"forget": 0.3, "n_estimators": 16, "n_targets": 8, "random_state": 0}

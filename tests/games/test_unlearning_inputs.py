@@ -12,14 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia.exceptions import TrainingError
-from skmia.games import (
-    SISA,
-    FineTuning,
-    NegativeWeights,
-    Relabeling,
-    WeightNoise,
-    unlearning_game,
-)
+from skmia.games import unlearning_game
+from skmia.games.unlearning import SISA, FineTuning, NegativeWeights, Relabeling, WeightNoise
 
 RECORDS = Records(np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2)
 MARGINS = LinearSVC(random_state=0).fit(RECORDS.X, RECORDS.y)

@@ -10,7 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from small_net import make_small_net
 
 from skmia import Records
-from skmia.games import (
+from skmia.games import unlearning_game
+from skmia.games.unlearning import (
     SISA,
     FineTuning,
     NegativeWeights,
@@ -18,7 +19,6 @@ from skmia.games import (
     Relabeling,
     Retraining,
     WeightNoise,
-    unlearning_game,
 )
 
 RNG = np.random.default_rng(0)

@@ -8,9 +8,10 @@ _SPEC = importlib.util.spec_from_file_location(_PATH.stem, _PATH)
 reference = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(reference)
 
-# Everything in the ``__all__`` of a public module: ``skmia.attacks.LiRA`` and so on.
+# Everything in the ``__all__`` of a public module, ``skmia.attacks.LiRA`` and so on, and the types
+# of its results.
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in reference.public_modules()
-    for name in reference.public_names(module)
+    for name in reference.documented_names(module)
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skmia.leakage import bayes_success, mutual_information_success_bound
+from skmia.leakage.bounds import bayes_success, mutual_information_success_bound
 
 RNG = np.random.default_rng(0)
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
-from skmia.leakage import (
+from skmia.leakage.bounds import (
     bounded_loss_success_bound,
     dp_advantage_bound,
     generalization_gap_probability_bound,

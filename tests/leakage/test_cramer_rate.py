@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import rel_entr
 
-from skmia.leakage import cramer_rate, generalization_gap_probability_bound
+from skmia.leakage.bounds import cramer_rate, generalization_gap_probability_bound
 
 
 @pytest.mark.parametrize("gap", [1e-3, 0.3, 20.0])

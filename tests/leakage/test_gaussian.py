@@ -8,12 +8,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skmia import Records
 from skmia.attacks import ThresholdAttack
-from skmia.leakage import (
-    GaussianRegressionAttacker,
-    leverage_total_variation,
-    subexponential_loss_success_bound,
-)
+from skmia.leakage import GaussianRegressionAttacker, leverage_total_variation
 from skmia.leakage._gaussian import _log_likelihood_ratio, _mix
+from skmia.leakage.bounds import subexponential_loss_success_bound
 from skmia.testing import make_attack_problem, parametrize_with_attack_checks
 
 # Of the published run with 20 features: rows, success rate in 1,000 games of the attacker who does

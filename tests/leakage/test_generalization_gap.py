@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skmia import Records
 from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
-from skmia.leakage import (
-    GeneralizationGapBound,
+from skmia.leakage import GeneralizationGapBound
+from skmia.leakage.bounds import (
     bounded_loss_success_bound,
     subexponential_loss_success_bound,
     subgaussian_loss_success_bound,

@@ -21,7 +21,8 @@ from skmia.memorization import (
     token_records,
 )
 from skmia.report import blind_baseline
-from skmia.signals import Loss, MinK, ReCaLL
+from skmia.signals import Loss
+from skmia.signals.sequences import MinK, ReCaLL
 
 NAN = np.nan
 TEXTS = [[0, 1, 2, 3, 1], [3, 2], [1, 1, 0]]

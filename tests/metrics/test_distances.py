@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from skmia.metrics import fisher_rao_distance, normal_fisher_rao_distance, renyi_divergence
+from skmia.metrics.distances import (
+    fisher_rao_distance,
+    normal_fisher_rao_distance,
+    renyi_divergence,
+)
 
 RNG = np.random.default_rng(0)
 

@@ -12,15 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records, ShadowPool
-from skmia.attacks import (
-    RMIA,
-    GradientAttack,
-    LiRA,
-    QuantileAttack,
-    RenyiAttack,
-    ShadowAttack,
-    ThresholdAttack,
-)
+from skmia.attacks import RMIA, LiRA, QuantileAttack, RenyiAttack, ShadowAttack, ThresholdAttack
+from skmia.attacks.white_box import GradientAttack
 from skmia.defenses import evaluate_defense
 from skmia.disparity import DisparityTest
 from skmia.games import leave_two_unlabeled, membership_game

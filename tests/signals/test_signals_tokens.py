@@ -9,13 +9,13 @@ from sklearn.base import BaseEstimator
 
 from skmia import Outputs, Records
 from skmia.memorization import NGramModel, SequenceVictim, TokenOutputs, token_records
-from skmia.signals import (
+from skmia.signals import Signals
+from skmia.signals.sequences import (
     MinK,
     MinKPlusPlus,
     Neighborhood,
     ReCaLL,
     ReferenceRatio,
-    Signals,
     SurprisingTokens,
     WindowVotes,
     ZlibRatio,

@@ -9,14 +9,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skmia import Records
 from skmia.defenses._exact_noise import PrivateRandomness
 from skmia.exceptions import PrivacyWarning
-from skmia.synthetic import (
-    GeneratorAttack,
-    critic_gradient_bounds,
-    gradient_penalty_bounds,
-)
+from skmia.synthetic import GeneratorAttack
 from skmia.synthetic._collapse import rare_class_rate
 from skmia.synthetic._dp_wgan import DPWassersteinGAN
 from skmia.synthetic._gan_training import share_noise, unit_scales
+from skmia.synthetic.critic_bounds import critic_gradient_bounds, gradient_penalty_bounds
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 torch = pytest.importorskip("torch")
 
 from skmia.defenses._exact_noise import PrivateRandomness  # noqa: E402
-from skmia.synthetic._critic_bounds import gradient_bounds  # noqa: E402
 from skmia.synthetic._gan_training import (  # noqa: E402  # noqa: E402  # noqa: E402
     Alternatives,
     Layout,
@@ -19,6 +18,7 @@ from skmia.synthetic._gan_training import (  # noqa: E402  # noqa: E402  # noqa:
     penalize,
     unit_scales,
 )
+from skmia.synthetic.critic_bounds import gradient_bounds  # noqa: E402
 
 SIZES = (3, 1, 4, 2, 1)
 LAYOUT = Layout(SIZES)

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 
 torch = pytest.importorskip("torch")
 
-from skmia.synthetic import critic_gradient_bounds, gradient_penalty_bounds  # noqa: E402
 from skmia.synthetic._gan_training import flat_gradient, layers_of, make_critic, penalize  # noqa: E402
+from skmia.synthetic.critic_bounds import critic_gradient_bounds, gradient_penalty_bounds  # noqa: E402
 
 N_FEATURES = 4
 WIDTHS = {1: (6,), 2: (6, 5), 3: (6, 5, 4)}

@@ -7,7 +7,8 @@ from attack_checks import find_checks
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia.attacks import GradientAttack, LiRA, QuantileAttack, ShadowAttack, ThresholdAttack
+from skmia.attacks import LiRA, QuantileAttack, ShadowAttack, ThresholdAttack
+from skmia.attacks.white_box import GradientAttack
 from skmia.signals import Merlin
 from skmia.testing import make_attack_problem
 

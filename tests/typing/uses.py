@@ -18,7 +18,6 @@ from skmia.attacks import (
     RMIA,
     AttributeInferenceAttack,
     CalibratedAttack,
-    GaussianRange,
     LabelInferenceAttack,
     LiRA,
     OneQueryAttack,
@@ -31,9 +30,11 @@ from skmia.attacks import (
     attack_people,
     shadow_nonmember_scores,
 )
+from skmia.attacks.ranges import GaussianRange
 from skmia.base import Needs, connect, needs_of
-from skmia.datasets import load_iris, make_membership_problem
-from skmia.defenses import GaussianMechanism, TopKDefense, gaussian_sigma
+from skmia.datasets import load_sklearn, make_membership_problem
+from skmia.defenses import TopKDefense
+from skmia.defenses.mechanisms import GaussianMechanism, gaussian_sigma
 from skmia.disclosure import (
     Measurement,
     Recommendation,
@@ -45,14 +46,9 @@ from skmia.disclosure import (
     structural_checks,
 )
 from skmia.disparity import DisparityTest, GroupGuesses
-from skmia.epsilon import (
-    EpsilonBound,
-    LabelAudit,
-    OneRunBounds,
-    epsilon_lower_bound,
-    make_canaries,
-    one_run_epsilon_bounds,
-)
+from skmia.epsilon import EpsilonBound, LabelAudit, OneRunBounds, one_run_epsilon_bounds
+from skmia.epsilon.bounds import epsilon_lower_bound
+from skmia.epsilon.canaries import make_canaries
 from skmia.games import membership_game
 from skmia.inspection import (
     ModelInspection,
@@ -60,7 +56,8 @@ from skmia.inspection import (
     inspect_model,
     reconstruct_values,
 )
-from skmia.leakage import MahalanobisLeakage, dp_advantage_bound, total_variation
+from skmia.leakage import MahalanobisLeakage, total_variation
+from skmia.leakage.bounds import dp_advantage_bound
 from skmia.memorization import CanaryFormat, Exposure, NGramModel, log_perplexity
 from skmia.metrics import (
     Interval,
@@ -224,7 +221,7 @@ def look_into_a_file() -> None:
 
 
 def play_games() -> None:
-    records = load_iris()
+    records = load_sklearn("iris")
     results: dict[str, np.ndarray] = membership_game(
         DecisionTreeClassifier(),
         ThresholdAttack(),

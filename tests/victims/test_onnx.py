@@ -36,11 +36,11 @@ def test_probabilities_and_classes(tmp_path, zipmap, labels):
     options = {id(model): {"zipmap": zipmap}}
     path = save(model, X[:1], tmp_path / "m.onnx", options=options)
     needs_classes = not zipmap and isinstance(labels[0], str)
-    victim = OnnxClassifier(path)
+    victim = read_onnx_file(path)
     if needs_classes:
         with pytest.raises(ValueError, match=r"such as '.', but not their order: .* zipmap"):
             victim.classes_  # noqa: B018
-        victim = OnnxClassifier(path, classes=model.classes_)
+        victim = read_onnx_file(path, classes=model.classes_)
     np.testing.assert_array_equal(victim.classes_, model.classes_)
     np.testing.assert_allclose(victim.predict_proba(X), model.predict_proba(X), atol=1e-5)
     np.testing.assert_array_equal(victim.predict(X), model.predict(X))
@@ -55,8 +55,8 @@ def test_whole_numbers_that_are_not_those_of_the_columns_are_refused(tmp_path):
     model = LogisticRegression(max_iter=500).fit(X, Y + 1)
     path = save(model, X[:1], tmp_path / "m.onnx", options={id(model): {"zipmap": False}})
     with pytest.raises(ValueError, match="labels such as 4, but not their order"):
-        OnnxClassifier(path).predict_proba(X)
-    victim = OnnxClassifier(path, classes=model.classes_)
+        read_onnx_file(path).predict_proba(X)
+    victim = read_onnx_file(path, classes=model.classes_)
     np.testing.assert_array_equal(victim.predict(X), model.predict(X))
 
 
@@ -98,12 +98,21 @@ def test_a_net_that_answers_with_logits(tmp_path):
     opset = helper.make_opsetid("", 17)
     onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=9), tmp_path / "m.onnx")
     with pytest.raises(ValueError, match=r'do not add to 1.*give kind="logits"'):
-        OnnxClassifier(tmp_path / "m.onnx").predict_proba(X)
-    proba = OnnxClassifier(tmp_path / "m.onnx", kind="logits").predict_proba(X)
+        read_onnx_file(tmp_path / "m.onnx").predict_proba(X)
+    proba = read_onnx_file(tmp_path / "m.onnx", kind="logits").predict_proba(X)
     expected = np.exp(X @ weights)
     np.testing.assert_allclose(proba, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
     with pytest.raises(ValueError, match="answers with 3 classes; classes has 2"):
-        OnnxClassifier(tmp_path / "m.onnx", classes=[0, 1], kind="logits").predict_proba(X)
+        read_onnx_file(tmp_path / "m.onnx", classes=[0, 1], kind="logits").predict_proba(X)
+
+
+def test_one_column_with_classes_is_of_a_classifier(tmp_path):
+    path = save(Ridge().fit(X, X[:, 0]), X[:1], tmp_path / "m.onnx")
+    assert isinstance(read_onnx_file(path), OnnxRegressor)
+    assert isinstance(read_onnx_file(path, classes=[0, 1]), OnnxClassifier)
+    assert isinstance(read_onnx_file(path, kind="logits"), OnnxClassifier)
+    with pytest.raises(ValueError, match="The 'kind' parameter of OnnxClassifier"):
+        read_onnx_file(path, kind="odds")
 
 
 def test_regressor(tmp_path):
@@ -119,7 +128,7 @@ def test_audit_with_an_estimator_for_shadow_models(tmp_path):
     membership = np.arange(120) % 2 == 0
     forest = RandomForestClassifier(20, random_state=0)
     model = clone(forest).fit(X[membership], y[membership])
-    victim = OnnxClassifier(save(model, X[:1], tmp_path / "m.onnx"))
+    victim = read_onnx_file(save(model, X[:1], tmp_path / "m.onnx"))
     report = audit(victim, Records(X, y), membership, estimator=forest, shadows=4, random_state=0)
     same = audit(
         model, Records(X, y), membership, estimator=forest, shadows=4, random_state=0, file=False
@@ -132,11 +141,11 @@ def test_audit_with_an_estimator_for_shadow_models(tmp_path):
 
 def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"There is no file .*none\.onnx"):
-        OnnxClassifier(tmp_path / "none.onnx").classes_  # noqa: B018
+        read_onnx_file(tmp_path / "none.onnx")
     (tmp_path / "bad.onnx").write_bytes(b"hello")
     with pytest.raises(ValueError, match=r"bad\.onnx is not a model that onnxruntime reads"):
         read_onnx_file(tmp_path / "bad.onnx")
     model = Ridge().fit(X, X[:, 0])
     path = save(model, X[:1], tmp_path / "m.onnx")
     with pytest.raises(ValueError, match="The model refuses the records"):
-        OnnxRegressor(path).predict(X[:, :2])
+        read_onnx_file(path).predict(X[:, :2])

@@ -1,4 +1,4 @@
-"""Credible interval of epsilon from the errors of many runs, with an uninformative prior."""
+"""Bounds of epsilon from the guesses of an attack in many runs."""
 
 import functools
 from collections import Counter
@@ -32,6 +32,12 @@ from ._result import (
     check_delta,
     choose_delta,
 )
+
+__all__ = [
+    "bayesian_epsilon_interval",
+    "epsilon_lower_bound",
+    "gaussian_epsilon",
+]
 
 N_SPLITS = 100
 
@@ -213,7 +219,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
     See Also
     --------
-    skmia.defenses.gaussian_sigma : The noise for an epsilon.
+    skmia.defenses.mechanisms.gaussian_sigma : The noise for an epsilon.
 
     References
     ----------
@@ -221,7 +227,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
     Examples
     --------
-    >>> from skmia.epsilon import gaussian_epsilon
+    >>> from skmia.epsilon.bounds import gaussian_epsilon
     >>> round(gaussian_epsilon(1.0, 1e-5), 4)
     4.3772
     """
@@ -342,7 +348,7 @@ def epsilon_lower_bound(
     See Also
     --------
     bayesian_epsilon_interval : Interval of epsilon under a prior of the error rates.
-    one_run_epsilon_lower_bound : Bound from one run with many canaries.
+    skmia.epsilon.one_run_epsilon_lower_bound : Bound from one run with many canaries.
 
     Notes
     -----
@@ -373,7 +379,7 @@ def epsilon_lower_bound(
     Examples
     --------
     >>> import numpy as np
-    >>> from skmia.epsilon import epsilon_lower_bound
+    >>> from skmia.epsilon.bounds import epsilon_lower_bound
     >>> with_canary = np.repeat([1, 0], 500)
     >>> bound = epsilon_lower_bound(with_canary, with_canary, delta=1e-5, threshold=0.5)
     >>> round(bound.epsilon, 3)
@@ -538,7 +544,7 @@ def bayesian_epsilon_interval(
     Examples
     --------
     >>> import numpy as np
-    >>> from skmia.epsilon import bayesian_epsilon_interval
+    >>> from skmia.epsilon.bounds import bayesian_epsilon_interval
     >>> with_canary = np.repeat([1, 0], 500)
     >>> interval = bayesian_epsilon_interval(with_canary, with_canary, threshold=0.5)
     >>> round(interval.epsilon, 1), round(interval.epsilon_high, 1)

@@ -1,4 +1,4 @@
-"""Base class of mechanisms that add noise."""
+"""Mechanisms that add noise for differential privacy."""
 
 import math
 import warnings
@@ -32,6 +32,13 @@ from ._exact_noise import (
     seeded_words,
     system_words,
 )
+
+__all__ = [
+    "GaussianMechanism",
+    "LaplaceMechanism",
+    "NonSphericalGaussianMechanism",
+    "gaussian_sigma",
+]
 
 # Constraints of parameters.
 FINITE_POSITIVE = Interval(Real, 0, np.inf, closed="neither")
@@ -238,7 +245,7 @@ class LaplaceMechanism(NoiseMechanism):
     Examples
     --------
     >>> import numpy as np
-    >>> from skmia.defenses import LaplaceMechanism
+    >>> from skmia.defenses.mechanisms import LaplaceMechanism
     >>> counts = np.array([[120.0], [80.0]])
     >>> mechanism = LaplaceMechanism(epsilon=0.5, random_state=0).fit(counts)
     >>> round(mechanism.scale_, 9)
@@ -366,7 +373,7 @@ def gaussian_sigma(
 
     Examples
     --------
-    >>> from skmia.defenses import gaussian_sigma
+    >>> from skmia.defenses.mechanisms import gaussian_sigma
     >>> round(gaussian_sigma(0.5, 1e-5), 4)
     7.0318
     >>> round(gaussian_sigma(0.5, 1e-5, method="classic"), 4)
@@ -467,7 +474,7 @@ class GaussianMechanism(NoiseMechanism):
     Examples
     --------
     >>> import numpy as np
-    >>> from skmia.defenses import GaussianMechanism
+    >>> from skmia.defenses.mechanisms import GaussianMechanism
     >>> ages = np.random.default_rng(0).uniform(18, 90, size=1000)
     >>> mean = [[ages.mean()]]  # one record moves it by (90 - 18) / 1000 at most
     >>> mechanism = GaussianMechanism(epsilon=0.5, sensitivity=0.072, random_state=0).fit(mean)
@@ -587,7 +594,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
 
     Examples
     --------
-    >>> from skmia.defenses import NonSphericalGaussianMechanism
+    >>> from skmia.defenses.mechanisms import NonSphericalGaussianMechanism
     >>> row = [[0.2, 700.0]]
     >>> for allocation in ("proportional", "minimum_trace"):
     ...     mechanism = NonSphericalGaussianMechanism(

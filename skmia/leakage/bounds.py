@@ -7,11 +7,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from .._core.checks import check_option
-from .._core.numbers import SMALLEST, check_broadcast, check_numbers, show
+from .._core.checks import check_bits, check_finite_vector, check_option
+from .._core.numbers import SMALLEST, check_broadcast, check_number, check_numbers, show
 from .._core.probabilities import check_sums
 from .._core.types import FloatOrArray
-from .._core.validation import call_given
+from .._core.validation import call_given, check_membership
+
+__all__ = [
+    "bayes_success",
+    "bounded_loss_accuracy",
+    "bounded_loss_success_bound",
+    "cramer_rate",
+    "dp_advantage_bound",
+    "generalization_gap_probability_bound",
+    "mutual_information_success_bound",
+    "required_mutual_information",
+    "subexponential_loss_success_bound",
+    "subgaussian_loss_success_bound",
+]
 
 # A gap is a difference of means, so rounding may take it beyond the possible range.
 _ROUNDING = 1e-9
@@ -80,7 +93,7 @@ def bounded_loss_success_bound(
     See Also
     --------
     subgaussian_loss_success_bound : For an unbounded loss.
-    GeneralizationGapBound : The same with a confidence interval, from records.
+    skmia.leakage.GeneralizationGapBound : The same with a confidence interval, from records.
 
     Notes
     -----
@@ -95,7 +108,7 @@ def bounded_loss_success_bound(
 
     Examples
     --------
-    >>> from skmia.leakage import bounded_loss_success_bound
+    >>> from skmia.leakage.bounds import bounded_loss_success_bound
     >>> round(bounded_loss_success_bound(0.7034026384353638, max_loss=2), 7)
     0.5879253
     >>> bounded_loss_success_bound([0.0, 0.5, 1.0], nonnegative=True)
@@ -209,7 +222,7 @@ def subgaussian_loss_success_bound(
 
     Examples
     --------
-    >>> from skmia.leakage import subgaussian_loss_success_bound
+    >>> from skmia.leakage.bounds import subgaussian_loss_success_bound
     >>> round(subgaussian_loss_success_bound(1.0), 4)
     0.5717
     """
@@ -256,7 +269,7 @@ def subexponential_loss_success_bound(
 
     See Also
     --------
-    GaussianRegressionAttacker : The exact success in a case that this bound covers.
+    skmia.leakage.GaussianRegressionAttacker : The exact success in a case that this bound covers.
 
     References
     ----------
@@ -265,7 +278,7 @@ def subexponential_loss_success_bound(
 
     Examples
     --------
-    >>> from skmia.leakage import subexponential_loss_success_bound
+    >>> from skmia.leakage.bounds import subexponential_loss_success_bound
     >>> round(subexponential_loss_success_bound(2 * 20 * 4 / 40, 4, cutoff=40), 7)
     0.5169145
     """
@@ -315,7 +328,7 @@ def dp_advantage_bound(
 
     Examples
     --------
-    >>> from skmia.leakage import dp_advantage_bound
+    >>> from skmia.leakage.bounds import dp_advantage_bound
     >>> dp_advantage_bound([0.1, 0.5, 1.0, 4.0]).round(3)
     array([0.05 , 0.245, 0.462, 0.964])
     >>> dp_advantage_bound([0.1, 0.5, 1.0, 4.0], form="printed").round(3)
@@ -389,7 +402,7 @@ def mutual_information_success_bound(
 
     Examples
     --------
-    >>> from skmia.leakage import mutual_information_success_bound
+    >>> from skmia.leakage.bounds import mutual_information_success_bound
     >>> mutual_information_success_bound([0.0, 0.1, 1.0]).round(4)
     array([0.5   , 0.7198, 1.    ])
     """
@@ -442,7 +455,7 @@ def required_mutual_information(
 
     Examples
     --------
-    >>> from skmia.leakage import required_mutual_information
+    >>> from skmia.leakage.bounds import required_mutual_information
     >>> round(required_mutual_information(1.0), 4)  # membership, for certain: log(2)
     0.6931
     """
@@ -507,7 +520,7 @@ def generalization_gap_probability_bound(
 
     Examples
     --------
-    >>> from skmia.leakage import generalization_gap_probability_bound
+    >>> from skmia.leakage.bounds import generalization_gap_probability_bound
     >>> round(generalization_gap_probability_bound(0.1, 5.0, 10_000, proxy_variance=0.25), 4)
     0.0285
     """
@@ -555,7 +568,7 @@ def bayes_success(likelihoods: ArrayLike, prior: ArrayLike | None = None) -> flo
 
     See Also
     --------
-    total_variation : For two equally likely values the success is half of 1 plus this.
+    skmia.leakage.total_variation : With two equally likely values, twice the success minus 1.
     mutual_information_success_bound : Bound of the success by the information in the release.
 
     References
@@ -565,7 +578,7 @@ def bayes_success(likelihoods: ArrayLike, prior: ArrayLike | None = None) -> flo
 
     Examples
     --------
-    >>> from skmia.leakage import bayes_success
+    >>> from skmia.leakage.bounds import bayes_success
     >>> nonmember, member = [0.7, 0.2, 0.1], [0.2, 0.3, 0.5]
     >>> round(bayes_success([nonmember, member]), 2)
     0.75
@@ -637,7 +650,7 @@ def cramer_rate(gap: float | ArrayLike, cumulant: Callable[[float], float]) -> F
     Examples
     --------
     >>> import numpy as np
-    >>> from skmia.leakage import cramer_rate
+    >>> from skmia.leakage.bounds import cramer_rate
     >>> round(cramer_rate(0.5, lambda t: 2.0 * t**2 / 2), 4)  # normal with variance 2
     0.0625
     >>> fair = lambda t: np.logaddexp(t, -t) - np.log(2)  # -1 or 1
@@ -684,3 +697,56 @@ def _conjugate(gap, cumulant):
         else:
             high = right
     return max(height((low + high) / 2), 0.0)
+
+
+def bounded_loss_accuracy(
+    membership: ArrayLike, losses: ArrayLike, *, bound: float | None = None
+) -> float:
+    """Accuracy of an attacker who decides "non-member" with probability loss / bound.
+
+    The attacker picks one record of a pair and decides that it is the non-member with a probability
+    proportional to its loss. This is correct with probability ``1/2 + (e_R - e_D) / (2 * bound)``,
+    where e_D and e_R are the mean losses of members and non-members: the gap between training and
+    test loss is a lower bound of what leaks.
+
+    Parameters
+    ----------
+    membership : array-like of shape (n,)
+        1 for members, 0 for non-members.
+    losses : array-like of shape (n,)
+        Loss of the victim on each record, between 0 and ``bound``.
+    bound : float, default=None
+        Largest possible loss, such as 1 for the 0-1 loss. If None, the largest loss of the records.
+
+    Returns
+    -------
+    accuracy : float
+        Expected share of pairs with a correct prediction.
+
+    Raises
+    ------
+    ValueError
+        If a loss is negative or exceeds the bound.
+
+    See Also
+    --------
+    skmia.games.leave_two_unlabeled : Game with other attackers of pairs.
+
+    Examples
+    --------
+    >>> from skmia.leakage.bounds import bounded_loss_accuracy
+    >>> bounded_loss_accuracy([1, 1, 0, 0], [0.0, 0.0, 1.0, 0.0], bound=1.0)
+    0.75
+    """
+    membership, losses = check_bits(membership, "membership"), check_finite_vector(losses, "losses")
+    membership = check_membership(membership, len(losses))
+    largest = float(losses.max())
+    bound = largest if bound is None else bound
+    bound = float(check_number(bound, "bound", "a positive number", SMALLEST))
+    if losses.min() < 0 or largest > bound:
+        raise ValueError(
+            f"losses must lie between 0 and the bound {bound:g}; "
+            f"got {losses.min():g} to {largest:g}."
+        )
+    gap = losses[~membership].mean() - losses[membership].mean()
+    return float(0.5 + gap / (2 * bound))

@@ -1,4 +1,4 @@
-"""Base classes of signals of the single tokens of a text."""
+"""Signals of texts, which read the log probability of each token."""
 
 import zlib
 from abc import abstractmethod
@@ -16,6 +16,17 @@ from .._core.records import Records
 from .._core.tokens import TokenOutputs
 from .._core.validation import check_records, query
 from ._base import AnswerSignal, Signal
+
+__all__ = [
+    "MinK",
+    "MinKPlusPlus",
+    "Neighborhood",
+    "ReCaLL",
+    "ReferenceRatio",
+    "SurprisingTokens",
+    "WindowVotes",
+    "ZlibRatio",
+]
 
 
 def check_tokens(outputs, name, *, moments=False):
@@ -140,7 +151,7 @@ class MinK(TokenSignal):
     --------
     >>> import numpy as np
     >>> from skmia.memorization import TokenOutputs
-    >>> from skmia.signals import MinK
+    >>> from skmia.signals.sequences import MinK
     >>> outputs = TokenOutputs([[-1.0, -4.0, -2.0, -3.0]])
     >>> MinK(share=0.5)(outputs, [0])
     array([-3.5])
@@ -178,7 +189,7 @@ class MinKPlusPlus(TokenSignal):
     Examples
     --------
     >>> from skmia.memorization import TokenOutputs
-    >>> from skmia.signals import MinKPlusPlus
+    >>> from skmia.signals.sequences import MinKPlusPlus
     >>> outputs = TokenOutputs([[-1.0, -4.0]], mean=[[-2.0, -2.0]], std=[[1.0, 0.5]])
     >>> MinKPlusPlus(share=1.0)(outputs, [0])  # the mean of 1 and -4
     array([-1.5])
@@ -230,7 +241,7 @@ class Neighborhood(TokenRecordSignal):
     Examples
     --------
     >>> from skmia.memorization import NGramModel, SequenceVictim, token_records
-    >>> from skmia.signals import Neighborhood
+    >>> from skmia.signals.sequences import Neighborhood
     >>> records = token_records([[0, 1, 0, 1, 0, 1], [1, 1, 0, 0, 2, 2]])
     >>> victim = SequenceVictim(NGramModel(2, n_tokens=3).fit([[0, 1, 0, 1, 0, 1]]))
     >>> scores = Neighborhood(n_tokens=3).of(victim, records)
@@ -294,7 +305,7 @@ class ReCaLL(TokenRecordSignal):
     Examples
     --------
     >>> from skmia.memorization import NGramModel, SequenceVictim, token_records
-    >>> from skmia.signals import ReCaLL
+    >>> from skmia.signals.sequences import ReCaLL
     >>> records = token_records([[0, 1, 0, 1], [1, 1, 0, 0]])
     >>> victim = SequenceVictim(NGramModel(2).fit([[0, 1, 0, 1]]), n_given=0)
     >>> ReCaLL(prefix=(0, 0)).of(victim, records).round(2)
@@ -347,7 +358,7 @@ class ReferenceRatio(TokenRecordSignal):
     Examples
     --------
     >>> from skmia.memorization import NGramModel, SequenceVictim, token_records
-    >>> from skmia.signals import ReferenceRatio
+    >>> from skmia.signals.sequences import ReferenceRatio
     >>> records = token_records([[0, 1, 0, 1], [1, 1, 0, 0]])
     >>> victim = SequenceVictim(NGramModel(2).fit([[0, 1, 0, 1]]))
     >>> before = SequenceVictim(NGramModel(1, n_tokens=2).fit([[0, 1]]))
@@ -388,7 +399,7 @@ class WindowVotes(TokenRecordSignal):
     Examples
     --------
     >>> from skmia.memorization import NGramModel, SequenceVictim, token_records
-    >>> from skmia.signals import WindowVotes
+    >>> from skmia.signals.sequences import WindowVotes
     >>> records = token_records([[0, 1, 0, 1], [1, 1, 0, 0]])
     >>> victim = SequenceVictim(NGramModel(2).fit([[0, 1, 0, 1]]))
     >>> before = SequenceVictim(NGramModel(1, n_tokens=2).fit([[0, 1]]))
@@ -455,7 +466,7 @@ class SurprisingTokens(TokenSignal):
     Examples
     --------
     >>> from skmia.memorization import TokenOutputs
-    >>> from skmia.signals import SurprisingTokens
+    >>> from skmia.signals.sequences import SurprisingTokens
     >>> moments = {"mean": [[-1.0, -1.0, -3.0, -1.0]], "std": [[1.0, 1.0, 1.0, 1.0]]}
     >>> outputs = TokenOutputs([[-1.0, -4.0, -5.0, -2.0]], **moments)
     >>> SurprisingTokens(share=0.75, entropy=2.0)(outputs, [0])  # the mean of -4 and -2
@@ -501,7 +512,7 @@ class ZlibRatio(TokenRecordSignal):
     Examples
     --------
     >>> from skmia.memorization import TokenOutputs, token_records
-    >>> from skmia.signals import ZlibRatio
+    >>> from skmia.signals.sequences import ZlibRatio
     >>> records = token_records([[1, 2]], text=["to be"], outputs=TokenOutputs([[-1.0, -2.0]]))
     >>> ZlibRatio().of(None, records).round(4)  # minus 1.5 by 13 bytes
     array([-0.1154])

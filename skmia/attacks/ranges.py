@@ -1,4 +1,4 @@
-"""Membership of anything in a range around each record."""
+"""Ranges around a record, in which :class:`skmia.attacks.RangeAttack` looks for members."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -25,6 +25,11 @@ from ..signals import as_rows_of_numbers, as_scale, check_scale
 from ._quantile import mix
 from ._rmia import RMIA
 
+__all__ = [
+    "GaussianRange",
+    "UnknownValues",
+]
+
 
 def _replace(records, X):
     """Return the records with other features; what is stored about the old ones is dropped."""
@@ -43,7 +48,7 @@ class GaussianRange:
 
     See Also
     --------
-    RangeAttack : Attack on the points of a range.
+    skmia.attacks.RangeAttack : Attack on the points of a range.
     UnknownValues : Points by values that are not known.
 
     Notes
@@ -54,7 +59,7 @@ class GaussianRange:
     --------
     >>> import numpy as np
     >>> from skmia import Records
-    >>> from skmia.attacks import GaussianRange
+    >>> from skmia.attacks.ranges import GaussianRange
     >>> points = GaussianRange(0.5)(Records(np.zeros((2, 3))), np.random.RandomState(0))
     >>> points.X.round(2)
     array([[0.88, 0.2 , 0.49],
@@ -104,7 +109,7 @@ class UnknownValues:
 
     See Also
     --------
-    RangeAttack : Attack on the points of a range.
+    skmia.attacks.RangeAttack : Attack on the points of a range.
     GaussianRange : Points by noise on all features.
 
     Notes
@@ -116,7 +121,7 @@ class UnknownValues:
     --------
     >>> import numpy as np
     >>> from skmia import Records
-    >>> from skmia.attacks import UnknownValues
+    >>> from skmia.attacks.ranges import UnknownValues
     >>> others = Records(np.array([[7.0, 70.0], [8.0, 80.0]]))
     >>> draw = UnknownValues([1], others)
     >>> draw(Records(np.zeros((3, 2))), np.random.RandomState(0)).X.tolist()
@@ -227,7 +232,7 @@ class RangeAttack(BaseAttack):
         ``attack``.
     attack : BaseAttack, default=None
         Unfitted attack that scores the points, with or without its own victim and shadow models.
-        It must not learn from known members. If None, :class:`RMIA`.
+        It must not learn from known members. If None, :class:`~skmia.attacks.RMIA`.
     shadows : ShadowPool, default=None
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
         the records given to ``fit``. If the attack uses shadow models, they must have been kept
@@ -289,7 +294,8 @@ class RangeAttack(BaseAttack):
     >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia import ShadowPool
-    >>> from skmia.attacks import GaussianRange, LiRA, RangeAttack
+    >>> from skmia.attacks import LiRA, RangeAttack
+    >>> from skmia.attacks.ranges import GaussianRange
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]

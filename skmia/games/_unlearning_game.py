@@ -46,7 +46,7 @@ from ._unlearning_attacks import (
     draw_sides,
     judge,
 )
-from ._ways_of_unlearning import WAYS, Forgetting, NoUnlearning, Retraining
+from .unlearning import WAYS, Forgetting, NoUnlearning, Retraining
 
 
 class Measured(NamedTuple):
@@ -304,12 +304,12 @@ def unlearning_game(
         :class:`~skmia.victims.FunctionClassifier`.
     unlearn : str or callable
         Way of forgetting: ``"retrain"``, ``"noop"``, ``"negative"``, ``"finetune"``, ``"relabel"``,
-        ``"noise"`` or ``"sisa"``, which stand for :class:`Retraining`, :class:`NoUnlearning`,
-        :class:`NegativeWeights`, :class:`FineTuning`, :class:`Relabeling`, :class:`WeightNoise` and
-        :class:`SISA` with their defaults; or one of these objects; or a function ``unlearn(model,
-        records, keep, forget, rng)`` that returns a model. ``model`` was trained on the records at
-        the positions ``keep`` and ``forget``, int arrays, and ``rng`` is a numpy Generator. If
-        ``train`` is a function, it gets and returns what ``train`` returns.
+        ``"noise"`` or ``"sisa"``, which stand for ``Retraining``, ``NoUnlearning``,
+        ``NegativeWeights``, ``FineTuning``, ``Relabeling``, ``WeightNoise`` and ``SISA`` of
+        :mod:`skmia.games.unlearning` with their defaults; or one of these objects; or a function
+        ``unlearn(model, records, keep, forget, rng)`` that returns a model. ``model`` was trained
+        on the records at the positions ``keep`` and ``forget``, int arrays, and ``rng`` is a numpy
+        Generator. If ``train`` is a function, it gets and returns what ``train`` returns.
     records : Records of n records
         The population. Equal records, and records with one value of a field ``group_by``, are
         forgotten together, as in a :class:`~skmia.ShadowPool`.

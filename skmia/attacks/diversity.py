@@ -1,4 +1,4 @@
-"""Attack on a quadratic form of the predicted probabilities."""
+"""The quadratic form of probabilities that :class:`skmia.attacks.DiversityAttack` computes."""
 
 import warnings
 from numbers import Real
@@ -15,6 +15,11 @@ from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import FloatOrArray, Seed
 from .._core.validation import query
 from ..base import SupervisedAttack
+
+__all__ = [
+    "diversity_coefficient",
+    "diversity_matrix",
+]
 
 
 def diversity_coefficient(proba: ArrayLike, matrix: ArrayLike) -> FloatOrArray:
@@ -42,7 +47,7 @@ def diversity_coefficient(proba: ArrayLike, matrix: ArrayLike) -> FloatOrArray:
 
     See Also
     --------
-    DiversityAttack : Attack with a matrix for each class.
+    skmia.attacks.DiversityAttack : Attack with a matrix for each class.
 
     References
     ----------
@@ -51,7 +56,7 @@ def diversity_coefficient(proba: ArrayLike, matrix: ArrayLike) -> FloatOrArray:
 
     Examples
     --------
-    >>> from skmia.attacks import diversity_coefficient
+    >>> from skmia.attacks.diversity import diversity_coefficient
     >>> diversity_coefficient([[0.5, 0.5], [1.0, 0.0]], [[1, 0], [0, 0]])
     array([0.25, 1.  ])
     """
@@ -92,7 +97,7 @@ def diversity_matrix(members: ArrayLike, nonmembers: ArrayLike) -> np.ndarray:
 
     See Also
     --------
-    DiversityAttack : Attack with a matrix for each class.
+    skmia.attacks.DiversityAttack : Attack with a matrix for each class.
 
     Notes
     -----
@@ -106,7 +111,7 @@ def diversity_matrix(members: ArrayLike, nonmembers: ArrayLike) -> np.ndarray:
 
     Examples
     --------
-    >>> from skmia.attacks import diversity_matrix
+    >>> from skmia.attacks.diversity import diversity_matrix
     >>> diversity_matrix([[1.0, 0.0]], [[0.5, 0.5]])
     array([[1., 0.],
            [0., 0.]])

@@ -10,6 +10,11 @@ from numpy.typing import ArrayLike
 from .._core.checks import check_option
 from .._core.numbers import check_number, check_numbers
 
+__all__ = [
+    "critic_gradient_bounds",
+    "gradient_penalty_bounds",
+]
+
 # Share by which an interval is widened: far more than rounding can move a number of 64 bits.
 SLACK = 1e-9
 
@@ -128,7 +133,7 @@ def critic_gradient_bounds(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Bounds of the gradient of a critic's answer to one row, for all rows.
 
-    They follow from the weights alone, by interval arithmetic. :class:`DPWassersteinGAN` scales its
+    They follow from the weights alone, by interval arithmetic. ``DPWassersteinGAN`` scales its
     noise by them instead of clipping gradients.
 
     Parameters
@@ -171,7 +176,7 @@ def critic_gradient_bounds(
 
     Examples
     --------
-    >>> from skmia.synthetic import critic_gradient_bounds
+    >>> from skmia.synthetic.critic_bounds import critic_gradient_bounds
     >>> bounds = critic_gradient_bounds([[[2.0, -1.0]], [[3.0]]], [[0.5]])
     >>> low, high = bounds[-1]  # of the last weight: the output of the hidden unit
     >>> low.round(6), high.round(6)
@@ -241,7 +246,7 @@ def gradient_penalty_bounds(
 
     Examples
     --------
-    >>> from skmia.synthetic import gradient_penalty_bounds
+    >>> from skmia.synthetic.critic_bounds import gradient_penalty_bounds
     >>> gradient_penalty_bounds([[[2.0]], [[3.0]]]).round(6)
     array([30., 20.])
     """

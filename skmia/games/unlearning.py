@@ -1,4 +1,4 @@
-"""Ready ways of forgetting, a small class each."""
+"""Ways of unlearning for :func:`skmia.games.unlearning_game`, a small class each."""
 
 import copy
 import inspect
@@ -23,6 +23,16 @@ from .._core.sample_weights import fit_weighted, name_parameter, weights_for
 from .._core.sklearn import Interval, at_least, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
 from ..exceptions import TrainingError
+
+__all__ = [
+    "SISA",
+    "FineTuning",
+    "NegativeWeights",
+    "NoUnlearning",
+    "Relabeling",
+    "Retraining",
+    "WeightNoise",
+]
 
 
 class Forgetting(ABC):
@@ -423,7 +433,7 @@ class SISA(Forgetting):
 
     _parameter_constraints = {"n_shards": [at_least(1)]}
 
-    def prepare(self, estimator: BaseEstimator) -> BaseEstimator:
+    def prepare(self, estimator: BaseEstimator) -> BaseEstimator:  # noqa: D102 - of the base class
         return ShardedModel(estimator, self.n_shards)
 
     def _forget(self, model, records, keep, forget, rng):
