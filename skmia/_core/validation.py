@@ -2,9 +2,11 @@
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 from .asking import check_order, check_victim, query_victim
 from .numbers import show, to_array
+from .outputs import Outputs
 from .records import Records
 
 
@@ -59,8 +61,38 @@ def check_outputs_source(victim):
         check_victim(victim)
 
 
-def query(victim, records):
-    """Return the outputs of the victim for the records, or the stored ones if it is None."""
+def query(victim: BaseEstimator | None, records: Records) -> Outputs:
+    """Query a victim with records, or read the outputs that they store if it is None.
+
+    Parameters
+    ----------
+    victim : fitted estimator or None
+        Model under attack.
+    records : Records
+        Records that the victim is queried with; without a victim, those with the field
+        ``outputs``, see :meth:`skmia.Records.with_outputs`.
+
+    Returns
+    -------
+    outputs : Outputs
+        The most informative outputs that the victim has: logits, probabilities, decision values or
+        predicted labels.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the victim is not a fitted model, or the records store no outputs.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia.base import query
+    >>> from skmia.datasets import load_sklearn
+    >>> records = load_sklearn("breast_cancer")
+    >>> victim = LogisticRegression(max_iter=5000).fit(records.X, records.y)
+    >>> query(victim, records[:2]).margin(records.y[:2]).round(1)
+    array([33.7,  6.6])
+    """
     if victim is not None:
         outputs = query_victim(victim, records.X)
         check_order(victim, outputs, records.y)

@@ -1,6 +1,7 @@
 """Base classes of attacks, their declared needs, and how they are connected to a victim."""
 
 from .._core.needs import Needs, Offer
+from .._core.validation import query
 from ._attack import BaseAttack, best_threshold, get_judged
 from ._cross_fitting import assign_folds, cross_fit, give_population, judge, learns, score
 from ._parts import (
@@ -52,4 +53,5 @@ __all__ = [
     "SupervisedAttack",
     "connect",
     "needs_of",
+    "query",
 ]

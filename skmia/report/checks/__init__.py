@@ -3,6 +3,8 @@
 ``CHECKS`` lists them in the order of the report.
 """
 
+from ._base import BaseCheck
+from ._base import Check as Check
 from ._baseline import BaselineCheck, DifficultyCheck
 from ._control import NegativeControlCheck, PositiveControlCheck
 from ._drift import DriftCheck
@@ -18,6 +20,8 @@ from ._results import (
     SignCheck,
     SmallGroupsCheck,
 )
+
+__all__ = ["BaseCheck"]
 
 CHECKS = (
     LabelsCheck(),

@@ -2,7 +2,12 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from .._case import Case
+    from .._examine import Findings
+    from .._run import Run
 
 # A stated fact informs the reader and cannot end in a warning. An error is a check that raised.
 PASSED, WARNING, STATED, NOT_RUN, ERROR = "passed", "warning", "stated", "not run", "error"
@@ -36,12 +41,12 @@ class Check:
     finding: Any = field(default=None, compare=False, repr=False)
 
     @property
-    def is_warning(self):
+    def is_warning(self) -> bool:
         """Whether a reader is warned."""
         return self.status == WARNING
 
     @property
-    def is_error(self):
+    def is_error(self) -> bool:
         """Whether the check itself failed, so that its question is open."""
         return self.status == ERROR
 
@@ -65,10 +70,44 @@ class BaseCheck(ABC):
     part = None
 
     @abstractmethod
-    def ask(self, case, run, findings):
-        """Run the check."""
-        # -> check: the outcome, as returned by answer; None if there is nothing to check
+    def ask(self, case: "Case", run: "Run", findings: "Findings") -> Check | None:
+        """Run the check.
 
-    def answer(self, status, text, finding=None):
-        """Return the outcome under the name of this check."""
+        Parameters
+        ----------
+        case : Case
+            The records, their membership and the victim, and how success is measured.
+        run : Run
+            The attacks with their scores, and the shadow models.
+        findings : Findings
+            The measured numbers, and the outcomes of the checks so far.
+
+        Returns
+        -------
+        check : Check or None
+            The outcome, as :meth:`answer` makes it; None if there is nothing to check.
+        """
+
+    def answer(
+        self,
+        status: Literal["passed", "warning", "stated", "not run"],
+        text: str,
+        finding: Any = None,
+    ) -> Check:
+        """Make the outcome under the name of this check.
+
+        Parameters
+        ----------
+        status : {"passed", "warning", "stated", "not run"}
+            Status of the check. A stated fact informs the reader and cannot end in a warning.
+        text : str
+            The outcome in a sentence or two.
+        finding : object, default=None
+            What the check found, for the report and for checks that read it.
+
+        Returns
+        -------
+        check : Check
+            The outcome.
+        """
         return Check(self.name, status, text, finding)
