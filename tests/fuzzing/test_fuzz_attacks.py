@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from public import find
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -148,7 +149,7 @@ POOLED = {
 def run_attack(name, kind, rows, membership, settings):
     victim, pool, known = case(kind)
     shadows = {"shadows": pool} if name in POOLED else {}
-    attack = getattr(skmia.attacks, name)(victim, **shadows, **settings)
+    attack = find(name)(victim, **shadows, **settings)
     if name == "QuantileAttack":
         attack.set_params(population=known[1::2])
     rows = known if rows is None else rows
@@ -218,7 +219,7 @@ def test_made_signals(name, data):
     victim, _, known = case("classes")
 
     def measure(rows, **settings):
-        return getattr(skmia.signals, name)(**settings).of(victim, rows)
+        return find(name)(**settings).of(victim, rows)
 
     settings = data.draw(odd_settings(MADE[name], most=1))
     rows = data.draw(mostly(st.just(known), records()))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from public import find
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity
@@ -40,7 +41,7 @@ MECHANISMS = {
 @given(st.data())
 def test_mechanisms(name, data):
     def release(X, **settings):
-        return getattr(defenses, name)(**settings).fit(X).transform(X)
+        return find(name)(**settings).fit(X).transform(X)
 
     settings = data.draw(odd_settings(MECHANISMS[name], most=1))
     knock(name, release, data.draw(tables()), **settings, check=finite)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from public import find
 from sklearn.linear_model import LogisticRegression
 
 from skmia import epsilon, memorization
@@ -43,7 +44,7 @@ def test_bounds(name, data):
     level = LEVEL if not name.startswith("one_run") else {"confidence_level": (0.95,)}
     settings = data.draw(odd_settings({**BOUNDS[name], **level}, most=1))
     y_true, y_score = data.draw(vectors("bits")), data.draw(vectors("floats"))
-    knock(name, getattr(epsilon, name), y_true, y_score, **settings, check=bound_is_a_number)
+    knock(name, find(name), y_true, y_score, **settings, check=bound_is_a_number)
 
 
 TOGETHER = {"family": ("gaussian", "laplace"), "delta": (0.0, 1e-5), "n_guesses": ("auto", 4)}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from public import find
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-import skmia.attacks
 from skmia.inspection import inspect_model
 
 from .budget import calls
@@ -50,7 +50,7 @@ def train(name):
 
 
 def run_attack(name, victim, candidates, rows, settings):
-    attack = getattr(skmia.attacks, name)(train(victim), **settings).fit(candidates)
+    attack = find(name)(train(victim), **settings).fit(candidates)
     return attack.score_samples(rows)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from public import find
 
 from skmia import Outputs, Records, leakage
 
@@ -164,4 +165,4 @@ BOUNDS = {
 @given(st.data())
 def test_bounds(name, data):
     given = data.draw(odd_settings(BOUNDS[name]))
-    knock("leakage bounds", getattr(leakage, name), **given, check=finite)
+    knock("leakage bounds", find(name), **given, check=finite)

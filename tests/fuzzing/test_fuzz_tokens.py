@@ -5,8 +5,9 @@ import functools
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from public import find
 
-from skmia import Outputs, Records, memorization, signals
+from skmia import Outputs, Records, memorization
 from skmia.memorization import TokenOutputs
 
 from .budget import calls
@@ -32,7 +33,7 @@ SIGNALS = {
 def test_answers_for_tokens(log_proba, mean, std, name):
     def compute(log_proba, mean, std, name):
         outputs = TokenOutputs(log_proba, mean, std)
-        return getattr(signals, name)()(outputs, np.zeros(len(outputs)))
+        return find(name)()(outputs, np.zeros(len(outputs)))
 
     knock("TokenOutputs", compute, log_proba, mean, std, name, check=no_nan)
 
@@ -46,7 +47,7 @@ def test_settings_of_signals(data):
     def compute(name, settings):
         given = logs(np.random.default_rng(0))
         outputs = TokenOutputs(given, given - 1, np.ones((24, 3)))
-        return getattr(signals, name)(**settings)(outputs, np.zeros(24))
+        return find(name)(**settings)(outputs, np.zeros(24))
 
     knock(f"signals.{name}", compute, name, settings, check=no_nan)
 
@@ -80,7 +81,7 @@ def test_signals_that_ask(data):
         victim, known = sequences()
         if isinstance(settings.get("reference"), str) and settings["reference"] == "victim":
             settings = {**settings, "reference": victim}
-        return getattr(signals, name)(**settings).of(victim, known if rows is None else rows)
+        return find(name)(**settings).of(victim, known if rows is None else rows)
 
     knock(f"signals.{name}", compute, name, settings, rows, check=no_nan)
 

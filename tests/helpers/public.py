@@ -15,3 +15,8 @@ PUBLIC = {
     for module in reference.public_modules()
     for name in reference.documented_names(module)
 }
+
+
+def find(name):
+    """The public thing of a name without its module, which only one thing has."""
+    return next(thing for full, thing in PUBLIC.items() if full.endswith(f".{name}"))
