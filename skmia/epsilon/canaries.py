@@ -308,9 +308,9 @@ def _as_steps(gradients, released, name):
     return gradients
 
 
-_KINDS = ("dirac", "selected", "spread")
+_GRADIENT_KINDS = ("dirac", "selected", "spread")
 _OVER_SHADOWS = {"mean": np.mean, "max": np.max}
-_OWNERS = dict.fromkeys(
+_GRADIENT_OWNERS = dict.fromkeys(
     ("gradients", "noise_multiplier", "batch_size", "reference", "aggregate"), "selected"
 )
 
@@ -431,7 +431,7 @@ def make_gradient_canaries(
     >>> make_gradient_canaries(1, kind="selected", gradients=steps, **settings).rows
     array([17])
     """
-    check_option(kind, "kind", _KINDS)
+    check_option(kind, "kind", _GRADIENT_KINDS)
     given = {
         "n_parameters": n_parameters,
         "gradients": gradients,
@@ -440,7 +440,7 @@ def make_gradient_canaries(
         "reference": reference,
         "aggregate": aggregate,
     }
-    owners = _OWNERS | {"n_parameters": "dirac" if kind == "selected" else kind}
+    owners = _GRADIENT_OWNERS | {"n_parameters": "dirac" if kind == "selected" else kind}
     refuse_foreign("kind", kind, owners, given)
     needed = "gradients" if kind == "selected" else "n_parameters"
     if given[needed] is None:
