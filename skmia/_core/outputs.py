@@ -437,8 +437,8 @@ class Outputs:
     def _get_log_odds(self, temperature):
         if temperature != 1:
             raise ValueError(
-                "Log odds of the label do not tell those at another temperature, which depend on "
-                f"the single classes; got temperature={temperature:g}."
+                "Log odds cannot be converted to another temperature without the class "
+                f"probabilities; got temperature={temperature:g}."
             )
         return self.values.astype(np.float64)
 

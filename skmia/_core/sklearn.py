@@ -199,6 +199,13 @@ def give_optimizer(model, optimizer):
     model._optimizer = optimizer
 
 
+def start_adam(parameters, rate):
+    """Start scikit-learn's own Adam on arrays, which ``update_params`` changes in place."""
+    from sklearn.neural_network._stochastic_optimizers import AdamOptimizer
+
+    return AdamOptimizer(parameters, rate)
+
+
 def make_adam(rate, betas, epsilon, moments, n_steps):
     """Make the optimizer of a perceptron with ``solver="adam"`` after some steps."""
     from sklearn.neural_network._stochastic_optimizers import AdamOptimizer

@@ -181,7 +181,7 @@ def _why_not(way, job):
     if job.fit is not None or job.seeds is None:
         return "The models are not trained by their own fit with seeds of ours."
     if job.data.weights is not None:
-        return "The records have sample weights, which each model is fitted with by itself."
+        return "Models with sample weights are trained one by one."
     with PROCESS_LOCK:  # it may train models and trace nets
         return way.why_not(job)
 

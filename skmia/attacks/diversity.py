@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._core.needs import BOTH, Needs
 from .._core.numbers import check_numbers
-from .._core.sklearn import Interval, StrOptions, at_least
+from .._core.sklearn import Interval, StrOptions, at_least, start_adam
 from .._core.types import FloatOrArray, Seed
 from .._core.validation import query
 from ..base import SupervisedAttack
@@ -159,19 +159,14 @@ def _balance(membership, rng):
     return rng.permutation(np.concatenate([side[:n_each] for side in sides]))
 
 
-def _descend(matrix, proba, sign, rate, moments):
-    """One step of Adam on the hinge loss of a batch, back onto the sphere."""
+def _descend(matrix, proba, sign, adam):
+    """One step of Adam on the hinge loss of a batch, in place and back onto the sphere."""
     value = np.sum(proba @ matrix * proba, axis=1)
     active = sign * value < 0  # a hinge at 0: members should lie above it
     gradient = -(proba * (sign * active)[:, None]).T @ proba / len(sign)
     gradient -= matrix * np.sum(gradient * matrix)  # along the sphere
-    moments["step"] += 1
-    moments["first"] = 0.9 * moments["first"] + 0.1 * gradient
-    moments["second"] = 0.999 * moments["second"] + 0.001 * gradient**2
-    first = moments["first"] / (1 - 0.9 ** moments["step"])
-    second = moments["second"] / (1 - 0.999 ** moments["step"])
-    matrix = matrix - rate * first / (np.sqrt(second) + 1e-8)
-    return matrix / np.linalg.norm(matrix)
+    adam.update_params([matrix], [gradient])
+    matrix /= np.linalg.norm(matrix)
 
 
 def _count_epochs(membership, rate, batch_size, max_iter):
@@ -187,13 +182,13 @@ def _train(proba, membership, rate, batch_size, n_epochs, rng):
     size = proba.shape[1]
     matrix = rng.normal(size=(size, size))
     matrix /= np.linalg.norm(matrix)
-    moments = {"step": 0, "first": np.zeros_like(matrix), "second": np.zeros_like(matrix)}
+    adam = start_adam([matrix], rate)
     for _ in range(n_epochs):
         rows = _balance(membership, rng)
         for start in range(0, len(rows), batch_size):
             batch = rows[start : start + batch_size]
             sign = np.where(membership[batch], 1.0, -1.0)
-            matrix = _descend(matrix, proba[batch], sign, rate, moments)
+            _descend(matrix, proba[batch], sign, adam)
     return matrix
 
 

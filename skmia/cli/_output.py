@@ -1,4 +1,4 @@
-"""What follows a finished audit: the gate is asked, files are written, and it is printed."""
+"""Print an audit, write its files, evaluate the gate."""
 
 import json
 import sys

@@ -449,7 +449,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         return np.float64 if "float64" in str(parameter.dtype) else np.float32
 
     def _name_units(self, row_shape, classes):
-        """Labels of the output units, which a made-up row tells."""
+        """Class labels in output order, found by predicting a dummy row."""
         rows = np.zeros((2, *row_shape), dtype=self._dtype())
         with with_advice(self.estimator_, rows):
             n_units, _ = _ask_units(self.estimator_, rows)

@@ -207,7 +207,7 @@ class _NetTrainer(_Trainer):
         units = np.zeros((len(targets), n_units), dtype=dtype)
         units[:, classes.astype(int)] = scaled
         with _reading_probabilities(model, y):
-            model.partial_fit(X, units)  # a fit is no more than this after initialize
+            model.partial_fit(X, units)  # equals `fit` without re-initializing
         model.classes_inferred_ = np.arange(n_units)
 
 

@@ -1,4 +1,4 @@
-"""What each kind of estimator keeps of its training rows, and what would change it."""
+"""What each estimator stores about its training rows, and how to store less."""
 
 import re
 from typing import NamedTuple
@@ -308,7 +308,7 @@ _OWN_KINDS = {
     "_ConstantPredictor": {"y_": "labels"},
 }
 
-# For estimators of no family, by the kinds of the arrays that they store.
+# Fallback texts for unknown estimators, chosen by the kinds of arrays they store.
 STRIPPED = (
     "Counts and sums of nodes were removed. Thresholds remain, and leaf values or class fractions, "
     "which are computed from the training rows of a leaf."

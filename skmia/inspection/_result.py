@@ -137,8 +137,8 @@ def _write_equations(one):
     rows = "" if one["n_rows"] is None else f"{one['n_rows']:,g} "
     return [
         wrap(
-            f"The nodes give {one['n_equations']:,} equations, which determine "
-            f"{one['known']:.0%} of what there is to know about which candidates are members: "
+            f"The nodes give {one['n_equations']:,} equations, which narrow the candidates down "
+            f"by {one['known']:.0%}: "
             f"expected AUC {one['expected_auc']:.3f} (0.5 is chance), if all {rows}"
             "training rows are among the candidates.",
             "  ",

@@ -68,7 +68,7 @@ class Request(NamedTuple):
 
     @property
     def size_of_pool(self):
-        """Number of models, or of those that a pool begins with; 0 for what is not a pool."""
+        """Initial number of shadow models; 0 without a pool."""
         if self.chooses_size:
             return SIZES[1]
         if self.trains_pool:

@@ -82,8 +82,8 @@ def check_answerable(pool, kind):
     check_outputs_store(pool.store, kind)
     if kind == "log_odds" and any(temperature != 1 for temperature in pool.temperatures):
         raise ValueError(
-            "Log odds of the label do not tell those at another temperature, which depend on the "
-            f"single classes; got temperatures={show(pool.temperatures)}."
+            "Log odds cannot be converted to another temperature without the class probabilities; "
+            f"got temperatures={show(pool.temperatures)}."
         )
     for signal in further_signals(pool.signals):
         if not isinstance(signal, AnswerSignal):

@@ -53,7 +53,7 @@ def further_signals(signals):
 def signals_of(kind, signals, temperatures):
     """Return all signals that a pool stores, the log odds at each temperature first."""
     auto = auto_of(kind)
-    # Log odds of the label do not tell those at another temperature.
+    # Log odds cannot be converted to another temperature.
     is_tempered = auto == ScaledLogit() and kind != "log_odds"
     stored = [ScaledLogit(one) for one in temperatures] if is_tempered else [auto]
     return list(dict.fromkeys([*stored, *further_signals(signals)]))

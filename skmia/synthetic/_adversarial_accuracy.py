@@ -52,7 +52,7 @@ class Terms(NamedTuple):
 
     @property
     def shares(self):
-        """Of all numbered rows in the deviation of the mean from what is expected of it."""
+        """Contribution of each numbered row to the deviation of the mean from its expectation."""
         shares = np.zeros(self.made[-1] + 1)
         shares[self.rows] = self.real - self.real.mean()
         shares[self.made] = self.synthetic - self.synthetic.mean()

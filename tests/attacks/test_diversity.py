@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs, Records
+from skmia._core.sklearn import start_adam
 from skmia.attacks import DiversityAttack
 from skmia.attacks.diversity import _descend, _train, diversity_coefficient, diversity_matrix
 
@@ -101,9 +102,9 @@ def test_a_step_follows_the_gradient_of_the_hinge():
         step[place] = 1e-6
         sides = hinge(matrix + step, proba, member), hinge(matrix - step, proba, member)
         slope[place] = (sides[0] - sides[1]) / 2e-6
-    moments = {"step": 0, "first": np.zeros((3, 3)), "second": np.zeros((3, 3))}
-    _descend(matrix, proba, np.where(member, 1.0, -1.0), 1e-3, moments)
-    np.testing.assert_allclose(moments["first"] / 0.1, slope, atol=1e-6)
+    adam = start_adam([matrix], 1e-3)
+    _descend(matrix, proba, np.where(member, 1.0, -1.0), adam)
+    np.testing.assert_allclose(adam.ms[0] / 0.1, slope, atol=1e-6)
 
 
 def test_training_lowers_the_hinge_and_keeps_the_norm():

@@ -205,7 +205,7 @@ LOGITS, INSIDE = np.zeros((4, N, 2)), np.tile([0, 1], (4, N // 2))
         ),
         (
             {"kind": "log_odds", "outputs": LOGITS[..., 0], "temperatures": (1.0, 2.0)},
-            "Log odds of the label do not tell those at another temperature",
+            "Log odds cannot be converted to another temperature",
         ),
         (
             {"kind": "label", "outputs": np.full((4, N), 1j).astype(object)},

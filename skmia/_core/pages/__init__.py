@@ -317,7 +317,7 @@ CONCLUSIVE = LEAK, NONE
 
 
 def write_conclusion(grounds, evidence, headlines, describe):
-    """Write the headline of the evidence, and what its function says of the grounds."""
+    """Return 'headline. description' for a verdict."""
     return visible(f"{headlines[evidence]}. {describe[evidence](grounds)}")
 
 

@@ -4,14 +4,13 @@ Each computes the same as the single-tensor form of ``torch.optim``, up to round
 made different numbers of steps, because one may have one batch more per epoch than another.
 """
 
-from abc import ABC, abstractmethod
 from functools import lru_cache
 
 # Number of elements that are updated at once, so that the passes over them stay in the cache.
 _BLOCK = 1 << 16
 
 
-class Rule(ABC):
+class Rule:
     """Update rule of an optimizer for one stacked parameter.
 
     Parameters
@@ -38,12 +37,9 @@ class Rule(ABC):
                 part = slice(start, start + size)
                 self.update(p[part], g[part], [tensor[part] for tensor in state], t)
 
-    @abstractmethod
     def update(self, p, g, state, t):
-        """Update ``p`` in place; ``t`` counts the steps, including this one.
-
-        ``g`` may be overwritten.
-        """
+        """Update ``p`` in place at step ``t``, from 1 on; ``g`` may be overwritten."""
+        raise NotImplementedError
 
     def _decay(self, p, g):
         decay = self.settings["weight_decay"]
@@ -99,9 +95,7 @@ class Adam(Rule):
         self.decoupled = self.decoupled or bool(settings.get("decoupled_weight_decay"))
 
     def update_all(self, parameters, gradients, states, t):
-        if not _has_fused_adam(self.device):
-            super().update_all(parameters, gradients, states, t)
-            return
+        """Update several flat parameters by torch's own function."""
         import torch
         from torch.optim.adam import adam
         from torch.optim.adamw import adamw
@@ -117,7 +111,7 @@ class Adam(Rule):
             list(squares),
             list(*largest),
             made,
-            fused=True,
+            fused=_has_fused_adam(self.device),
             amsgrad=bool(largest),
             beta1=beta1,
             beta2=beta2,
@@ -126,22 +120,6 @@ class Adam(Rule):
             eps=self.settings["eps"],
             maximize=False,
         )
-
-    def update(self, p, g, state, t):
-        beta1, beta2 = self.settings["betas"]
-        mean, square, *largest = state
-        if self.decoupled:
-            p.mul_(1 - self.settings["lr"] * self.settings["weight_decay"])
-        else:
-            g = self._decay(p, g)
-        mean.lerp_(g, 1 - beta1)
-        square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-        if largest:
-            square = largest[0].copy_(largest[0].maximum(square))
-        root = (1 - beta2**t) ** 0.5
-        size = self.settings["lr"] / (1 - beta1**t) * root
-        denominator = square.sqrt().add_(self.settings["eps"] * root)
-        p.addcdiv_(mean, denominator, value=-size)
 
 
 class AdamW(Adam):
