@@ -11,46 +11,28 @@ from .. import audit
 from .._core.apart import Apart, ModelEndedError
 from .._core.asking import query_victim, unwrap
 from ..exceptions import TrainingError
-from ..report import AUTO, as_document, check_document, join_names, list_subsets, save_report
+from ..report import as_document, check_document, join_names, list_subsets, save_report
 from ._errors import CommandError, tell
 from ._gate import CODES, list_findings
-from ._model import OF_DAMAGE, is_of_strangers, lacks_a_recipe
+from ._model import OF_DAMAGE
+from ._options import is_of_strangers, list_rates
 from ._output import Outcome, as_settings, check_folder, collect_warnings, conclude, finish
 from ._policy import follow_policy, read_policy
-from ._problem import is_toy, make_problem, read_tables
-from ._table import check_file
-
-_TABLE_FPRS = [0.01, 0.001]
-
-# With 900 non-members, a rate of 0.001 cannot be resolved.
-_DIGITS_FPRS = [0.1, 0.02]
+from ._problem import make_problem, read_tables
 
 # Number of shadow models of a quick audit.
 _QUICK_SHADOWS = 8
-
-# Options that contradict --quick unless they have their usual value.
-_NOT_QUICK = [
-    ("shadows", "", AUTO),
-    ("time_limit", "", None),
-    ("controls", "", False),
-    ("release", " file", "service"),
-]
-
-# Options that the audit without a table does not use.
-_WITH_A_TABLE = ("target", "task", "drop", "group", "group_by", "members", "member_value")
-_WITH_A_TABLE += ("estimator", "model", "answers", "label_map", "show_values")
 
 _MOST_NAMES = 8
 
 
 def run_audit(arguments, show):
     """Run the audit of the command line and write its files."""
-    _check_combination(arguments)
     for name in ("out", "checkpoint"):
         check_folder(name, getattr(arguments, name))
-    fprs = arguments.fpr or (_DIGITS_FPRS if is_toy(arguments) else _TABLE_FPRS)
-    _check_limits(arguments.fail_above, fprs)
-    steps = _Steps(arguments, fprs, read_policy(arguments.policy, arguments.release))
+    steps = _Steps(
+        arguments, list_rates(arguments), read_policy(arguments.policy, arguments.release)
+    )
     if arguments.model is None or not is_of_strangers(arguments.model):
         steps.open()
         outcome = steps.audit()
@@ -66,7 +48,6 @@ def run_audit(arguments, show):
 
 def _audit_apart(steps, arguments):
     """Audit a model of strangers in a process of its own, and check what it replies."""
-    check_file(arguments.model, "--model")
     folders = [] if arguments.checkpoint is None else [arguments.checkpoint]
     with Apart(steps, (CommandError, TrainingError), folders) as process:
         try:
@@ -144,81 +125,6 @@ def _name_source(arguments):
     """The model, or else the table, that the audit is about."""
     named = (arguments.model, arguments.answers, arguments.data, arguments.train)
     return next((path.name for path in named if path is not None), None)
-
-
-def _check_combination(arguments):
-    """Refuse options that would be ignored, or that require another one."""
-    if arguments.quick:
-        for name, value, usual in _NOT_QUICK:
-            if getattr(arguments, name) != usual:
-                raise CommandError(f"--quick goes without --{name.replace('_', '-')}{value}")
-    if arguments.decimals is not None and arguments.policy is None:
-        raise CommandError("--decimals goes with --policy")
-    if arguments.measure_conditions and arguments.policy is None:
-        raise CommandError("--measure-conditions goes with --policy")
-    given = arguments.answers or arguments.model
-    if arguments.recipe is not None and None in (arguments.policy, arguments.estimator, given):
-        raise CommandError("--recipe goes with --policy, --estimator, and --answers or --model")
-    if arguments.time_limit is not None and arguments.shadows != AUTO:
-        raise CommandError("--time-limit limits the shadow models of --shadows auto")
-    _check_tables(arguments)
-    if is_toy(arguments):
-        for name in _WITH_A_TABLE:
-            if getattr(arguments, name):
-                raise CommandError(f"--{name.replace('_', '-')} goes with --data")
-        return
-    if arguments.target is None:
-        raise CommandError("--data needs --target, the column that the model predicts")
-    _check_model(arguments)
-
-
-def _check_tables(arguments):
-    """Refuse tables that contradict each other."""
-    if (arguments.train is None) != (arguments.heldout is None):
-        raise CommandError("--train and --heldout go together: the members, and other rows")
-    if arguments.train is not None:
-        for name in ("data", "members"):
-            if getattr(arguments, name) is not None:
-                raise CommandError(f"--{name} goes without --train and --heldout")
-    if arguments.member_value is not None and arguments.members is None:
-        raise CommandError("--member-value goes with --members")
-
-
-def _check_model(arguments):
-    """Refuse options that a model that is given, or its answers, would ignore."""
-    if arguments.model is not None:
-        foreign = lacks_a_recipe(arguments.model)
-        for name in ("task",) if foreign else ("estimator", "task"):
-            if getattr(arguments, name):
-                raise CommandError(
-                    f"--{name} goes with a model that is trained here, not with --model"
-                )
-        if foreign and arguments.estimator is None:
-            raise CommandError(
-                f"--model: no models like {arguments.model.name} can be trained from the file; "
-                "name the kind of the shadow models with --estimator"
-            )
-        if arguments.answers is not None:
-            raise CommandError("--answers goes without --model, which gives its answers itself")
-    known = arguments.members is not None or arguments.train is not None
-    for name in ("model", "answers"):
-        if getattr(arguments, name) is not None and not known:
-            raise CommandError(
-                f"--{name} needs --members (or --train and --heldout): which rows was the model "
-                "trained on?"
-            )
-    if arguments.label_map and arguments.model is None and arguments.answers is None:
-        raise CommandError("--label-map goes with --model or --answers")
-
-
-def _check_limits(limits, fprs):
-    for limit in limits:
-        if limit.metric == "tpr" and limit.max_fpr not in fprs:
-            have = ", ".join(f"{rate:g}" for rate in fprs)
-            raise CommandError(
-                f"--fail-above: tpr@{limit.max_fpr:g} is not reported; available rates: {have} "
-                "(see --fpr)"
-            )
 
 
 def _read_limits(limits, problem):

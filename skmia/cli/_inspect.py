@@ -11,19 +11,18 @@ from .._core.apart import ask_apart
 from .._core.records import Records
 from ..inspection import inspect_model
 from ._errors import CommandError, tell
-from ._model import OF_DAMAGE, as_model_input, is_of_strangers, load_model
-from ._table import check_column, check_complete, check_file, read_table
+from ._model import OF_DAMAGE, as_model_input, load_model
+from ._options import is_of_strangers
+from ._table import check_column, check_complete, read_table
 
 _MODEL = "MODEL"
 
 
 def run_inspect(arguments):
     """List what a model file holds."""
-    _check_combination(arguments)
     try:
         if not is_of_strangers(arguments.model):
             return _inspect(arguments)
-        check_file(arguments.model, _MODEL)
         return ask_apart(_inspect, arguments, errors=(CommandError,))
     except OF_DAMAGE as error:
         name, told = arguments.model.name, f"{type(error).__name__}: {tell(error)}"
@@ -40,12 +39,6 @@ def _inspect(arguments):
     if arguments.json:
         return json.dumps(inspection.to_dict(), indent=1, default=_as_plain, allow_nan=False)
     return inspection.summary()
-
-
-def _check_combination(arguments):
-    for name in ("target", "drop"):
-        if getattr(arguments, name) and arguments.data is None:
-            raise CommandError(f"--{name} goes with --data")
 
 
 def _read_records(arguments, model):

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from .._core.visible import visible, visible_lines
 from ..exceptions import TrainingError
 from ._errors import CommandError, GateClosed, tell
+from ._options import check, read_config, save_config
 from ._parser import make_parser
 
 _COMMANDS = ("audit", "compare", "inspect", "policy", "report", "table")
@@ -70,7 +71,11 @@ def _main(argv):
     arguments = None
     try:
         _check_words(argv)
-        arguments = make_parser().parse_args(argv)
+        if not argv:
+            _print(make_parser().format_help().rstrip())
+            return 0
+        arguments = make_parser().parse_args(read_config(argv))
+        check(arguments)
         _print(_run(arguments))
         return 0
     except KeyboardInterrupt as error:
@@ -97,6 +102,8 @@ def _check_words(argv):
 def _run(arguments):
     # --help and --version need none of these.
     if arguments.command == "audit":
+        if arguments.save_config is not None:
+            save_config(arguments, make_parser().parse_args(["audit"]))
         from ._audit import run_audit
 
         return run_audit(arguments, _print)

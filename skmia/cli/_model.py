@@ -22,14 +22,13 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from .._core.optional import import_optional
 from ..victims import read_booster_file, read_onnx_file
 from ._errors import CommandError, tell
-from ._table import check_file
+from ._options import BOOSTERS, ONNX, PICKLES, check_file
 
 _MODELS = {
     "random-forest": (RandomForestClassifier, RandomForestRegressor),
     "logistic": (LogisticRegression, None),
     "gradient-boosting": (HistGradientBoostingClassifier, HistGradientBoostingRegressor),
 }
-ESTIMATORS = (*_MODELS, "mlp")
 _SETTINGS = {"logistic": {"max_iter": 1000}}
 
 # Columns of one text feature at most; rarer values share the last one.
@@ -43,10 +42,6 @@ _ENCODING = {
 # What a model that lacks parts raises, beside a TypeError or ValueError.
 OF_DAMAGE = (ArithmeticError, AttributeError, LookupError, NameError, RuntimeError)
 
-_PICKLES = (".pkl", ".pickle", ".joblib")
-# Formats from which no models like it can be trained: of XGBoost, LightGBM and CatBoost, and ONNX.
-_BOOSTERS = (".cbm", ".json", ".txt", ".ubj")
-_ONNX = ".onnx"
 
 # Earlier versions can be made to run code in spite of the check of types (CVE-2025-54412, -54413).
 _SAFE_SKOPS = (0, 12)
@@ -128,16 +123,6 @@ def make_estimator(name, X, task, seed, n_classes=2):
     return make_pipeline(columns, make_net(len(X) // 2, n_features, n_classes))
 
 
-def is_of_strangers(path):
-    """Whether only a process of its own opens a file; a pickle runs code of its sender anyway."""
-    return path.suffix not in _PICKLES
-
-
-def lacks_a_recipe(path):
-    """Whether no model like the one in a file can be trained from the file."""
-    return path.suffix in (*_BOOSTERS, _ONNX)
-
-
 def needs_numbered_labels(name, task):
     """Whether a model takes the numbers of the classes in place of their names."""
     return name == "mlp" and task == "classification"
@@ -177,16 +162,16 @@ def load_model(path, *, trust_pickle, option="--model", onnx=True):
 def _load(path, trust_pickle, onnx):
     if path.suffix == ".skops":
         return _check(path, _load_skops(path))
-    if path.suffix in _BOOSTERS:
+    if path.suffix in BOOSTERS:
         _check(path, path, "check_booster_file")
         return _check(path, _load_foreign(path, read_booster_file))
-    if onnx and path.suffix == _ONNX:
+    if onnx and path.suffix == ONNX:
         return _load_foreign(path, read_onnx_file)
-    if path.suffix not in _PICKLES:
-        pickles, boosters = ", ".join(_PICKLES), ", ".join(_BOOSTERS)
+    if path.suffix not in PICKLES:
+        pickles, boosters = ", ".join(PICKLES), ", ".join(BOOSTERS)
         raise CommandError(
             f"{path.name} is neither .skops nor a pickle ({pickles}) nor a file of a booster "
-            f"({boosters}){f' nor {_ONNX}' if onnx else ''}"
+            f"({boosters}){f' nor {ONNX}' if onnx else ''}"
         )
     if not trust_pickle:
         raise CommandError(

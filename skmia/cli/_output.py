@@ -17,8 +17,6 @@ from ._errors import CommandError, GateClosed, tell
 from ._gate import BROKEN, EXCEEDED, INCONCLUSIVE, VERDICT, judge
 from ._policy import as_finding
 
-FORMATS = ("text", "json", "markdown", "junit", "sarif")
-
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES = {
     "verdict": "Whether the attacks are better than guessing",
@@ -201,7 +199,7 @@ def as_settings(arguments):
     return {
         name: _as_setting(value)
         for name, value in vars(arguments).items()
-        if name not in ("command", "debug")
+        if name not in ("command", "debug", "files", "config", "save_config")
     }
 
 

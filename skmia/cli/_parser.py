@@ -4,10 +4,11 @@ import argparse
 from pathlib import Path
 
 from .._core import __version__
+from .._core.optional import import_optional
 from ._errors import CommandError
-from ._model import ESTIMATORS
-from ._output import FORMATS
-from ._values import (
+from ._options import (
+    ESTIMATORS,
+    FORMATS,
     decimal_count,
     fraction,
     job_count,
@@ -146,6 +147,8 @@ Without --data, audits a random forest on scikit-learn's digits.
 _EXAMPLES_PARSER = """\
 examples:
   skmia audit --out report
+  skmia audit model.skops train.csv held_out.csv
+  skmia audit model.skops people.csv --members was_trained_on
   skmia audit --data adult.csv.gz --target income --group race --estimator random-forest
   skmia audit --data visits.parquet --target readmitted --group-by patient --drop visit_id
   skmia audit --data people.csv --target income --model model.skops --members was_trained_on
@@ -169,10 +172,30 @@ class _Parser(argparse.ArgumentParser):
         raise CommandError(message)
 
 
+class _Completion(argparse.Action):
+    """Print a script of shtab, which completes commands, options and files."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        shtab = import_optional("shtab", extra="completion")
+        for command in next(a for a in parser._actions if a.dest == "command").choices.values():
+            for action in command._actions:
+                if action.type in (Path, place):
+                    action.complete = shtab.FILE
+        print(shtab.complete(parser, values))
+        parser.exit()
+
+
 def make_parser():
     """The parser of ``skmia``; it raises CommandError where argparse would end the process."""
     parser = _Parser(prog="skmia", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"skmia {__version__}")
+    parser.add_argument(
+        "--print-completion",
+        action=_Completion,
+        default=argparse.SUPPRESS,
+        choices=("bash", "zsh", "tcsh"),
+        help="print what completes options in this shell",
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     audit = commands.add_parser(
         "audit",
@@ -181,6 +204,26 @@ def make_parser():
         epilog=_EXAMPLES_PARSER,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+    )
+    audit.add_argument(
+        "files",
+        type=Path,
+        nargs="*",
+        metavar="FILE",
+        help="a model and one table (--data), or a model and two: the rows that it was trained on "
+        "and others (--train, --heldout)",
+    )
+    audit.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="TOML file with options by their names; those of the command line win",
+    )
+    audit.add_argument(
+        "--save-config",
+        type=place,
+        metavar="FILE",
+        help="write the options of this command to a file that --config reads",
     )
     data = audit.add_argument_group("data")
     _add_data(data)
@@ -292,7 +335,11 @@ def _add_data(group):
     group.add_argument(
         "--heldout", type=Path, metavar="FILE", help="table of rows that the model has not seen"
     )
-    group.add_argument("--target", metavar="COL", help="column to predict")
+    group.add_argument(
+        "--target",
+        metavar="COL",
+        help="column to predict (default with a model: the one column that holds its classes)",
+    )
     group.add_argument(
         "--task",
         choices=["classification", "regression"],

@@ -1,6 +1,9 @@
 """What an audit of the command line attacks: a victim, its records and their membership."""
 
+import argparse
 import re
+import shlex
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,27 +16,28 @@ from .._core.splits import compute_strata
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_sklearn
-from ..report import StoredAnswers, draw_members, is_fitted
+from ..report import StoredAnswers, draw_members, is_fitted, join_names
 from ._errors import CommandError
 from ._model import (
     as_model_input,
-    lacks_a_recipe,
     load_model,
     make_estimator,
     needs_numbered_labels,
 )
+from ._options import is_toy, lacks_a_recipe
 from ._table import (
     as_features,
     check_column,
     infer_task,
+    map_labels,
     read_answers,
     read_halves,
     read_members,
     read_table,
     read_target,
 )
-from ._values import map_labels
 
+_MOST_NAMED = 8
 _RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "outputs"})
 
 
@@ -48,11 +52,6 @@ class Problem(NamedTuple):
     notes: list
     groups: dict = {}
     recipe: object = None
-
-
-def is_toy(arguments):
-    """Whether no table is named."""
-    return arguments.data is None and arguments.train is None
 
 
 def make_problem(arguments):
@@ -79,17 +78,23 @@ def _draw_members(records, is_classification, seed):
 
 def _make_table(arguments):
     frame, membership = read_tables(arguments)
+    victim, notes = None, []
+    if arguments.model is not None:
+        victim = load_model(arguments.model, trust_pickle=arguments.trust_pickle)
+        if arguments.target is None:
+            arguments = _guess_target(arguments, frame, victim)
+            notes.append(f"The target is the column {arguments.target!r} (--target overrides).")
     _check_columns(arguments, frame)
     fields, groups = _read_fields(frame, arguments)
     if arguments.members is not None:
         membership = read_members(frame, arguments.members, arguments.member_value)
     leaving = {arguments.target, arguments.members, arguments.group_by, *arguments.drop}
     features = [name for name in frame.columns if name not in leaving]
-    make = _train_victim if arguments.model is None else _load_victim
+    make = _train_victim if victim is None else partial(_take_victim, victim)
     if arguments.answers is not None:
         make = _take_answers
     problem = make(arguments, frame, features, fields, membership)
-    return problem._replace(groups=groups)
+    return problem._replace(groups=groups, notes=[*notes, *problem.notes])
 
 
 def read_tables(arguments):
@@ -189,8 +194,51 @@ def _train_net(estimator, records, membership, arguments):
     return kept.model
 
 
-def _load_victim(arguments, frame, features, fields, membership):
-    victim = load_model(arguments.model, trust_pickle=arguments.trust_pickle)
+def _guess_target(arguments, frame, victim):
+    """The same options with the one column as the target that the model can have predicted."""
+    features = getattr(victim, "feature_names_in_", ())
+    taken = {*map(str, features), arguments.members, arguments.group_by, *arguments.drop}
+    free = [name for name in frame.columns if name not in taken]
+    if _name_task(victim) == "regression":
+        found = [name for name in free if len(features) and infer_task(frame[name]) == "regression"]
+    else:
+        classes = {str(label) for label in victim.classes_}
+        found = [name for name in free if set(frame[name].astype(str)) <= classes]
+        # Labels as text, which a booster was given as numbers: see _propose_map.
+        found = found or [name for name in free if _propose_map(frame[name], victim)]
+    if len(found) != 1:
+        which = f"{len(found)} columns can be" if found else "no column is"
+        listed = f": {join_names(map(repr, found), _MOST_NAMED)}" if found else ""
+        raise CommandError(f"--target is needed, as {which} what the model predicts{listed}")
+    return argparse.Namespace(**vars(arguments) | {"target": found[0]})
+
+
+def _propose_map(column, victim):
+    """The class of each label in sorted order, where classes are 0 to k - 1 and k labels text."""
+    labels, classes = sorted(column.dropna().astype(str).unique()), list(victim.classes_)
+    if infer_task(column) != "classification" or len(labels) != len(classes):
+        return None
+    return dict(zip(labels, classes)) if classes == list(range(len(classes))) else None
+
+
+def _check_known(arguments, frame, y, victim):
+    """Refuse labels that the model does not know, with the option that names what they are."""
+    unknown = sorted({str(label) for label in set(y.tolist()) - set(victim.classes_.tolist())})
+    if not unknown:
+        return
+    proposed = _propose_map(frame[arguments.target], victim)
+    cure = "--label-map LABEL=CLASS names the class of a label"
+    if proposed is not None:
+        pairs = " ".join(shlex.quote(f"{label}={name}") for label, name in proposed.items())
+        cure = f"if they were numbered in sorted order, give --label-map {pairs}"
+    raise CommandError(
+        f"--target: the model does not know {join_names(map(repr, unknown), _MOST_NAMED)}; its "
+        f"classes are {join_names(map(str, victim.classes_), _MOST_NAMED)}. {cure[0].upper()}"
+        f"{cure[1:]}"
+    )
+
+
+def _take_victim(victim, arguments, frame, features, fields, membership):
     task = _name_task(victim)
     y = _read_labels(arguments, frame, task, victim)
     X = as_model_input(victim, frame.drop(columns=arguments.target), features)
@@ -218,7 +266,10 @@ def _name_task(victim):
 
 def _read_labels(arguments, frame, task, victim):
     if not arguments.label_map:
-        return read_target(frame, arguments.target, task)
+        y = read_target(frame, arguments.target, task)
+        if task == "classification":
+            _check_known(arguments, frame, y, victim)
+        return y
     if task == "regression":
         raise CommandError("--label-map goes with a classifier")
     return map_labels(frame[arguments.target], dict(arguments.label_map), victim.classes_)

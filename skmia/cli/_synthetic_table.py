@@ -2,26 +2,27 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from .._core.visible import visible
 from ..report import recommend_release
 from ..synthetic import as_document, audit_table, save_table
 from ._errors import CommandError, tell
+from ._gate import Finding, compare_largest, judge_verdict, miss_number
+from ._options import NUMBERS, TABLE
 from ._output import as_settings, check_folder, collect_warnings, conclude, finish
 from ._policy import describe_origin, read_policy
 from ._table import check_column, check_values, read_table
-from ._values import TABLE, check_table_limits, list_table_findings
 
 _FILES = ("synthetic", "real", "holdout")
 
 
 def run_table(arguments, show):
     """Audit the synthetic table of the command line and write its files, as ``run_audit`` does."""
-    if arguments.target is not None and arguments.holdout is None:
-        raise CommandError("--target needs --holdout, on which the models are measured")
     check_folder("out", arguments.out)
     policy = read_policy(arguments.policy, TABLE)
     tables = _read_tables(arguments)
-    check_table_limits(arguments.fail_above, arguments.secrets or tables["real"].columns)
+    _check_limits(arguments.fail_above, arguments.secrets or tables["real"].columns)
     caught = {}
     with collect_warnings(caught):
         report = audit_table(
@@ -35,7 +36,7 @@ def run_table(arguments, show):
     broken = []
     if policy is not None:
         report, broken = _follow(report, policy, arguments)
-    findings = list_table_findings(report, arguments.fail_above)
+    findings = _list_findings(report, arguments.fail_above)
     source, document = arguments.synthetic.name, as_document(report)
     outcome = conclude(report, document, findings, arguments, source, broken)
     return finish(outcome, save_table, arguments, show)
@@ -73,3 +74,33 @@ def _follow(report, policy, arguments):
         name = visible(policy.name)
         return report, [f"the policy {name} could not be followed: {tell(error)}"]
     return replace(report, recommendation=found), []
+
+
+def _check_limits(limits, secrets):
+    """Refuse limits of columns that are not inferred."""
+    for limit in limits:
+        if limit.secret is not None and limit.secret not in secrets:
+            raise CommandError(f"--fail-above: {limit.secret!r} is not inferred; see --secrets")
+
+
+def _list_findings(report, limits):
+    """List whether the audit of a table is conclusive, and whether each limit holds."""
+    findings = [judge_verdict(TABLE, report)]
+    for limit in limits:
+        findings.append(Finding(TABLE, visible(limit.text), *_compare(report.results, limit)))
+    return findings
+
+
+def _compare(frame, limit):
+    """Whether a limit holds, and a sentence if it does not."""
+    wanted = NUMBERS[limit.name]
+    if limit.secret is not None:
+        wanted = [f"inference of {limit.secret}"]
+    elif not wanted:
+        wanted = [name for name in frame.index if name.startswith(f"{limit.name} ")]
+    rows = frame[frame.index.isin(wanted)]
+    there = rows[np.isfinite(rows[limit.column].astype(float))]
+    # A column that held-out rows reveal in any case has no number; the limit holds for the others.
+    if there.empty:
+        return miss_number(f"{limit.name.replace('_', ' ')} could not be measured", limit)
+    return compare_largest(there, limit, lambda worst: visible(worst.name))

@@ -12,6 +12,7 @@ from .._core.outputs import Outputs
 from .._core.visible import visible
 from ..report import join_names
 from ._errors import CommandError, tell
+from ._options import check_file
 
 # Numbers are read to the last bit, as attacks on files compare them with those that a model stores.
 _EXACT = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "round_trip"}
@@ -51,14 +52,6 @@ def read_table(path, option="--data"):
     if frame.empty:
         raise CommandError(f"{option}: {path.name} has no rows")
     return frame.reset_index(drop=True)
-
-
-def check_file(path, option):
-    """Refuse the name of what is not a file."""
-    if path.is_dir():
-        raise CommandError(f"{option}: {path} is a folder, and a file is needed")
-    if not path.is_file():
-        raise CommandError(f"{option}: file not found: {path}")
 
 
 def _check_header(path, option):
@@ -335,3 +328,29 @@ def _as_labels(path, column, labels):
 
 def _show(names):
     return join_names([f"'{visible(name)}'" for name in names], _MOST_SHOWN_ANSWERS)
+
+
+def map_labels(column, pairs, classes):
+    """Return the class of the model that each label of a table stands for."""
+    if column.isna().any():
+        raise CommandError(
+            f"--target: column {column.name!r} has no value in {column.isna().sum()} of "
+            f"{len(column)} rows"
+        )
+    texts = column.astype(str)
+    unused = [label for label in pairs if not (texts == label).any()]
+    if unused:
+        raise CommandError(
+            f"--label-map: column {column.name!r} has no label {unused[0]!r}; it has "
+            f"{_show(sorted(texts.unique()))}"
+        )
+    names = {str(name): position for position, name in enumerate(classes)}
+    positions = texts.map(lambda label: names.get(pairs.get(label, label)))
+    unknown = positions.isna().to_numpy()
+    if unknown.any():
+        label = texts.iloc[unknown.argmax()]
+        raise CommandError(
+            f"--label-map: '{visible(pairs.get(label, label))}' is not a class of the model, which "
+            f"has {_show(names)}"
+        )
+    return np.asarray(classes)[positions.to_numpy(dtype=int)]

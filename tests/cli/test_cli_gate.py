@@ -10,7 +10,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia.cli._gate import judge, list_findings
-from skmia.cli._values import Limit, parse_limit
+from skmia.cli._options import Limit, parse_limit
 from skmia.report._evidence import Grounds
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]

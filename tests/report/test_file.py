@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import MomentsAttack, NodeEquationsAttack, ThresholdAttack
 from skmia.cli._gate import judge, list_findings
-from skmia.cli._values import parse_limit
+from skmia.cli._options import parse_limit
 from skmia.datasets import make_membership_problem
 from skmia.defenses import strip_state
 from skmia.metrics import auc_interval

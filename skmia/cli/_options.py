@@ -1,0 +1,444 @@
+"""The options of the command line: their values, and which of them go together.
+
+Nothing here imports a model or a table, so that help and refusals are quick.
+"""
+
+import argparse
+import json
+import math
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from ._errors import CommandError, tell
+
+FORMATS = ("text", "json", "markdown", "junit", "sarif")
+ESTIMATORS = ("random-forest", "logistic", "gradient-boosting", "mlp")
+
+PICKLES = (".pkl", ".pickle", ".joblib")
+# Formats from which no models like it can be trained: of XGBoost, LightGBM and CatBoost, and ONNX.
+BOOSTERS = (".cbm", ".json", ".txt", ".ubj")
+ONNX = ".onnx"
+
+AUTO = "auto"
+
+
+def parse_pair(text):
+    """Read ``LABEL=CLASS``."""
+    label, equals, name = text.rpartition("=")
+    if not label or not equals or not name:
+        raise ValueError(
+            f"must be LABEL=CLASS, a label of the table and of the model; got {text!r}"
+        )
+    return label, name
+
+
+_METRICS = ("auc", "advantage", "tpr")
+_ENDS = ("low", "high")
+
+FORM = "must be NAME=LIMIT, with a NAME such as auc, advantage.high, tpr@0.01 or group:race=A:auc"
+
+
+class Limit(NamedTuple):
+    """Limit that must not be exceeded, as named on the command line.
+
+    Attributes
+    ----------
+    text : str
+        Limit as given by the user.
+    scope, group : str or None
+        A field and its value. If None, all records.
+    metric : {"auc", "advantage", "tpr"}
+    max_fpr : float or None
+        Rate of a TPR.
+    column : {"estimate", "low", "high"}
+        Estimate or end of its interval that is compared.
+    value : float
+    """
+
+    text: str
+    scope: str | None
+    group: str | None
+    metric: str
+    max_fpr: float | None
+    column: str
+    value: float
+
+
+def parse_limit(text):
+    """Read ``NAME=LIMIT``."""
+    name, _, value = text.rpartition("=")
+    scope = group = None
+    if name.startswith("group:"):
+        part, _, name = name.removeprefix("group:").rpartition(":")
+        scope, equals, group = part.partition("=")
+        if not scope or not equals:
+            raise ValueError(f"{FORM}; got {text!r}")
+    name, column = split_end(name)
+    metric, at, rate = name.partition("@")
+    if metric not in _METRICS or (metric == "tpr") != bool(at):
+        raise ValueError(f"{FORM}; got {text!r}")
+    if at and not 0 < as_float(rate) < 1:
+        raise ValueError(f"must name a rate between 0 and 1; got {text!r}")
+    if not 0 <= as_float(value) <= 1:
+        raise ValueError(f"must have a limit between 0 and 1; got {text!r}")
+    max_fpr = float(rate) if at else None
+    return Limit(text, scope, group, metric, max_fpr, column, float(value))
+
+
+def split_end(name):
+    """Split a name into the number and ``"low"``, ``"high"`` or ``"estimate"``."""
+    column = next((end for end in _ENDS if name.endswith(f".{end}")), "estimate")
+    return name.removesuffix(f".{column}"), column
+
+
+def as_float(text):
+    """Return the number that a text holds, or NaN."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+TABLE = "table"
+NUMBERS = {
+    "privacy_loss": ("privacy loss",),
+    "rare_copies": ("rare copies",),
+    "near_copies": ("near copies",),
+    "singling_out": ("singling out", "singling out, one column"),
+    "linkability": ("linkability",),
+    "inference": (),
+    "membership": (),
+}
+_FORM = "must be NAME=LIMIT, with a NAME such as linkability, privacy_loss.high or inference:income"
+
+
+class TableLimit(NamedTuple):
+    """Limit that must not be exceeded.
+
+    Attributes
+    ----------
+    text : str
+        Limit as given by the user.
+    name : str
+        Name of the number.
+    secret : str or None
+        Column that is inferred; None for all of them.
+    column : {"estimate", "low", "high"}
+        Estimate or end of its interval that is compared.
+    value : float
+    """
+
+    text: str
+    name: str
+    secret: str | None
+    column: str
+    value: float
+
+
+def parse_table_limit(text):
+    """Read ``NAME=LIMIT``."""
+    name, _, value = text.rpartition("=")
+    name, column = split_end(name)
+    name, colon, secret = name.partition(":")
+    if name not in NUMBERS or (colon and (name != "inference" or not secret)):
+        known = ", ".join(NUMBERS)
+        raise ValueError(f"{_FORM}, of {known}; got {text!r}")
+    if not -1 <= as_float(value) <= 1:
+        raise ValueError(f"must have a limit between -1 and 1; got {text!r}")
+    return TableLimit(text, name, secret or None, column, as_float(value))
+
+
+_MOST_JOBS = 10_000  # processes
+_MOST_DECIMALS = 17
+
+
+def _as_integer(text, wanted="a whole number"):
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be {wanted}; got {text!r}") from None
+
+
+def place(text):
+    """Return the path of a folder or file that is written."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"must be a path; got {text!r}")
+    return Path(text)
+
+
+def shadow_count(text):
+    """Return auto, or an even number of shadow models."""
+    if text == "auto":
+        return text
+    number = _as_integer(text, "auto or a whole number")
+    if number < 4 or number % 2:
+        raise argparse.ArgumentTypeError(f"must be even and at least 4; got {number}")
+    return number
+
+
+def job_count(text):
+    """Return a number of processes."""
+    number = _as_integer(text)
+    if not -1 <= number <= _MOST_JOBS or number == 0:
+        allowed = f"must be at least 1 and at most {_MOST_JOBS}, or -1 for all cores"
+        raise argparse.ArgumentTypeError(f"{allowed}; got {number}")
+    return number
+
+
+def decimal_count(text):
+    """Return a number of decimals."""
+    number = _as_integer(text)
+    if not 0 <= number <= _MOST_DECIMALS:
+        raise argparse.ArgumentTypeError(f"must lie between 0 and {_MOST_DECIMALS}; got {number}")
+    return number
+
+
+def seed(text):
+    """Return a random seed."""
+    number = _as_integer(text)
+    if not 0 <= number < 2**32:
+        raise argparse.ArgumentTypeError(f"must lie between 0 and 2**32 - 1; got {number}")
+    return number
+
+
+def fraction(text):
+    """Return a number between 0 and 1."""
+    number = as_float(text)
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"must be a fraction between 0 and 1; got {text!r}")
+    return number
+
+
+def seconds(text):
+    """Return a positive number of seconds."""
+    number = as_float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds; got {text!r}")
+    return number
+
+
+def _shown(parse):
+    """The same function with errors whose text argparse shows."""
+
+    def read(text):
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+limit, table_limit, pair = map(_shown, (parse_limit, parse_table_limit, parse_pair))
+
+
+def check_file(path, option):
+    """Refuse the name of what is not a file."""
+    if path.is_dir():
+        raise CommandError(f"{option}: {path} is a folder, and a file is needed")
+    if not path.is_file():
+        raise CommandError(f"{option}: file not found: {path}")
+
+
+def is_of_strangers(path):
+    """Whether only a process of its own opens a file; a pickle runs code of its sender anyway."""
+    return path.suffix not in PICKLES
+
+
+def lacks_a_recipe(path):
+    """Whether no model like the one in a file can be trained from the file."""
+    return path.suffix in (*BOOSTERS, ONNX)
+
+
+def is_toy(arguments):
+    """Whether no table is named."""
+    return arguments.data is None and arguments.train is None
+
+
+_TABLE_FPRS = [0.01, 0.001]
+
+# With 900 non-members, a rate of 0.001 cannot be resolved.
+_DIGITS_FPRS = [0.1, 0.02]
+
+# Options that contradict --quick unless they have their usual value.
+_NOT_QUICK = [
+    ("shadows", "", AUTO),
+    ("time_limit", "", None),
+    ("controls", "", False),
+    ("release", " file", "service"),
+]
+
+# Options that the audit without a table does not use.
+_WITH_A_TABLE = ("target", "task", "drop", "group", "group_by", "members", "member_value")
+_WITH_A_TABLE += ("estimator", "model", "answers", "label_map", "show_values")
+
+
+def list_rates(arguments):
+    """The false positive rates of an audit."""
+    return arguments.fpr or (_DIGITS_FPRS if is_toy(arguments) else _TABLE_FPRS)
+
+
+def check(arguments):
+    """Refuse what can be refused before a model or a table is opened, and place the files."""
+    command = arguments.command
+    if command == "audit":
+        place_files(arguments)
+        _check_audit(arguments)
+        _check_limits(arguments.fail_above, list_rates(arguments))
+    elif command == "inspect" and arguments.data is None:
+        for name in ("target", "drop"):
+            if getattr(arguments, name):
+                raise CommandError(f"--{name} goes with --data")
+    elif command == "table" and arguments.target is not None and arguments.holdout is None:
+        raise CommandError("--target needs --holdout, on which the models are measured")
+    for name, option in _READ.get(command, {}).items():
+        if getattr(arguments, name) is not None:
+            check_file(getattr(arguments, name), option)
+
+
+# Files that a command reads, by the name of each in messages.
+_READ = {
+    "audit": {name: f"--{name}" for name in ("model", "data", "train", "heldout", "answers")},
+    "inspect": {"model": "MODEL", "data": "--data"},
+    "table": {"synthetic": "SYNTHETIC", "real": "REAL", "holdout": "--holdout"},
+}
+
+
+def place_files(arguments):
+    """Take files that are named without an option: a model, and one table or two."""
+    models = (".skops", *PICKLES, *BOOSTERS, ONNX)
+    tables = list(arguments.files)
+    names = ["model"] if tables and tables[0].suffix in models else []
+    n_tables = len(tables) - len(names)
+    names += ["data"] if n_tables == 1 else ["train", "heldout"] if n_tables else []
+    if n_tables > 2 or any(path.suffix in models for path in tables[len(names) - n_tables :]):
+        raise CommandError(
+            "files are a model and one table, or a model and two: the rows that it was trained on, "
+            f"and others; got {' '.join(path.name for path in tables)}"
+        )
+    for name, path in zip(names, tables, strict=True):
+        if getattr(arguments, name) is not None:
+            raise CommandError(f"--{name}: given twice, as {path.name} as well")
+        setattr(arguments, name, path)
+    arguments.files = []
+
+
+def _check_audit(arguments):
+    """Refuse options that would be ignored, or that require another one."""
+    if arguments.quick:
+        for name, value, usual in _NOT_QUICK:
+            if getattr(arguments, name) != usual:
+                raise CommandError(f"--quick goes without --{name.replace('_', '-')}{value}")
+    if arguments.decimals is not None and arguments.policy is None:
+        raise CommandError("--decimals goes with --policy")
+    if arguments.measure_conditions and arguments.policy is None:
+        raise CommandError("--measure-conditions goes with --policy")
+    given = arguments.answers or arguments.model
+    if arguments.recipe is not None and None in (arguments.policy, arguments.estimator, given):
+        raise CommandError("--recipe goes with --policy, --estimator, and --answers or --model")
+    if arguments.time_limit is not None and arguments.shadows != AUTO:
+        raise CommandError("--time-limit limits the shadow models of --shadows auto")
+    _check_tables(arguments)
+    if is_toy(arguments):
+        for name in _WITH_A_TABLE:
+            if getattr(arguments, name):
+                raise CommandError(f"--{name.replace('_', '-')} goes with --data")
+        return
+    if arguments.target is None and arguments.model is None:
+        raise CommandError("a table needs --target, the column that the model predicts")
+    _check_model(arguments)
+
+
+def _check_tables(arguments):
+    """Refuse tables that contradict each other."""
+    if (arguments.train is None) != (arguments.heldout is None):
+        raise CommandError("--train and --heldout go together: the members, and other rows")
+    if arguments.train is not None:
+        for name in ("data", "members"):
+            if getattr(arguments, name) is not None:
+                raise CommandError(f"--{name} goes without --train and --heldout")
+    if arguments.member_value is not None and arguments.members is None:
+        raise CommandError("--member-value goes with --members")
+
+
+def _check_model(arguments):
+    """Refuse options that a model that is given, or its answers, would ignore."""
+    if arguments.model is not None:
+        foreign = lacks_a_recipe(arguments.model)
+        for name in ("task",) if foreign else ("estimator", "task"):
+            if getattr(arguments, name):
+                raise CommandError(
+                    f"--{name} goes with a model that is trained here, not with --model"
+                )
+        if foreign and arguments.estimator is None:
+            raise CommandError(
+                f"--model: no models like {arguments.model.name} can be trained from the file; "
+                "name the kind of the shadow models with --estimator"
+            )
+        if arguments.answers is not None:
+            raise CommandError("--answers goes without --model, which gives its answers itself")
+    known = arguments.members is not None or arguments.train is not None
+    for name in ("model", "answers"):
+        if getattr(arguments, name) is not None and not known:
+            raise CommandError(
+                f"--{name} needs --members, or a second table of rows that the model has not seen "
+                "(--train and --heldout): which rows was the model trained on?"
+            )
+    if arguments.label_map and arguments.model is None and arguments.answers is None:
+        raise CommandError("--label-map goes with --model or --answers")
+
+
+def _check_limits(limits, fprs):
+    for limit in limits:
+        if limit.metric == "tpr" and limit.max_fpr not in fprs:
+            have = ", ".join(f"{rate:g}" for rate in fprs)
+            raise CommandError(
+                f"--fail-above: tpr@{limit.max_fpr:g} is not reported; available rates: {have} "
+                "(see --fpr)"
+            )
+
+
+def read_config(words):
+    """Put the options of ``--config FILE`` into a command; those of the command itself win."""
+    given = [word.partition("=")[0] for word in words]
+    if "--config" not in given or words[:1] != ["audit"]:
+        return words
+    place = given.index("--config")
+    inline = words[place].partition("=")[2]
+    path, end = (
+        (inline, place + 1) if inline else ("".join(words[place + 1 : place + 2]), place + 2)
+    )
+    check_file(Path(path), "--config")
+    try:
+        found = tomllib.loads(Path(path).read_text("utf-8"))
+    except ValueError as error:
+        raise CommandError(f"--config: {path} cannot be read: {tell(error)}") from error
+    options = []
+    for name, value in found.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, dict):
+            raise CommandError(f"--config: {name} must be the value of an option; got a table")
+        if option in given or value is False:
+            continue
+        values = value if isinstance(value, list) else [value]
+        options += [option] if value is True else [f"{option}={one}" for one in values]
+    return [words[0], *options, *words[1:place], *words[end:]]
+
+
+def save_config(arguments, usual):
+    """Write the options of an audit that differ from the usual ones, as ``--config`` reads them."""
+    lines = []
+    for name, value in vars(arguments).items():
+        if name in ("command", "debug", "config", "save_config") or value == getattr(usual, name):
+            continue
+        values = [_write(one) for one in value] if isinstance(value, list) else _write(value)
+        # JSON's texts, numbers and bools are those of TOML.
+        lines.append(f"{name.replace('_', '-')} = {json.dumps(values, ensure_ascii=False)}\n")
+    arguments.save_config.write_text("".join(lines), "utf-8")
+
+
+def _write(value):
+    if isinstance(value, tuple):  # a limit, or a label and its class
+        return getattr(value, "text", None) or "=".join(value)
+    return str(value) if isinstance(value, Path) else value

@@ -1,0 +1,170 @@
+"""What a newcomer types first: bare files, no target, labels as text, a file of options."""
+
+import subprocess
+import sys
+
+import joblib
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia.cli import main
+from skmia.cli._model import _MODELS
+from skmia.cli._options import ESTIMATORS, read_config
+
+FEATURES = ["noise", "works"]
+
+
+@pytest.fixture
+def files(table, tmp_path):
+    """A model of numbered labels, and its rows in one file and in two, with labels as text."""
+    part = table[[*FEATURES, "trained", "income"]]
+    members = part["trained"] == 1
+    y = (part["income"] == ">50K").astype(int)
+    model = DecisionTreeClassifier(random_state=0).fit(part.loc[members, FEATURES], y[members])
+    joblib.dump(model, tmp_path / "model.joblib")
+    part.to_csv(tmp_path / "people.csv", index=False)
+    part.assign(income=y).to_csv(tmp_path / "numbered.csv", index=False)
+    for name, rows in (("train", members), ("other", ~members)):
+        table = part[rows].drop(columns="trained").assign(income=y[rows])
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    return tmp_path
+
+
+QUICK = ["--trust-pickle", "--quick", "--jobs", "1"]
+MAP = ["--label-map", "<=50K=0", ">50K=1"]
+
+
+@pytest.mark.parametrize(
+    ("names", "options"),
+    [
+        (["model.joblib", "train.csv", "other.csv"], []),
+        (["model.joblib", "numbered.csv"], ["--members", "trained"]),
+        (["model.joblib", "people.csv"], ["--members", "trained", *MAP]),
+    ],
+)
+def test_files_without_options(run, files, names, options):
+    code, text, err = run(*(files / name for name in names), *options, *QUICK)
+    assert (code, err) == (0, "")
+    assert "The target is the column 'income' (--target overrides)." in text
+
+
+def test_one_table_without_a_model(run, files):
+    code, _, err = run(files / "people.csv")
+    assert code == 2
+    assert "a table needs --target, the column that the model predicts" in err
+
+
+WRONG = [
+    (["train.csv", "model.joblib"], "files are a model and one table, or a model and two"),
+    (["model.joblib", "train.csv", "other.csv", "people.csv"], "files are a model and one table"),
+    (["model.joblib", "people.csv", "--model", "model.joblib"], "--model: given twice"),
+    (["model.joblib", "people.csv"], "--model needs --members, or a second table of rows that"),
+    (["model.joblib", "gone.csv", "--members", "trained"], "--data: file not found: "),
+    (["model.joblib", "people.csv", "--members", "trained"], "give --label-map '<=50K=0' '>50K=1'"),
+    (
+        ["model.joblib", "numbered.csv", "--members", "trained", "--drop", "income"],
+        "--target is needed, as no column is what the model predicts",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG)
+def test_a_wrong_guess_is_one_sentence(run, files, monkeypatch, words, message):
+    monkeypatch.chdir(files)
+    code, text, err = run(*words, *QUICK)
+    assert (code, text) == (2, "")
+    assert message in err and err.count("\n") == 1
+
+
+def test_a_column_that_may_be_the_target_too(run, files):
+    frame = pd.read_csv(files / "numbered.csv").assign(owns=1)
+    frame.loc[::2, "owns"] = 0
+    frame.to_csv(files / "two.csv", index=False)
+    words = files / "model.joblib", files / "two.csv", "--members", "trained", *QUICK
+    code, _, err = run(*words)
+    assert code == 2
+    assert "2 columns can be what the model predicts: 'income' and 'owns'" in err
+
+
+def test_the_target_of_a_regression(run, files):
+    frame = pd.read_csv(files / "numbered.csv")
+    frame["spent"] = frame["noise"] * 2 + 0.5
+    frame["income"] = frame["income"].map({0: "low", 1: "high"})
+    frame.to_csv(files / "spent.csv", index=False)
+    joblib.dump(LinearRegression().fit(frame[FEATURES], frame["spent"]), files / "line.joblib")
+    code, text, err = run(
+        files / "line.joblib", files / "spent.csv", "--members", "trained", *QUICK
+    )
+    assert code in (0, 4), err
+    assert "The target is the column 'spent' (--target overrides)." in text
+
+
+def test_options_from_a_file(run, files, monkeypatch):
+    monkeypatch.chdir(files)
+    words = ["model.joblib", "people.csv", "--members", "trained", *MAP, *QUICK, "--fpr", "0.1"]
+    whole = run(*words, "--fail-above", "auc=0.99", "--save-config", "audit.toml")
+    assert whole[0] in (0, 1)
+    again = run("--config", "audit.toml")
+    assert again[0] == whole[0]
+    assert _without_seconds(again[1]) == _without_seconds(whole[1])
+    saved = (files / "audit.toml").read_text()
+    assert 'fail-above = ["auc=0.99"]\n' in saved and 'model = "model.joblib"\n' in saved
+    assert read_config(["audit", "--config=audit.toml", "--fpr", "0.2"]).count("--fpr=0.1") == 0
+
+
+def _without_seconds(text):
+    return [line for line in text.splitlines() if "seconds" not in line and " s" not in line]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("shadows = ", "--config: audit.toml cannot be read: "),
+        ("[shadows]\nn = 4", "--config: shadows must be the value of an option; got a table"),
+        ("shadow = 4", "unrecognized arguments: --shadow=4"),
+        ("shadows = 3", "argument --shadows: must be even and at least 4; got 3"),
+    ],
+)
+def test_a_file_of_options_that_cannot_be_followed(run, tmp_path, monkeypatch, text, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "audit.toml").write_text(text)
+    code, _, err = run("--config", "audit.toml")
+    assert code == 2 and message in err
+    assert run("--config", "gone.toml")[2].endswith("file not found: gone.toml\n")
+
+
+def test_a_bare_command_prints_its_help(capsys):
+    assert main([]) == 0
+    assert capsys.readouterr().out.startswith("usage: skmia [-h]")
+
+
+LOOK = """
+import sys
+from skmia.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print(sorted({"sklearn", "scipy", "pandas", "torch"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("words", ["--help", "audit --help", "audit gone.skops gone.csv --quick"])
+def test_help_and_refusals_load_no_package(words):
+    command = [sys.executable, "-c", LOOK, *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_completion(capsys):
+    pytest.importorskip("shtab")
+    with pytest.raises(SystemExit):
+        main(["--print-completion", "bash"])
+    script = capsys.readouterr().out
+    assert "--label-map" in script and "_shtab_compgen_files" in script
+
+
+def test_names_of_the_estimators_are_those_that_can_be_made():
+    assert set(ESTIMATORS) == {*_MODELS, "mlp"}
