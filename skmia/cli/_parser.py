@@ -59,18 +59,16 @@ def add_table(commands):
 
 
 def _add_tables(table):
-    table.add_argument(
+    _add_file(
+        table,
         "synthetic",
-        type=Path,
         metavar="SYNTHETIC",
         help="synthetic table with a header row: .csv, .csv.gz or .parquet",
     )
-    table.add_argument(
-        "real", type=Path, metavar="REAL", help="table of the rows that the generator has seen"
-    )
-    table.add_argument(
+    _add_file(table, "real", metavar="REAL", help="table of the rows that the generator has seen")
+    _add_file(
+        table,
         "--holdout",
-        type=Path,
         metavar="FILE",
         help="table of rows of the same population that the generator has not seen",
     )
@@ -93,8 +91,8 @@ def _add_tables(table):
 
 def _add_outcome(table):
     table.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: 0)")
-    table.add_argument(
-        "--out", type=place, metavar="DIR", help="directory for table.json and report.html"
+    _add_file(
+        table, "--out", type=place, metavar="DIR", help="directory for table.json and report.html"
     )
     add_format(table, "table.json")
     add_policy(table)
@@ -172,15 +170,19 @@ class _Parser(argparse.ArgumentParser):
         raise CommandError(message)
 
 
+# How a script of shtab completes the name of a file in each shell.
+_FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+
+
+def _add_file(group, name, type=Path, **settings):
+    group.add_argument(name, type=type, **settings).complete = _FILES
+
+
 class _Completion(argparse.Action):
     """Print a script of shtab, which completes commands, options and files."""
 
     def __call__(self, parser, namespace, values, option_string=None):
         shtab = import_optional("shtab", extra="completion")
-        for command in next(a for a in parser._actions if a.dest == "command").choices.values():
-            for action in command._actions:
-                if action.type in (Path, place):
-                    action.complete = shtab.FILE
         print(shtab.complete(parser, values))
         parser.exit()
 
@@ -205,21 +207,22 @@ def make_parser():
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    audit.add_argument(
+    _add_file(
+        audit,
         "files",
-        type=Path,
         nargs="*",
         metavar="FILE",
         help="a model and one table (--data), or a model and two: the rows that it was trained on "
         "and others (--train, --heldout)",
     )
-    audit.add_argument(
+    _add_file(
+        audit,
         "--config",
-        type=Path,
         metavar="FILE",
         help="TOML file with options by their names; those of the command line win",
     )
-    audit.add_argument(
+    _add_file(
+        audit,
         "--save-config",
         type=place,
         metavar="FILE",
@@ -251,16 +254,16 @@ def _add_inspect(commands):
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    inspect.add_argument(
+    _add_file(
+        inspect,
         "model",
-        type=Path,
         metavar="MODEL",
         help="fitted model, saved with skops (.skops), or a file of XGBoost (.json, .ubj), "
         "LightGBM (.txt) or CatBoost (.cbm, .json)",
     )
-    inspect.add_argument(
+    _add_file(
+        inspect,
         "--data",
-        type=Path,
         metavar="FILE",
         help="table of candidate records to look for: .csv, .csv.gz or .parquet",
     )
@@ -285,11 +288,13 @@ def _add_report(commands):
         description="Regenerate the HTML report from an audit.json or table.json.",
         allow_abbrev=False,
     )
-    report.add_argument(
-        "result", type=Path, metavar="FILE", help="audit.json or table.json to read"
-    )
-    report.add_argument(
-        "--out", type=place, metavar="FILE", help="output file (default: beside the input, .html)"
+    _add_file(report, "result", metavar="FILE", help="audit.json or table.json to read")
+    _add_file(
+        report,
+        "--out",
+        type=place,
+        metavar="FILE",
+        help="output file (default: beside the input, .html)",
     )
     report.add_argument("--title", metavar="TEXT", help="title")
 
@@ -301,10 +306,14 @@ def _add_compare(commands):
         description="Print two audits and the differences of their results.",
         allow_abbrev=False,
     )
-    compare.add_argument("first", type=Path, metavar="A", help="audit.json of an audit")
-    compare.add_argument("second", type=Path, metavar="B", help="audit.json of another one")
-    compare.add_argument(
-        "--out", type=place, metavar="FILE", help="also write a page with both, and with all groups"
+    _add_file(compare, "first", metavar="A", help="audit.json of an audit")
+    _add_file(compare, "second", metavar="B", help="audit.json of another one")
+    _add_file(
+        compare,
+        "--out",
+        type=place,
+        metavar="FILE",
+        help="also write a page with both, and with all groups",
     )
 
 
@@ -320,21 +329,19 @@ def _add_policy(commands):
 
 
 def _add_data(group):
-    group.add_argument(
+    _add_file(
+        group,
         "--data",
-        type=Path,
         metavar="FILE",
         help="table with a header row: .csv, .csv.gz or .parquet",
     )
-    group.add_argument(
+    _add_file(
+        group,
         "--train",
-        type=Path,
         metavar="FILE",
         help="table of the rows that the model was trained on, in place of --data; needs --heldout",
     )
-    group.add_argument(
-        "--heldout", type=Path, metavar="FILE", help="table of rows that the model has not seen"
-    )
+    _add_file(group, "--heldout", metavar="FILE", help="table of rows that the model has not seen")
     group.add_argument(
         "--target",
         metavar="COL",
@@ -386,9 +393,9 @@ def _add_victim(group):
         help="model to train and audit (default: random-forest); mlp classifiers need "
         'pip install "skmia[torch]"',
     )
-    group.add_argument(
+    _add_file(
+        group,
         "--model",
-        type=Path,
         metavar="FILE",
         help="fitted model to audit, saved with skops (.skops); requires --members. With an "
         "ONNX file or a file of a booster, --estimator names the kind of the shadow models",
@@ -398,9 +405,9 @@ def _add_victim(group):
         action="store_true",
         help="allow --model to be a pickle or joblib file; loading one executes any code in it",
     )
-    group.add_argument(
+    _add_file(
+        group,
         "--answers",
-        type=Path,
         metavar="FILE",
         help="answers of a model that is not at hand, one row per row of the table: a column of "
         "probabilities for each class, named after it, or one of labels or predictions; requires "
@@ -465,7 +472,8 @@ def _add_attack(group):
         action="store_true",
         help="train shadow models one at a time (slower)",
     )
-    group.add_argument(
+    _add_file(
+        group,
         "--checkpoint",
         type=place,
         metavar="DIR",
@@ -475,8 +483,12 @@ def _add_attack(group):
 
 
 def _add_output(group):
-    group.add_argument(
-        "--out", type=place, metavar="DIR", help="directory for audit.json, roc.png and report.html"
+    _add_file(
+        group,
+        "--out",
+        type=place,
+        metavar="DIR",
+        help="directory for audit.json, roc.png and report.html",
     )
     add_format(group, "audit.json")
     group.add_argument(
