@@ -223,7 +223,10 @@ def _propose_map(column, victim):
 
 def _check_known(arguments, frame, y, victim):
     """Refuse labels that the model does not know, with the option that names what they are."""
-    unknown = sorted({str(label) for label in set(y.tolist()) - set(victim.classes_.tolist())})
+    classes = victim.classes_
+    if isinstance(classes, list):  # of several outputs, which the audit refuses
+        return
+    unknown = sorted({str(label) for label in set(y.tolist()) - set(classes.tolist())})
     if not unknown:
         return
     proposed = _propose_map(frame[arguments.target], victim)
@@ -233,7 +236,7 @@ def _check_known(arguments, frame, y, victim):
         cure = f"if they were numbered in sorted order, give --label-map {pairs}"
     raise CommandError(
         f"--target: the model does not know {join_names(map(repr, unknown), _MOST_NAMED)}; its "
-        f"classes are {join_names(map(str, victim.classes_), _MOST_NAMED)}. {cure[0].upper()}"
+        f"classes are {join_names(map(str, classes), _MOST_NAMED)}. {cure[0].upper()}"
         f"{cure[1:]}"
     )
 

@@ -61,7 +61,7 @@ def test_bad_option_is_refused_with_one_line(refuse, data, options, message):
     [
         (["--target", "income"], "--target goes with --data"),
         (["--group-by", "person"], "--group-by goes with --data"),
-        (["--data", "t.csv"], "--data needs --target"),
+        (["--data", "t.csv"], "a table needs --target"),
         (["--data", "t.csv", "--target", "y", "--model", "m.skops"], "--model needs --members"),
         (
             ["--data", "t.csv", "--target", "y", "--model", "m.skops", "--task", "regression"],
@@ -190,7 +190,7 @@ def test_interrupt(run, monkeypatch):
 
 
 def test_command_is_needed(capsys):
-    assert main([]) == 2
+    assert main(["--debugging"]) == 2
     assert capsys.readouterr().err.startswith("skmia: the following arguments are required")
 
 

@@ -240,12 +240,12 @@ def test_the_process_of_a_model_changes_no_byte(
     found = []
     for is_apart in (True, False):
         monkeypatch.setattr(_audit, "is_of_strangers", lambda _, found=is_apart: found)
-        printed = run(*options, "--out", tmp_path / "out")
+        printed = run(*options, "--out", tmp_path / "out")[:2]  # a slow audit reports progress
         files = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
         shutil.rmtree(tmp_path / "out")
         found.append((printed, files))
     assert found[0] == found[1]
-    (code, text, _), files = found[0]
+    (code, text), files = found[0]
     assert code in (0, 1, 4) and "LiRA" in text
     assert sorted(files) == ["audit.json", "report.html", "roc.png"]
 

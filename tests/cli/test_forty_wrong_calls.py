@@ -20,9 +20,9 @@ MODEL = f"{DATA} --members trained --trust-pickle --model"
 # A call, and words of its sentence.
 CALLS = [
     # No command, or none that exists.
-    ("", "the following arguments are required: COMMAND"),
+    ("--quick", "the following arguments are required: COMMAND"),
     ("adit", "invalid choice: 'adit'"),
-    ("audit t.csv", "unrecognized arguments: t.csv"),
+    ("audit t.csv", "a table needs --target, the column that the model predicts"),
     (f"{DATA} --verbose", "unrecognized arguments: --verbose"),
     # The table.
     ("audit --data none.csv --target income", "--data: file not found: none.csv"),
@@ -35,7 +35,7 @@ CALLS = [
     ("audit --data twice.csv --target income", "twice.csv has two columns 'income'"),
     ("audit --data three.csv --target income", "only one row of the class 'high'"),
     # Its columns.
-    ("audit --data t.csv", "--data needs --target"),
+    ("audit --data t.csv", "a table needs --target"),
     ("audit --target income", "--target goes with --data"),
     ("audit --data t.csv --target", "argument --target: expected one argument"),
     ("audit --data t.csv --target Income", "column 'Income' not found; did you mean 'income'"),
@@ -71,7 +71,7 @@ CALLS = [
     (f"{MODEL} array.joblib", "the model takes 2 features and the table has 5"),
     (f"{MODEL} other.joblib", "the table lacks 1 of the model's 2 features: AGE"),
     (f"{MODEL} numbers.joblib", "'income' holds text, but a regression needs numbers"),
-    (f"{MODEL} bits.joblib", "60 of 60 records have a label that the model does not know"),
+    (f"{MODEL} bits.joblib", "the model does not know 'high' and 'low'; its classes are"),
     (f"{MODEL} several.joblib", "DecisionTreeClassifier has several outputs for each record"),
     (f"{MODEL} m.joblib --estimator logistic", "--estimator goes with a model that is trained"),
     (f"{MODEL} m.joblib --label-map rich=high", "column 'income' has no label 'rich'"),
