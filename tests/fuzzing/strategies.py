@@ -224,7 +224,9 @@ def _as_frame(values, names):
     elif names == "mixed" and frame.shape[1] > 1:
         frame.columns = ["a", *range(1, frame.shape[1])]
     elif names == "odd" and frame.shape[1]:
-        frame.columns = ["\ud800\x1b", *map(str, range(1, frame.shape[1]))]
+        # As objects: text of Arrow, where it is installed, cannot hold half a character.
+        odd = ["\ud800\x1b", *map(str, range(1, frame.shape[1]))]
+        frame.columns = pd.Index(odd, dtype=object)
     return frame
 
 
