@@ -96,7 +96,6 @@ class MorganAttack(SupervisedAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks import MorganAttack
     >>> from skmia.datasets import make_membership_problem
@@ -104,7 +103,7 @@ class MorganAttack(SupervisedAttack):
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
-    >>> attack = MorganAttack(FrozenEstimator(victim), n_changes=20, random_state=0)
+    >>> attack = MorganAttack(victim, n_changes=20, random_state=0)
     >>> bool(attack.fit(records, membership).score(records, membership) > 0.3)
     True
     """

@@ -173,13 +173,12 @@ class NodeEquationsAttack(EquationsAttack):
     Examples
     --------
     >>> from sklearn.ensemble import HistGradientBoostingClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia.attacks import NodeEquationsAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> model = HistGradientBoostingClassifier(random_state=0).fit(members.X, members.y)
-    >>> attack = NodeEquationsAttack(FrozenEstimator(model)).fit(records)
+    >>> attack = NodeEquationsAttack(model).fit(records)
     >>> bool(attack.expected_auc_ > 0.95), bool(attack.score(records, membership) > 0.95)
     (True, True)
     """

@@ -149,7 +149,6 @@ class QuantileAttack(BaseAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.attacks import QuantileAttack
     >>> from skmia.datasets import make_membership_problem
@@ -157,7 +156,7 @@ class QuantileAttack(BaseAttack):
     >>> members, outside = records[membership == 1], records[membership == 0]
     >>> victim = RandomForestClassifier(50, random_state=0).fit(members.X, members.y)
     >>> attack = QuantileAttack(
-    ...     FrozenEstimator(victim), population=outside[:500], target_fpr=0.1, cv=3, random_state=0
+    ...     victim, population=outside[:500], target_fpr=0.1, cv=3, random_state=0
     ... )
     >>> guesses = attack.fit(records).predict
     >>> bool(guesses(outside[500:]).mean() < 0.2), bool(guesses(members).mean() > 0.5)

@@ -62,14 +62,13 @@ class RenyiAttack(SupervisedAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.attacks import RenyiAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
-    >>> attack = RenyiAttack(FrozenEstimator(victim), random_state=0).fit(records, membership)
+    >>> attack = RenyiAttack(victim, random_state=0).fit(records, membership)
     >>> bool(attack.score(records, membership) > 0.2)
     True
     """

@@ -358,13 +358,12 @@ class SplitThresholdAttack(CandidatesAttack):
         Examples
         --------
         >>> from sklearn.ensemble import RandomForestClassifier
-        >>> from sklearn.frozen import FrozenEstimator
         >>> from skmia.attacks import SplitThresholdAttack
         >>> from skmia.datasets import make_membership_problem
         >>> records, membership = make_membership_problem(random_state=0)
         >>> members = records[membership == 1]
         >>> model = RandomForestClassifier(random_state=0).fit(members.X, members.y)
-        >>> attack = SplitThresholdAttack(FrozenEstimator(model)).fit(records)
+        >>> attack = SplitThresholdAttack(model).fit(records)
         >>> rows, proba = attack.locate_rows(members)
         >>> bool((rows == range(len(members)))[proba > 0.9].mean() > 0.99)
         True

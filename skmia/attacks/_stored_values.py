@@ -189,14 +189,13 @@ class StoredValuesAttack(BaseAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from skmia.attacks import StoredValuesAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> model = KNeighborsClassifier(n_neighbors=50).fit(members.X, members.y)
-    >>> attack = StoredValuesAttack(FrozenEstimator(model)).fit(records)
+    >>> attack = StoredValuesAttack(model).fit(records)
     >>> attack.score(records, membership)
     1.0
     >>> attack.found_["place"].unique().tolist()

@@ -48,14 +48,13 @@ class ThresholdAttack(BaseAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.attacks import ThresholdAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = RandomForestClassifier(random_state=0).fit(members.X, members.y)
-    >>> attack = ThresholdAttack(FrozenEstimator(victim), signal="loss").fit(records)
+    >>> attack = ThresholdAttack(victim, signal="loss").fit(records)
     >>> bool(attack.score(records, membership) > 0.5)
     True
     """

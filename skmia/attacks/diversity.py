@@ -249,14 +249,13 @@ class DiversityAttack(SupervisedAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.attacks import DiversityAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
-    >>> attack = DiversityAttack(FrozenEstimator(victim), random_state=0).fit(records, membership)
+    >>> attack = DiversityAttack(victim, random_state=0).fit(records, membership)
     >>> bool(attack.score(records, membership) > 0.5)
     True
     """

@@ -349,7 +349,6 @@ class ModelBasedSynthesizer(Synthesizer):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia import Records, ShadowPool
     >>> from skmia.datasets import make_membership_problem
@@ -357,7 +356,7 @@ class ModelBasedSynthesizer(Synthesizer):
     >>> records, _ = make_membership_problem(300, n_classes=3, kind="baskets", random_state=0)
     >>> net = MLPClassifier((16,), solver="lbfgs", random_state=0).fit(records.X, records.y)
     >>> limits = Records(np.array([[0] * 20, [1] * 20], dtype=np.float32))
-    >>> synthesizer = ModelBasedSynthesizer(FrozenEstimator(net), random_state=0).fit(limits)
+    >>> synthesizer = ModelBasedSynthesizer(net, random_state=0).fit(limits)
     >>> made = synthesizer.sample(90)
     >>> made
     Records(90 records, X=ndarray(90, 20), float32, y=int64)

@@ -249,12 +249,11 @@ class Trajectories(SignalColumns):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import GradientBoostingClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia import Records
     >>> from skmia.signals import Trajectories
     >>> X, y = load_iris(return_X_y=True)
     >>> model = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(X[::2], y[::2])
-    >>> values = Trajectories(FrozenEstimator(model), 4).fit(Records(X, y))
+    >>> values = Trajectories(model, 4).fit(Records(X, y))
     >>> values.transform(Records(X, y)[:1]).round(2)
     array([[0.52, 1.38, 2.14, 2.85]])
     """
