@@ -15,10 +15,9 @@ from skmia.attacks import LiRA
 from skmia.datasets import make_membership_problem
 
 SETTINGS = {
-    "variance": ["shrunk", "example"],
+    "variance": ["shrunk", "trend", "conjugate", "example", "pooled"],
     "online": [True, False],
-    "prior_strength": [1.0, 2.0, 4.0, 8.0, 16.0],
-    "prior": [0.05, 0.1, 0.2, 0.3, 0.5],
+    "prior": [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5],
 }
 
 

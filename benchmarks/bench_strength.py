@@ -40,7 +40,7 @@ UNIT = {"paired": 2, "balanced": 8, "independent": 1}
 KINDS, ATTACKS, BY_HAND = {}, {}, {}
 
 # LiRA with variances shrunk to their mean and gaps as they are.
-FIRST_LIRA = 'LiRA(gap="raw")'
+FIRST_LIRA = 'LiRA(variance="conjugate")'
 
 
 # Kinds of victims: a function of the folder of the data that returns records and a model
@@ -105,8 +105,8 @@ def attack(name):
 
 attack("threshold")(lambda pool: ThresholdAttack())
 attack("LiRA()")(lambda pool: LiRA(None, pool))
-attack(FIRST_LIRA)(lambda pool: LiRA(None, pool, gap="raw"))
-attack('LiRA(gap="trend")')(lambda pool: LiRA(None, pool, gap="trend"))
+attack(FIRST_LIRA)(lambda pool: LiRA(None, pool, variance="conjugate"))
+attack('LiRA(variance="trend")')(lambda pool: LiRA(None, pool, variance="trend"))
 attack('LiRA(likelihood="normal")')(lambda pool: LiRA(None, pool, likelihood="normal"))
 attack('LiRA(variance="pooled")')(lambda pool: LiRA(None, pool, variance="pooled"))
 attack("LiRA(online=False)")(lambda pool: LiRA(None, pool, online=False))

@@ -321,7 +321,7 @@ def answers(n_together=1, estimator=None):
     n_together : int
         Consecutive records of one person.
     estimator : estimator
-        How the models were trained, if it is known.
+        How the models were trained, if it is known: a forest of 16 trees that vote.
     """
     records, membership = problem()
     records = records.with_fields(group_by=np.arange(len(records)) // n_together)
@@ -330,6 +330,9 @@ def answers(n_together=1, estimator=None):
     inside = np.vstack([inside, membership[::n_together]]).repeat(n_together, axis=1)
     log_odds = rng.normal(size=inside.shape) + rng.normal(size=len(records)) + 1.5 * inside
     log_odds = (log_odds * 32).round() / 32
+    if estimator is not None:
+        votes = (16 / (1 + np.exp(-log_odds))).round().clip(1, 15)
+        log_odds = (np.log(votes / (16 - votes)) * 1024).round() / 1024
     pool = ShadowPool.from_outputs(
         log_odds[:-1], inside[:-1], records, kind="log_odds", estimator=estimator
     )
@@ -805,8 +808,8 @@ def pool_attacks():
     settings = {"victim": None, "shadows": pool}
     attacks = {
         "LiRA": LiRA(**settings),
-        "LiRA, example": LiRA(variance="example", gap="raw", **settings),
-        "LiRA, pooled trend": LiRA(variance="pooled", gap="trend", prior=0.3, **settings),
+        "LiRA, example": LiRA(variance="example", **settings),
+        "LiRA, pooled trend": LiRA(variance="pooled", prior=0.3, **settings),
         "LiRA, offline": LiRA(online=False, target_fpr=0.1, **settings),
         "RMIA": RMIA(**settings),
         "RMIA, offline": RMIA(online=False, a=0.5, gamma=2.0, **settings),
@@ -818,7 +821,7 @@ def pool_attacks():
         for name, attack in attacks.items()
     }
     votes, _, _ = answers(estimator=RandomForestClassifier(16, min_samples_leaf=1))
-    attack = LiRA(None, votes, likelihood="beta-binomial").fit(records)
+    attack = LiRA(None, votes).fit(records)
     made["LiRA of votes"] = describe_attack(attack, records[:20], membership[:20])
     return made
 

@@ -37,7 +37,7 @@ pool = FrozenEstimator(ShadowPool(forest, N_MODELS, random_state=0).fit(records)
 
 attacks = {
     "LiRA": LiRA(shadows=pool),
-    "LiRA, each record by itself": LiRA(shadows=pool, gap="raw"),
+    "LiRA, each record by itself": LiRA(shadows=pool, variance="conjugate"),
     "RMIA": RMIA(shadows=pool),
 }
 curves = {

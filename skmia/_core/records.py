@@ -292,7 +292,8 @@ class RecordMakers:
 def _no_matrix():
     return TypeError(
         "Records are not a matrix. Pass records to estimators that take them (attacks, Signals, "
-        "ShadowPool); for the plain features of a classifier use records.X."
+        "ShadowPool); estimators of numbers, bagging and explanations take the matrix "
+        "Signals(victim).fit_transform(records), and a classifier of the features takes records.X."
     )
 
 

@@ -175,7 +175,6 @@ def shadow_nonmember_scores(attack: BaseEstimator, X: Records) -> np.ndarray:
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import LiRA, shadow_nonmember_scores
     >>> from skmia.datasets import make_membership_problem
@@ -184,7 +183,7 @@ def shadow_nonmember_scores(attack: BaseEstimator, X: Records) -> np.ndarray:
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> pool = ShadowPool(model, n_estimators=16, random_state=0).fit(records)
-    >>> attack = LiRA(FrozenEstimator(model), FrozenEstimator(pool)).fit(records)
+    >>> attack = LiRA(model, pool).fit(records)
     >>> nonmembers = shadow_nonmember_scores(attack, records)
     >>> nonmembers.shape
     (8000,)
@@ -358,7 +357,6 @@ def attack_people(
     100 people have 5 records each. The model has learned from the records of every other person.
 
     >>> import numpy as np
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.linear_model import LogisticRegression
     >>> from skmia import Records, ShadowPool
     >>> from skmia.attacks import LiRA, attack_people
@@ -369,7 +367,7 @@ def attack_people(
     >>> records, members = Records(X, y, group_by=person), person % 2 == 1
     >>> model = LogisticRegression(C=100).fit(X[members], y[members])
     >>> pool = ShadowPool(model, n_estimators=32, random_state=0).fit(records)
-    >>> attack = LiRA(FrozenEstimator(model), FrozenEstimator(pool)).fit(records)
+    >>> attack = LiRA(model, pool).fit(records)
     >>> of_records = attack.score_samples(records)
     >>> round(auc_interval(members, of_records, groups=person).estimate, 2)
     0.72
@@ -424,7 +422,7 @@ def _attack_means(attack, records, people, inside, _):
         raise TypeError(
             f"combine='likelihood' is for LiRA; got {type(attack).__name__}. Use combine='sum'."
         )
-    pool, read = attack.pool_, attack._reads()
+    pool, read = attack.pool_, attack._comparison.reads
     of_models = np.empty((len(inside), len(records)))
     size = max(1, (1 << 20) // len(inside))
     for rows, signals, _, _ in pool.blocks(records, size, read):
@@ -437,8 +435,8 @@ def _attack_means(attack, records, people, inside, _):
     own = people.sum(of_victim[None])[0] / people.counts
     stored = ids.with_fields(outputs=Outputs(own, kind="log_odds"))
     settings = {"victim": None, "shadows": FrozenEstimator(stand_in), "signal": "auto"}
-    settings |= {"likelihood": "normal" if attack.likelihood != "auto" else "auto"}
-    settings |= {"covariance": "diagonal", "target_fpr": None}
+    variance = "example" if attack.variance == "joint" else attack.variance
+    settings |= {"variance": variance, "target_fpr": None}
     on_people = clone(attack).set_params(**settings).fit(stored)
     nulls = shadow_nonmember_scores(on_people, stored)
     return on_people.score_samples(stored), on_people.can_judge(stored), nulls, correlation

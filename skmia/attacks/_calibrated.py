@@ -13,12 +13,76 @@ from .._core.needs import NON_MEMBERS
 from .._core.records import Records
 from .._core.sklearn import StrOptions
 from .._core.validation import check_records
+from ..base import Comparison, PoolAttack
 from ..shadow import ShadowPool
 from ..signals import POOLED, Loss, ScaledLogit, Signal
-from ._lira import MomentAttack
+from ._lira import SidesComparison
 
 
-class CalibratedAttack(MomentAttack):
+class AwayFromOut(SidesComparison):
+    """Signal minus the mean over OUT models."""
+
+    least, online = (0, 1), False
+
+    def __init__(self, reads):
+        self.reads = reads
+
+    def score_sides(self, target, sides):
+        return self._compare(target, *sides[:2])
+
+    def score(self, target, shadows, inside, outside):
+        return self._compare(target, None, compute_moments(shadows, outside))
+
+    def _compare(self, target, into, out):
+        return (target - out.mean).mean(axis=0)
+
+    def _score_left_out(self, shadows, inside, models, others):
+        return compare_left_out(self._compare, shadows, inside, models, others, online=self.online)[
+            0
+        ]
+
+
+class AwayFromMiddle(AwayFromOut):
+    """Signal minus the midpoint of the means over IN and over OUT models."""
+
+    least, online = (1, 1), True
+
+    def score(self, target, shadows, inside, outside):
+        return self._compare(target, *compute_both_moments(shadows, inside, outside))
+
+    def _compare(self, target, into, out):
+        return (target - (into.mean + out.mean) / 2).mean(axis=0)
+
+
+class OutRank(Comparison):
+    """Share of OUT models whose signal is at most the victim's."""
+
+    least, neutral = (0, 1), 0.5
+
+    def __init__(self, reads):
+        self.reads = reads
+
+    def score(self, target, shadows, inside, outside):
+        below = ((shadows <= target[:, None]) & outside).sum(axis=1)
+        return (below / outside.sum(axis=0)).mean(axis=0)
+
+
+class PopulationRank(Comparison):
+    """Share of a population whose signal is at most the record's."""
+
+    neutral = 0.5
+
+    def __init__(self, reads, population):
+        self.reads, self.population = reads, population
+
+    def score(self, target, shadows, inside, outside):
+        rows = zip(self.population, target, strict=True)
+        return np.mean(
+            [np.searchsorted(known, row, side="right") / len(known) for known, row in rows], axis=0
+        )
+
+
+class CalibratedAttack(PoolAttack):
     r"""Difficulty calibration: the victim's signal relative to a reference value of the record.
 
     Parameters
@@ -26,9 +90,10 @@ class CalibratedAttack(MomentAttack):
     victim : fitted estimator, default=None
         Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
         stored by :meth:`skmia.Records.with_outputs` are used.
-    shadows : ShadowPool
+    shadows : ShadowPool or int
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``.
+        the records given to ``fit``. A number trains as many clones of the victim, anew in each
+        ``fit``; for `n_jobs` or a `random_state`, pass a pool.
     reference : {"out", "midpoint", "rank", "population"}, default="out"
         - ``"out"``: signal minus the mean over OUT models (Watson et al.);
         - ``"midpoint"``: signal minus the midpoint of the means over IN and over OUT models
@@ -51,7 +116,8 @@ class CalibratedAttack(MomentAttack):
     target_fpr : float, default=None
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim. The rate holds only if the victim was
-        trained like the shadow models and on as many records (``max_samples`` of the pool).
+        trained like the shadow models and on as many records (``max_samples`` of the pool); a
+        warning says where it was not.
 
     Attributes
     ----------
@@ -67,11 +133,6 @@ class CalibratedAttack(MomentAttack):
     ------
     ValueError
         If no record has the shadow models that the reference needs, or the population is missing.
-
-    Warns
-    -----
-    UserWarning
-        If ``target_fpr`` is set and the victim fits the records unlike the shadow models.
 
     See Also
     --------
@@ -97,22 +158,19 @@ class CalibratedAttack(MomentAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from skmia import ShadowPool
     >>> from skmia.attacks import CalibratedAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
-    >>> pool = FrozenEstimator(ShadowPool(model, n_estimators=16, random_state=0).fit(records))
-    >>> attack = CalibratedAttack(FrozenEstimator(model), shadows=pool).fit(records)
+    >>> attack = CalibratedAttack(model, shadows=16).fit(records)
     >>> bool(attack.score(records, membership) > 0.3)
     True
     """
 
     _parameter_constraints = {
-        **MomentAttack._parameter_constraints,
+        **PoolAttack._parameter_constraints,
         "reference": [StrOptions({"out", "midpoint", "rank", "population"})],
         "signal": [str, Signal],
         "population": [Records, None],
@@ -123,7 +181,7 @@ class CalibratedAttack(MomentAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         reference: Literal["out", "midpoint", "rank", "population"] = "out",
         signal: str | Signal = "auto",
@@ -143,66 +201,23 @@ class CalibratedAttack(MomentAttack):
             return replace(needs, known=NON_MEMBERS, lacks=("population",))
         return needs
 
-    def _reads(self):
-        if self.signal == "auto" and self.reference == "midpoint" and self._has_log_odds():
-            return Loss()
-        return super()._reads()
-
-    def _has_log_odds(self):
-        return hasattr(self, "pool_") and self.pool_.signal_ == ScaledLogit.name
-
-    def _fit_pool(self, records):
+    def _compare(self, records):
         if (self.population is None) == (self.reference == "population"):
             raise ValueError(
                 'population is needed for reference="population" and for no other; '
                 f"got reference={self.reference!r} and population={self.population!r}."
             )
-        if self.population is not None:
-            check_records(self.population)
-            values = self.pool_.victim_values(self.victim, self.population, self._reads())
-            self._sorted_population = np.sort(values, axis=1)
-
-    def _score(self, target, shadows, inside, outside):
+        reads = self._reads()
+        if (
+            self.reference == "midpoint"
+            and self.signal == "auto"
+            and self.pool_.signal_ == ScaledLogit.name
+        ):
+            reads = Loss()
         if self.reference == "population":
-            rows = zip(self._sorted_population, target, strict=True)
-            return np.mean(
-                [np.searchsorted(known, row, side="right") / len(known) for known, row in rows],
-                axis=0,
-            )
-        if self.reference == "rank":
-            below = ((shadows <= target[:, None]) & outside).sum(axis=1)
-            return (below / outside.sum(axis=0)).mean(axis=0)
-        if self.reference == "out":
-            return self._compare(target, None, compute_moments(shadows, outside))
-        return self._score_sides(target, compute_both_moments(shadows, inside, outside))
-
-    def _reads_moments(self):
-        return self.reference in ("out", "midpoint")
-
-    def _score_sides(self, target, sides):
-        return self._compare(target, *sides[:2])
-
-    def _compare(self, target, into, out):
-        center = out.mean if self.reference == "out" else (into.mean + out.mean) / 2
-        return (target - center).mean(axis=0)
-
-    def _score_left_out(self, shadows, inside, models, others):
-        if self.reference in ("rank", "population"):
-            return super()._score_left_out(shadows, inside, models, others)
-        return compare_left_out(
-            self._compare,
-            shadows,
-            inside,
-            models,
-            others,
-            online=self.reference == "midpoint",
-        )[0]
-
-    def _count_needed(self):
-        return {"out": (0, 1), "rank": (0, 1), "midpoint": (1, 1), "population": (0, 0)}[
-            self.reference
-        ]
-
-    @property
-    def _neutral(self):
-        return 0.5 if self.reference in ("rank", "population") else 0.0
+            check_records(self.population)
+            values = self.pool_.victim_values(self.victim, self.population, reads)
+            return PopulationRank(reads, np.sort(values, axis=1))
+        return {"out": AwayFromOut, "midpoint": AwayFromMiddle, "rank": OutRank}[self.reference](
+            reads
+        )

@@ -41,12 +41,13 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
     victim : fitted estimator
         Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. It may return only
         labels.
-    shadows : ShadowPool, default=None
+    shadows : ShadowPool or int, default=None
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``. It must keep its models (``store="models"``) or, for records
-        of the pool, their outputs (``store="outputs"``). Labels are then preferred to which the
-        victim gives more probability than shadow models do that were not trained on the record. If
-        None, the label that the victim predicts is inferred.
+        the records given to ``fit``, and a number trains as many clones of the victim. It must keep
+        its models (``store="models"``) or, for records of the pool, their outputs
+        (``store="outputs"``). Labels are then preferred to which the victim gives more probability
+        than shadow models do that were not trained on the record. If None, the label that the
+        victim predicts is inferred.
 
     Attributes
     ----------
@@ -107,7 +108,7 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
     ) -> None:
         self.victim = victim
         self.shadows = shadows
@@ -136,7 +137,7 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
         self.classes_, self._resolution = np.union1d(outputs.classes, labels), 0.0
         self.weights_, self.pool_ = np.array([1.0, 0.0]), None
         if self.shadows is not None:
-            self.pool_ = get_pool(self.shadows, records)
+            self.pool_ = get_pool(self, records)
             self._check_kinds(outputs.kind)
             self.classes_ = np.union1d(self.classes_, self.pool_.classes_)
             self._fit_weights(records, outputs.kind == "label")

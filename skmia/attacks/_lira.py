@@ -1,7 +1,6 @@
 """The likelihood-ratio attack."""
 
 import copy
-from abc import abstractmethod
 from numbers import Real
 from typing import Literal, NamedTuple
 
@@ -16,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._core.asking import unwrap
 from .._core.left_out import choose_others, compare_left_out, leave_sides, part_of
-from .._core.moments import SMALLEST_SPREAD, compute_moments, compute_sides, cut, take_records
+from .._core.moments import SMALLEST_SPREAD, compute_moments, compute_sides, take_records
 from .._core.normal_law import (
     Gap,
     Law,
@@ -30,7 +29,7 @@ from .._core.normal_law import (
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
-from ..base import PoolAttack, warn_unlike
+from ..base import Comparison, PoolAttack, PoolReader
 from ..shadow import ShadowPool
 from ..signals import POOLED, Correctness, ScaledLogit, Signal
 
@@ -39,88 +38,9 @@ from ..signals import POOLED, Correctness, ScaledLogit, Signal
 # trend.
 _N_SAMPLE, _N_SAMPLE_VALUES = 1 << 14, 1 << 20
 
-# Number of records that are scored at once, so that their moments stay in the cache of a core.
-_N_RECORDS = 1 << 13
-
-
-class MomentAttack(PoolAttack):
-    """Pool attack whose score follows from the moments of the IN and of the OUT models."""
-
-    # The pool keeps the moments, so that attacks with other settings, and on other victims, do not
-    # read it again.
-
-    def _reads_moments(self):
-        """Whether the moments suffice, with these settings."""
-        return True
-
-    def _change(self):
-        """Return the hashable function of the values whose moments are compared, or None."""
-
-    @abstractmethod
-    def _score_sides(self, target, sides):
-        """Score records, given the victim's values and the moments."""
-
-    def _compute_sides(self, values, inside, outside):
-        return compute_sides(values, inside, outside, self.pool_.design_.partners)
-
-    def _known_moments(self):
-        """Return the moments of all columns of the pool, or None if it is too large to keep."""
-        return self.pool_.moments(self._reads(), self._change())
-
-    def _judged_sides(self, records):
-        """Yield rows, and moments, of the records that have the models that the attack needs."""
-        columns = self.pool_.locate_usable(records)
-        known = self._known_moments() if (columns >= 0).all() else None
-        if known is None:
-            change = self._change() or np.asarray
-            for rows, shadows, inside, _ in self._judged_blocks(records):
-                yield rows, self._compute_sides(change(shadows), inside, ~inside)
-            return
-        judged = self._are_enough(known.into.count[columns], known.out.count[columns])
-        if not judged.any():
-            raise ValueError(self._say_none_judged(records))
-        whole = np.array_equal(columns, np.arange(len(known.into.count))) and judged.all()
-        for part in cut(len(columns), _N_RECORDS):
-            rows = part if whole else part.start + np.flatnonzero(judged[part])
-            yield rows, take_records(known, rows if whole else columns[rows])
-
-    def _draw_sample(self):
-        """Return columns of records of the pool that can be judged."""
-        pool, n_in = self.pool_, self.pool_.n_inside
-        _, n_queries, n_models, _ = pool.signals_.shape
-        n_sample = max(1, min(_N_SAMPLE, _N_SAMPLE_VALUES // (n_queries * n_models)))
-        return pool.draw_columns(n_sample, self._are_enough(n_in, len(pool.membership_) - n_in))
-
-    def _read_sample(self):
-        """Return signals, training sets and columns of the sample."""
-        columns, pool = self._draw_sample(), self.pool_
-        return pool.values_at(columns, self._reads()), pool.inside(columns), columns
-
-    def _leave_each(self, values, inside, models, others):
-        """Yield the models that leave one after another, or as a pair, and what the rest says."""
-        sides, partners = self._compute_sides(values, inside, ~inside), self.pool_.design_.partners
-        if sides.product is None:
-            groups = [(k, models == k) for k in models]
-        else:
-            groups = [(k, np.isin(models, [k, partners[k]])) for k in models]
-        done = np.zeros(len(models), dtype=bool)
-        for place, (model, group) in enumerate(groups):
-            if not done[place]:
-                done |= group
-                yield (
-                    models[group],
-                    leave_sides(sides, values, inside, model, others[place], partners),
-                )
-
-    def _score_samples(self, records):
-        if not self._reads_moments():
-            return super()._score_samples(records)
-        target = self._victim_values(records)
-        scores = np.full(len(records), self._neutral_score())
-        for rows, sides in self._judged_sides(records):
-            scores[rows] = self._score_sides(target[:, rows], sides)
-        return scores
-
+# Weight of the pooled variance as a number of observations, and share of the mean variance of the
+# queries that keeps covariance matrices away from singular ones.
+_PRIOR_STRENGTH, _RIDGE = 4.0, 1e-3
 
 # Number of observations that the trend of a share may count for, the largest first.
 _STRENGTHS = 2.0 ** np.arange(12, -4, -1)
@@ -233,21 +153,15 @@ def count_voters(estimator):
     return None
 
 
-def choose_law(pool, reading, sample, likelihood, shrinks):
+def choose_law(pool, reads, columns, shrinks):
     """Choose between votes, bits and a normal law for a signal of a pool."""
-    if reading.signal == Correctness() and likelihood != "normal":
+    reading = pool.locate_signal(reads)
+    if reading.signal == Correctness():
         return BitLaw(shrinks)
     n_voters = count_voters(pool.estimator) if reading.signal == ScaledLogit() else None
-    votes = n_voters is not None and n_voters > 1
-    if likelihood == "beta-binomial" and not votes:
-        raise ValueError(
-            'likelihood="beta-binomial" is for the log odds of models whose probabilities are '
-            "shares of at least two votes, such as forests, and for correctness; use "
-            'likelihood="normal".'
-        )
-    if votes and likelihood != "normal":
+    if n_voters is not None and n_voters > 1:
         law = VoteLaw(n_voters, float(pool.resolution_[reading.place]), shrinks)
-        if likelihood == "beta-binomial" or law.are_votes(law.read(sample())):
+        if law.are_votes(law.read(pool.values_at(columns, reads))):
             return law
     return NormalLaw(shrinks)
 
@@ -361,16 +275,204 @@ def _average(values):
     return values[0] if len(values) == 1 else values.mean(axis=0)
 
 
-def _is_posterior(attack):
-    if attack.online:
-        return True
-    raise AttributeError(
-        "predict_proba requires online=True, because only the ratio of the IN and OUT likelihoods "
-        "gives a posterior."
-    )
+class SidesComparison(Comparison):
+    """Comparison that reads no more of the shadow models than the moments of both sides."""
+
+    # Hashable function of the values whose moments are compared.
+    change = None
+
+    def score_sides(self, target, sides):
+        """Score records, given the values of the victim and the moments."""
+        raise NotImplementedError
+
+    def _score_records(self, reader, records, target):
+        scores = np.full(len(records), self._unjudged)
+        for rows, sides in reader.sides(records, self.change):
+            scores[rows] = self.score_sides(target[:, rows], sides)
+        return scores
 
 
-class LiRA(MomentAttack):
+def _pool_variances(sides, less):
+    """Return the variances within records of the IN and of the OUT models, per query."""
+    totals = {"into": [], "out": []}
+    for both in sides:
+        for name, parts in totals.items():
+            count, _, squares = getattr(both, name)
+            # A variance requires two models; the mean of a single model has no spread to add.
+            squares = squares.sum(axis=1)
+            count = np.where(count > 1, count - less, 0).sum()
+            parts.append([squares, np.full(len(squares), count)])
+    sums = (np.sum(parts, axis=0) for parts in totals.values())
+    return [np.maximum(part / np.maximum(n, 1), SMALLEST_SPREAD**2) for part, n in sums]
+
+
+class Printed(SidesComparison):
+    """Normal or Student-t laws of single records: the attack as it is printed."""
+
+    likelihood = "normal"
+
+    def __init__(self, variance, online):
+        self.variance, self.online = variance, online
+
+    def fit(self, reader, records):
+        """Pool the variances within records."""
+        self.partners = reader.pool.design_.partners
+        sides = (sides for _, sides in reader.sides(records))
+        self.variances = _pool_variances(sides, self.variance == "conjugate")
+
+    def score_sides(self, target, sides):
+        return self._compare(target, *sides[:2])
+
+    def score(self, target, shadows, inside, outside):
+        if not self.online:
+            return self._compare(target, None, compute_moments(shadows, outside))
+        return self.score_sides(target, compute_sides(shadows, inside, outside, self.partners))
+
+    def _compare(self, target, into, out):
+        if not self.online:
+            distance = target - out.mean
+            distance /= np.sqrt(self._estimate_variance(out, self.variances[1]))
+            return _average(distance)
+        ratio = self._log_density(target, into, self.variances[0])
+        ratio -= self._log_density(target, out, self.variances[1])
+        return _average(ratio)
+
+    def _estimate_variance(self, moments, pooled):
+        """Return the variance, or squared scale of the t distribution, of a new model's signal."""
+        pooled = pooled.reshape(-1, *(1,) * (moments.mean.ndim - 1))
+        if self.variance == "example":
+            return moments.variance
+        if self.variance == "pooled":
+            return pooled
+        variance = moments.squares + _PRIOR_STRENGTH * pooled
+        variance *= (1 + 1 / moments.count) / (_PRIOR_STRENGTH + moments.count - 1)
+        return variance
+
+    def _log_density(self, target, moments, pooled):
+        variance = self._estimate_variance(moments, pooled)
+        if self.variance != "conjugate":
+            return log_normal(target, moments.mean, variance)
+        return log_student(target, moments.mean, variance, moments.count, _PRIOR_STRENGTH)
+
+    def _score_left_out(self, shadows, inside, models, others):
+        scores, lost = compare_left_out(
+            self._compare, shadows, inside, models, others, online=self.online
+        )
+        lost = np.flatnonzero(lost)
+        if len(lost):
+            gone = part_of(others, lost)
+            scores[:, lost] = super()._score_left_out(
+                shadows[:, :, lost], inside[:, lost], models, gone
+            )
+        return scores
+
+
+class Joint(Comparison):
+    """Normal laws of all queries of a record together."""
+
+    likelihood = "normal"
+
+    def fit(self, reader, records):
+        """Pool the variances within records."""
+        self.variances = _pool_variances((sides for _, sides in reader.sides(records)), 0)
+
+    def score(self, target, shadows, inside, outside):
+        return joint_ratio(target, shadows, inside, outside, _RIDGE)
+
+
+class Trends(SidesComparison):
+    """Laws whose variances and gaps are shrunk to trends over the level of a record."""
+
+    def __init__(self, variance, likelihood):
+        self.shrinks, self.likelihood = variance == "shrunk", likelihood
+
+    def fit(self, reader, records):
+        """Choose the law, and fit its priors to a sample of the pool."""
+        if not reader.can_judge(records).any():
+            raise ValueError(reader.say_none_judged(records))
+        pool, columns = reader.pool, _draw_sample(reader)
+        self.partners, self.law = pool.design_.partners, NormalLaw(self.shrinks)
+        if self.likelihood == "auto":
+            self.law = choose_law(pool, self.reads, columns, self.shrinks)
+        self.likelihood = "normal" if isinstance(self.law, NormalLaw) else "beta-binomial"
+        known = pool.moments(self.reads, self.law.change)
+        if known is None:
+            values, inside = reader.read_columns(columns)
+            sides = self._compute_sides(self.law.read(values), inside, ~inside)
+        else:
+            sides = take_records(known, columns)
+        self.priors = self.law.fit(sides)
+        pooled = (side.squares.sum(axis=1) / max((side.count - 1).sum(), 1) for side in sides[:2])
+        self.variances = [np.maximum(variance, SMALLEST_SPREAD**2) for variance in pooled]
+
+    @property
+    def change(self):
+        return self.law.change
+
+    def _compute_sides(self, values, inside, outside):
+        return compute_sides(values, inside, outside, self.partners)
+
+    def score_sides(self, target, sides):
+        laws = self.law.describe(sides, self.priors)
+        return _average(self.law.log_ratio(self.law.read(target), laws))
+
+    def score(self, target, shadows, inside, outside):
+        sides = self._compute_sides(self.law.read(shadows), inside, outside)
+        return self.score_sides(target, sides)
+
+    def _rate_offset(self, reader, records, rate):
+        if not isinstance(self.law, BitLaw) or reader.pool.signals_.shape[1] > 1:
+            return None
+        # The law gives the rate of each threshold; few models have other scores when some leave.
+        sides = reader.sides(records, self.change)
+        return self.law.rate_threshold(
+            [self.law.describe(one, self.priors) for _, one in sides], rate
+        )
+
+    def _leave_out(self, reader, models):
+        columns = _draw_sample(reader)
+        values, inside = reader.read_columns(columns)
+        others = choose_others(reader.pool.design_, inside, columns, models)
+        comparison = copy.copy(self)
+        comparison.priors = {}
+        for group, sides in self._leave_each(self.law.read(values), inside, models, others):
+            judged = reader.are_enough(sides.into.count, sides.out.count)
+            if judged.any():
+                priors = self.law.fit(take_records(sides, judged))
+                comparison.priors.update(dict.fromkeys(group.tolist(), priors))
+        return comparison
+
+    def _leave_each(self, values, inside, models, others):
+        """Yield the models that leave one after another, or as a pair, and what the rest says."""
+        sides = self._compute_sides(values, inside, ~inside)
+        if sides.product is None:
+            groups = [(k, models == k) for k in models]
+        else:
+            groups = [(k, np.isin(models, [k, self.partners[k]])) for k in models]
+        done = np.zeros(len(models), dtype=bool)
+        for place, (model, group) in enumerate(groups):
+            if not done[place]:
+                done |= group
+                rest = leave_sides(sides, values, inside, model, others[place], self.partners)
+                yield models[group], rest
+
+    def _score_left_out(self, shadows, inside, models, others):
+        values, scores = self.law.read(shadows), np.empty((len(models), shadows.shape[2]))
+        for group, sides in self._leave_each(values, inside, models, others):
+            laws = self.law.describe(sides, self.priors[group[0]])
+            for model in group:
+                scores[models == model] = _average(self.law.log_ratio(values[:, model], laws))
+        return scores
+
+
+def _draw_sample(reader):
+    """Return columns of records of the pool from which trends are estimated."""
+    _, n_queries, n_models, _ = reader.pool.signals_.shape
+    n_most = min(_N_SAMPLE, _N_SAMPLE_VALUES // (n_queries * n_models))
+    return reader.draw_columns(max(1, n_most))
+
+
+class LiRA(PoolAttack):
     r"""Likelihood-ratio attack (LiRA).
 
     For every record, the signal :math:`\phi` of the shadow models that were trained on it (IN) and
@@ -385,9 +487,10 @@ class LiRA(MomentAttack):
     victim : fitted estimator, default=None
         Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
         stored by :meth:`skmia.Records.with_outputs` are used.
-    shadows : ShadowPool
+    shadows : ShadowPool or int
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``.
+        the records given to ``fit``. A number trains as many clones of the victim, anew in each
+        ``fit``; for `n_jobs` or a `random_state`, pass a pool.
     signal : "auto", str or Signal, default="auto"
         Signal that is compared: ``"auto"`` is the log odds of the label for a classifier, the
         margin for a model without probabilities, minus the log residual for a regressor, and
@@ -397,45 +500,48 @@ class LiRA(MomentAttack):
     online : bool, default=True
         Whether to use the IN models, which exist only for records of the pool. If False, only the
         OUT models are used.
-    variance : {"shrunk", "example", "pooled"}, default="shrunk"
-        How the variance is estimated: ``"example"`` separately for each record; ``"pooled"`` within
-        records, one value for all records; ``"shrunk"`` between the record's own variance and that
-        of records of a similar level, by the number of models, with a Student-t distribution.
-    gap : {"shrunk", "trend", "raw"}, default="shrunk"
-        How the difference between the means of the IN and the OUT models is estimated, for
-        ``variance="shrunk"`` online. ``"shrunk"`` is between the record's own difference and that
-        of records of a similar level, by how much of it is noise; ``"trend"`` is the gap of records
-        of a similar level. ``"raw"`` is the record's own difference, with one variance for all
-        records in the place of trends.
-    likelihood : {"auto", "normal", "beta-binomial"}, default="auto"
-        Distribution of the models of a record, where the gap is not raw: of the signal (normal, or
-        Student-t), or of the number of votes for the label. ``"auto"`` counts votes if the pool's
-        models are forests, bagging or nearest neighbors with uniform weights, each voter answers 0
-        or 1, and the signal is the log odds. A predicted label counts as one vote.
-    prior_strength : float, default=4.0
-        Weight of the pooled variance as a number of observations, for ``variance="shrunk"`` with
-        ``gap="raw"`` or offline.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        Model of the dependence between augmentations: none, so that scores are averaged, or one
-        covariance matrix per record (requires ``variance="example"`` and more models than
-        augmentations).
-    ridge : float, default=1e-3
-        Share of the mean variance of the queries that is added to the diagonal of each covariance
-        matrix, for ``covariance="full"``. Increase it with few models or nearly equal
-        augmentations, because their matrices are close to singular.
+    variance : {"shrunk", "trend", "conjugate", "example", "pooled", "joint"}, default="shrunk"
+        How the distributions of a record are estimated. The strongest attack:
+
+        - ``"shrunk"``: the variances, and the difference between the means of the IN and the OUT
+          models, are between those of the record itself and those of records of a similar level, by
+          how much of them is noise; Student-t distributions.
+
+        The attack as it is printed, with normal distributions:
+
+        - ``"example"``: mean and variance separately for each record;
+        - ``"pooled"``: one variance within records for all of them;
+        - ``"joint"``: one covariance matrix per record, of the signals of all augmentations
+          (requires more models than augmentations, and ``online=True``).
+
+        For comparison with ``"shrunk"``, both with Student-t distributions:
+
+        - ``"trend"``: the difference between the means is that of records of a similar level;
+        - ``"conjugate"``: the means are those of the record itself, and the variance is between its
+          own and the pooled one, under a normal-inverse-gamma prior.
+
+        Offline there is no difference between means, and ``"shrunk"`` and ``"trend"`` are
+        ``"conjugate"``.
+    likelihood : {"auto", "normal"}, default="auto"
+        Distribution of the models of a record, for ``"shrunk"`` and ``"trend"`` online: of the
+        number of votes for the label (``"auto"``, if the pool's models are forests, bagging or
+        nearest neighbors with uniform weights, each voter answers 0 or 1, and the signal is the log
+        odds; a predicted label counts as one vote), else of the signal.
     prior : float, default=0.5
         Share of members assumed in :meth:`predict_proba` and in the threshold.
     target_fpr : float, default=None
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim, or, for labels without augmentations, as
-        the fitted laws of the OUT models say. The rate holds only if the victim was
-        trained like the shadow models and on as many records (``max_samples`` of the pool).
+        the fitted laws of the OUT models say. The rate holds only if the victim was trained like
+        the shadow models and on as many records (``max_samples`` of the pool); a warning says where
+        it was not.
 
     Attributes
     ----------
     variance_in_, variance_out_ : ndarray of shape (n_queries,)
-        Pooled variances within records, of the records given to ``fit``; where the gap is not raw,
-        of a sample of the pool's records, in units of shares if votes are counted.
+        Pooled variances within records, of the records given to ``fit``; for ``"shrunk"`` and
+        ``"trend"`` online, of a sample of the pool's records, in units of shares if votes are
+        counted.
     likelihood_ : {"normal", "beta-binomial"}
         Likelihood that was chosen.
     offset_ : float
@@ -453,11 +559,6 @@ class LiRA(MomentAttack):
         If no record has the IN and OUT models that the settings need, or a record is not in the
         pool.
 
-    Warns
-    -----
-    UserWarning
-        If ``target_fpr`` is set and the victim fits the records unlike the shadow models.
-
     See Also
     --------
     RMIA : Relative attack, which needs fewer models for the same power.
@@ -469,9 +570,10 @@ class LiRA(MomentAttack):
     grand mean and uses the IN one for both. It also cuts all records to the smallest numbers of IN
     and of OUT models, and compares with medians.
 
-    With ``gap="raw"``, ``"shrunk"`` has a normal-inverse-gamma prior, flat in the mean. Otherwise
-    it is an empirical Bayes estimate: trends over the level, the mean of the IN and the OUT mean,
-    are averages over up to 24 bins of records of the pool, from which the weights come as well.
+    The prior of ``"conjugate"`` is flat in the mean and counts for 4 observations of the variance.
+    ``"shrunk"`` is an empirical Bayes estimate: trends over the level, the mean of the IN and the
+    OUT mean, are averages over up to 24 bins of records of the pool, from which the weights come as
+    well. ``"joint"`` adds 0.001 of the mean variance to the diagonal of each covariance matrix.
     The two models of a complementary pair err against each other, so the noise of the gap is
     estimated from the differences within pairs. :ref:`Trends over the level <lira_trends>` has the
     formulas. When a shadow model is treated as the victim, the trends are estimated without it; do
@@ -487,30 +589,23 @@ class LiRA(MomentAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from skmia import ShadowPool
     >>> from skmia.attacks import LiRA
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
-    >>> pool = ShadowPool(model, n_estimators=16, random_state=0).fit(records)
-    >>> attack = LiRA(FrozenEstimator(model), shadows=FrozenEstimator(pool)).fit(records)
+    >>> attack = LiRA(model, shadows=16).fit(records)
     >>> bool(attack.score(records, membership) > 0.5)
     True
     """
 
     _parameter_constraints = {
-        **MomentAttack._parameter_constraints,
+        **PoolAttack._parameter_constraints,
         "signal": [str, Signal],
         "online": ["boolean"],
-        "variance": [StrOptions({"shrunk", "example", "pooled"})],
-        "gap": [StrOptions({"shrunk", "trend", "raw"})],
-        "likelihood": [StrOptions({"auto", "normal", "beta-binomial"})],
-        "prior_strength": [Interval(Real, 0, None, closed="neither")],
-        "covariance": [StrOptions({"diagonal", "full"})],
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        "variance": [StrOptions({"shrunk", "trend", "conjugate", "example", "pooled", "joint"})],
+        "likelihood": [StrOptions({"auto", "normal"})],
         "prior": [Interval(Real, 0, 1, closed="neither")],
     }
 
@@ -519,16 +614,12 @@ class LiRA(MomentAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         signal: str | Signal = "auto",
         online: bool = True,
-        variance: Literal["shrunk", "example", "pooled"] = "shrunk",
-        gap: Literal["shrunk", "trend", "raw"] = "shrunk",
-        likelihood: Literal["auto", "normal", "beta-binomial"] = "auto",
-        prior_strength: float = 4.0,
-        covariance: Literal["diagonal", "full"] = "diagonal",
-        ridge: float = 1e-3,
+        variance: Literal["shrunk", "trend", "conjugate", "example", "pooled", "joint"] = "shrunk",
+        likelihood: Literal["auto", "normal"] = "auto",
         prior: float = 0.5,
         target_fpr: float | None = None,
     ) -> None:
@@ -537,181 +628,37 @@ class LiRA(MomentAttack):
         self.signal = signal
         self.online = online
         self.variance = variance
-        self.gap = gap
         self.likelihood = likelihood
-        self.prior_strength = prior_strength
-        self.covariance = covariance
-        self.ridge = ridge
         self.prior = prior
         self.target_fpr = target_fpr
 
-    def _fit_pool(self, records):
-        self._law, self.likelihood_ = None, "normal"
-        self._check_settings()
-        if self._has_trends():
-            self._fit_trends(records)
+    def _compare(self, records):
+        comparison = self._choose_comparison()
+        comparison.fit(PoolReader(self.pool_, comparison, type(self).__name__), records)
+        self.variance_in_, self.variance_out_ = comparison.variances
+        self.likelihood_ = comparison.likelihood
+        return comparison
+
+    def _choose_comparison(self):
+        n_models, alternative = 2 if self.variance == "example" else 1, "online=False"
+        if self.variance == "joint":
+            if not self.online:
+                raise ValueError('variance="joint" goes with online=True; got online=False.')
+            comparison, alternative = Joint(), 'variance="example"'
+            n_models = self.pool_.signals_.shape[1] + 1
+        elif self.variance in ("example", "pooled"):
+            comparison = Printed(self.variance, self.online)
+        elif self.variance == "conjugate" or not self.online:
+            comparison = Printed("conjugate", self.online)
         else:
-            self._fit_variances(records)
+            comparison = Trends(self.variance, self.likelihood)
+        comparison.reads = self._reads()
+        comparison.least = n_models if self.online else 0, n_models
+        if self.online:
+            comparison.alternative, comparison.offset = alternative, logit(1 - self.prior)
+        return comparison
 
-    def _check_settings(self):
-        joint = self.covariance == "full"
-        if joint and (self.variance != "example" or not self.online):
-            raise ValueError(
-                'covariance="full" goes with variance="example" and online=True; got '
-                f"variance={self.variance!r}, online={self.online}."
-            )
-        if self.likelihood == "beta-binomial" and not self._has_trends():
-            raise ValueError(
-                'likelihood="beta-binomial" goes with online=True, variance="shrunk" and another '
-                f'gap than "raw"; got online={self.online}, variance={self.variance!r}, '
-                f"gap={self.gap!r}."
-            )
-
-    def _has_trends(self):
-        return self.online and self.variance == "shrunk" and self.gap != "raw"
-
-    def _fit_variances(self, records):
-        sides = {"in": [], "out": []}
-        for _, both in self._judged_sides(records):
-            for side, moments in zip(("in", "out"), both[:2], strict=True):
-                # A variance requires two models; the mean of a single model has no spread to add.
-                count = np.where(moments.count > 1, moments.count - (self.variance == "shrunk"), 0)
-                squares = moments.squares.sum(axis=1)
-                sides[side].append([squares, np.full(len(squares), count.sum())])
-        for side, parts in sides.items():
-            squares, count = np.sum(parts, axis=0)
-            pooled = np.maximum(squares / np.maximum(count, 1), SMALLEST_SPREAD**2)
-            setattr(self, f"variance_{side}_", pooled)
-
-    def _fit_trends(self, records):
-        if not self._can_judge(records).any():
-            raise ValueError(self._say_too_few(len(records)))
-        reading, shrinks = self.pool_.locate_signal(self._reads()), self.gap == "shrunk"
-        columns, pool = self._draw_sample(), self.pool_
-        self._law = choose_law(
-            pool,
-            reading,
-            lambda: pool.values_at(columns, self._reads()),
-            self.likelihood,
-            shrinks,
-        )
-        self.likelihood_ = "normal" if isinstance(self._law, NormalLaw) else "beta-binomial"
-        sides = self._describe_sample(columns)
-        self._priors = self._law.fit(sides)
-        for name, side in zip(("in", "out"), sides[:2], strict=True):
-            pooled = side.squares.sum(axis=1) / max((side.count - 1).sum(), 1)
-            setattr(self, f"variance_{name}_", np.maximum(pooled, SMALLEST_SPREAD**2))
-
-    def _describe_sample(self, columns):
-        known = self._known_moments()
-        if known is not None:
-            return take_records(known, columns)
-        values, inside, _ = self._read_sample()
-        return self._compute_sides(self._law.read(values), inside, ~inside)
-
-    def _reads_moments(self):
-        return self.covariance != "full"
-
-    def _change(self):
-        return None if self._law is None else self._law.change
-
-    def _score_sides(self, target, sides):
-        if self._law is None:
-            return self._compare(target, *sides[:2])
-        laws = self._law.describe(sides, self._priors)
-        return _average(self._law.log_ratio(self._law.read(target), laws))
-
-    def _score(self, target, shadows, inside, outside):
-        if self.covariance == "full":
-            return joint_ratio(target, shadows, inside, outside, self.ridge)
-        if not self.online:
-            return self._compare(target, None, compute_moments(shadows, outside))
-        values = shadows if self._law is None else self._law.read(shadows)
-        return self._score_sides(target, self._compute_sides(values, inside, outside))
-
-    def _compare(self, target, into, out):
-        if not self.online:
-            distance = target - out.mean
-            distance /= np.sqrt(self._estimate_variance(out, self.variance_out_))
-            return _average(distance)
-        ratio = self._log_density(target, into, self.variance_in_)
-        ratio -= self._log_density(target, out, self.variance_out_)
-        return _average(ratio)
-
-    def _leave_out(self, models):
-        if self._law is None:
-            return self
-        values, inside, columns = self._read_sample()
-        others = choose_others(self.pool_.design_, inside, columns, models)
-        attack = copy.copy(self)
-        attack._priors = {}
-        for group, sides in self._leave_each(self._law.read(values), inside, models, others):
-            judged = self._are_enough(sides.into.count, sides.out.count)
-            if judged.any():
-                priors = self._law.fit(take_records(sides, judged))
-                attack._priors.update(dict.fromkeys(group.tolist(), priors))
-        return attack
-
-    def _score_left_out(self, shadows, inside, models, others):
-        if self._law is not None:
-            values, scores = self._law.read(shadows), np.empty((len(models), shadows.shape[2]))
-            for group, sides in self._leave_each(values, inside, models, others):
-                laws = self._law.describe(sides, self._priors[group[0]])
-                for model in group:
-                    scores[models == model] = _average(self._law.log_ratio(values[:, model], laws))
-            return scores
-        again = super()._score_left_out
-        if self.covariance == "full":
-            return again(shadows, inside, models, others)
-        scores, lost = compare_left_out(
-            self._compare, shadows, inside, models, others, online=self.online
-        )
-        lost = np.flatnonzero(lost)
-        if len(lost):
-            gone = part_of(others, lost)
-            scores[:, lost] = again(shadows[:, :, lost], inside[:, lost], models, gone)
-        return scores
-
-    def _estimate_variance(self, moments, pooled):
-        """Return the variance, or squared scale of the t distribution, of a new model's signal."""
-        pooled = pooled.reshape(-1, *(1,) * (moments.mean.ndim - 1))
-        if self.variance == "example":
-            return moments.variance
-        if self.variance == "pooled":
-            return pooled
-        variance = moments.squares + self.prior_strength * pooled
-        variance *= (1 + 1 / moments.count) / (self.prior_strength + moments.count - 1)
-        return variance
-
-    def _log_density(self, target, moments, pooled):
-        variance = self._estimate_variance(moments, pooled)
-        if self.variance != "shrunk":
-            return log_normal(target, moments.mean, variance)
-        return log_student(target, moments.mean, variance, moments.count, self.prior_strength)
-
-    def _count_needed(self):
-        least = 2 if self.variance == "example" else 1
-        if self.covariance == "full":
-            least = self.pool_.signals_.shape[1] + 1
-        return (least if self.online else 0), least
-
-    def _suggest_alternative(self):
-        is_joint = self.covariance == "full"
-        return 'covariance="diagonal"' if is_joint else super()._suggest_alternative()
-
-    def _natural_offset(self, records):
-        is_known = isinstance(self._law, BitLaw) and self.pool_.signals_.shape[1] == 1
-        if self.target_fpr is None or not is_known:
-            return super()._natural_offset(records)
-        # The law gives the rate of each threshold; few models have other scores when some leave.
-        warn_unlike(self.pool_, self.victim, records, self.target_fpr)
-        laws = [self._law.describe(sides, self._priors) for _, sides in self._judged_sides(records)]
-        return self._law.rate_threshold(laws, self.target_fpr)
-
-    def _default_offset(self):
-        return logit(1 - self.prior) if self.online else None
-
-    @available_if(_is_posterior)
+    @available_if(lambda attack: attack.online)  # else there is no ratio of two likelihoods
     def predict_proba(self, X: Records) -> np.ndarray:
         """Posterior probability of membership under the fitted distributions.
 

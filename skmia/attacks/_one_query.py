@@ -135,11 +135,12 @@ class OneQueryAttack(BaseAttack):
     victim : fitted estimator
         Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. It may return only
         labels.
-    shadows : ShadowPool
+    shadows : ShadowPool or int
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``. It must keep its models (``store="models"``), whose gradients
-        :func:`skmia.victims.open_white_box` must be able to read, and which must take the features
-        as they are, without a Pipeline that transforms them.
+        the records given to ``fit``, and a number trains as many clones of the victim. It must keep
+        its models (``store="models"``), whose gradients :func:`skmia.victims.open_white_box` must
+        be able to read, and which must take the features as they are, without a Pipeline that
+        transforms them.
     penalty : "auto" or float, default="auto"
         Weight of the squared distance between the query and the record. ``"auto"``: the pool
         chooses among 0.3, 1, 3 and infinity, for which the query is the record itself: queries are
@@ -232,7 +233,7 @@ class OneQueryAttack(BaseAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         penalty: float | Literal["auto"] = "auto",
         n_steps: int = 50,
@@ -257,7 +258,7 @@ class OneQueryAttack(BaseAttack):
         check_victim(self.victim)
         check_scale(self.scale)
         check_bounds(self.bounds)
-        self.pool_ = get_pool(self.shadows, records)
+        self.pool_ = get_pool(self, records)
         if self.pool_.estimators_ is None:
             raise ValueError(
                 "OneQueryAttack makes its queries with the shadow models; fit the pool with "

@@ -13,7 +13,7 @@ from .._core.moments import CACHED, count_models, cut
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.validation import check_records
-from ..base import PoolAttack, TooFewModelsError, choose_by_power
+from ..base import Comparison, PoolAttack, TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
 from ..signals import Signal, what_to_keep, what_to_read
 
@@ -73,6 +73,67 @@ def _log_mean_likelihood(law, shadows, chosen=None):
     return log_mean
 
 
+class Ratio(Comparison):
+    """Log ratio of the victim's likelihood and the mean one of the shadow models."""
+
+    n_blocks = 2  # longer rows are read faster, and nothing else is kept
+
+    def __init__(self, law, reads, a, online):
+        self.law, self.reads, self.a, self.online = law, reads, a, online
+        self.least, self.alternative = ((1, 0), "online=False") if online else ((0, 1), None)
+
+    def score(self, target, shadows, inside, outside):
+        chosen = inside | outside if self.online else outside
+        chosen = None if chosen.all() else chosen
+        return self._compare(target, _log_mean_likelihood(self.law, shadows, chosen))
+
+    def _compare(self, target, log_mean):
+        if not self.online:
+            # a = 1 leaves only the first term, which may be far below the smallest float.
+            with np.errstate(divide="ignore"):
+                constant = np.log((1 - self.a) / 2)
+            log_mean = np.logaddexp(np.log((1 + self.a) / 2) + log_mean, constant)
+        return (self.law.log_likelihood(target.astype(np.float64)) - log_mean).mean(axis=0)
+
+    def _score_left_out(self, shadows, inside, models, others):
+        likelihood, chosen = self.law.likelihood(shadows), ~inside
+        chosen |= self.online
+        likelihood *= chosen
+        total = likelihood.sum(axis=1, keepdims=True, dtype=np.float64)
+        count, has_other = count_models(chosen), others >= 0
+        scores = np.empty((len(models), shadows.shape[2]))
+        least, rare = np.maximum(_LEAST_SHARE * total, _SMALLEST_MEAN), False
+        for some in cut(len(models), max(1, CACHED // shadows[:, 0].size)):
+            rest, n_rest = total - likelihood[:, models[some]], count - chosen[models[some]]
+            if has_other[some].any():
+                rest -= values_of(likelihood, others[some]) * has_other[some]
+                n_rest -= values_of(chosen[None], others[some])[0] & has_other[some]
+            rare |= (rest < least).any(axis=(0, 1))
+            log_mean = np.log(np.maximum(rest, least, out=rest) / n_rest)
+            scores[some] = self._compare(shadows[:, models[some]], log_mean)
+        rare = np.flatnonzero(rare)
+        if len(rare):
+            gone = part_of(others, rare)
+            scores[:, rare] = super()._score_left_out(
+                shadows[:, :, rare], inside[:, rare], models, gone
+            )
+        return scores
+
+
+class RatioInPopulation(Ratio):
+    """Share of the records of a population that a record beats."""
+
+    neutral = 0.5
+    _unjudged = Ratio.neutral - np.finfo(float).smallest_subnormal  # a log ratio
+
+    def __init__(self, ratio, population, gamma):
+        super().__init__(ratio.law, ratio.reads, ratio.a, ratio.online)
+        self.population, self.gamma = population, gamma
+
+    def _finish(self, scores):
+        return _share_beaten(scores - np.log(self.gamma), self.population)
+
+
 class RMIA(PoolAttack):
     r"""Relative membership inference attack.
 
@@ -88,9 +149,10 @@ class RMIA(PoolAttack):
     victim : fitted estimator, default=None
         Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
         stored by :meth:`skmia.Records.with_outputs` are used.
-    shadows : ShadowPool
+    shadows : ShadowPool or int
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``.
+        the records given to ``fit``. A number trains as many clones of the victim, anew in each
+        ``fit``; for `n_jobs` or a `random_state`, pass a pool.
     online : bool, default=True
         Whether to use the IN models. They exist only for records of the pool.
     signal : "auto", str or Signal, default="auto"
@@ -115,7 +177,8 @@ class RMIA(PoolAttack):
     target_fpr : float, default=None
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim. The rate holds only if the victim was
-        trained like the shadow models and on as many records (``max_samples`` of the pool).
+        trained like the shadow models and on as many records (``max_samples`` of the pool); a
+        warning says where it was not.
     criterion : "auto", "roc_auc" or float, default="auto"
         Power by which ``"auto"`` chooses: the AUC, or the TPR at this FPR. ``"auto"`` is the TPR at
         `target_fpr` if this is set (at 0.01 if it is lower, and with temperature 1), else the AUC.
@@ -145,11 +208,6 @@ class RMIA(PoolAttack):
         If no record, or not every record of the population, has an IN model (offline: an OUT
         model), or a record is not in the pool.
 
-    Warns
-    -----
-    UserWarning
-        If ``target_fpr`` is set and the victim fits the records unlike the shadow models.
-
     See Also
     --------
     LiRA : Also models the spread of the signal; which of the two is stronger depends on the
@@ -178,16 +236,13 @@ class RMIA(PoolAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from skmia import ShadowPool
     >>> from skmia.attacks import RMIA
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
-    >>> pool = ShadowPool(model, n_estimators=16, random_state=0).fit(records)
-    >>> attack = RMIA(FrozenEstimator(model), shadows=FrozenEstimator(pool)).fit(records)
+    >>> attack = RMIA(model, shadows=16).fit(records)
     >>> bool(attack.score(records, membership) > 0.5)
     True
     """
@@ -206,7 +261,7 @@ class RMIA(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         online: bool = True,
         signal: str | Signal = "auto",
@@ -229,10 +284,8 @@ class RMIA(PoolAttack):
         self.criterion = criterion
 
     def _reads(self):
-        temperature = self.temperature
-        if temperature == "auto":
-            # Until the pool has chosen, the temperature that it must store.
-            temperature = getattr(self, "temperature_", _SETTLED["temperature"])
+        # Until the pool has chosen, the temperature that it must store.
+        temperature = _SETTLED["temperature"] if self.temperature == "auto" else self.temperature
         return what_to_read(self.signal, temperature)
 
     def _needs(self):
@@ -246,7 +299,6 @@ class RMIA(PoolAttack):
         given = {name: getattr(self, name) for name in _SETTLED}
         left = {name: value for name, value in _SETTLED.items() if given[name] == "auto"}
         settled, self.power_ = {**given, **left}, None
-        self.temperature_ = settled["temperature"]
         self.pool_.locate_signal(self._reads())
         grid = {name: values for name, values in self._list_choices().items() if name in left}
         if grid and len(self.pool_.membership_) >= _FEWEST_TO_CHOOSE_BY:
@@ -274,103 +326,36 @@ class RMIA(PoolAttack):
             return self.criterion
         return "roc_auc" if self.target_fpr is None else max(self.target_fpr, _LEAST_RATE)
 
-    def _fit_pool(self, records):
-        self._law = self.pool_.get_law(self._reads())
+    def _compare(self, records):
+        self._choose_settings(records)
+        reads = what_to_read(self.signal, self.temperature_)
+        return Ratio(self.pool_.get_law(reads), reads, self.a_, self.online)
 
     def _fit(self, records, membership):
         super()._fit(records, membership)
         self.population_ratios_ = None
         if self.population is not None:
             check_records(self.population)
-            self._check_population_is_known()
             self._check_population()
-            self.population_ratios_ = np.sort(self._log_ratios(self.population))
+            reader, comparison = self._reader, self._comparison
+            target = reader.of_victim(self.victim, self.population)
+            ratios = np.sort(comparison._score_records(reader, self.population, target))
+            self.population_ratios_ = ratios
+            self._comparison = RatioInPopulation(comparison, ratios, self.gamma)
 
     def _check_population(self):
-        n_lacking = np.count_nonzero(~self._can_judge(self.population))
+        try:
+            n_lacking = np.count_nonzero(~self._can_judge(self.population))
+        except ValueError as error:
+            raise ValueError(
+                f"population must hold records that the shadow models can judge: {error}"
+            ) from error
         if n_lacking:
             side, advice = ("IN", " or set online=False") if self.online else ("OUT", "")
             raise ValueError(
                 f"population must hold records that have an {side} shadow model; {n_lacking} of "
                 f"{len(self.population)} have none. Choose other records of the pool{advice}."
             )
-
-    def _check_population_is_known(self):
-        """Refuse records that the pool cannot tell anything about, by the name of the parameter."""
-        try:
-            self.pool_.locate_usable(self.population)
-        except ValueError as error:
-            raise ValueError(
-                f"population must hold records that the shadow models can judge: {error}"
-            ) from error
-
-    def _log_ratios(self, records):
-        target = self._victim_values(records)
-        ratios = np.full(len(records), self._neutral_score())
-        for rows, shadows, inside, _ in self._judged_blocks(records):
-            log_mean = _log_mean_likelihood(self._law, shadows, None if self.online else ~inside)
-            ratios[rows] = self._compare(target[:, rows], log_mean)
-        return ratios
-
-    def _score_samples(self, records):
-        return self._calibrate(self._log_ratios(records))
-
-    def _score_pseudo(self, records, n_scores):
-        ratios, inside = super()._score_pseudo(records, n_scores)
-        return self._calibrate(ratios), inside
-
-    def _calibrate(self, ratios):
-        if self.population_ratios_ is None:
-            return ratios
-        return _share_beaten(ratios - np.log(self.gamma), self.population_ratios_)
-
-    def _score(self, target, shadows, inside, outside):
-        chosen = inside | outside if self.online else outside
-        return self._compare(target, _log_mean_likelihood(self._law, shadows, chosen))
-
-    def _compare(self, target, log_mean):
-        if not self.online:
-            # a = 1 leaves only the first term, which may be far below the smallest float.
-            with np.errstate(divide="ignore"):
-                constant = np.log((1 - self.a_) / 2)
-            log_mean = np.logaddexp(np.log((1 + self.a_) / 2) + log_mean, constant)
-        return (self._law.log_likelihood(target.astype(np.float64)) - log_mean).mean(axis=0)
-
-    def _score_left_out(self, shadows, inside, models, others):
-        again = super()._score_left_out
-        likelihood, chosen = self._law.likelihood(shadows), ~inside
-        chosen |= self.online
-        likelihood *= chosen
-        total = likelihood.sum(axis=1, keepdims=True, dtype=np.float64)
-        count, has_other = count_models(chosen), others >= 0
-        scores = np.empty((len(models), shadows.shape[2]))
-        least, rare = np.maximum(_LEAST_SHARE * total, _SMALLEST_MEAN), False
-        for some in cut(len(models), max(1, CACHED // shadows[:, 0].size)):
-            rest, n_rest = total - likelihood[:, models[some]], count - chosen[models[some]]
-            if has_other[some].any():
-                rest -= values_of(likelihood, others[some]) * has_other[some]
-                n_rest -= values_of(chosen[None], others[some])[0] & has_other[some]
-            rare |= (rest < least).any(axis=(0, 1))
-            log_mean = np.log(np.maximum(rest, least, out=rest) / n_rest)
-            scores[some] = self._compare(shadows[:, models[some]], log_mean)
-        rare = np.flatnonzero(rare)
-        if len(rare):
-            gone = part_of(others, rare)
-            scores[:, rare] = again(shadows[:, :, rare], inside[:, rare], models, gone)
-        return scores
-
-    def _block_size(self):
-        return 2 * super()._block_size()  # longer rows are read faster, and nothing else is kept
-
-    def _count_needed(self):
-        return (1, 0) if self.online else (0, 1)
-
-    @property
-    def _neutral(self):
-        return 0.0 if self.population is None else 0.5
-
-    def _neutral_score(self):
-        return np.nextafter(0.0, -np.inf)  # a log ratio, before it is compared with the population
 
 
 def _share_beaten(values, reference):

@@ -50,10 +50,10 @@ class ShadowAttack(BaseAttack):
     victim : fitted estimator, default=None
         Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
         predictions stored by :meth:`skmia.Records.with_outputs` are used.
-    shadows : ShadowPool
+    shadows : ShadowPool or int
         A pool fitted with ``store="outputs"`` or ``store="models"``, in a
         :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on the records given to
-        ``fit``.
+        ``fit``, and a number trains as many clones of the victim.
     attack_estimator : classifier, default=None
         Unfitted classifier with ``predict_proba`` that learns membership from the features. If
         None, a :class:`~sklearn.ensemble.HistGradientBoostingClassifier` is used.
@@ -131,7 +131,7 @@ class ShadowAttack(BaseAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         attack_estimator: BaseEstimator | None = None,
         features: Sequence[str | Signal] = ("probabilities",),
@@ -156,7 +156,7 @@ class ShadowAttack(BaseAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
-        self.pool_ = get_pool(self.shadows, records)
+        self.pool_ = get_pool(self, records)
         records = self._records_of_pool(records)
         self._fit_features(records)
         rng = check_random_state(self.random_state)

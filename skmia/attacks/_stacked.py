@@ -25,15 +25,18 @@ from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
 from .._core.validation import query
 from ..base import (
+    Comparison,
     PoolAttack,
+    PoolReader,
     TooFewModelsError,
-    fit_without_threshold,
+    compare_with,
+    find_judged,
     number_pairs,
     score_in_place,
 )
 from ..shadow import ShadowPool
 from ..signals import ScaledLogit, what_to_keep, what_to_read
-from ._calibrated import CalibratedAttack
+from ._calibrated import AwayFromMiddle, CalibratedAttack
 from ._lira import LiRA
 from ._rmia import RMIA
 from ._stack_models import ChosenStack, Rows
@@ -56,25 +59,18 @@ _MOST_CELLS = 1 << 25
 _BLOCK = 1 << 22
 
 
-class Residual(CalibratedAttack):
-    """Signal of a model minus the mean of the IN and the OUT mean, for any signal."""
-
-    def __init__(self, victim=None, shadows=None):
-        super().__init__(victim, shadows, reference="midpoint")
-
-    def _reads(self):
-        return PoolAttack._reads(self)
-
-    def compute(self, records):
-        """Return the residuals of the victim, and of each model without its pair."""
-        columns, pool = self.pool_.locate(records), self.pool_
-        values, inside = pool.values_at(columns, self._reads()), pool.inside(columns)
-        of_victim = self._score(self._victim_values(records), values, inside, ~inside)
-        models = np.arange(len(inside))
-        others = choose_others(pool.design_, inside, columns, models)
-        judged = self._are_judged(inside, inside.sum(axis=0), models, others)
-        left = self._score_judged(values, inside, models, others, judged)
-        return of_victim, np.where(judged, left, 0)
+def _compute_residuals(pool, victim, records):
+    """Return the signal minus its level, of the victim and of each model without its pair."""
+    comparison = AwayFromMiddle("auto")
+    reader = PoolReader(pool, comparison, StackedAttack.__name__)
+    columns = pool.locate(records)
+    values, inside = reader.read_columns(columns)
+    of_victim = comparison.score(reader.of_victim(victim, records), values, inside, ~inside)
+    models = np.arange(len(inside))
+    others = choose_others(pool.design_, inside, columns, models)
+    judged = find_judged(reader, inside, inside.sum(axis=0), models, others)
+    left = score_in_place(comparison, values, inside, models, others, judged)
+    return of_victim, np.where(judged, left, 0)
 
 
 class _Features:
@@ -146,9 +142,8 @@ class Surroundings:
 
     def __init__(self, pool, victim, records, usable):
         records = _draw(records, usable)
-        self._similar, attack = SimilarRecords(records), Residual(victim)
-        fit_without_threshold(attack, pool, records)
-        self._of_victim, self._of_models = attack.compute(records)
+        self._similar = SimilarRecords(records)
+        self._of_victim, self._of_models = _compute_residuals(pool, victim, records)
 
     def of_victim(self, records):
         """Return the mean residual of the victim on similar records, of shape (1, n)."""
@@ -173,22 +168,17 @@ def _draw(records, usable):
     return records[rows]
 
 
-class LogLikelihood(PoolAttack):
+class LogLikelihood(Comparison):
     """Log-likelihood of the label under the victim, which needs no shadow model."""
 
-    def __init__(self, victim=None, shadows=None, target_fpr=None):
-        self.victim = victim
-        self.shadows = shadows
-        self.target_fpr = target_fpr
+    def __init__(self, pool):
+        self.law = pool.get_law(self.reads)
 
-    def _fit_pool(self, records):
-        self._law = self.pool_.get_law(self._reads())
-
-    def _score(self, target, shadows, inside, outside):
-        return self._law.log_likelihood(target.astype(np.float64)).mean(axis=0)
+    def score(self, target, shadows, inside, outside):
+        return self.law.log_likelihood(target.astype(np.float64)).mean(axis=0)
 
     def _score_left_out(self, shadows, inside, models, others):
-        return self._score(shadows[:, models], None, None, None)
+        return self.score(shadows[:, models], None, None, None)
 
 
 def estimate_level(into, out):
@@ -232,38 +222,33 @@ def list_temperatures(pool, temperatures):
 
 
 def fit_parts(pool, records, temperatures):
-    """Fit attacks on one pool, without thresholds."""
-    parts = {
-        "lira_raw": LiRA(gap="raw"),
+    """Return the comparisons of several attacks on one pool."""
+    attacks = {
+        "lira_raw": LiRA(variance="conjugate"),
         "lira_pooled": LiRA(variance="pooled"),
         "lira": LiRA(likelihood="normal"),
         "lira_votes": LiRA(),
         "calibrated_out": CalibratedAttack(),
         "calibrated_midpoint": CalibratedAttack(reference="midpoint"),
-        "log_likelihood": LogLikelihood(),
+        "log_likelihood": None,
     }
     for temperature in list_temperatures(pool, temperatures):
-        parts[f"rmia_{temperature:g}"] = RMIA(temperature=temperature)
-    for part in parts.values():
-        fit_without_threshold(part, pool, records)
-    if parts["lira_votes"].likelihood_ == "normal":
+        attacks[f"rmia_{temperature:g}"] = RMIA(temperature=temperature)
+    parts = {
+        name: LogLikelihood(pool) if attack is None else compare_with(attack, pool, records)
+        for name, attack in attacks.items()
+    }
+    if parts["lira_votes"].likelihood == "normal":
         del parts["lira_votes"]
     return parts | _show(parts["lira"])
 
 
 def _show(lira):
-    """Return attacks that show what LiRA estimates, with its priors."""
+    """Return comparisons that show what LiRA estimates, with its priors."""
     shown = {name: copy.copy(lira) for name in _SHOWN}
-    for name, attack in shown.items():
-        attack._law = ShownLaw(_SHOWN[name])
+    for name, part in shown.items():
+        part.law = ShownLaw(_SHOWN[name])
     return shown
-
-
-def leave_out(parts, models):
-    """Return fitted parts without what these models contribute when they are left out."""
-    own = {name: part for name, part in parts.items() if name not in _SHOWN}
-    rest = {name: part._leave_out(models) for name, part in own.items()}
-    return rest | _show(rest["lira"])
 
 
 def list_scores(names):
@@ -280,7 +265,7 @@ FEWEST_FOR_RATE = 8
 
 def check_size(pool, rate):
     """Refuse a pool that is too small to learn a stack from, or to promise a rate."""
-    n_models = pool.n_estimators if isinstance(pool, ShadowPool) else None
+    n_models = getattr(pool, "n_estimators", pool)
     if not isinstance(n_models, Integral):
         return  # which the pool refuses
     if n_models < _FEWEST_MODELS:
@@ -329,6 +314,149 @@ def _get_folds(shadows, models):
     return np.broadcast_to(shadows[-1, 0].astype(int), (len(models), shadows.shape[2]))
 
 
+class StackReader(PoolReader):
+    """What the parts of a stack read of a pool, and the residuals of models on similar records."""
+
+    # They are joined on the axis of the queries: readings, similar records, folds of the records.
+
+    surrounds_models = True
+
+    def _count_rows(self):
+        return max(1, super()._count_rows() // (len(self._comparison.readings) + 2))
+
+    def blocks(self, records):
+        size, columns = self._count_rows(), self.pool.locate(records)
+        blocks = [self.pool.blocks(records, size, what) for what in self._comparison.readings]
+        for together in zip(*blocks, strict=True):
+            rows, _, inside, n_in = together[0]
+            around = self._surround(records[rows])
+            shadows = self._join([values for _, values, *_ in together], columns[rows], around)
+            yield rows, shadows, inside, n_in
+
+    def read_columns(self, columns, records):
+        values = [self.pool.values_at(columns, what) for what in self._comparison.readings]
+        around = self._surround_columns(columns, records)
+        return self._join(values, columns, around), self.pool.inside(columns)
+
+    def of_victim(self, victim, records):
+        if victim is not None and self.pool.augment is None:  # it is queried once
+            records, victim = records.with_fields(outputs=query(victim, records)), None
+        readings, around = self._comparison.readings, self._comparison.around
+        values = [self.pool.victim_values(victim, records, what) for what in readings]
+        return np.concatenate([*values, *([] if around is None else [around.of_victim(records)])])
+
+    def _surround(self, records):
+        """Return residuals on similar records, if any, of shape (1, n_estimators, n)."""
+        around = self._comparison.around
+        if around is None:
+            return []
+        if not self.surrounds_models:
+            return [np.zeros((1, len(self.pool.membership_), len(records)))]
+        return [around.of_models(records)[None]]
+
+    def _surround_columns(self, columns, records):
+        """Return the same for columns of the pool; 0 where the record is not among the given."""
+        if self._comparison.around is None:
+            return []
+        _, known, rows = np.intersect1d(columns, self.pool.locate(records), return_indices=True)
+        residuals = np.zeros((1, len(self.pool.membership_), len(columns)))
+        residuals[0][:, known] = self._comparison.around.of_models(records[rows])
+        return [residuals]
+
+    def _join(self, values, columns, around):
+        folds = fold_records(columns).astype(values[0].dtype)
+        return np.concatenate([*values, *around, np.broadcast_to(folds, (1, *values[0].shape[1:]))])
+
+
+class Stack(Comparison):
+    """Log odds of membership, learned from the scores of several comparisons."""
+
+    least, reader = (1, 1), StackReader
+
+    def __init__(self, pool, victim, records, temperatures, prior):
+        self.offset, self.n_queries = logit(1 - prior), pool.signals_.shape[1]
+        reader = StackReader(pool, self, StackedAttack.__name__)
+        judged = reader.can_judge(records)
+        if not judged.any():
+            raise ValueError(reader.say_none_judged(records))
+        self.parts, self.around = fit_parts(pool, records, temperatures), None
+        if pool.classes_ is not None and (victim is not None or "outputs" in records.fields):
+            self.around = Surroundings(pool, victim, records, judged)
+        self.feature_names = [*self.parts, *([] if self.around is None else [SIMILAR])]
+        self.readings = list(dict.fromkeys(part.reads for part in self.parts.values()))
+
+    def learn(self, pool, records, boosted, rng):
+        """Learn the stack from shadow models treated as the victim."""
+        reader, n_models = StackReader(pool, self, StackedAttack.__name__), len(pool.membership_)
+        columns = reader.draw_columns(_N_SAMPLE)
+        shadows, inside = reader.read_columns(columns, records)
+        models = choose_pseudo_victims(pool.design_)
+        others = choose_others(pool.design_, inside, columns, models)
+        judged = find_judged(reader, inside, pool.n_inside[columns], models, others)
+        is_member, folds = inside[models][judged], _get_folds(shadows, models)[judged]
+        for fold in range(_N_FOLDS):
+            if len(np.unique(is_member[folds != fold])) < 2:
+                place = " when another one is treated as the victim"
+                raise TooFewModelsError(reader.say_too_few(len(columns), place))
+        left = self._leave_out(reader, models)
+        features = left._collect_left_out(shadows, inside, models, others, judged)[judged]
+        rows = Rows(features, is_member, models[np.nonzero(judged)[0]], folds)
+        scores, units = list_scores(self.feature_names), number_pairs(pool.design_)
+        margin = _MARGIN if n_models < FEWEST_FOR_RATE else 0.0
+        self.stack = ChosenStack(rows, scores, boosted, units, margin, rng)
+
+    def _score_records(self, reader, records, target):
+        reader.surrounds_models = False  # of the similar records, only the victim's are read
+        return super()._score_records(reader, records, target)
+
+    def _by_reading(self, values):
+        first = self.n_queries * np.arange(len(self.readings))
+        rows = zip(self.readings, first, strict=True)
+        return {what: values[start : start + self.n_queries] for what, start in rows}
+
+    def score(self, target, shadows, inside, outside):
+        around = [] if self.around is None else [target[-1]]
+        target, shadows = self._by_reading(target), self._by_reading(shadows)
+        features = [
+            part.score(target[part.reads], shadows[part.reads], inside, outside)
+            for part in self.parts.values()
+        ] + around
+        return self.stack.log_odds(np.column_stack(features))
+
+    def _leave_out(self, reader, models):
+        stack = copy.copy(self)
+        own = {name: part for name, part in self.parts.items() if name not in _SHOWN}
+        rest = {
+            name: part._leave_out(PoolReader(reader.pool, part, name), models)
+            for name, part in own.items()
+        }
+        stack.parts = rest | _show(rest["lira"])
+        return stack
+
+    def _collect_left_out(self, shadows, inside, models, others, judged):
+        """Return features with models treated as the victim, of shape (n_chosen, n, n_features)."""
+        around = [] if self.around is None else [shadows[-2, models]]
+        shadows = self._by_reading(shadows)
+        features = [
+            score_in_place(part, shadows[part.reads], inside, models, others, judged)
+            for part in self.parts.values()
+        ] + around
+        return np.stack(features, axis=-1)
+
+    def _score_left_out(self, shadows, inside, models, others):
+        folds = _get_folds(shadows, models)
+        judged = np.ones(folds.shape, dtype=bool)
+        features = self._collect_left_out(shadows, inside, models, others, judged)
+        return self.stack.log_odds(features[judged], folds.ravel()).reshape(folds.shape)
+
+    def _aim_at(self, rate, n_models):
+        # What is learned with two models less flags more non-members with all of them, the more the
+        # farther out the threshold lies: at a rate of 0.01, simulations gave 0.0118, 0.0120, 0.0104
+        # and 0.0100 with 8, 16, 32 and 64 models (standard errors below 0.0005), at 0.05 a twelfth
+        # too many with 8. So it aims lower by two models at 0.1, and by three at 0.01.
+        return rate * (1 - (1 - np.log10(rate)) / n_models)
+
+
 class StackedAttack(PoolAttack):
     r"""Stack of the scores of several attacks on one pool, learned on the pool's own models.
 
@@ -347,9 +475,10 @@ class StackedAttack(PoolAttack):
     victim : fitted estimator, default=None
         Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
         stored by :meth:`skmia.Records.with_outputs` are used.
-    shadows : ShadowPool
+    shadows : ShadowPool or int
         A pool of at least 4 models, fitted and in a :class:`~sklearn.frozen.FrozenEstimator`; an
-        unfitted one is fitted on the records given to ``fit``.
+        unfitted one is fitted on the records given to ``fit``, and a number trains as many clones
+        of the victim.
     boosted : bool, default=True
         Whether the sum of the log odds of the logistic regression and of boosted trees is tried.
         Without it, the attack takes a fraction of the time and is a little weaker.
@@ -362,9 +491,10 @@ class StackedAttack(PoolAttack):
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim; at least 8 models are required. The rate
         holds only if the victim was trained like the shadow models and on as many records
-        (``max_samples`` of the pool).
+        (``max_samples`` of the pool); a warning says where it was not.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows that the trees learn from, if there are more than 40,000.
+        Draws the rows that the trees learn from, if there are more than 40,000, and a pool that is
+        trained.
 
     Attributes
     ----------
@@ -389,11 +519,6 @@ class StackedAttack(PoolAttack):
     ValueError
         If the pool has fewer than 4 models, or fewer than 8 and ``target_fpr`` is set, or no record
         has both IN and OUT models, or a record is not in the pool.
-
-    Warns
-    -----
-    UserWarning
-        If ``target_fpr`` is set and the victim fits the records unlike the shadow models.
 
     See Also
     --------
@@ -461,7 +586,7 @@ class StackedAttack(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         boosted: bool = True,
         temperatures: Sequence[float] | Literal["auto"] = "auto",
@@ -476,8 +601,6 @@ class StackedAttack(PoolAttack):
         self.prior = prior
         self.target_fpr = target_fpr
         self.random_state = random_state
-
-    _surrounds_models = True
 
     def _needs(self):
         needs = super()._needs()
@@ -494,139 +617,13 @@ class StackedAttack(PoolAttack):
         check_size(unwrap(self.shadows), rate)
         super()._fit(records, membership)
 
-    def _fit_pool(self, records):
-        if not self._can_judge(records).any():
-            raise ValueError(self._say_too_few(len(records)))
-        self._parts = fit_parts(self.pool_, records, self.temperatures)
-        self._around = self._compute_surroundings(records)
-        self.feature_names_ = [*self._parts, *([] if self._around is None else [SIMILAR])]
-        self._readings = list(dict.fromkeys(part._reads() for part in self._parts.values()))
-        self._learn(records, check_random_state(self.random_state))
-
-    def _compute_surroundings(self, records):
-        is_answered = self.victim is not None or "outputs" in records.fields
-        if self.pool_.classes_ is None or not is_answered:
-            return None
-        return Surroundings(self.pool_, self.victim, records, self._can_judge(records))
-
-    def _learn(self, records, rng):
-        """Learn the stack from shadow models treated as the victim."""
-        pool, n_models = self.pool_, len(self.pool_.membership_)
-        n_in = pool.n_inside
-        columns = pool.draw_columns(_N_SAMPLE, self._are_enough(n_in, n_models - n_in))
-        values = [pool.values_at(columns, what) for what in self._readings]
-        shadows = self._join(values, columns, self._surround_columns(columns, records))
-        inside = pool.inside(columns)
-        models = choose_pseudo_victims(pool.design_)
-        others = choose_others(pool.design_, inside, columns, models)
-        judged = self._are_judged(inside, n_in[columns], models, others)
-        is_member, folds = inside[models][judged], _get_folds(shadows, models)[judged]
-        for fold in range(_N_FOLDS):
-            if len(np.unique(is_member[folds != fold])) < 2:
-                place = " when another one is treated as the victim"
-                raise TooFewModelsError(self._say_too_few(len(columns), place))
-        left = self._leave_out(models)
-        features = left._collect_left_out(shadows, inside, models, others, judged)[judged]
-        rows = Rows(features, is_member, models[np.nonzero(judged)[0]], folds)
-        scores, units = list_scores(self.feature_names_), number_pairs(pool.design_)
-        margin = _MARGIN if n_models < FEWEST_FOR_RATE else 0.0
-        self._stack = ChosenStack(rows, scores, self.boosted, units, margin, rng)
-        self.chosen_, self.power_ = self._stack.chosen, self._stack.power
-
-    def _score_samples(self, records):
-        attack = copy.copy(self)
-        attack._surrounds_models = False  # of the similar records, only the victim's are read
-        return super(StackedAttack, attack)._score_samples(records)
-
-    def _surround(self, records):
-        """Return residuals on similar records, if any, of shape (1, n_estimators, n)."""
-        if self._around is None:
-            return []
-        if not self._surrounds_models:
-            return [np.zeros((1, len(self.pool_.membership_), len(records)))]
-        return [self._around.of_models(records)[None]]
-
-    def _surround_columns(self, columns, records):
-        """Return the same for columns of the pool; 0 where the record is not among the given."""
-        if self._around is None:
-            return []
-        _, known, rows = np.intersect1d(columns, self.pool_.locate(records), return_indices=True)
-        residuals = np.zeros((1, len(self.pool_.membership_), len(columns)))
-        residuals[0][:, known] = self._around.of_models(records[rows])
-        return [residuals]
-
-    def _join(self, values, columns, around):
-        """Join on the axis of the queries: readings, similar records, folds of the records."""
-        folds = fold_records(columns).astype(values[0].dtype)
-        return np.concatenate([*values, *around, np.broadcast_to(folds, (1, *values[0].shape[1:]))])
-
-    def _blocks(self, records):
-        size = max(1, self._block_size() // (len(self._readings) + 2))
-        columns = self.pool_.locate(records)
-        blocks = [self.pool_.blocks(records, size, what) for what in self._readings]
-        for together in zip(*blocks, strict=True):
-            rows, _, inside, n_in = together[0]
-            around = self._surround(records[rows])
-            shadows = self._join([values for _, values, *_ in together], columns[rows], around)
-            yield rows, shadows, inside, n_in
-
-    def _victim_values(self, records):
-        victim = self.victim
-        if victim is not None and self.pool_.augment is None:  # it is queried once
-            records, victim = records.with_fields(outputs=query(victim, records)), None
-        values = [self.pool_.victim_values(victim, records, what) for what in self._readings]
-        around = [] if self._around is None else [self._around.of_victim(records)]
-        return np.concatenate([*values, *around])
-
-    def _by_reading(self, values):
-        n_queries = self.pool_.signals_.shape[1]
-        first = n_queries * np.arange(len(self._readings))
-        rows = zip(self._readings, first, strict=True)
-        return {what: values[start : start + n_queries] for what, start in rows}
-
-    def _score(self, target, shadows, inside, outside):
-        around = [] if self._around is None else [target[-1]]
-        target, shadows = self._by_reading(target), self._by_reading(shadows)
-        features = [
-            part._score(target[part._reads()], shadows[part._reads()], inside, outside)
-            for part in self._parts.values()
-        ] + around
-        return self._stack.log_odds(np.column_stack(features))
-
-    def _leave_out(self, models):
-        attack = copy.copy(self)
-        attack._parts = leave_out(self._parts, models)
-        return attack
-
-    def _collect_left_out(self, shadows, inside, models, others, judged):
-        """Return features with models treated as the victim, of shape (n_chosen, n, n_features)."""
-        around = [] if self._around is None else [shadows[-2, models]]
-        shadows = self._by_reading(shadows)
-        features = [
-            score_in_place(part, shadows[part._reads()], inside, models, others, judged)
-            for part in self._parts.values()
-        ] + around
-        return np.stack(features, axis=-1)
-
-    def _score_left_out(self, shadows, inside, models, others):
-        folds = _get_folds(shadows, models)
-        judged = np.ones(folds.shape, dtype=bool)
-        features = self._collect_left_out(shadows, inside, models, others, judged)
-        return self._stack.log_odds(features[judged], folds.ravel()).reshape(folds.shape)
-
-    def _count_needed(self):
-        return 1, 1
-
-    def _aim_at(self):
-        # What is learned with two models less flags more non-members with all of them, the more the
-        # farther out the threshold lies: at a rate of 0.01, simulations gave 0.0118, 0.0120, 0.0104
-        # and 0.0100 with 8, 16, 32 and 64 models (standard errors below 0.0005), at 0.05 a twelfth
-        # too many with 8. So it aims lower by two models at 0.1, and by three at 0.01.
-        lower_by = 1 - np.log10(self.target_fpr)
-        return self.target_fpr * (1 - lower_by / len(self.pool_.membership_))
-
-    def _default_offset(self):
-        return logit(1 - self.prior)
+    def _compare(self, records):
+        comparison = Stack(self.pool_, self.victim, records, self.temperatures, self.prior)
+        rng = check_random_state(self.random_state)
+        comparison.learn(self.pool_, records, self.boosted, rng)
+        self.feature_names_ = comparison.feature_names
+        self.chosen_, self.power_ = comparison.stack.chosen, comparison.stack.power
+        return comparison
 
     def predict_proba(self, X: Records) -> np.ndarray:
         """Posterior probability of membership.

@@ -212,10 +212,10 @@ class TransferredQueryAttack(BaseAttack):
     victim : fitted estimator
         Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. It may return only
         labels.
-    shadows : ShadowPool
+    shadows : ShadowPool or int
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``. It must keep its models (``store="models"``). The records
-        under attack need not be in it.
+        the records given to ``fit``, and a number trains as many clones of the victim. It must keep
+        its models (``store="models"``). The records under attack need not be in it.
     search : {"auto", "gradient", "swap"}, default="auto"
         How the query is found:
 
@@ -332,7 +332,7 @@ class TransferredQueryAttack(BaseAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         search: Literal["auto", "gradient", "swap"] = "auto",
         confidence: float | Literal["auto"] = "auto",
@@ -367,7 +367,7 @@ class TransferredQueryAttack(BaseAttack):
         check_scale(self.scale)
         check_bounds(self.bounds)
         rng = check_random_state(self.random_state)
-        self.pool_ = get_pool(self.shadows, records)
+        self.pool_ = get_pool(self, records)
         if self.pool_.estimators_ is None:
             raise ValueError(
                 "TransferredQueryAttack makes its queries with the shadow models; fit the pool "

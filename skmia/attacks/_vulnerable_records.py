@@ -17,7 +17,7 @@ from .._core.moments import SMALLEST_SPREAD, compute_moments
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
-from ..base import PoolAttack
+from ..base import Comparison, PoolAttack, PoolReader
 from ..exceptions import ResolutionWarning
 from ..shadow import ShadowPool
 
@@ -34,7 +34,7 @@ _TIE = 1e-6
 def estimate_pooled_variance(blocks):
     """Return the variance of the signal of OUT models within records, per query."""
     squares, count = 0.0, 0
-    for _, shadows, inside, _ in blocks:
+    for _, shadows, inside in blocks:
         moments = compute_moments(shadows, ~inside)
         squares = squares + moments.squares.sum(axis=1)
         count += np.maximum(moments.count - 1, 0).sum()
@@ -97,6 +97,31 @@ def _direct(answers):
     return vectors / np.maximum(length, np.finfo(np.float32).tiny)
 
 
+class SmoothRank(Comparison):
+    """Minus the log p-value of the rank of the victim among the OUT models."""
+
+    least = 0, 1
+
+    def __init__(self, pool, reads, level, records):
+        self.reads, self.level = reads, level
+        self.smallest = 1 / (1 + len(pool.membership_) - pool.n_inside.min())
+        reader = PoolReader(pool, self, VulnerableRecordsAttack.__name__)
+        self.pooled = estimate_pooled_variance(reader.judged_blocks(records))
+
+    def score(self, target, shadows, inside, outside):
+        return -smooth_pvalues(target, shadows, outside, self.pooled).mean(axis=0)
+
+    def _choose_offset(self):
+        if self.smallest > self.level:
+            warnings.warn(
+                f"The ranks resolve p-values down to {self.smallest:.2g}; level={self.level:g} is "
+                "in the tail of a fitted Student-t distribution. Use more shadow models.",
+                ResolutionWarning,
+                stacklevel=4,
+            )
+        return -np.log(self.level)
+
+
 class VulnerableRecordsAttack(PoolAttack):
     r"""Attack that tests only the records that few others resemble.
 
@@ -115,9 +140,10 @@ class VulnerableRecordsAttack(PoolAttack):
     victim : fitted estimator, default=None
         Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
         predictions stored by :meth:`skmia.Records.with_outputs` are used.
-    shadows : ShadowPool
+    shadows : ShadowPool or int
         A pool with ``store="outputs"``, fitted and in a :class:`~sklearn.frozen.FrozenEstimator`;
-        an unfitted one is fitted on the records given to ``fit``.
+        an unfitted one is fitted on the records given to ``fit``, and a number trains as many
+        clones of the victim.
     radius : float or "auto", default="auto"
         Maximum cosine distance between the outputs of neighbors, in [0, 2]. If ``"auto"``, the
         radius at which ``share`` of the references are vulnerable.
@@ -137,7 +163,7 @@ class VulnerableRecordsAttack(PoolAttack):
         only if the victim was trained like the shadow models and on as many records
         (``max_samples`` of the pool).
     random_state : int, RandomState instance or None, default=None
-        Controls the draw of the references.
+        Controls the draw of the references and a pool that is trained.
 
     Attributes
     ----------
@@ -207,7 +233,7 @@ class VulnerableRecordsAttack(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         radius: Literal["auto"] | float = "auto",
         share: float = 0.1,
@@ -231,7 +257,7 @@ class VulnerableRecordsAttack(PoolAttack):
         needs = super()._needs()
         return replace(needs, reads=needs.reads - {"value"}, keeps=needs.keeps | {"outputs"})
 
-    def _fit_pool(self, records):
+    def _compare(self, records):
         # Records are sorted by content, so that the references do not depend on their order.
         prints, first = np.unique(records.fingerprint, return_index=True)
         rng = check_random_state(self.random_state)
@@ -240,7 +266,7 @@ class VulnerableRecordsAttack(PoolAttack):
         self._reference_prints = prints[drawn]
         self._references = _direct(self.pool_.answers(records[first[drawn]]))
         self.radius_ = self._choose_radius() if self.radius == "auto" else float(self.radius)
-        self._pooled = estimate_pooled_variance(self._judged_blocks(records))
+        return SmoothRank(self.pool_, self._reads(), self.level, records)
 
     def _choose_radius(self):
         """Return the radius at which a share of the references have few enough neighbors."""
@@ -278,9 +304,6 @@ class VulnerableRecordsAttack(PoolAttack):
             count[rows] = (similarity >= 1 - self.radius_).sum(axis=1)
         return count - own <= self.max_neighbors
 
-    def _score(self, target, shadows, inside, outside):
-        return -smooth_pvalues(target, shadows, outside, self._pooled).mean(axis=0)
-
     def _score_samples(self, records):
         return super()._score_samples(records) * self.is_vulnerable(records)
 
@@ -290,17 +313,3 @@ class VulnerableRecordsAttack(PoolAttack):
         vulnerable = self.is_vulnerable(X)
         for rows, scores, *rest in super().score_left_out(X, models):
             yield rows, scores * vulnerable[rows], *rest
-
-    def _count_needed(self):
-        return 0, 1
-
-    def _default_offset(self):
-        smallest = 1 / (1 + len(self.pool_.membership_) - self.pool_.n_inside.min())
-        if smallest > self.level:
-            warnings.warn(
-                f"The ranks resolve p-values down to {smallest:.2g}; level={self.level:g} is in "
-                "the tail of a fitted Student-t distribution. Use more shadow models.",
-                ResolutionWarning,
-                stacklevel=4,
-            )
-        return -np.log(self.level)

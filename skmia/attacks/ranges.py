@@ -19,7 +19,7 @@ from .._core.records import Records
 from .._core.sklearn import at_least
 from .._core.types import Seed
 from .._core.validation import call_given, check_records
-from ..base import BaseAttack, PoolAttack, connect, is_open
+from ..base import BaseAttack, PoolAttack, connect, is_open, open_pool
 from ..shadow import ShadowPool
 from ..signals import as_rows_of_numbers, as_scale, check_scale
 from ._quantile import mix
@@ -233,10 +233,11 @@ class RangeAttack(BaseAttack):
     attack : BaseAttack, default=None
         Unfitted attack that scores the points, with or without its own victim and shadow models.
         It must not learn from known members. If None, :class:`~skmia.attacks.RMIA`.
-    shadows : ShadowPool, default=None
+    shadows : ShadowPool or int, default=None
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``. If the attack uses shadow models, they must have been kept
-        (``store="models"``), because they are queried for the points.
+        the records given to ``fit``, and a number trains as many clones of the victim. If the
+        attack uses shadow models, they must have been kept (``store="models"``), because they are
+        queried for the points.
     sampler : callable, default=None
         ``sampler(records, rng)`` returns :class:`~skmia.Records` with one point of the range of
         each record, in their order. A point must depend on its record and ``rng`` alone. If None,
@@ -323,7 +324,7 @@ class RangeAttack(BaseAttack):
         self,
         victim: BaseEstimator | None = None,
         attack: BaseAttack | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         sampler: Callable | None = None,
         n_samples: int = 10,
@@ -360,7 +361,7 @@ class RangeAttack(BaseAttack):
                 "range after it has learned from their center; use an attack that does not."
             )
         if self.shadows is not None and is_open(attack, "shadows"):
-            attack.set_params(shadows=self.shadows)
+            attack.set_params(shadows=open_pool(self, records))
         if self.victim is not None:
             connect(attack, self.victim)
         if attack.victim is None:

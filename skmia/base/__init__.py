@@ -7,29 +7,33 @@ from ._cross_fitting import assign_folds, cross_fit, give_population, judge, lea
 from ._parts import (
     connect,
     fit_own_pools,
-    fit_without_threshold,
     get_own_pools,
     has_own_victim,
     is_open,
+    list_keeps,
     needs_of,
     offer_of,
+    open_pool,
     parts_of,
-    score_in_place,
     set_victim,
     settings_of_pool,
     takes_victim,
     why_not,
 )
 from ._pool_attack import (
+    Comparison,
     PoolAttack,
+    PoolReader,
     TooFewModelsError,
+    compare_with,
     count_pseudo_victims,
+    find_judged,
     get_neutral,
     get_pool,
     list_repeatable,
     rate_threshold,
+    score_in_place,
     treats_models_as_victims,
-    warn_unlike,
 )
 from ._power import (
     PowerChoice,
@@ -46,6 +50,7 @@ from ._supervised import LearnedAttack, SupervisedAttack
 
 __all__ = [
     "BaseAttack",
+    "Comparison",
     "LearnedAttack",
     "Needs",
     "Offer",

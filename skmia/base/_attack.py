@@ -1,7 +1,8 @@
 """Base class of all attacks."""
 
 from abc import ABC, abstractmethod
-from typing import Self
+from inspect import signature
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +45,27 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
     """
 
     _parameter_constraints: dict = {"victim": "no_validation"}
+
+    def __new__(cls, *args, **kwargs):
+        parameters = signature(cls.__init__).parameters
+        foreign = [name for name in ("n_jobs", "random_state", "verbose") if name in kwargs]
+        if "shadows" in parameters and not parameters.keys() >= set(foreign):
+            raise TypeError(
+                f"{cls.__name__} has no parameter {foreign[0]!r}, which belongs to the pool: "
+                f"shadows=ShadowPool(model, {foreign[0]}={kwargs[foreign[0]]!r})."
+            )
+        return super().__new__(cls)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if name == "predict_proba":
+                message += (
+                    ", because its scores are not probabilities of membership; "
+                    f"CalibratedClassifierCV({type(self).__name__}(...)) turns them into some"
+                )
+            raise AttributeError(f"{message}.")
 
     def needs(self) -> Needs:
         """Return what the attack needs with its current parameters; it need not be fitted.

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from functools import reduce
+from numbers import Integral
 
+import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -10,10 +12,11 @@ from sklearn.utils import get_tags
 
 from .._core.asking import unwrap
 from .._core.needs import BOTH, NOBODY, Needs, Offer
+from .._core.numbers import show
 from .._core.records import Records
 from ..shadow import ShadowPool
 from ..signals import Signal
-from ..victims import get_access, get_kind
+from ..victims import get_access, get_kind, is_trainable
 
 
 def _is_estimator(value):
@@ -223,27 +226,48 @@ def is_open(part, name):
     return part.get_params(deep=False).get(name, part) is None
 
 
-def fit_without_threshold(attack, pool, records):
-    """Fit what the shadow models determine of an attack."""
-    attack.shadows = pool
-    attack._fit_shadows(records)
+def list_keeps(part, records):
+    """Return what a pool that is trained for an attack on these records must keep."""
+    needs = part.needs()
+    tables = [value for value in part.get_params(deep=False).values() if isinstance(value, Records)]
+    # Further records, such as a population, can only be scored by the models themselves.
+    if all(np.isin(table.fingerprint, records.fingerprint).all() for table in tables):
+        return needs.keeps | needs.uses
+    return needs.keeps | needs.uses | {"models"}
 
 
-def score_in_place(attack, shadows, inside, models, others, judged):
-    """Score a block of records with models treated as the victim."""
-    # shadows (n_queries, n_estimators, n), inside (n_estimators, n), models (n_chosen,), others,
-    # judged (n_chosen, n) -> scores (n_chosen, n)
-    return attack._score_judged(shadows, inside, models, others, judged)
+def open_pool(attack, records):
+    """Return the pool of an attack; a number becomes an unfitted one of clones of the victim."""
+    shadows = attack.shadows
+    if isinstance(unwrap(shadows), ShadowPool):
+        return shadows
+    is_number = isinstance(shadows, Integral) and not isinstance(shadows, bool)
+    if not is_number or shadows < 2 or shadows % 2:
+        raise (ValueError if is_number else TypeError)(
+            "shadows must be a ShadowPool, either unfitted or fitted and frozen, or an even number "
+            f"of models from 2 on; got {shadows if is_number else type(shadows).__name__}."
+        )
+    victim = unwrap(attack.victim)
+    if victim is None or not is_trainable(victim):
+        raise ValueError(
+            f"shadows={shadows} trains clones of the victim, and {show(victim)} cannot be trained; "
+            "pass shadows=ShadowPool(estimator), with an estimator like the victim."
+        )
+    keeps = list_keeps(attack, records) if hasattr(attack, "needs") else frozenset({"models"})
+    seed = getattr(attack, "random_state", None)
+    return ShadowPool(victim, int(shadows), **settings_of_pool(keeps), random_state=seed)
 
 
-def get_own_pools(attack):
+def get_own_pools(attack, records):
     """Return the unfitted pools of an attack by number of the part and name of the parameter."""
-    return {
-        (number, name): value
-        for number, part in enumerate(parts_of(attack) or [attack])
-        for name, value in part.get_params(deep=False).items()
-        if isinstance(value, ShadowPool)
-    }
+    pools = {}
+    for number, part in enumerate(parts_of(attack) or [attack]):
+        for name, value in part.get_params(deep=False).items():
+            if name == "shadows" and isinstance(value, Integral):
+                value = open_pool(part, records)
+            if isinstance(value, ShadowPool):
+                pools[number, name] = value
+    return pools
 
 
 def set_pool(attack, place, pool):
@@ -255,5 +279,5 @@ def set_pool(attack, place, pool):
 
 def fit_own_pools(attack, records):
     """Fit the pools of an attack on all records, before the attack is fitted on subsets."""
-    for place, pool in get_own_pools(attack).items():
+    for place, pool in get_own_pools(attack, records).items():
         set_pool(attack, place, pool.fit(records))

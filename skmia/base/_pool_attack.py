@@ -14,14 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.left_out import choose_others, part_of, values_of
+from .._core.moments import compute_sides, cut, take_records
 from .._core.needs import Needs
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source, check_records
-from ..shadow import ShadowPool
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim
 from ._attack import BaseAttack, best_threshold
+from ._parts import open_pool
 
 # Relative difference of one score that is computed in two ways.
 _TIE = 1e-6
@@ -73,13 +74,16 @@ def warn_unlike(pool, victim, records, rate):
             f"deviation {spread:.2g}). The rate holds for a victim that was trained like them and "
             "on as many records, which max_samples of the pool sets.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
 # Number of values of the pool that are read at once. Long rows are read faster, but rows that are
 # memory-mapped or not in order are copied and take memory.
 _BLOCK = 1 << 20
+
+# Number of records that are scored at once from moments, so that these stay in the cache of a core.
+_N_RECORDS = 1 << 13
 
 # Minimum and maximum number of shadow models that are treated as the victim, and the number of
 # scores above which fewer models are used. A low rate takes many scores, the median few.
@@ -95,14 +99,9 @@ class TooFewModelsError(ValueError):
     """The pool is too small for one of its models to be treated as the victim."""
 
 
-def get_pool(shadows, records):
+def get_pool(attack, records):
     """Return the fitted pool of the parameter ``shadows``; fit it on the records if unfitted."""
-    pool = unwrap(shadows)
-    if not isinstance(pool, ShadowPool):
-        raise TypeError(
-            "shadows must be a ShadowPool, either unfitted or fitted and frozen; got "
-            f"{type(pool).__name__}."
-        )
+    pool = unwrap(open_pool(attack, records))
     try:
         check_is_fitted(pool)
     except NotFittedError:
@@ -127,16 +126,225 @@ def list_repeatable(attacks):
     return cheap or able
 
 
+def compare_with(attack, pool, records):
+    """Return the comparison of an attack, fitted to a pool."""
+    attack.shadows = pool
+    attack._fit_shadows(records)
+    return attack._comparison
+
+
 def get_neutral(attack):
     """Return the score that is evidence neither for nor against membership; None if unknown."""
     # Differences from it add up over the records of a person.
-    return attack._neutral if isinstance(attack, PoolAttack) else None
+    return attack._comparison.neutral if isinstance(attack, PoolAttack) else None
+
+
+class PoolReader:
+    """What a comparison reads of a pool, on the records that it can judge."""
+
+    def __init__(self, pool, comparison, name):
+        self.pool, self._comparison, self._name = pool, comparison, name
+
+    def blocks(self, records):
+        """Yield rows, signal, training sets and numbers of IN models, block by block."""
+        return self.pool.blocks(records, self._count_rows(), self._comparison.reads)
+
+    def _count_rows(self):
+        _, n_queries, n_models, _ = self.pool.signals_.shape
+        return self._comparison.n_blocks * max(1, _BLOCK // (n_queries * n_models))
+
+    def of_victim(self, victim, records):
+        """Return what is read of the victim, as of the pool, of shape (n_queries, n)."""
+        return self.pool.victim_values(victim, records, self._comparison.reads)
+
+    def are_enough(self, n_in, n_out):
+        """Return where these numbers of IN and OUT models suffice, in their shape."""
+        least_in, least_out = self._comparison.least
+        return (n_in >= least_in) & (n_out >= least_out)
+
+    def can_judge(self, records):
+        """Return which records have the models that the comparison needs."""
+        n_in = self.pool.count_inside(records)
+        return self.are_enough(n_in, len(self.pool.membership_) - n_in)
+
+    def judged_blocks(self, records):
+        """Yield the blocks of the records that can be judged; an error if there are none."""
+        some = False
+        for rows, shadows, inside, n_in in self.blocks(records):
+            judged = self.are_enough(n_in, len(inside) - n_in)
+            some |= judged.any()
+            if judged.all():
+                yield rows, shadows, inside
+            elif judged.any():
+                rows = np.arange(len(records))[rows][judged]
+                yield rows, shadows[:, :, judged], inside[:, judged]
+        if not some:
+            raise ValueError(self.say_none_judged(records))
+
+    def sides(self, records, change=None):
+        """Yield rows and moments of both sides of the records that can be judged."""
+        # The pool keeps the moments, so that attacks with other settings, and on other victims, do
+        # not read it again.
+        columns = self.pool.locate_usable(records)
+        known = self.pool.moments(self._comparison.reads, change) if (columns >= 0).all() else None
+        if known is None:
+            for rows, shadows, inside in self.judged_blocks(records):
+                values = shadows if change is None else change(shadows)
+                yield rows, compute_sides(values, inside, ~inside, self.pool.design_.partners)
+            return
+        judged = self.are_enough(known.into.count[columns], known.out.count[columns])
+        if not judged.any():
+            raise ValueError(self.say_none_judged(records))
+        whole = np.array_equal(columns, np.arange(len(known.into.count))) and judged.all()
+        for part in cut(len(columns), _N_RECORDS):
+            rows = part if whole else part.start + np.flatnonzero(judged[part])
+            yield rows, take_records(known, rows if whole else columns[rows])
+
+    def draw_columns(self, n_records):
+        """Draw columns of records of the pool that can be judged."""
+        n_in = self.pool.n_inside
+        usable = self.are_enough(n_in, len(self.pool.membership_) - n_in)
+        return self.pool.draw_columns(n_records, usable)
+
+    def read_columns(self, columns):
+        """Return signal and training sets at columns of the pool."""
+        return self.pool.values_at(columns, self._comparison.reads), self.pool.inside(columns)
+
+    def say_too_few(self, n_records, place=""):
+        """Say how many models the comparison needs, and how to get along with fewer."""
+        names = zip(self._comparison.least, ("IN", "OUT"), strict=True)
+        least = " and ".join(f"{count} {name}" for count, name in names if count)
+        setting = self._comparison.alternative
+        alternative = "" if setting is None else f" or set {setting}"
+        return (
+            f"{self._name} requires at least {least} shadow models per record{place}; none of the "
+            f"{n_records} records has them. Fit the pool with more models{alternative}."
+        )
+
+    def say_none_judged(self, records):
+        """Say why no record has the models that the comparison needs."""
+        if not self._comparison.least[0] or (self.pool.locate(records) >= 0).any():
+            return self.say_too_few(len(records))
+        return (
+            f"{self._name} needs IN shadow models, and {len(records)} of {len(records)} records "
+            f"are not in the shadow pool; {self.pool.how_to_know(records)}"
+        )
+
+
+class Comparison:
+    """How an attack scores records: a value that :class:`PoolAttack` hands what it reads.
+
+    A subclass implements :meth:`score` for a block of records. ``reads`` is what it reads of pool
+    and victim, in the terms of :class:`Needs`; ``least`` the minimum numbers of IN and of OUT
+    models per record; ``neutral`` the score that is evidence for neither side; ``offset`` the
+    threshold without labels and `target_fpr`, or None to set it from models treated as the victim.
+    """
+
+    reads, least, neutral, offset = "auto", (0, 0), 0.0, None
+
+    # A setting with which fewer models suffice, the size of blocks as a multiple, and who reads.
+    alternative, n_blocks, reader = None, 1, PoolReader
+
+    @property
+    def _unjudged(self):
+        """Score of a record that cannot be judged: just below the neutral score."""
+        return np.nextafter(self.neutral, -np.inf)
+
+    def score(
+        self, target: np.ndarray, shadows: np.ndarray, inside: np.ndarray, outside: np.ndarray
+    ) -> np.ndarray:
+        """Score a block of records.
+
+        Parameters
+        ----------
+        target : ndarray of shape (n_queries, n)
+            Signal of the model under attack.
+        shadows : ndarray of shape (n_queries, n_estimators, n)
+            Signal of the shadow models.
+        inside, outside : ndarray of shape (n_estimators, n), dtype bool
+            Shadow models that were, and that were not, trained on each record. A model in neither
+            of them is ignored.
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+            Higher means more likely a member.
+        """
+        raise NotImplementedError(f"{type(self).__name__} implements no score.")
+
+    def _score_records(self, reader, records, target):
+        """Score records block by block, given the signal of the victim."""
+        scores = np.full(len(records), self._unjudged)
+        for rows, shadows, inside in reader.judged_blocks(records):
+            scores[rows] = self.score(target[:, rows], shadows, inside, ~inside)
+        return scores
+
+    def _finish(self, scores):
+        """Return the final scores of any records, from what compares a record with the pool."""
+        return scores
+
+    def _choose_offset(self):
+        """Return the threshold without labels and target FPR, or None to set it from the pool."""
+        return self.offset
+
+    def _aim_at(self, rate, n_models):
+        """Return the rate of models treated as the victim that sets the threshold of a rate."""
+        return rate
+
+    def _rate_offset(self, reader, records, rate):
+        """Return the threshold of a rate if the comparison knows it without such models."""
+        return None
+
+    def _leave_out(self, reader, models):
+        """Return the comparison without what each of these models contributes when it leaves."""
+        return self  # a single model contributes nothing noticeable
+
+    def _score_left_out(self, shadows, inside, models, others):
+        """Score a block with each chosen model treated as the victim, of shape (n_chosen, n)."""
+        scores = []
+        for k, other in zip(models, others, strict=True):
+            rest = np.ones(inside.shape, dtype=bool)
+            rest[k] = False
+            gone = np.broadcast_to(other, inside.shape[1])
+            rest[gone[gone >= 0], np.flatnonzero(gone >= 0)] = False
+            scores.append(self.score(shadows[:, k], shadows, inside & rest, ~inside & rest))
+        return np.array(scores)
+
+
+def find_judged(reader, inside, n_in, models, others):
+    """Return where the remaining models suffice, of shape (n_chosen, n)."""
+    n_out = len(inside) - n_in
+    if reader.are_enough(n_in - 2, n_out - 2).all():  # no more than two leave
+        return np.ones((len(models), len(n_in)), dtype=bool)
+    has_other = others >= 0
+    lost_in = inside[models].astype(int) + (values_of(inside[None], others)[0] & has_other)
+    return reader.are_enough(n_in - lost_in, n_out - (1 + has_other - lost_in))
+
+
+def score_in_place(comparison, shadows, inside, models, others, judged):
+    """Score a block with models treated as the victim; neutral where too few others remain."""
+    # shadows (n_queries, n_estimators, n), inside (n_estimators, n), models (n_chosen,), others,
+    # judged (n_chosen, n) -> scores (n_chosen, n)
+    if judged.all():
+        return comparison._score_left_out(shadows, inside, models, others)
+    scores, whole = np.full(judged.shape, comparison._unjudged), judged.all(axis=0)
+    # Most records can be judged with each of the models; they are scored together.
+    parts = [(np.arange(len(models)), np.flatnonzero(whole))]
+    parts += [([k], np.flatnonzero(judged[k] & ~whole)) for k in range(len(models))]
+    for some, part in parts:
+        if len(part):
+            gone = part_of(others[some], part)
+            scores[np.ix_(some, part)] = comparison._score_left_out(
+                shadows[:, :, part], inside[:, part], models[some], gone
+            )
+    return scores
 
 
 class PoolAttack(BaseAttack):
     """Base class of attacks that compare a signal of the victim with shadow models.
 
-    A subclass implements ``_score(target, shadows, inside, outside)`` for a block of records.
+    A subclass implements ``_compare(records)``, which returns a :class:`Comparison` for the pool
+    ``pool_``: a value that scores blocks of records.
     """
 
     _parameter_constraints = {
@@ -155,9 +363,6 @@ class PoolAttack(BaseAttack):
     # Whether classifiers learn from shadow models treated as the victim.
     _learns_in_place = False
 
-    # Score that is evidence neither for nor against membership.
-    _neutral = 0.0
-
     def _reads(self):
         """Return what is read from the pool, in the terms of :class:`Needs.keeps`."""
         return what_to_read(self.signal, self.temperature)
@@ -171,153 +376,59 @@ class PoolAttack(BaseAttack):
             access.add("queries")
         return Needs(reads, access=frozenset(access), keeps=frozenset({what_to_keep(what)}))
 
+    @abstractmethod
+    def _compare(self, records):
+        """Return the comparison, fitted to the shadow models ``pool_``."""
+
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
         self._fit_shadows(records)
 
     def _fit_shadows(self, records):
         """Fit what the shadow models determine, without a threshold."""
-        self.pool_ = get_pool(self.shadows, records)
-        self._choose_settings(records)
-        self.pool_.locate_signal(self._reads())
-        self._fit_pool(records)
+        self.pool_ = get_pool(self, records)
+        self._comparison = self._compare(records)
+        self.pool_.locate_signal(self._comparison.reads)
 
-    def _choose_settings(self, records):
-        """Choose the settings that the parameters leave to the pool."""
-
-    def _fit_pool(self, records):
-        """Estimate from the shadow models what all records share."""
-
-    @abstractmethod
-    def _score(self, target, shadows, inside, outside):
-        """Score a block of records.
-
-        Parameters
-        ----------
-        target : ndarray of shape (n_queries, n)
-            Signal of the model under attack.
-        shadows : ndarray of shape (n_queries, n_estimators, n)
-            Signal of the shadow models.
-        inside, outside : ndarray of shape (n_estimators, n), dtype bool
-            Shadow models that were, and that were not, trained on each record. A model in neither
-            of them is ignored.
-        """
-
-    def _blocks(self, records):
-        """Yield the pool's signal and training sets on the records, block by block."""
-        return self.pool_.blocks(records, self._block_size(), self._reads())
-
-    def _block_size(self):
-        """Return the number of records whose signals are read at once."""
-        _, n_queries, n_models, _ = self.pool_.signals_.shape
-        return max(1, _BLOCK // (n_queries * n_models))
-
-    def _judged_blocks(self, records):
-        """Yield the blocks of records that have the shadow models that the attack needs.
-
-        Raises
-        ------
-        ValueError
-            If no record has them.
-        """
-        some = False
-        for rows, shadows, inside, n_in in self._blocks(records):
-            judged = self._are_enough(n_in, len(inside) - n_in)
-            some |= judged.any()
-            if judged.all():
-                yield rows, shadows, inside, n_in
-            elif judged.any():
-                rows = np.arange(len(records))[rows][judged]
-                yield rows, shadows[:, :, judged], inside[:, judged], n_in[judged]
-        if not some:
-            raise ValueError(self._say_none_judged(records))
+    @property
+    def _reader(self):
+        return self._comparison.reader(self.pool_, self._comparison, type(self).__name__)
 
     def _score_samples(self, records):
-        target = self._victim_values(records)
-        scores = np.full(len(records), self._neutral_score())
-        for rows, shadows, inside, _ in self._judged_blocks(records):
-            scores[rows] = self._score(target[:, rows], shadows, inside, ~inside)
-        return scores
-
-    def _victim_values(self, records):
-        """Return what is read from the victim, as from the pool."""
-        return self.pool_.victim_values(self.victim, records, self._reads())
+        reader = self._reader
+        target = reader.of_victim(self.victim, records)
+        return self._comparison._finish(self._comparison._score_records(reader, records, target))
 
     def _can_judge(self, records):
-        n_in = self.pool_.count_inside(records)
-        return self._are_enough(n_in, len(self.pool_.membership_) - n_in)
-
-    def _count_needed(self):
-        """Return the minimum numbers of IN and of OUT models per record."""
-        return 0, 0
-
-    def _are_enough(self, n_in, n_out):
-        """Return where these numbers of IN and OUT models suffice, in their shape."""
-        least_in, least_out = self._count_needed()
-        return (n_in >= least_in) & (n_out >= least_out)
-
-    def _say_too_few(self, n_records, place=""):
-        names = zip(self._count_needed(), ("IN", "OUT"), strict=True)
-        least = " and ".join(f"{count} {name}" for count, name in names if count)
-        setting = self._suggest_alternative()
-        alternative = "" if setting is None else f" or set {setting}"
-        return (
-            f"{type(self).__name__} requires at least {least} shadow models per record{place}; "
-            f"none of the {n_records} records has them. Fit the pool with more models{alternative}."
-        )
-
-    def _say_none_judged(self, records):
-        """Say why no record has the models that the attack needs."""
-        least_in, _ = self._count_needed()
-        if not least_in or (self.pool_.locate(records) >= 0).any():
-            return self._say_too_few(len(records))
-        setting = self._suggest_alternative()
-        alternative = "" if setting is None else f" Or set {setting}."
-        return (
-            f"{type(self).__name__} needs IN shadow models, and {len(records)} of {len(records)} "
-            f"records are not in the shadow pool; {self.pool_.how_to_know(records)}{alternative}"
-        )
-
-    def _suggest_alternative(self):
-        """Return a setting with which fewer models suffice, or None."""
-        return "online=False" if getattr(self, "online", False) else None
-
-    def _neutral_score(self):
-        """Return the score of a record that cannot be judged: just below the neutral score."""
-        return np.nextafter(self._neutral, -np.inf)
+        return self._reader.can_judge(records)
 
     def _natural_offset(self, records):
-        if self.target_fpr is not None:
+        comparison, rate = self._comparison, self.target_fpr
+        if rate is None:
+            offset = comparison._choose_offset()
+            return self._choose_offset(records) if offset is None else offset
+        offset = comparison._rate_offset(self._reader, records, rate)
+        if offset is None:
             scores, inside = self._score_pseudo(records, _N_SCORES_FOR_RATE)
-            warn_unlike(self.pool_, self.victim, records, self.target_fpr)
-            return rate_threshold(scores[~inside], self._aim_at())
-        offset = self._default_offset()
-        return self._choose_offset(records) if offset is None else offset
-
-    def _aim_at(self):
-        """Return the rate of the shadow models, treated as the victim, that sets the threshold."""
-        return self.target_fpr
+            aim = comparison._aim_at(rate, len(self.pool_.membership_))
+            offset = rate_threshold(scores[~inside], aim)
+        warn_unlike(self.pool_, self.victim, records, rate)
+        return offset
 
     def _choose_offset(self, records):
         """Return the threshold of the highest balanced accuracy on shadow models, if any."""
         try:
             scores, inside = self._score_pseudo(records, _N_SCORES)
         except TooFewModelsError:
-            return self._neutral
+            return self._comparison.neutral
         if inside.all() or not inside.any():
-            return self._neutral
+            return self._comparison.neutral
         return best_threshold(inside, scores)
 
-    def _default_offset(self):
-        """Return the threshold without labels and target FPR, or None to set it from the pool."""
-        return None
-
     def _score_pseudo(self, records, n_scores):
-        """Score records with some shadow models treated as the victim; also return membership.
-
-        Only records that can be judged are returned, model after model. Of many records, a sample
-        is scored that depends on their content alone.
-        """
+        """Score records with some shadow models treated as the victim; also return membership."""
+        # Only records that can be judged are returned, model after model. Of many records, a sample
+        # is scored that depends on their content alone.
         if len(records) > n_scores:
             records = records[np.sort(np.argsort(records.fingerprint, kind="stable")[:n_scores])]
         n_models = len(self.pool_.membership_)
@@ -327,7 +438,8 @@ class PoolAttack(BaseAttack):
             (scores[judged], inside[judged])
             for _, scores, inside, judged in self.score_left_out(records, models)
         ]
-        return [np.concatenate(part) for part in zip(*rounds, strict=True)]
+        scores, inside = (np.concatenate(part) for part in zip(*rounds, strict=True))
+        return self._comparison._finish(scores), inside
 
     def score_left_out(
         self, X: Records, models: ArrayLike
@@ -368,62 +480,17 @@ class PoolAttack(BaseAttack):
                 "Shadow models can be treated as the victim in a pool of at least "
                 f"{_FEWEST_MODELS} models; this pool has {n_models}."
             )
-        columns, some, attack = self.pool_.locate(records), False, self._leave_out(models)
-        for rows, shadows, inside, n_in in self._blocks(records):
+        reader, some = self._reader, False
+        columns, comparison = (
+            self.pool_.locate(records),
+            self._comparison._leave_out(reader, models),
+        )
+        for rows, shadows, inside, n_in in reader.blocks(records):
             others = choose_others(self.pool_.design_, inside, columns[rows], models)
-            judged = self._are_judged(inside, n_in, models, others)
-            scores = attack._score_judged(shadows, inside, models, others, judged)
+            judged = find_judged(reader, inside, n_in, models, others)
+            scores = score_in_place(comparison, shadows, inside, models, others, judged)
             some |= judged.any()
             yield rows, scores, inside[models], judged
         if not some:
             place = " when another one is treated as the victim"
-            raise TooFewModelsError(self._say_too_few(len(records), place))
-
-    def _leave_out(self, models):
-        """Return this attack, fitted without what these models contribute when they are left out.
-
-        The base class fits nothing to which a single model contributes noticeably.
-        """
-        return self
-
-    def _are_judged(self, inside, n_in, models, others):
-        """Return where the remaining models suffice, of shape (n_chosen, n)."""
-        n_out = len(inside) - n_in
-        if self._are_enough(n_in - 2, n_out - 2).all():  # no more than two leave
-            return np.ones((len(models), len(n_in)), dtype=bool)
-        has_other = others >= 0
-        lost_in = inside[models].astype(int) + (values_of(inside[None], others)[0] & has_other)
-        return self._are_enough(n_in - lost_in, n_out - (1 + has_other - lost_in))
-
-    def _score_judged(self, shadows, inside, models, others, judged):
-        """Score with models treated as the victim; neutral where too few other models remain."""
-        if judged.all():
-            return self._score_left_out(shadows, inside, models, others)
-        scores = np.full(judged.shape, self._neutral_score())
-
-        def score(some, part, how):
-            if not len(part):
-                return
-            gone = part_of(others[some], part)
-            scores[np.ix_(some, part)] = how(
-                self, shadows[:, :, part], inside[:, part], models[some], gone
-            )
-
-        # Most records can be judged with each of the models; they are scored together.
-        whole = judged.all(axis=0)
-        score(np.arange(len(models)), np.flatnonzero(whole), type(self)._score_left_out)
-        for k in range(len(models)):
-            part = np.flatnonzero(judged[k] & ~whole)
-            score(np.array([k]), part, type(self)._score_left_out)
-        return scores
-
-    def _score_left_out(self, shadows, inside, models, others):
-        """Score a block with each chosen model treated as the victim, of shape (n_chosen, n)."""
-        scores = []
-        for k, other in zip(models, others, strict=True):
-            rest = np.ones(inside.shape, dtype=bool)
-            rest[k] = False
-            gone = np.broadcast_to(other, inside.shape[1])
-            rest[gone[gone >= 0], np.flatnonzero(gone >= 0)] = False
-            scores.append(self._score(shadows[:, k], shadows, inside & rest, ~inside & rest))
-        return np.array(scores)
+            raise TooFewModelsError(reader.say_too_few(len(records), place))

@@ -169,9 +169,10 @@ def _get_pools(attacks, records):
                 f"{type(attack).__name__}."
             )
         own = unwrap(attack.shadows)
-        if id(own) not in fitted:
-            fitted[id(own)] = get_pool(own, records)
-        pools[name] = fitted[id(own)]
+        key = name if isinstance(own, int) else id(own)
+        if key not in fitted:
+            fitted[key] = get_pool(attack, records)
+        pools[name] = fitted[key]
     return pools
 
 

@@ -147,7 +147,7 @@ def play(test, records, groups):
     # -> game: result of membership_game, without the guesses; None if no victim was trained
     people = number_people(records, groups)
     if test.estimator is None and treats_models_as_victims(test.attack):
-        pool = get_pool(test.attack.shadows, records)
+        pool = get_pool(test.attack, records)
         attack = clone(test.attack).set_params(shadows=FrozenEstimator(pool))
         guesses, membership = play_pool(attack.fit(records), records, test.n_rounds)
         return None, GroupGuesses(guesses, membership, groups, people)

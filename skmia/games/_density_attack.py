@@ -11,7 +11,7 @@ from .._core.moments import SMALLEST_SPREAD, compute_both_moments
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import StrOptions
-from ..base import PoolAttack
+from ..base import Comparison, PoolAttack
 from ..shadow import ShadowPool
 from ..signals import Confidence
 
@@ -39,6 +39,21 @@ def _log_kernel(target, values, chosen, moments):
 _DENSITIES = {"normal": _log_normal, "kde": _log_kernel}
 
 
+class DensityRatio(Comparison):
+    """Log ratio of the densities of IN and of OUT models."""
+
+    least, offset = (2, 2), 0.0
+
+    def __init__(self, reads, density):
+        self.reads, self.density = reads, density
+
+    def score(self, target, shadows, inside, outside):
+        target, shadows = target.astype(np.float64), shadows.astype(np.float64)
+        into, out = compute_both_moments(shadows, inside, outside)
+        log_in = self.density(target, shadows, inside, into)
+        return (log_in - self.density(target, shadows, outside, out)).sum(axis=0)
+
+
 class DensityAttack(PoolAttack):
     """Attack that compares the densities of an output among IN models and among OUT models.
 
@@ -51,9 +66,10 @@ class DensityAttack(PoolAttack):
     victim : fitted estimator, default=None
         Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
         stored by :meth:`skmia.Records.with_outputs` are used.
-    shadows : ShadowPool
+    shadows : ShadowPool or int
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``.
+        the records given to ``fit``. A number trains as many clones of the victim, anew in each
+        ``fit``; for `n_jobs` or a `random_state`, pass a pool.
     density : {"normal", "kde"}, default="normal"
         A normal density with the sample's mean and standard deviation (divisor n - 1), or Gaussian
         kernels of Scott's width, n^(-1/5) standard deviations.
@@ -93,15 +109,12 @@ class DensityAttack(PoolAttack):
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.frozen import FrozenEstimator
-    >>> from skmia import ShadowPool
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.games import DensityAttack
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
-    >>> pool = ShadowPool(model, 16, random_state=0).fit(records)
-    >>> attack = DensityAttack(FrozenEstimator(model), FrozenEstimator(pool)).fit(records)
+    >>> attack = DensityAttack(model, shadows=16).fit(records)
     >>> bool(attack.score(records, membership) > 0.5)
     True
     """
@@ -115,7 +128,7 @@ class DensityAttack(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         density: Literal["normal", "kde"] = "normal",
         statistic: Literal["confidence", "auto"] = "confidence",
@@ -130,18 +143,8 @@ class DensityAttack(PoolAttack):
     def _reads(self):
         return "auto" if self.statistic == "auto" else Confidence()
 
-    def _score(self, target, shadows, inside, outside):
-        target, shadows = target.astype(np.float64), shadows.astype(np.float64)
-        into, out = compute_both_moments(shadows, inside, outside)
-        density = _DENSITIES[self.density]
-        log_in = density(target, shadows, inside, into)
-        return (log_in - density(target, shadows, outside, out)).sum(axis=0)
-
-    def _count_needed(self):
-        return 2, 2
-
-    def _default_offset(self):
-        return 0.0
+    def _compare(self, records):
+        return DensityRatio(self._reads(), _DENSITIES[self.density])
 
     def predict_proba(self, X: Records) -> np.ndarray:
         """Return the posterior probability of membership, the share of the IN density in the sum.

@@ -8,7 +8,6 @@ from sklearn.base import clone, is_classifier
 
 from .._core.asking import unwrap
 from .._core.needs import ACCESS
-from .._core.records import Records
 from .._core.sklearn import (
     N_JOBS,
     HasMethods,
@@ -18,7 +17,7 @@ from .._core.sklearn import (
 )
 from .._core.tokens import TokenOutputs
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
-from ..base import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
+from ..base import is_open, list_keeps, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
 from ..signals import Correctness, auto_of, kinds_of
 from ..victims import get_kind, is_linear_model, is_trainable
@@ -208,12 +207,7 @@ def _list_keeps(attack, records):
     keeps = set()
     for part in parts_of(attack):
         if is_open(part, "shadows"):
-            keeps |= part.needs().keeps | part.needs().uses
-            parameters = part.get_params(deep=False).values()
-            tables = [value for value in parameters if isinstance(value, Records)]
-            # Further records, such as a population, can only be scored by the models themselves.
-            if not all(np.isin(table.fingerprint, records.fingerprint).all() for table in tables):
-                keeps.add("models")
+            keeps |= list_keeps(part, records)
     return frozenset(keeps)
 
 

@@ -305,7 +305,7 @@ def _get_pool(plan, case, clock):
     if not plan.keeps:
         return None, None
     if not request.trains_pool:
-        return get_pool(request.shadows, case.records), None
+        return get_pool(request, case.records), None
     if request.chooses_size:
         return grow_pool(case, plan, clock)
     return make_pool(request, plan.keeps).fit(case.records), None

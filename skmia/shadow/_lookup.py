@@ -170,9 +170,9 @@ class PoolLookup:
         if types != self._types:
             return f"they hold {types}, but the pool holds {self._types}, and types must agree."
         return (
-            "fit it on all of them once and freeze it with FrozenEstimator, and search over its "
-            "size with shadows=[FrozenEstimator(pool.first(n)) for n in sizes]. An attack that "
-            'needs no IN models can also query a pool fitted with store="models" about them.'
+            "a held-out fold has no IN models, so fit the pool on all records once and pass "
+            "FrozenEstimator(pool), in a search over its size shadows=[FrozenEstimator("
+            'pool.first(n)) for n in sizes], or set online=False and fit it with store="models".'
         )
 
     def locate_usable(self, records: Records) -> np.ndarray:

@@ -2,18 +2,39 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier, VotingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import ShadowPool
-from skmia.attacks import LiRA
+from skmia.attacks import (
+    RMIA,
+    CalibratedAttack,
+    LiRA,
+    RangeAttack,
+    ShadowAttack,
+    StackedAttack,
+    ThresholdAttack,
+    TransferredQueryAttack,
+    VulnerableRecordsAttack,
+)
 from skmia.datasets import make_membership_problem
+from skmia.games import DensityAttack
+from skmia.model_selection import RememberTraining, make_leakage_scorer
+from skmia.signals import Signals
+from skmia.victims import CallableVictim
 
 SETTINGS = {
-    "variance": ["shrunk", "example", "pooled"],
+    "variance": ["example", "pooled", "shrunk", "trend", "conjugate"],
     "online": [True, False],
-    "prior_strength": [1.0, 2.0, 4.0, 8.0],
+    "likelihood": ["auto", "normal"],
     "prior": [0.1, 0.5],
 }
 
@@ -29,7 +50,7 @@ class CountedTree(DecisionTreeClassifier):
 
 
 @pytest.mark.filterwarnings("error")
-def test_48_settings_in_5_folds_fit_no_model_and_copy_no_pool():
+def test_40_settings_in_5_folds_fit_no_model_and_copy_no_pool():
     records, membership = make_membership_problem(200, random_state=0)
     members = records[membership == 1]
     tree = CountedTree(min_samples_leaf=2, random_state=0)
@@ -38,7 +59,7 @@ def test_48_settings_in_5_folds_fit_no_model_and_copy_no_pool():
     n_fits, signals = CountedTree.n_fits, pool.signals_.copy()
     search = GridSearchCV(LiRA(victim, FrozenEstimator(pool)), SETTINGS, cv=5, scoring="roc_auc")
     search.fit(records, membership)
-    assert len(search.cv_results_["params"]) == 48
+    assert len(search.cv_results_["params"]) == 40
     assert CountedTree.n_fits == n_fits == 17
     assert search.best_estimator_.pool_ is pool
     np.testing.assert_array_equal(pool.signals_, signals)
@@ -51,7 +72,7 @@ def test_unfrozen_pool_is_said_to_be_the_cause():
     victim = FrozenEstimator(DecisionTreeClassifier().fit(members.X, members.y))
     pool = ShadowPool(DecisionTreeClassifier(), 4, random_state=0).fit(records)
     search = GridSearchCV(LiRA(victim, pool), {"prior": [0.5]}, cv=2, error_score="raise")
-    with pytest.raises(ValueError, match="freeze it with FrozenEstimator"):
+    with pytest.raises(ValueError, match="pass FrozenEstimator"):
         search.fit(records, membership)
 
 
@@ -68,9 +89,149 @@ def test_search_over_the_size_of_a_pool_is_told_what_works(store):
     with pytest.raises(ValueError) as caught:
         search.fit(records, membership)
     first = str(caught.value).split(". ")[0]
+    assert "a held-out fold has no IN models" in first and "online=False" in first
     assert "shadows=[FrozenEstimator(pool.first(n)) for n in sizes]" in first
     whole = pool.set_params(n_estimators=16).fit(records)  # as it says
     pools = {"shadows": [FrozenEstimator(whole.first(n)) for n in (8, 16)]}
     GridSearchCV(LiRA(victim), pools, **settings).fit(records, membership)
     if store == "models":  # as the rest says
         search.set_params(estimator__online=False).fit(records, membership)
+
+
+# What is passed for the shadow models, and what is built on attacks
+
+
+@pytest.fixture(scope="module")
+def problem():
+    records, membership = make_membership_problem(200, random_state=0)
+    members = records[membership == 1]
+    tree = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+    return tree.fit(members.X, members.y), records, membership
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        LiRA(),
+        LiRA(online=False),
+        RMIA(),
+        CalibratedAttack(),
+        DensityAttack(),
+        StackedAttack(boosted=False, random_state=0),
+        VulnerableRecordsAttack(random_state=0),
+        ShadowAttack(random_state=0),
+        TransferredQueryAttack(n_steps=2, random_state=0),
+        RangeAttack(n_samples=2, random_state=0),
+    ],
+    ids=lambda attack: type(attack).__name__,
+)
+@pytest.mark.filterwarnings("ignore::skmia.exceptions.ResolutionWarning")
+def test_number_of_shadow_models_trains_clones_of_the_victim(problem, attack):
+    tree, records, membership = problem
+    attack = clone(attack).set_params(victim=tree, shadows=8)
+    scores = attack.fit(records).score_samples(records)
+    pool = getattr(attack, "attack_", attack).pool_
+    assert repr(pool.estimator) == repr(tree)
+    assert pool.membership_.shape == (8, 200)
+    assert attack.shadows == 8
+    assert np.isfinite(scores).all()
+    if hasattr(attack, "random_state"):  # else the pool is another one each time
+        assert roc_auc_score(membership, scores) > 0.5
+        np.testing.assert_array_equal(attack.fit(records).score_samples(records), scores)
+
+
+def test_number_keeps_what_the_attack_reads(problem):
+    tree, records, _ = problem
+    some, rest = records[:150], records[150:]
+    assert LiRA(tree, 4).fit(records).pool_.temperatures_ == (1.0,)
+    assert RMIA(tree, 4).fit(records).pool_.temperatures_ == (1.0, 2.0)
+    attack = RMIA(tree, 4, online=False, population=rest).fit(some)
+    assert len(attack.population_ratios_) == 50
+
+
+def test_numbers_are_trained_where_the_victim_is_given_later(problem):
+    tree, records, _ = problem
+    folds = list(KFold(2, shuffle=True, random_state=0).split(records.X))
+    # The second learns from members, so its pool is trained before the folds that it learns from.
+    alone = StackedAttack(shadows=4, boosted=False, random_state=0)
+    for attack in (alone, CalibratedClassifierCV(alone, cv=2)):
+        scores = cross_val_score(
+            RememberTraining(tree),
+            records.X,
+            records.y,
+            cv=folds,
+            scoring=make_leakage_scorer(records=records, attack=attack),
+        )
+        assert (scores < -0.2).all()
+
+
+@pytest.mark.parametrize("shadows", [15, 0, -2, 1, True, 2.5, "16"])
+def test_other_numbers_are_refused_in_one_sentence(problem, shadows):
+    tree, records, _ = problem
+    with pytest.raises(
+        (TypeError, ValueError), match="^shadows must .* even number of models from 2"
+    ):
+        LiRA(tree, shadows).fit(records)
+
+
+def test_number_without_a_victim_that_can_be_trained_is_refused(problem):
+    tree, records, _ = problem
+    with pytest.raises(ValueError, match="trains clones of the victim, and None cannot be trained"):
+        LiRA(shadows=4).fit(records.with_outputs(tree))
+    served = CallableVictim(tree.predict_proba, classes=tree.classes_)
+    with pytest.raises(ValueError, match="cannot be trained; pass shadows=ShadowPool"):
+        RMIA(served, shadows=4).fit(records)
+
+
+@pytest.mark.parametrize("parameter", [{"n_jobs": 2}, {"random_state": 0}, {"verbose": 1}])
+def test_parameters_of_the_pool_are_said_to_be_its_own(problem, parameter):
+    (name,) = parameter
+    with pytest.raises(
+        TypeError, match=rf"no parameter '{name}', .* shadows=ShadowPool\(model, {name}"
+    ):
+        LiRA(problem[0], shadows=16, **parameter)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_job'"):
+        LiRA(problem[0], n_job=2)
+    assert StackedAttack(problem[0], shadows=16, random_state=0).random_state == 0
+
+
+def test_unfrozen_victim_is_taken_until_something_clones_it(problem):
+    tree, records, membership = problem
+    pool = FrozenEstimator(ShadowPool(tree, 4, random_state=0).fit(records))
+    for make in (lambda victim: LiRA(victim, pool), ThresholdAttack):
+        frozen, plain = (
+            make(victim).fit(records).score_samples(records)
+            for victim in (FrozenEstimator(tree), tree)
+        )
+        np.testing.assert_array_equal(plain, frozen)
+        with pytest.raises(NotFittedError, match="not fitted.*FrozenEstimator, because clone"):
+            cross_val_predict(make(tree), records, membership)
+
+
+def test_what_needs_probabilities_is_told_how_to_get_them(problem):
+    tree, records, membership = problem
+    tree, pool = FrozenEstimator(tree), FrozenEstimator(ShadowPool(tree, 4).fit(records))
+    for attack in (RMIA(tree, pool), LiRA(tree, pool, online=False), ThresholdAttack(tree)):
+        vote = VotingClassifier([("one", attack)], voting="soft").fit(records, membership)
+        name = type(attack).__name__
+        with pytest.raises(AttributeError, match=rf"CalibratedClassifierCV\({name}\(...\)\)"):
+            vote.predict(records)
+        assert not hasattr(attack, "predict_proba")
+        vote = VotingClassifier([("one", CalibratedClassifierCV(attack, cv=2))], voting="soft")
+        assert vote.fit(records, membership).predict_proba(records).shape == (200, 2)
+    with pytest.raises(AttributeError, match="'RMIA' object has no attribute 'offset'"):
+        _ = RMIA(tree, pool).offset
+
+
+def test_what_needs_a_matrix_is_told_of_signals(problem):
+    tree, records, membership = problem
+    tree = FrozenEstimator(tree)
+    attack = ThresholdAttack(tree).fit(records, membership)
+    with pytest.raises(TypeError, match=r"the matrix Signals\(victim\)\.fit_transform\(records\)"):
+        permutation_importance(attack, records, membership)
+    with pytest.raises(TypeError, match=r"the matrix Signals\(victim\)\.fit_transform\(records\)"):
+        BaggingClassifier(attack).fit(records, membership)
+    matrix = Signals(tree).fit_transform(records)
+    bag = BaggingClassifier(LogisticRegression(), 3, random_state=0).fit(matrix, membership)
+    importance = permutation_importance(bag, matrix, membership, random_state=0)
+    assert len(importance.importances_mean) == matrix.shape[1]

@@ -99,7 +99,8 @@ def test_all_answers_correct_leave_scores_of_zero():
 def test_a_trend_ignores_the_shares_of_the_record_itself():
     records, pool, _ = draw_problem(*draw_shares(np.random.default_rng(5)), 16)
     own, trend = (
-        LiRA(None, pool, gap=gap).fit(records).score_samples(records) for gap in ("shrunk", "trend")
+        LiRA(None, pool, variance=variance).fit(records).score_samples(records)
+        for variance in ("shrunk", "trend")
     )
     assert not np.allclose(own, trend)
 

@@ -6,10 +6,10 @@ from sklearn.frozen import FrozenEstimator
 
 from skmia._core.left_out import choose_others
 from skmia.attacks import RMIA, CalibratedAttack, LiRA
-from skmia.base import PoolAttack
+from skmia.base import Comparison
 
 ATTACKS = [
-    LiRA(gap="raw"),
+    LiRA(variance="conjugate"),
     LiRA(variance="example"),
     LiRA(variance="pooled"),
     LiRA(online=False),
@@ -45,10 +45,12 @@ def score_both_ways(attack, world, models):
     got, expected = np.empty((2, len(models), len(world.records)))
     for rows, scores, *_ in attack.score_left_out(world.records, models):
         got[:, rows] = scores
-    for rows, shadows, inside, _ in attack._blocks(world.records):
+    for rows, shadows, inside, _ in attack._reader.blocks(world.records):
         columns = world.pool.locate(world.records)[rows]
         others = choose_others(world.pool.design_, inside, columns, models)
-        expected[:, rows] = PoolAttack._score_left_out(attack, shadows, inside, models, others)
+        expected[:, rows] = Comparison._score_left_out(
+            attack._comparison, shadows, inside, models, others
+        )
     return got, expected
 
 

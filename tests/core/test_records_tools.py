@@ -109,7 +109,7 @@ REFUSING = {
 
 @pytest.mark.parametrize("name", REFUSING)
 def test_tools_that_need_a_matrix_refuse_at_once(records, name):
-    with pytest.raises(TypeError, match=r"Records are not a matrix\. .* use records\.X\.$"):
+    with pytest.raises(TypeError, match=r"Records are not a matrix\. .* Signals.* records\.X\.$"):
         REFUSING[name](records, MEMBERSHIP)
 
 

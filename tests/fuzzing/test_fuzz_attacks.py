@@ -43,10 +43,8 @@ ATTACKS = {
     },
     "LiRA": {
         "online": (True, False),
-        "variance": ("shrunk", "example", "pooled"),
-        "prior_strength": (4.0,),
-        "covariance": ("diagonal", "full"),
-        "ridge": (1e-3,),
+        "variance": ("shrunk", "trend", "conjugate", "example", "pooled", "joint"),
+        "likelihood": ("auto", "normal"),
         "prior": (0.5,),
         "target_fpr": (None, 0.1),
     },

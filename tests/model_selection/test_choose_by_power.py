@@ -167,12 +167,12 @@ def test_attacks_of_any_class_are_compared(digits, forests):
     "attack, grid",
     [
         (LiRA(), {"variance": ["shrunk", "pooled"], "likelihood": ["auto", "normal"]}),
-        (LiRA(), [{"gap": ["shrunk", "raw"]}, {"variance": ["pooled"]}]),
+        (LiRA(), [{"variance": ["trend", "conjugate"]}, {"online": [False]}]),
         (CalibratedAttack(), {"reference": ["out", "midpoint", "rank"]}),
         (RMIA(), {"online": [True, False], "temperature": [1.0, 2.0]}),
         ({"LiRA": LiRA(), "RMIA": RMIA()}, {"online": [True, False]}),
     ],
-    ids=["likelihoods", "gaps", "references", "means", "attacks"],
+    ids=["likelihoods", "variances", "references", "means", "attacks"],
 )
 def test_settings_of_each_kind_are_compared(digits, forests, attack, grid):
     attacks = attack.values() if isinstance(attack, dict) else [attack]

@@ -72,7 +72,7 @@ def test_numbers_are_those_in_memory(problem, tmp_path, settings):
     "attack",
     [
         LiRA(),
-        LiRA(gap="raw", target_fpr=0.1),
+        LiRA(variance="conjugate", target_fpr=0.1),
         RMIA(),
         RMIA(online=False),
         CalibratedAttack(),
