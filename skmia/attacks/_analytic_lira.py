@@ -101,7 +101,6 @@ class AnalyticLiRA(BaseAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.linear_model import LinearRegression
     >>> from skmia.attacks import AnalyticLiRA
     >>> from skmia.datasets import make_membership_problem
@@ -109,7 +108,7 @@ class AnalyticLiRA(BaseAttack):
     ...     300, n_features=40, kind="regression", random_state=0
     ... )
     >>> members = records[membership == 1]
-    >>> victim = FrozenEstimator(LinearRegression().fit(members.X, members.y))
+    >>> victim = LinearRegression().fit(members.X, members.y)
     >>> attack = AnalyticLiRA(victim).fit(records)
     >>> bool(attack.score(records, membership) > 0.1)
     True

@@ -239,14 +239,13 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import Records
     >>> from skmia.attacks import AttributeInferenceAttack
     >>> rng = np.random.default_rng(0)
     >>> X = np.column_stack([rng.normal(size=(400, 3)), rng.integers(2, size=400)])
     >>> y = rng.integers(2, size=400)
-    >>> victim = FrozenEstimator(DecisionTreeClassifier(random_state=0).fit(X[:200], y[:200]))
+    >>> victim = DecisionTreeClassifier(random_state=0).fit(X[:200], y[:200])
     >>> attack = AttributeInferenceAttack(victim, sensitive=3, random_state=0)
     >>> attack = attack.fit(Records(X[200:], y[200:]))
     >>> attack.compare(Records(X[:200], y[:200])).index.tolist()

@@ -24,9 +24,6 @@ class AwayFromOut(SidesComparison):
 
     least, online = (0, 1), False
 
-    def __init__(self, reads):
-        self.reads = reads
-
     def score_sides(self, target, sides):
         return self._compare(target, *sides[:2])
 
@@ -59,9 +56,6 @@ class OutRank(Comparison):
 
     least, neutral = (0, 1), 0.5
 
-    def __init__(self, reads):
-        self.reads = reads
-
     def score(self, target, shadows, inside, outside):
         below = ((shadows <= target[:, None]) & outside).sum(axis=1)
         return (below / outside.sum(axis=0)).mean(axis=0)
@@ -72,8 +66,8 @@ class PopulationRank(Comparison):
 
     neutral = 0.5
 
-    def __init__(self, reads, population):
-        self.reads, self.population = reads, population
+    def __init__(self, population):
+        self.population = population
 
     def score(self, target, shadows, inside, outside):
         rows = zip(self.population, target, strict=True)
@@ -217,7 +211,9 @@ class CalibratedAttack(PoolAttack):
         if self.reference == "population":
             check_records(self.population)
             values = self.pool_.victim_values(self.victim, self.population, reads)
-            return PopulationRank(reads, np.sort(values, axis=1))
-        return {"out": AwayFromOut, "midpoint": AwayFromMiddle, "rank": OutRank}[self.reference](
-            reads
-        )
+            comparison = PopulationRank(np.sort(values, axis=1))
+        else:
+            kinds = {"out": AwayFromOut, "midpoint": AwayFromMiddle, "rank": OutRank}
+            comparison = kinds[self.reference]()
+        comparison.reads = reads
+        return comparison

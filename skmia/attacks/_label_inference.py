@@ -86,14 +86,13 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia.attacks import LabelInferenceAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(600, random_state=0)
     >>> members, outside = records[membership == 1], records[membership == 0]
     >>> victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> attack = LabelInferenceAttack(FrozenEstimator(victim)).fit(outside)
+    >>> attack = LabelInferenceAttack(victim).fit(outside)
     >>> attack.predict(members[:3])
     array([0, 1, 0])
     >>> attack.compare(members, outside).round(2)

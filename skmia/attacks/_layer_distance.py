@@ -170,14 +170,13 @@ class FisherRaoAttack(LayerDistanceAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks import FisherRaoAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
-    >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
+    >>> victim = victim.fit(members.X, members.y)
     >>> attack = FisherRaoAttack(victim, cv=2, random_state=0).fit(records, membership)
     >>> attack.weights_.shape
     (2,)
@@ -310,14 +309,13 @@ class MahalanobisAttack(LayerDistanceAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks import MahalanobisAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
-    >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
+    >>> victim = victim.fit(members.X, members.y)
     >>> attack = MahalanobisAttack(victim, random_state=0).fit(records, membership)
     >>> attack.weights_.shape
     (2,)

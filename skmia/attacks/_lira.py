@@ -278,12 +278,12 @@ def _average(values):
 class SidesComparison(Comparison):
     """Comparison that reads no more of the shadow models than the moments of both sides."""
 
-    # Hashable function of the values whose moments are compared.
-    change = None
+    # Hashable function of the values whose moments are compared, and the other model of each pair.
+    change = partners = None
 
-    def score_sides(self, target, sides):
-        """Score records, given the values of the victim and the moments."""
-        raise NotImplementedError
+    def score(self, target, shadows, inside, outside):
+        values = shadows if self.change is None else self.change(shadows)
+        return self.score_sides(target, compute_sides(values, inside, outside, self.partners))
 
     def _score_records(self, reader, records, target):
         scores = np.full(len(records), self._unjudged)
@@ -294,15 +294,13 @@ class SidesComparison(Comparison):
 
 def _pool_variances(sides, less):
     """Return the variances within records of the IN and of the OUT models, per query."""
-    totals = {"into": [], "out": []}
+    totals = [], []
     for both in sides:
-        for name, parts in totals.items():
-            count, _, squares = getattr(both, name)
+        for parts, (count, _, squares) in zip(totals, both[:2], strict=True):
             # A variance requires two models; the mean of a single model has no spread to add.
-            squares = squares.sum(axis=1)
-            count = np.where(count > 1, count - less, 0).sum()
-            parts.append([squares, np.full(len(squares), count)])
-    sums = (np.sum(parts, axis=0) for parts in totals.values())
+            n = np.where(count > 1, count - less, 0).sum()
+            parts.append([squares.sum(axis=1), np.full(len(squares), n)])
+    sums = (np.sum(parts, axis=0) for parts in totals)
     return [np.maximum(part / np.maximum(n, 1), SMALLEST_SPREAD**2) for part, n in sums]
 
 
@@ -324,9 +322,9 @@ class Printed(SidesComparison):
         return self._compare(target, *sides[:2])
 
     def score(self, target, shadows, inside, outside):
-        if not self.online:
-            return self._compare(target, None, compute_moments(shadows, outside))
-        return self.score_sides(target, compute_sides(shadows, inside, outside, self.partners))
+        if self.online:
+            return super().score(target, shadows, inside, outside)
+        return self._compare(target, None, compute_moments(shadows, outside))
 
     def _compare(self, target, into, out):
         if not self.online:
@@ -360,21 +358,15 @@ class Printed(SidesComparison):
         )
         lost = np.flatnonzero(lost)
         if len(lost):
-            gone = part_of(others, lost)
-            scores[:, lost] = super()._score_left_out(
-                shadows[:, :, lost], inside[:, lost], models, gone
-            )
+            rest = shadows[:, :, lost], inside[:, lost], models, part_of(others, lost)
+            scores[:, lost] = super()._score_left_out(*rest)
         return scores
 
 
-class Joint(Comparison):
-    """Normal laws of all queries of a record together."""
+class Joint(Printed):
+    """Normal laws of all queries of a record together, which the moments do not give."""
 
-    likelihood = "normal"
-
-    def fit(self, reader, records):
-        """Pool the variances within records."""
-        self.variances = _pool_variances((sides for _, sides in reader.sides(records)), 0)
+    _score_records, _score_left_out = Comparison._score_records, Comparison._score_left_out
 
     def score(self, target, shadows, inside, outside):
         return joint_ratio(target, shadows, inside, outside, _RIDGE)
@@ -398,7 +390,7 @@ class Trends(SidesComparison):
         known = pool.moments(self.reads, self.law.change)
         if known is None:
             values, inside = reader.read_columns(columns)
-            sides = self._compute_sides(self.law.read(values), inside, ~inside)
+            sides = compute_sides(self.law.read(values), inside, ~inside, self.partners)
         else:
             sides = take_records(known, columns)
         self.priors = self.law.fit(sides)
@@ -409,16 +401,9 @@ class Trends(SidesComparison):
     def change(self):
         return self.law.change
 
-    def _compute_sides(self, values, inside, outside):
-        return compute_sides(values, inside, outside, self.partners)
-
     def score_sides(self, target, sides):
         laws = self.law.describe(sides, self.priors)
         return _average(self.law.log_ratio(self.law.read(target), laws))
-
-    def score(self, target, shadows, inside, outside):
-        sides = self._compute_sides(self.law.read(shadows), inside, outside)
-        return self.score_sides(target, sides)
 
     def _rate_offset(self, reader, records, rate):
         if not isinstance(self.law, BitLaw) or reader.pool.signals_.shape[1] > 1:
@@ -444,7 +429,7 @@ class Trends(SidesComparison):
 
     def _leave_each(self, values, inside, models, others):
         """Yield the models that leave one after another, or as a pair, and what the rest says."""
-        sides = self._compute_sides(values, inside, ~inside)
+        sides = compute_sides(values, inside, ~inside, self.partners)
         if sides.product is None:
             groups = [(k, models == k) for k in models]
         else:
@@ -644,7 +629,7 @@ class LiRA(PoolAttack):
         if self.variance == "joint":
             if not self.online:
                 raise ValueError('variance="joint" goes with online=True; got online=False.')
-            comparison, alternative = Joint(), 'variance="example"'
+            comparison, alternative = Joint("example", True), 'variance="example"'
             n_models = self.pool_.signals_.shape[1] + 1
         elif self.variance in ("example", "pooled"):
             comparison = Printed(self.variance, self.online)

@@ -144,13 +144,12 @@ class MomentsAttack(CandidatesAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from skmia.attacks import MomentsAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = FrozenEstimator(GaussianNB().fit(members.X, members.y))
+    >>> victim = GaussianNB().fit(members.X, members.y)
     >>> attack = MomentsAttack(victim).fit(records)
     >>> attack.n_equations_ == 2 * (1 + 2 * records.X.shape[1])
     True

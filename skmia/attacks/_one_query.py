@@ -205,7 +205,6 @@ class OneQueryAttack(BaseAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import OneQueryAttack
@@ -213,9 +212,9 @@ class OneQueryAttack(BaseAttack):
     >>> records, membership = make_membership_problem(200, random_state=0)
     >>> members = records[membership == 1]
     >>> net = MLPClassifier((16,), solver="lbfgs", max_iter=2000, random_state=0)
-    >>> victim = FrozenEstimator(net.fit(members.X, members.y))
+    >>> victim = net.fit(members.X, members.y)
     >>> pool = ShadowPool(net, n_estimators=8, store="models", random_state=0).fit(records)
-    >>> attack = OneQueryAttack(victim, FrozenEstimator(pool)).fit(records)
+    >>> attack = OneQueryAttack(victim, pool).fit(records)
     >>> bool(attack.score(records, membership) > 0.1)
     True
     """

@@ -268,13 +268,12 @@ class ReleasedModelAttack(BaseAttack):
     Examples
     --------
     >>> from sklearn.ensemble import HistGradientBoostingClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia.attacks import ReleasedModelAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> model = HistGradientBoostingClassifier(random_state=0).fit(members.X, members.y)
-    >>> attack = ReleasedModelAttack(FrozenEstimator(model)).fit(records)
+    >>> attack = ReleasedModelAttack(model).fit(records)
     >>> sorted(attack.parts_)
     ['node equations', 'split thresholds', 'stored values']
     >>> bool(attack.score(records, membership) > 0.95)

@@ -77,6 +77,8 @@ class Ratio(Comparison):
     """Log ratio of the victim's likelihood and the mean one of the shadow models."""
 
     n_blocks = 2  # longer rows are read faster, and nothing else is kept
+    population, gamma = None, 1.0
+    _unjudged = np.nextafter(0.0, -np.inf)  # before it is compared with a population
 
     def __init__(self, law, reads, a, online):
         self.law, self.reads, self.a, self.online = law, reads, a, online
@@ -94,6 +96,11 @@ class Ratio(Comparison):
                 constant = np.log((1 - self.a) / 2)
             log_mean = np.logaddexp(np.log((1 + self.a) / 2) + log_mean, constant)
         return (self.law.log_likelihood(target.astype(np.float64)) - log_mean).mean(axis=0)
+
+    def _finish(self, scores):
+        if self.population is None:
+            return scores
+        return _share_beaten(scores - np.log(self.gamma), self.population)
 
     def _score_left_out(self, shadows, inside, models, others):
         likelihood, chosen = self.law.likelihood(shadows), ~inside
@@ -113,25 +120,9 @@ class Ratio(Comparison):
             scores[some] = self._compare(shadows[:, models[some]], log_mean)
         rare = np.flatnonzero(rare)
         if len(rare):
-            gone = part_of(others, rare)
-            scores[:, rare] = super()._score_left_out(
-                shadows[:, :, rare], inside[:, rare], models, gone
-            )
+            rest = shadows[:, :, rare], inside[:, rare], models, part_of(others, rare)
+            scores[:, rare] = super()._score_left_out(*rest)
         return scores
-
-
-class RatioInPopulation(Ratio):
-    """Share of the records of a population that a record beats."""
-
-    neutral = 0.5
-    _unjudged = Ratio.neutral - np.finfo(float).smallest_subnormal  # a log ratio
-
-    def __init__(self, ratio, population, gamma):
-        super().__init__(ratio.law, ratio.reads, ratio.a, ratio.online)
-        self.population, self.gamma = population, gamma
-
-    def _finish(self, scores):
-        return _share_beaten(scores - np.log(self.gamma), self.population)
 
 
 class RMIA(PoolAttack):
@@ -340,8 +331,8 @@ class RMIA(PoolAttack):
             reader, comparison = self._reader, self._comparison
             target = reader.of_victim(self.victim, self.population)
             ratios = np.sort(comparison._score_records(reader, self.population, target))
-            self.population_ratios_ = ratios
-            self._comparison = RatioInPopulation(comparison, ratios, self.gamma)
+            self.population_ratios_ = comparison.population = ratios
+            comparison.gamma, comparison.neutral = self.gamma, 0.5
 
     def _check_population(self):
         try:

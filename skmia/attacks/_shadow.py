@@ -104,7 +104,6 @@ class ShadowAttack(BaseAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import ShadowAttack
@@ -113,7 +112,7 @@ class ShadowAttack(BaseAttack):
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> pool = ShadowPool(model, n_estimators=4, store="outputs", random_state=0).fit(records)
-    >>> attack = ShadowAttack(FrozenEstimator(model), FrozenEstimator(pool), random_state=0)
+    >>> attack = ShadowAttack(model, pool, random_state=0)
     >>> bool(attack.fit(records).score(records, membership) > 0.5)
     True
     """

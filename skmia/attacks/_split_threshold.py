@@ -283,13 +283,12 @@ class SplitThresholdAttack(CandidatesAttack):
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia.attacks import SplitThresholdAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(min_samples_leaf=10, random_state=0)
-    >>> victim = FrozenEstimator(model.fit(members.X, members.y))
+    >>> victim = model.fit(members.X, members.y)
     >>> attack = SplitThresholdAttack(victim).fit(records)
     >>> attack.explained_
     1.0

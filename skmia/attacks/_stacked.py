@@ -61,7 +61,7 @@ _BLOCK = 1 << 22
 
 def _compute_residuals(pool, victim, records):
     """Return the signal minus its level, of the victim and of each model without its pair."""
-    comparison = AwayFromMiddle("auto")
+    comparison = AwayFromMiddle()
     reader = PoolReader(pool, comparison, StackedAttack.__name__)
     columns = pool.locate(records)
     values, inside = reader.read_columns(columns)
@@ -425,10 +425,10 @@ class Stack(Comparison):
 
     def _leave_out(self, reader, models):
         stack = copy.copy(self)
-        own = {name: part for name, part in self.parts.items() if name not in _SHOWN}
         rest = {
             name: part._leave_out(PoolReader(reader.pool, part, name), models)
-            for name, part in own.items()
+            for name, part in self.parts.items()
+            if name not in _SHOWN
         }
         stack.parts = rest | _show(rest["lira"])
         return stack
@@ -560,7 +560,6 @@ class StackedAttack(PoolAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import StackedAttack
@@ -568,8 +567,8 @@ class StackedAttack(PoolAttack):
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
-    >>> pool = FrozenEstimator(ShadowPool(model, n_estimators=8, random_state=0).fit(records))
-    >>> attack = StackedAttack(FrozenEstimator(model), pool, random_state=0).fit(records)
+    >>> pool = ShadowPool(model, n_estimators=8, random_state=0).fit(records)
+    >>> attack = StackedAttack(model, pool, random_state=0).fit(records)
     >>> bool(attack.score(records, membership) > 0.5)
     True
     """

@@ -106,13 +106,12 @@ class StationarityAttack(EquationsAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.linear_model import LogisticRegression
     >>> from skmia.attacks import StationarityAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = FrozenEstimator(LogisticRegression().fit(members.X, members.y))
+    >>> victim = LogisticRegression().fit(members.X, members.y)
     >>> attack = StationarityAttack(victim).fit(records)
     >>> attack.n_equations_ == records.X.shape[1] + 1
     True

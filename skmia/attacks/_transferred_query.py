@@ -300,7 +300,6 @@ class TransferredQueryAttack(BaseAttack):
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import TransferredQueryAttack
     >>> from skmia.datasets import make_membership_problem
@@ -309,7 +308,7 @@ class TransferredQueryAttack(BaseAttack):
     >>> forest = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
     >>> pool = ShadowPool(forest, n_estimators=8, store="models", random_state=0).fit(records)
     >>> attack = TransferredQueryAttack(
-    ...     FrozenEstimator(forest), FrozenEstimator(pool), n_steps=5, random_state=0
+    ...     forest, pool, n_steps=5, random_state=0
     ... )
     >>> bool(attack.fit(records).score(records, membership) > 0.1)
     True

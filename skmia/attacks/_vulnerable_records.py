@@ -111,7 +111,8 @@ class SmoothRank(Comparison):
     def score(self, target, shadows, inside, outside):
         return -smooth_pvalues(target, shadows, outside, self.pooled).mean(axis=0)
 
-    def _choose_offset(self):
+    @property
+    def offset(self):
         if self.smallest > self.level:
             warnings.warn(
                 f"The ranks resolve p-values down to {self.smallest:.2g}; level={self.level:g} is "
@@ -201,7 +202,6 @@ class VulnerableRecordsAttack(PoolAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import VulnerableRecordsAttack
@@ -211,7 +211,7 @@ class VulnerableRecordsAttack(PoolAttack):
     >>> model = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
     >>> pool = ShadowPool(model, n_estimators=48, store="outputs", random_state=0).fit(records)
     >>> attack = VulnerableRecordsAttack(
-    ...     FrozenEstimator(model), FrozenEstimator(pool), random_state=0
+    ...     model, pool, random_state=0
     ... ).fit(records)
     >>> int(attack.is_vulnerable(records).sum())
     100

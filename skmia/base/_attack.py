@@ -48,24 +48,22 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
 
     def __new__(cls, *args, **kwargs):
         parameters = signature(cls.__init__).parameters
-        foreign = [name for name in ("n_jobs", "random_state", "verbose") if name in kwargs]
-        if "shadows" in parameters and not parameters.keys() >= set(foreign):
-            raise TypeError(
-                f"{cls.__name__} has no parameter {foreign[0]!r}, which belongs to the pool: "
-                f"shadows=ShadowPool(model, {foreign[0]}={kwargs[foreign[0]]!r})."
-            )
+        for name in {"n_jobs", "random_state", "verbose"} & kwargs.keys() - parameters.keys():
+            if "shadows" in parameters:
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r}, which belongs to the pool: "
+                    f"shadows=ShadowPool(model, {name}={kwargs[name]!r})."
+                )
         return super().__new__(cls)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            owner, why = type(self).__name__, ""
             if name == "predict_proba":
-                message += (
-                    ", because its scores are not probabilities of membership; "
-                    f"CalibratedClassifierCV({type(self).__name__}(...)) turns them into some"
-                )
-            raise AttributeError(f"{message}.")
+                why = ", because its scores are not probabilities of membership; "
+                why += f"CalibratedClassifierCV({owner}(...)) turns them into some"
+            raise AttributeError(f"{owner!r} object has no attribute {name!r}{why}.")
 
     def needs(self) -> Needs:
         """Return what the attack needs with its current parameters; it need not be fitted.

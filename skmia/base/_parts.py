@@ -259,25 +259,18 @@ def open_pool(attack, records):
 
 
 def get_own_pools(attack, records):
-    """Return the unfitted pools of an attack by number of the part and name of the parameter."""
-    pools = {}
-    for number, part in enumerate(parts_of(attack) or [attack]):
+    """Return the unfitted pools of an attack, each after its part and the name of the parameter."""
+    pools = []
+    for part in parts_of(attack) or [attack]:
         for name, value in part.get_params(deep=False).items():
             if name == "shadows" and isinstance(value, Integral):
                 value = open_pool(part, records)
             if isinstance(value, ShadowPool):
-                pools[number, name] = value
+                pools.append((part, name, value))
     return pools
-
-
-def set_pool(attack, place, pool):
-    """Replace an unfitted pool of an attack by a fitted one."""
-    number, name = place
-    part = (parts_of(attack) or [attack])[number]
-    part.set_params(**{name: FrozenEstimator(pool)})
 
 
 def fit_own_pools(attack, records):
     """Fit the pools of an attack on all records, before the attack is fitted on subsets."""
-    for place, pool in get_own_pools(attack, records).items():
-        set_pool(attack, place, pool.fit(records))
+    for part, name, pool in get_own_pools(attack, records):
+        part.set_params(**{name: FrozenEstimator(pool.fit(records))})

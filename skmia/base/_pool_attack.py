@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
@@ -102,11 +101,7 @@ class TooFewModelsError(ValueError):
 def get_pool(attack, records):
     """Return the fitted pool of the parameter ``shadows``; fit it on the records if unfitted."""
     pool = unwrap(open_pool(attack, records))
-    try:
-        check_is_fitted(pool)
-    except NotFittedError:
-        pool = clone(pool).fit(records)
-    return pool
+    return pool if hasattr(pool, "membership_") else clone(pool).fit(records)
 
 
 def treats_models_as_victims(attack):
@@ -238,6 +233,15 @@ class Comparison:
     and victim, in the terms of :class:`Needs`; ``least`` the minimum numbers of IN and of OUT
     models per record; ``neutral`` the score that is evidence for neither side; ``offset`` the
     threshold without labels and `target_fpr`, or None to set it from models treated as the victim.
+
+    Examples
+    --------
+    >>> from skmia.base import Comparison
+    >>> class ShareBelow(Comparison):
+    ...     least, neutral = (0, 1), 0.5
+    ...     def score(self, target, shadows, inside, outside):
+    ...         below = ((shadows < target[:, None]) & outside).sum(axis=1)
+    ...         return (below / outside.sum(axis=0)).mean(axis=0)
     """
 
     reads, least, neutral, offset = "auto", (0, 0), 0.0, None
@@ -282,10 +286,6 @@ class Comparison:
     def _finish(self, scores):
         """Return the final scores of any records, from what compares a record with the pool."""
         return scores
-
-    def _choose_offset(self):
-        """Return the threshold without labels and target FPR, or None to set it from the pool."""
-        return self.offset
 
     def _aim_at(self, rate, n_models):
         """Return the rate of models treated as the victim that sets the threshold of a rate."""
@@ -405,7 +405,7 @@ class PoolAttack(BaseAttack):
     def _natural_offset(self, records):
         comparison, rate = self._comparison, self.target_fpr
         if rate is None:
-            offset = comparison._choose_offset()
+            offset = comparison.offset
             return self._choose_offset(records) if offset is None else offset
         offset = comparison._rate_offset(self._reader, records, rate)
         if offset is None:

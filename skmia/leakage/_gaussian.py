@@ -278,7 +278,6 @@ class GaussianRegressionAttacker(BaseAttack):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.linear_model import LinearRegression
     >>> from skmia import Records
     >>> from skmia.leakage import GaussianRegressionAttacker
@@ -287,7 +286,7 @@ class GaussianRegressionAttacker(BaseAttack):
     >>> members = Records(X, X @ coef + rng.normal(size=40))
     >>> others = Records(X, X @ coef + rng.normal(size=40))
     >>> model = LinearRegression(fit_intercept=False).fit(members.X, members.y)
-    >>> attack = GaussianRegressionAttacker(FrozenEstimator(model), coef=coef).fit(members)
+    >>> attack = GaussianRegressionAttacker(model, coef=coef).fit(members)
     >>> round(attack.success_rate_, 3)
     0.654
     >>> float(attack.predict(members).mean()), float(attack.predict(others).mean())

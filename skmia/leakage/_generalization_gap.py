@@ -136,7 +136,6 @@ class GeneralizationGapBound(BaseEstimator):
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.pipeline import make_pipeline
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.leakage import GeneralizationGapBound
@@ -144,7 +143,7 @@ class GeneralizationGapBound(BaseEstimator):
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = RandomForestClassifier(random_state=0).fit(members.X, members.y)
-    >>> signals = Signals(FrozenEstimator(victim), ["confidence", "correctness"])
+    >>> signals = Signals(victim, ["confidence", "correctness"])
     >>> bound = make_pipeline(signals, GeneralizationGapBound(value_range=(0, 1)))
     >>> bound = bound.fit(records, membership)[-1]
     >>> bool(bound.success_bound_low_[0] > 0.6)

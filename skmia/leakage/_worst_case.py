@@ -205,7 +205,6 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia.datasets import make_membership_problem
@@ -214,7 +213,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members, others = records[membership == 1], records[membership == 0]
     >>> victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> right = Signals(FrozenEstimator(victim), ["correctness"])
+    >>> right = Signals(victim, ["correctness"])
     >>> audit = make_pipeline(right, WorstCaseVulnerability(random_state=0))
     >>> worst = audit.fit(records, membership)[-1]
     >>> gap = victim.score(members.X, members.y) - victim.score(others.X, others.y)

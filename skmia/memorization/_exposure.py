@@ -327,14 +327,13 @@ class Exposure(BaseEstimator):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia.memorization import CanaryFormat, Exposure, NGramModel, insert_canaries
     >>> secrets = CanaryFormat("pin ####", "0123456789", alphabet="0123456789 pin")
     >>> others = secrets.sample(200, random_state=0)
     >>> canary = secrets.encode(["pin 1234"])
     >>> training = insert_canaries(others, canary, n_insertions=20, random_state=0)
     >>> model = NGramModel(4).fit(training)
-    >>> exposure = Exposure(FrozenEstimator(model), secrets).fit()
+    >>> exposure = Exposure(model, secrets).fit()
     >>> exposure.exposure("pin 1234") == exposure.max_exposure_
     True
     >>> exposure.score_samples(["pin 5678", "pin 9081"]).round(1)

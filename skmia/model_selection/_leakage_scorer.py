@@ -64,7 +64,7 @@ class LeakageScorer:
 
     def _prepare(self, estimator):
         attack = set_victim(clone(self.attack), estimator)
-        for pool in get_own_pools(attack, self.records).values():
+        for *_, pool in get_own_pools(attack, self.records):
             if pool.estimator is None:
                 pool.set_params(estimator=clone(estimator))
         no_pool = {"shadows": "which have to be given: shadows=ShadowPool(...)"}

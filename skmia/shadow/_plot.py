@@ -291,7 +291,6 @@ class RecordSignalsDisplay:
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import ShadowPool
     >>> from skmia.datasets import make_membership_problem
@@ -300,7 +299,7 @@ class RecordSignalsDisplay:
     >>> tree = DecisionTreeClassifier(max_depth=6, random_state=0)
     >>> members = records[membership == 1]
     >>> pool = ShadowPool(tree, n_estimators=16, random_state=0).fit(records)
-    >>> victim = FrozenEstimator(tree.fit(members.X, members.y))
+    >>> victim = tree.fit(members.X, members.y)
     >>> display = RecordSignalsDisplay.from_pool(pool, records[[3, 5]], victim)
     >>> display.frame().groupby(["record", "group"]).size().tolist()
     [8, 8, 1, 8, 8, 1]

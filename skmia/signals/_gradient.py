@@ -85,12 +85,11 @@ class GradientStatistics(SignalColumns):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.linear_model import LogisticRegression
     >>> from skmia import Records
     >>> from skmia.signals import GradientStatistics
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [3.0]]), np.array([0, 0, 1, 1])
-    >>> victim = FrozenEstimator(LogisticRegression().fit(X, y))
+    >>> victim = LogisticRegression().fit(X, y)
     >>> statistics = GradientStatistics(victim).fit(Records(X, y))
     >>> statistics.transform(Records(X, y)).shape
     (4, 7)

@@ -55,12 +55,11 @@ class Signals(SignalColumns):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.linear_model import LogisticRegression
     >>> from skmia import Records
     >>> from skmia.signals import Signals
     >>> X, y = load_iris(return_X_y=True)
-    >>> victim = FrozenEstimator(LogisticRegression(max_iter=500).fit(X[::2], y[::2]))
+    >>> victim = LogisticRegression(max_iter=500).fit(X[::2], y[::2])
     >>> signals = Signals(victim, ["loss", "correctness"]).fit(Records(X, y))
     >>> signals.transform(Records(X, y)).shape
     (150, 2)

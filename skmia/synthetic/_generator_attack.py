@@ -372,14 +372,13 @@ class GeneratorAttack(BaseAttack):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neighbors import KernelDensity
     >>> from skmia import Records
     >>> from skmia.synthetic import GeneratorAttack
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> records, membership = Records(X, np.zeros(200)), np.arange(200) < 100
     >>> generator = KernelDensity(bandwidth=0.1).fit(X[membership])
-    >>> attack = GeneratorAttack(FrozenEstimator(generator), random_state=0).fit(records)
+    >>> attack = GeneratorAttack(generator, random_state=0).fit(records)
     >>> bool(attack.score(records, membership) > 0.2)
     True
     """

@@ -56,7 +56,6 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neighbors import KernelDensity
     >>> from skmia import Records, ShadowPool
     >>> from skmia.attacks import LiRA
@@ -64,7 +63,7 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> records, membership = Records(X, np.zeros(200)), np.arange(200) < 100
     >>> model = SyntheticDistance(KernelDensity(bandwidth=0.1))
-    >>> victim = FrozenEstimator(model.fit(X[membership]))
+    >>> victim = model.fit(X[membership])
     >>> attack = LiRA(victim, ShadowPool(model, 16, random_state=0)).fit(records)
     >>> bool(attack.score(records, membership) > 0.2)
     True

@@ -120,7 +120,6 @@ class OneOutput(OutputsBase):
     --------
     >>> import numpy as np
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia import Records
     >>> from skmia.attacks import ThresholdAttack
     >>> from skmia.victims import OneOutput
@@ -129,7 +128,7 @@ class OneOutput(OutputsBase):
     >>> forest = RandomForestClassifier(20, random_state=0).fit(X[:50], Y[:50])
     >>> for k in range(2):
     ...     records = Records(X, Y[:, k])
-    ...     attack = ThresholdAttack(FrozenEstimator(OneOutput(forest, k))).fit(records)
+    ...     attack = ThresholdAttack(OneOutput(forest, k)).fit(records)
     ...     print(bool(attack.score(records, np.arange(100) < 50) > 0.3))
     True
     True
@@ -299,7 +298,6 @@ class JointOutputs(OutputsBase):
     --------
     >>> import numpy as np
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia import Records, ShadowPool
     >>> from skmia.attacks import LiRA
     >>> from skmia.victims import JointOutputs
@@ -308,7 +306,7 @@ class JointOutputs(OutputsBase):
     >>> known = np.arange(200) < 100
     >>> forest = RandomForestClassifier(20, max_depth=5, random_state=0).fit(X[known], Y[known])
     >>> labels, y = np.unique(Y, axis=0, return_inverse=True)
-    >>> victim, records = FrozenEstimator(JointOutputs(forest, labels)), Records(X, y)
+    >>> victim, records = JointOutputs(forest, labels), Records(X, y)
     >>> pool = ShadowPool(victim, 8, random_state=0)
     >>> bool(LiRA(victim, pool).fit(records).score(records, known) > 0.5)
     True
