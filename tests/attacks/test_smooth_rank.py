@@ -54,7 +54,7 @@ def test_models_that_were_trained_on_a_record_do_not_count():
     shadows, outside = rng.normal(size=(2, 10, 30)), rng.random((10, 30)) < 0.6
     outside[0] = True
     target = rng.normal(size=(2, 30))
-    pooled = estimate_pooled_variance([(None, shadows, ~outside, None)])
+    pooled = estimate_pooled_variance([(None, shadows, ~outside)])
     got = smooth_pvalues(target, shadows, outside, pooled)
     for q in range(2):
         groups = [shadows[q, outside[:, i], i] for i in range(30)]

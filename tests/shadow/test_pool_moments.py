@@ -17,7 +17,7 @@ SETTINGS = [
     (LiRA, {"online": False}),
     (LiRA, {"variance": "example"}),
     (LiRA, {"variance": "pooled"}),
-    (LiRA, {"gap": "raw"}),
+    (LiRA, {"variance": "conjugate"}),
     (CalibratedAttack, {"reference": "midpoint"}),
     (CalibratedAttack, {"reference": "out"}),
 ]

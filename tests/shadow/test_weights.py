@@ -127,7 +127,7 @@ def test_a_checkpoint_belongs_to_its_weights(tmp_path):
 
 
 def test_models_trained_together_are_for_records_without_weights():
-    with pytest.raises(ValueError, match="The records have sample weights"):
+    with pytest.raises(ValueError, match="Models with sample weights are trained one by one"):
         ShadowPool(LINE, 2, batched=True).fit(WEIGHTED)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
