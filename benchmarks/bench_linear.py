@@ -74,7 +74,7 @@ def make_job(X, y, estimator, n_models):
         inside[k, rng.permutation(len(y))[: len(y) // 2]] = True
         inside[k + 1] = ~inside[k]
     seeds = np.random.SeedSequence(0).spawn(n_models)
-    keep = PoolKeeper((1.0, 2.0), "auto", "signals")
+    keep = PoolKeeper(("auto",), (1.0, 2.0), "auto", "signals")
     return Job(estimator, Data([X], y), inside, seeds, keep)
 
 

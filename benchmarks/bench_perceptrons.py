@@ -107,7 +107,7 @@ def run_table(options):
     for one in inside:
         one[rng.permutation(len(y))[: len(y) // 2]] = True
     seeds = np.random.SeedSequence(0).spawn(n_models)
-    keep = PoolKeeper((1.0,), "auto", "models")
+    keep = PoolKeeper(("auto",), (1.0,), "auto", "models")
     job = Job(estimator, Data([X], y), inside, seeds, keep, 2)
     seconds, results = {}, {}
     short = clone(estimator).set_params(**{f"{estimator.steps[-1][0]}__max_iter": 1})
