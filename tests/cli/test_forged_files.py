@@ -46,8 +46,10 @@ from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScal
 from sklearn.svm import SVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia.attacks import ReleasedModelAttack
+from skmia import Records, audit
+from skmia.attacks import ReleasedModelAttack, ThresholdAttack
 from skmia.cli import _inspect, _model, main
+from skmia.report import as_document
 
 N = 80
 BIG = 2**30
@@ -676,25 +678,44 @@ def test_what_a_model_tries_during_an_audit_fails(method, jobs, tmp_path, capsys
     assert list_files(tmp_path) == before
 
 
+@cache
+def make_document():
+    model = DecisionTreeClassifier(random_state=0).fit(X[:40], Y[:40])
+    settings = {"attacks": {"loss": ThresholdAttack()}, "fprs": [0.1], "file": False}
+    membership = np.arange(N) < 40
+    return as_document(audit(model, Records(X, Y), membership, random_state=0, **settings))
+
+
+def reply_with(reply, tmp_path, monkeypatch):
+    """The exit code of an audit whose process replies this."""
+    options = list_options(tmp_path, *valid("skops"))
+    monkeypatch.setattr("skmia.cli._audit._Steps.audit", lambda _: reply)
+    return main([*map(str, options)])
+
+
 @LINUX
 @pytest.mark.parametrize(
     "reply",
     [
-        None,
-        [{}, "text", 0, []],
-        [{"schema": "skmia.audit"}, "text", 0, []],
-        [{}, 3, 0, []],
-        [{}, "text", 256, []],
-        [{}, "text", 0, [1]],
-        "abcd",
+        lambda document: None,
+        lambda document: [{}, "text", 0, []],
+        lambda document: [{"schema": "skmia.audit"}, "text", 0, []],
+        lambda document: [document, 3, 0, []],
+        lambda document: [document, "text", 256, []],
+        lambda document: [document, "text", 0, [1]],
+        lambda document: "abcd",
     ],
 )
 def test_a_forged_reply_is_refused(reply, tmp_path, capsys, monkeypatch):
-    options = list_options(tmp_path, *valid("skops"))
-    monkeypatch.setattr("skmia.cli._audit._Steps.audit", lambda _: reply)
-    assert main([*map(str, options)]) == 2
+    assert reply_with(reply(make_document()), tmp_path, monkeypatch) == 2
     told = ENDED.replace("signal 11", "a reply that cannot be read")
     assert capsys.readouterr() == ("", f"skmia audit: {told}\n")
+
+
+@LINUX
+def test_an_honest_reply_is_taken(tmp_path, capsys, monkeypatch):
+    assert reply_with([make_document(), "text", 0, []], tmp_path, monkeypatch) == 0
+    assert "text" in capsys.readouterr().out
 
 
 @LINUX
