@@ -1,0 +1,48 @@
+"""Scripts of benchmarks/ run to their end at toy size; what they print is not judged."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# The arguments of each script: TABLE is a small table, FOLDER an empty folder.
+TOYS = [
+    "bench_gradients.py --images 20 --slow 2 --rounds 1 --threads 1",
+    "bench_large.py --records 1000 --models 4 --folder FOLDER",
+    "bench_large_audit.py --records 1000 --models 4 --folder FOLDER",
+    "bench_linear.py --models 2 --alone 2 --only cancer",
+    "bench_moments.py --tables 1",
+    "bench_one_fit.py attack --victims 1",
+    "bench_perceptrons.py --table TABLE --target label --models 2 --epochs 3",
+    "bench_round_thresholds.py --halves 1",
+    "bench_search.py --records 200 --models 2 --jobs 1",
+    "bench_served_model.py --names normal --halves 1 --candidates 20 --queries 50",
+    "bench_tables.py --rows 200 --columns 4",
+    "bench_workers.py --workers 1 --models 4 --ways n_jobs",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("toy", TOYS)
+def test_a_script_runs_to_its_end(toy, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    table.assign(label=rng.integers(0, 2, 200)).to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "folder").mkdir()
+    places = {"TABLE": str(tmp_path / "table.csv"), "FOLDER": str(tmp_path / "folder")}
+    script, *arguments = [places.get(word, word) for word in toy.split()]
+    ended = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / script), *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert ended.stdout
