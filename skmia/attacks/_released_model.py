@@ -329,8 +329,8 @@ class ReleasedModelAttack(BaseAttack):
         for one in fitted:
             one.list_parts(self)
         ledger = make_ledger(self.victim, self.parts_)
-        columns = zip(Entry._fields, zip(*ledger, strict=True), strict=True)
-        self.ledger_ = pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in columns})
+        columns = {name: [getattr(row, name) for row in ledger] for name in Entry._fields}
+        self.ledger_ = pd.DataFrame(columns, dtype=object)
         self.expected_auc_ = self._expect(records)
 
     def _expect(self, records):

@@ -38,7 +38,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skmia import Records
 from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack
 from skmia.datasets import make_membership_problem
-from skmia.victims import CallableVictim, OneOutput
+from skmia.victims import CallableVictim, OneOutput, read_booster_file
 
 pytestmark = pytest.mark.contract
 
@@ -425,3 +425,16 @@ def test_which_columns_go_to_which_step_is_no_number_of_the_data():
     attack = ReleasedModelAttack(FrozenEstimator(model)).fit(Records(table, labels))
     assert not attack.ledger_["place"].str.contains("ColumnTransformer").any()
     assert attack.ledger_["part"].notna().all()
+
+
+def test_a_booster_without_a_split_has_an_empty_ledger(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    records = Records(rng.normal(size=(20, 3)), np.arange(20) % 2)
+    model = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1, random_state=0)
+    model.fit(records.X[:10], records.y[:10]).booster_.save_model(str(tmp_path / "model.txt"))
+    victim = FrozenEstimator(read_booster_file(tmp_path / "model.txt"))
+    attack = ReleasedModelAttack(victim, random_state=0).fit(records)
+    assert list(attack.ledger_) == ["place", "size", "part"] and attack.ledger_.empty
+    assert attack.expected_auc_ is None
+    assert len(set(attack.score_samples(records))) == 1
