@@ -1,6 +1,6 @@
 """The gate: limits that hold, and whether the audit is conclusive."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,12 +27,15 @@ class Finding(NamedTuple):
         0 if it holds, 1 if it is exceeded, 4 if nothing can be said.
     text : str
         What was found, as a sentence without its period; empty where a limit holds.
+    level : Level or None
+        Level of the leak, of a verdict.
     """
 
     way: str
     name: str
     code: int
     text: str
+    level: Any = None
 
 
 def list_findings(report, limits, release=SERVICE):
@@ -72,7 +75,10 @@ def _judge_way(findings):
 def judge_verdict(way, found):
     """The finding on all numbers together: whether an audit is conclusive."""
     code = 0 if found.evidence in CONCLUSIVE else INCONCLUSIVE
-    return Finding(way, VERDICT, code, found.verdict)
+    level = getattr(found, "level", None)  # tables have none
+    is_told = level is not None and found.evidence == LEAK
+    text = f"{level.heading}. {found.verdict}" if is_told else found.verdict
+    return Finding(way, VERDICT, code, text, level)
 
 
 def _list_way(way, found, limits):

@@ -18,6 +18,7 @@ from ._gate import BROKEN, EXCEEDED, INCONCLUSIVE, VERDICT, judge
 from ._policy import as_finding
 
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+_SARIF_LEVELS = {"severe": "error", "clear": "warning", "slight": "note"}
 _RULES = {
     "verdict": "Whether the attacks are better than guessing",
     "limit": "A limit on the success of the attacks",
@@ -80,10 +81,12 @@ def _as_sarif_result(finding, source):
     text = finding.text or f"{finding.name} holds"
     rule = "verdict" if finding.name == VERDICT else "limit"
     holds = "informational" if rule == "verdict" else "pass"
+    level = _SARIF_LEVELS.get(finding.level and finding.level.name, "none")
+    kind = {0: holds, EXCEEDED: "fail", INCONCLUSIVE: "open"}[finding.code]
     result = {
         "ruleId": rule,
-        "kind": {0: holds, EXCEEDED: "fail", INCONCLUSIVE: "open"}[finding.code],
-        "level": "error" if finding.code == EXCEEDED else "none",
+        "kind": "fail" if level != "none" else kind,  # what is no failure has no level
+        "level": "error" if finding.code == EXCEEDED else level,
         "message": {"text": f"As a {finding.way}: {visible(text).rstrip('.')}."},
     }
     if source is not None:

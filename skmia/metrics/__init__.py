@@ -46,7 +46,7 @@ from ._plot_comparison import (
     PairedDifferenceDisplay,
     PrivacyUtilityDisplay,
 )
-from ._plot_roc import MembershipRocDisplay, draw_background, label_axes
+from ._plot_roc import MembershipRocDisplay
 from ._plot_scores import ScoreDistributionDisplay
 
 __all__ = [

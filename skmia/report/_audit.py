@@ -145,15 +145,30 @@ def _describe_settings(case, pool):
 
 
 def _name(model):
-    if not isinstance(model, Pipeline):
-        return _show(model)
-    *steps, last = (unwrap(step) for _, step in model.steps)
-    return f"Pipeline({', '.join([*(type(step).__name__ for step in steps), _show(last)])})"
+    """The class of what predicts, and what it is in."""
+    where = ""
+    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
+        inner = isinstance(model, Pipeline)
+        where = f" in a {'Pipeline' if inner else 'search'}{where}"
+        model = unwrap(model[-1] if inner else model.best_estimator_)
+    return f"{type(model).__name__}{where}"
+
+
+# XGBoost shows its many parameters that were not set as well.
+_MOST_CHARACTERS = 10_000
+_WITH_UNSET = re.compile(r"\bXGB\w+\([^()]*\)")
+_UNSET = re.compile(r"\w+=(?:None|nan), |, \w+=(?:None|nan)|, \.\.\.")
 
 
 def _show(estimator):
     """The representation on one line, without addresses, and with paths cut to their name."""
-    return _ADDRESS.sub("", _FULL_PATH.sub(r"\1\2\1", " ".join(repr(estimator).split())))
+    text = repr(estimator)
+    if "XGB" in text and isinstance(estimator, BaseEstimator):
+        text = estimator.__repr__(N_CHAR_MAX=_MOST_CHARACTERS)
+    text = _ADDRESS.sub("", _FULL_PATH.sub(r"\1\2\1", " ".join(text.split())))
+    return _UNSET.sub(
+        lambda found: re.sub(r"\w+=(?:None|nan), |, \w+=(?:None|nan)", "", found[0]), text
+    )
 
 
 def audit(

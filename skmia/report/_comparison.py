@@ -126,6 +126,5 @@ def _make_row(found):
         "attack": found.attack,
         "metric": column_name(found.metric, max_fpr),
         "cells": [write(*numbers) for numbers in (found.first, found.second, found.difference)],
-        "keys": [found.first[0], found.second[0], found.difference[0]],
         "is_clear": found.is_clear,
     }

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
+from .._core.pages import Level
 from ..attacks import ReleasedModelAttack
 from ..base import needs_of
 from ..inspection import inspect_model
@@ -19,6 +20,7 @@ from ..victims import has_file
 from ._evidence import make_grounds
 from ._examine import Findings
 from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
+from ._level import measure_level
 from ._measure import COLUMNS, measure
 from ._run import Run
 from ._text import describe_error, name_unread
@@ -105,6 +107,11 @@ class FileFindings:
     def verdict(self) -> str:
         """The same in words, after a headline."""
         return write_file_verdict(self.grounds, self.facts)
+
+    @property
+    def level(self) -> Level:
+        """How much the file leaks, as :attr:`AuditReport.level`."""
+        return measure_level(self.grounds, self.evidence)
 
 
 class FileRun(NamedTuple):

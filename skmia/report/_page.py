@@ -1,15 +1,31 @@
 """The page of an audit: one HTML file that needs no other file."""
 
-import math
+import shlex
+from datetime import datetime
 
 import pandas as pd
 
-from .._core.pages import render_page
+from .._core.pages import CONCLUSIVE, LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, draw_roc, render_page
+from .._core.pvalues import format_pvalue
 from .._core.visible import visible
-from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior, resolvable_fpr
-from ._evidence import LEAK, NONE, REVERSED, SHIFT
-from ._file_verdict import RELEASE_NOT, describe_candidates
-from ._measure import COLUMNS, NOT_RESOLVABLE, OK, OVERALL
+from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
+from ._evidence import get_blindness, get_difference
+from ._file_verdict import describe_candidates
+from ._level import (
+    FILE,
+    SERVICE,
+    Route,
+    choose_base,
+    choose_rate,
+    count_of,
+    count_words,
+    find_worst_group,
+    get_highest,
+    name_group,
+    read_level,
+    write_sentence,
+)
+from ._measure import OK, OVERALL, TOO_FEW
 from ._person_level import describe_people
 from ._pool_size import describe_growth
 from ._stand_in import CHOSEN
@@ -20,289 +36,132 @@ from ._text import (
     describe_reading,
     describe_sources,
     format_cell,
-    name_way,
+    join_names,
 )
-from ._verdict import get_best_at_lowest_rate
-from .checks._base import ERROR, WARNING
+from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING, Check
 
-_REPEAT = (
-    "After a change, audit the model again and run "
-    "skmia compare before/audit.json after/audit.json."
-)
-
-_ADVICE = {
-    LEAK: [
-        "Decide whether membership is confidential. If it is public, or reveals nothing about a "
-        "person, this leakage may be acceptable.",
-        "Reduce overfitting: stronger regularization, fewer epochs, larger leaves, or more data. "
-        "make_leakage_scorer lets a search trade accuracy against leakage.",
-        "Inspect the most exposed records. Correct or remove errors, duplicates and outliers, and "
-        "audit again: other records may then become the most exposed.",
-        "Train with a defense (SoftLabelDefense, SELENADefense) and audit it with shadow models "
-        "that use the same defense.",
-        "Rounding probabilities does not help. Returning only labels restricts attacks to what "
-        "labels reveal, at least the accuracy gap.",
-        "Only differential privacy bounds every attack: train with DPSGDClassifier.",
-        _REPEAT,
-    ],
-    NONE: [
-        "Archive this report with the model. It applies to these attacks, records and training "
-        "run.",
-        "Audit again when the model is retrained, or trained on other data.",
-        "More shadow models, more records, or attacks that read gradients and layers may find what "
-        "these did not.",
-    ],
-    SHIFT: [
-        "Use members and non-members from the same population, ideally a random split made before "
-        "training, and audit again.",
-        "Remove columns that reveal the split, such as dates, row numbers or sources, if the model "
-        "does not use them.",
-    ],
-    REVERSED: [
-        "Check the coding of membership: 1 is for the records that the model was trained on.",
-        "If the coding is right, check the sign of the scores of your own attacks: higher has to "
-        "mean more likely a member.",
-    ],
+# What a check says if it passed, and if it warns.
+_STATEMENTS = {
+    "labels": ("Labels and model agree", "Labels and model do not agree"),
+    "blind baseline": (
+        "Members and non-members look alike without the model",
+        "Members and non-members differ without the model",
+    ),
+    "difficulty": ("Both sides are equally hard to predict", "One side is easier to predict"),
+    "drift": (
+        "Labels depend on features in one way",
+        "Labels depend on features in another way on each side",
+    ),
+    "formats": ("Both sides are written in one way", "The sides are written in different ways"),
+    "people": ("Each person is on one side", "Some people are on both sides"),
+    "duplicates": ("Few records are on both sides", "Many records are on both sides"),
+    "resolution": ("There is a lowest rate that can be measured", ""),
+    "permuted membership": ("Results are compared with chance", ""),
+    "person level": (
+        "People with several records were attacked",
+        "People are found where single records are not",
+    ),
+    "score sign": ("The scores point the right way", "Some scores point the wrong way"),
+    "shadow models": (
+        "The shadow models resemble this model",
+        "The shadow models do not resemble this model",
+    ),
+    "positive control": (
+        "The attacks find a leak that was planted",
+        "The attacks miss a leak that was planted",
+    ),
+    "negative control": (
+        "The attacks find nothing where nothing is",
+        "The attacks find something where nothing is",
+    ),
+    "small groups": (
+        "Some groups are too small to judge",
+        "Small groups leak on shadow models",
+    ),
 }
+_ORDER = (ERROR, WARNING, PASSED, STATED)
 
-_REWRITE = (
-    "Export members and non-members in one way, with the same decimals, spelling and missing "
-    "values, and audit again."
+# What to do where there is no verdict: by the check that prevents it, an imperative and why.
+_ALIKE = (
+    "Take both sides from one population.",
+    "Set a random part of the data aside before training.",
 )
-
-_FAILED_CHECK = (
-    "The message of the failed check says what went wrong. Remove the cause and audit again: the "
-    "verdict depends on this check."
-)
-
-# By the check that kept the attacks from finding anything, the first one first.
-_BLINDNESS = {
-    "labels": "Check the coding of the labels: the labels of the records have to mean what those "
-    "of the training set meant.",
-    "duplicates": "Remove duplicates across members and non-members, or give them a common "
-    "group_by, and audit again.",
-    "positive control": "Use more records: at least several hundred members and non-members, and "
-    "10,000 non-members to measure the TPR at 0.1% FPR.",
-    "person level": "Treat it as a leak of people: keep fewer records of each person in the "
-    "training set, or train with a guarantee for people instead of records.",
-    "small groups": "Merge the small groups with others, or audit with more of their records.",
-    "shadow models": "Check that membership matches the records the model was trained on, and that "
-    "the shadow models are trained the same way.",
+_CAUSES = {
+    "formats": (
+        "Export both sides in one way.",
+        "The same decimals, spelling and missing values, and audit again.",
+    ),
+    "drift": ("Take both sides from one time and source.", "Leakage and drift look alike here."),
+    "labels": (
+        "Check the coding of the labels.",
+        "They have to mean what those of the training set meant.",
+    ),
+    "duplicates": (
+        "Remove copies that are on both sides.",
+        "Or give copies a common group_by, and audit again.",
+    ),
+    "positive control": (
+        "Use more records.",
+        "At least several hundred members and non-members; 10,000 non-members for rates of 0.1%.",
+    ),
+    "person level": (
+        "Treat it as a leak of people.",
+        "Keep fewer records of each person, or train with a guarantee for people.",
+    ),
+    "small groups": ("Merge the small groups.", "Or audit with more of their records."),
+    "shadow models": (
+        "Check membership and the recipe.",
+        "The shadow models have to be trained as this model was.",
+    ),
 }
+_FAILED = "Remove what made a check fail.", "Its message is below; the verdict depends on it."
+_AGAIN = "Then audit again.", "The numbers of all attacks are below, without a level."
+
+_LONGEST_SUBJECT = 60
+_MOST_STEPS = 3
+_INTERVAL = "estimate", "low", "high"
+_PRIORS = {"If half of the candidates are members": 0.5, "if one in ten is": 0.1}
 
 
-def advise(document):
-    """Recommend what to do next, given the result of an audit."""
-    warned = [check["name"] for check in document["checks"] if check["status"] == WARNING]
-    causes = [text for name, text in _BLINDNESS.items() if name in warned]
-    if any(check["status"] == ERROR for check in document["checks"]):
-        causes.insert(0, _FAILED_CHECK)
-    advice = list(_ADVICE.get(document["evidence"], causes or [_BLINDNESS["positive control"]]))
-    if document["evidence"] == SHIFT and "formats" in warned:
-        advice.insert(0, _REWRITE)
-    performance = document["performance"]
-    gap = performance["gap"]
-    if document["evidence"] == LEAK and performance["metric"] == "accuracy" and (gap or 0) < 0.02:
-        advice[1] = (
-            "Accuracy is similar on members and non-members; the leakage is in the model's "
-            "confidence. " + advice[1]
-        )
-    return advice
-
-
-# Smallest span of a scale; equal numbers would have none.
-_NARROWEST = 1e-3
-
-
-class Scale:
-    """Map numbers from ``low`` to ``high`` to positions from ``start`` to ``end``."""
-
-    # Both ends are moved outwards to the next tick.
-
-    def __init__(self, low, high, start, end, n_ticks=5):
-        if high - low < _NARROWEST:
-            low, high = low - _NARROWEST / 2, high + _NARROWEST / 2
-        self.step = _round_step((high - low) / n_ticks)
-        self._low = math.floor(low / self.step + 1e-9) * self.step
-        self._high = math.ceil(high / self.step - 1e-9) * self.step
-        self._start, self._end = start, end
-
-    def __call__(self, number):
-        share = (number - self._low) / (self._high - self._low)
-        return self._start + share * (self._end - self._start)
-
-    def ticks(self):
-        """Return the labels and positions of the ticks."""
-        count = round((self._high - self._low) / self.step)
-        digits = max(0, -math.floor(math.log10(self.step) + 1e-9))
-        numbers = [self._low + k * self.step for k in range(count + 1)]
-        return [(f"{number:.{digits}f}", self(number)) for number in numbers]
-
-
-def _round_step(step):
-    power = 10.0 ** math.floor(math.log10(max(step, 1e-6)))
-    return next(times * power for times in (1, 2, 5, 10) if times * power >= step * (1 - 1e-9))
-
-
-_WIDTH, _LEFT, _RIGHT = 640, 190, 16
-_ROW, _TOP, _BOTTOM = 26, 8, 44
-_LONGEST_NAME = 24
-
-
-def draw_groups(rows):
-    """Compute the drawing of a dot and an interval for each group."""
-    # -> drawing: sizes, ticks and positions in units of the drawing; None for fewer than two groups
-    if len(rows) < 2:
-        return None
-    low = min(0.5, *(row["low"] for row in rows))
-    high = max(0.5, *(row["high"] for row in rows))
-    scale = Scale(low, high, _LEFT, _WIDTH - _RIGHT)
-    bottom = _TOP + _ROW * len(rows)
-    return {
-        "width": _WIDTH,
-        "height": bottom + _BOTTOM,
-        "left": _LEFT,
-        "right": _WIDTH - _RIGHT,
-        "top": _TOP,
-        "bottom": bottom,
-        "ticks": scale.ticks(),
-        "chance": scale(0.5),
-        "dots": [
-            {
-                "name": _shorten(visible(row["group"])),
-                "y": _TOP + _ROW * (place + 0.5),
-                "x": scale(row["estimate"]),
-                "low": scale(row["low"]),
-                "high": scale(row["high"]),
-            }
-            for place, row in enumerate(rows)
-        ],
-    }
-
-
-def _shorten(name):
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-
-
-_WIDTH_POWER_FIGURE, _HEIGHT = 640, 300
-_LEFT_POWER_FIGURE, _RIGHT_POWER_FIGURE, _TOP_POWER_FIGURE, _BOTTOM_POWER_FIGURE = 64, 16, 16, 52
-
-
-def draw_power(power, auc):
-    """Compute the drawing of the curve."""
-    # -> drawing: sizes, ticks and paths in units of the drawing; None for fewer than two points
-    if len(power) < 2:
-        return None
-    spread = [row["sd"] or 0.0 for row in power]
-    lows = [row["auc"] - sd for row, sd in zip(power, spread)]
-    highs = [row["auc"] + sd for row, sd in zip(power, spread)]
-    highs = [min(high, 1.0) for high in highs]
-    own = [] if math.isnan(auc) else [auc]
-    y = Scale(min(own + lows), max(own + highs), _HEIGHT - _BOTTOM_POWER_FIGURE, _TOP_POWER_FIGURE)
-    sizes = [math.log2(row["n_shadows"]) for row in power]
-    span = max(sizes) - min(sizes)
-    xs = [
-        _LEFT_POWER_FIGURE
-        + 12
-        + (_WIDTH_POWER_FIGURE - _LEFT_POWER_FIGURE - _RIGHT_POWER_FIGURE - 24)
-        * (s - min(sizes))
-        / span
-        for s in sizes
-    ]
-    return {
-        "width": _WIDTH_POWER_FIGURE,
-        "height": _HEIGHT,
-        "left": _LEFT_POWER_FIGURE,
-        "right": _WIDTH_POWER_FIGURE - _RIGHT_POWER_FIGURE,
-        "top": _TOP_POWER_FIGURE,
-        "bottom": _HEIGHT - _BOTTOM_POWER_FIGURE,
-        "x_ticks": [(row["n_shadows"], x) for row, x in zip(power, xs)],
-        "y_ticks": y.ticks(),
-        "victim": y(auc) if own else None,
-        "line": _join(xs, [y(row["auc"]) for row in power]),
-        "band": _join(xs + xs[::-1], [y(high) for high in highs] + [y(low) for low in lows[::-1]]),
-    }
-
-
-def _join(xs, ys):
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys))
-
-
-# Colors are set by the style of the page, which has a light and a dark form; dashes distinguish the
-# curves in print.
-_DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "1 4")
-_WIDTH_ROC_FIGURE, _HEIGHT_ROC_FIGURE = 640, 460
-_LEFT_ROC_FIGURE, _RIGHT_ROC_FIGURE, _TOP_ROC_FIGURE, _BOTTOM_ROC_FIGURE = 64, 16, 16, 52
-
-
-class _Axes:
-    """Two logarithmic axes from the same power of ten to 1."""
-
-    def __init__(self, smallest):
-        self.decades = max(1, math.ceil(-math.log10(smallest) - 1e-9))
-
-    def _scale(self, rate):
-        return 1 + max(math.log10(max(rate, 1e-300)), -self.decades) / self.decades
-
-    def x(self, rate):
-        return _LEFT_ROC_FIGURE + self._scale(rate) * (
-            _WIDTH_ROC_FIGURE - _LEFT_ROC_FIGURE - _RIGHT_ROC_FIGURE
-        )
-
-    def y(self, rate):
-        return (
-            _HEIGHT_ROC_FIGURE
-            - _BOTTOM_ROC_FIGURE
-            - self._scale(rate) * (_HEIGHT_ROC_FIGURE - _TOP_ROC_FIGURE - _BOTTOM_ROC_FIGURE)
-        )
-
-    def points(self, fprs, tprs):
-        return " ".join(f"{self.x(a):.1f},{self.y(b):.1f}" for a, b in zip(fprs, tprs))
-
-
-def draw_roc(curves, resolvable):
-    """Compute the drawing of the curves."""
-    # -> drawing: sizes, ticks and paths in units of the drawing; None without curves
-    if not curves:
-        return None
-    smallest = min(rate for curve in curves for rate in curve["fpr"] if rate > 0)
-    axes = _Axes(smallest)
-    rates = [10.0**-power for power in range(axes.decades + 1)]
-    return {
-        "width": _WIDTH_ROC_FIGURE,
-        "height": _HEIGHT_ROC_FIGURE,
-        "left": _LEFT_ROC_FIGURE,
-        "right": _WIDTH_ROC_FIGURE - _RIGHT_ROC_FIGURE,
-        "top": _TOP_ROC_FIGURE,
-        "bottom": _HEIGHT_ROC_FIGURE - _BOTTOM_ROC_FIGURE,
-        "ticks": [(f"{100 * rate:g}%", axes.x(rate), axes.y(rate)) for rate in rates],
-        "unresolved": axes.x(min(1.0, resolvable)),
-        "chance": axes.points([rates[-1], 1], [rates[-1], 1]),
-        "lines": [
-            {
-                "name": curve["attack"],
-                "number": number % 6,
-                "dash": _DASHES[number % len(_DASHES)],
-                "points": axes.points(curve["fpr"], curve["tpr"]),
-                "band": axes.points(curve["fpr"], curve["high"])
-                + " "
-                + axes.points(curve["fpr"][::-1], curve["low"][::-1]),
-            }
-            for number, curve in enumerate(curves)
-        ],
-    }
-
-
-def render(document, title="Membership-inference audit", values=None):
+def render(document, title=None, values=None):
     """Render the page of an audit."""
+    routes = list_document_routes(document)
+    named = _cut(document["victim_name"])
+    level = get_highest(routes).level
     return render_page(
         "page.html.j2",
         f"{__package__}._html",
-        title=title,
+        title=f"{level.heading}: {title or f'privacy audit of {named}'}",
+        kind=title or "privacy audit of a model",
+        date=f"{datetime.fromisoformat(document['created']):%-d %B %Y, %H:%M} UTC",
+        subject=named,
+        level=level,
+        way=_MEANS[get_highest(routes).way],
+        same_recipe=document["settings"]["shadow_estimator"] == document["victim"],
         audit=document,
         values=_read_values(document, values),
-        **_describe(document),
+        **_describe(document, routes),
     )
+
+
+def list_document_routes(document):
+    """The routes of a document, the file first."""
+    file = document["file"]
+    ways = {FILE: file, SERVICE: document}
+    return [
+        Route(way, read_level(found["level"]), found["results"])
+        for way, found in ways.items()
+        if found is not None
+    ]
+
+
+def _cut(name, longest=_LONGEST_SUBJECT):
+    """A name of one line, cut between words."""
+    name = visible(name)
+    if len(name) <= longest:
+        return name
+    whole, _, _ = name[:longest].rpartition(" ")
+    return f"{whole if len(whole) > longest // 2 else name[:longest]}…"
 
 
 def _read_values(document, values):
@@ -316,141 +175,563 @@ def _read_values(document, values):
     return list(map(str, rows.columns)), rows.astype(str).to_numpy().tolist()
 
 
-def _describe(document):
-    frame = pd.DataFrame(document["results"], columns=list(COLUMNS))
-    frame = frame.astype(dict.fromkeys(COLUMNS[4:11], float))  # also if all of them are None
-    overall = frame[frame["scope"] == OVERALL]
-    curves, power = document["curves"], document["power"]
-    headline, _, verdict = document["verdict"].partition(". ")
+def _describe(document, routes):
+    checks = read_checks(document)
+    verdict = document["verdict"].partition(". ")[2]
+    settings, growth = document["settings"], document["growth"]
     return {
-        "headline": headline,
-        "verdict": verdict,
-        "overall": _make_table(overall, "attack"),
+        "sentence": write_sentence(
+            routes, document["evidence"], checks, document["baseline"], verdict
+        ),
+        "steps": advise(document, routes, checks),
+        "panel": _describe_panel(document, routes, checks),
+        "groups": _describe_groups(document, routes),
+        "exposed": _list_exposed(document),
+        "people": document["person_level"] and _describe_people(document, routes),
+        "trust": _describe_trust(checks, document["evidence"] in CONCLUSIVE),
+        "attacks": [*_list_attacks(routes, OVERALL, "all")],
+        "n_attacks": count_words(sum(len({r["attack"] for r in route.rows}) for route in routes)),
+        "others": _list_other_groups(document, routes),
+        "levels": _list_levels(routes),
         "file": document["file"] and _describe_file(document["file"]),
-        "groups": _describe_groups(document, frame),
-        "advice": advise(document),
-        "same_recipe": document["settings"]["shadow_estimator"] == document["victim"],
-        "stand_in": _name_stand_in(document),
+        "knows": _describe_knowledge(document),
+        "growth": growth and describe_growth(growth),
         "performance": describe_performance(document["performance"]),
-        "roc": draw_roc(curves, resolvable_fpr(document["data"]["n_nonmembers"])),
-        "power": power and draw_power(power["numbers"], _get_auc(overall, power["attack"])),
-        "growth": document["growth"] and describe_growth(document["growth"]),
-        "exposed": document["exposed"],
-        "people": document["person_level"] and describe_people(document["person_level"], overall),
-        "prior": _describe_prior(overall),
+        "interval": f"{100 * settings['confidence_level']:g}%",
+        "command": _write_command(settings, document["seeds"]),
         "fewest_false": MIN_FALSE_POSITIVES,
-        "level": f"{100 * document['settings']['confidence_level']:g}%",
     }
 
 
-def _name_stand_in(document):
-    """The estimator chosen for the shadow models, without its encoding; None if none was."""
-    reference = document["reference"]
-    if reference is None or reference["recipe"] != CHOSEN:
-        return None
-    return reference["estimator"]
+def read_checks(document):
+    """The checks of a document by name."""
+    names = ("name", "status", "text", "finding")
+    return {row["name"]: Check(*(row[name] for name in names)) for row in document["checks"]}
 
 
-# Share of members for which the page computes the precision.
-_PRIOR = 0.01
+# --- what to do next
 
 
-def _describe_prior(overall):
-    """The precision of the strongest attack if members are rare, at the lowest rate above zero."""
-    row = get_best_at_lowest_rate(overall)
-    if row is None:
-        return None
-    tpr, fpr = float(row["estimate"]), float(row["fpr"])
-    wrong = 1 - float(precision_at_prior(tpr, fpr, _PRIOR))
-    return (
-        f"If 1 in {round(1 / _PRIOR)} records is a member, {100 * wrong:.0f}% of the records that "
-        f"{row['attack']} flags at a TPR of {100 * tpr:.3g}% and an FPR of {100 * fpr:.3g}% are "
-        "non-members."
+def advise(document, routes, checks):
+    """At most three steps, each an imperative, a reason, and a place with the words of its link."""
+    steps = [*_follow_policy(document)]
+    if get_highest(routes).level.name == "unknown":
+        steps += _advise_in_doubt(document, checks)
+    elif get_highest(routes).level.name == "none":
+        steps += _advise_to_look(document, routes)
+    else:
+        steps += _advise_against_leaks(document, routes, has_policy=bool(steps))
+    return steps[:_MOST_STEPS]
+
+
+_RESULTS = {
+    ("do not release", "file"): "Do not hand out the file.",
+    ("do not release", "service"): "Do not offer the service.",
+    ("release", "file"): "The file may be released.",
+    ("release", "service"): "The service may be released.",
+    ("release with conditions", "file"): "Hand out the file under conditions only.",
+    ("release with conditions", "service"): "Offer the service under conditions only.",
+    ("cannot be said", "file"): "Do not hand out the file yet.",
+    ("cannot be said", "service"): "Do not offer the service yet.",
+}
+
+
+def _follow_policy(document):
+    found = document["recommendation"]
+    if found is not None:
+        by = f"By the policy {found['policy']['name']}: {found['result']}."
+        yield _RESULTS[found["result"], found["release"]], by, "#decision", "Recommendation"
+
+
+def _advise_against_leaks(document, routes, has_policy):
+    levels = {route.way: route.level for route in routes}
+    file, service = levels.get(FILE), levels[SERVICE]
+    if file is not None and file.rank >= 0:
+        if file.rank > 0 and not has_policy:
+            yield "Do not hand out the file.", "Offer its answers instead.", "#stores", "Why"
+        changes = document["file"]["changes"][:2]
+        text = " ".join(changes) if sum(map(len, changes)) < 160 else changes[0]
+        yield "Train a model that stores less.", text, "#stores", "Why"
+    worst = find_worst_group(routes[-1:])
+    if service.rank > 0:
+        also = "It leaks clearly too." if file is not None and file.rank >= 0 else ""
+        why = (f"Most in {name_group(worst[0])}.", "#groups", "Groups") if worst else ("", None, "")
+        text = f"{also or 'Regularize it, or train with a defense.'} {why[0]}".strip()
+        yield "Defend the service, then compare.", text, *why[1:]
+    if service.rank == 0 and document["settings"].get("group") and worst:
+        yield "Look at the worst group.", f"{name_group(worst[0])}.", "#groups", "Groups"
+    if file is None:
+        yield _UNASKED
+    if service.rank == 0:
+        yield "Prune or smooth the model.", "Larger leaves, or a defense; then compare.", None, ""
+    yield _look_harder(document)
+    yield "Compare after each change.", "`skmia compare old new`", None, ""
+
+
+_UNASKED = (
+    "Attack the file before you hand it out.",
+    "This audit read answers only: the level says nothing of the file.",
+    None,
+    "",
+)
+
+
+def _look_harder(document):
+    n = document["settings"]["n_shadows"]
+    text = f"{n} shadow models were trained; more may find more." if n else "With shadow models."
+    return "Look harder before a release.", text, None, ""
+
+
+def _advise_to_look(document, routes):
+    levels = {route.way: route.level for route in routes}
+    if FILE not in levels:
+        yield _UNASKED
+    elif levels[FILE].name == "unknown":
+        why = "Nobody knows yet what it stores of training records."
+        yield "Do not hand out the file yet.", why, "#stores", "Why"
+    yield _look_harder(document)
+    rate = choose_rate(routes)
+    limit = "auc.high=0.6" if rate is None else f"tpr@{rate:g}.high={2 * rate:g}"
+    yield "Keep the audit in your tests.", f"`--fail-above {limit}`", None, ""
+
+
+def _advise_in_doubt(document, checks):
+    if document["evidence"] == REVERSED:
+        yield (
+            "Check the membership column.",
+            "1 or true is for records of the training set.",
+            None,
+            "",
+        )
+        yield "Check the signs of your own attacks.", "Higher has to mean a member.", None, ""
+        yield *_AGAIN, None, ""
+        return
+    name = get_difference(checks) if document["evidence"] == SHIFT else get_blindness(checks)
+    if any(check.is_error for check in checks.values()):
+        yield *_FAILED, "#trust", "Checks"
+    yield (
+        *_CAUSES.get(
+            name, _ALIKE if document["evidence"] == SHIFT else _CAUSES["positive control"]
+        ),
+        None,
+        "",
     )
+    if document["evidence"] == SHIFT:
+        yield (
+            "See in what they differ.",
+            "A date, an age, a filter, another source.",
+            "#trust",
+            "Checks",
+        )
+        yield "Or let skmia choose.", "An unfitted model is trained on a random half.", None, ""
+    yield *_AGAIN, None, ""
+
+
+# --- the panel
+
+
+def _describe_panel(document, routes, checks):
+    if get_highest(routes).level.name == "unknown":
+        return {"rows": _list_doubts(document, routes), "note": _note_doubt(checks)}
+    grids, curves, rate = describe_picture(document, routes)
+    shown = [route for route in routes if route.level.name != "unknown"]
+    drawing = draw_roc(curves, rate)
+    return {
+        "grids": grids,
+        "roc": drawing if drawing["lines"] else None,
+        "alt": _describe_curves(shown, rate),
+        "notes": _note_numbers(document, routes, shown, rate),
+    }
+
+
+def describe_picture(document, routes):
+    """Counts of a hundred, curves, and the rate at which members are counted, or None."""
+    # Without a verdict there are no counts, and the curves are those of what was measured.
+    rate, shown = choose_rate(routes), [one for one in routes if one.level.name != "unknown"]
+    grids = [_describe_grid(route, rate) for route in shown]
+    if rate is None and shown:
+        guess = {"number": "50", "filled": 50, "base": 100, "text": "times by guessing"}
+        grids.append(guess | {"level": None})
+    elif shown:
+        base = choose_base(rate)
+        others = {"number": count_of(rate, base), "filled": round(base * rate), "base": base}
+        text = f"others mistaken for members{', in both' if len(shown) > 1 else ''}"
+        grids.append(others | {"text": text, "level": None})
+    curves = [_find_curve(document, route, rate) for route in shown or routes]
+    return grids, [curve for curve in curves if curve], rate
+
+
+_MEANS = {FILE: "with the file", SERVICE: "as a service"}
+
+
+def _describe_grid(route, rate):
+    best = None if rate is None else route.find_best("tpr", rate)
+    how = _MEANS[route.way]
+    if best is None:
+        auc = route.find_best("auc")["estimate"]
+        number = f"{100 * auc:.0f}"
+        text = f"times a random member ranks above a random other, {how}"
+        return {"number": number, "filled": round(100 * auc), "base": 100, "text": text} | {
+            "level": route.level
+        }
+    base = choose_base(rate)
+    return {
+        "number": count_of(best["estimate"], base).replace("fewer than ", "< "),
+        "filled": round(100 * best["estimate"]) if base * best["estimate"] >= 0.5 else 0,
+        "base": base,
+        "text": f"members recognized {how}",
+        "level": route.level,
+    }
+
+
+def _find_curve(document, route, rate):
+    """The curve of the strongest attack of a route, with the point that is reported."""
+    best = None if rate is None else route.find_best("tpr", rate)
+    listed = (document if route.way == SERVICE else document["file"])["curves"]
+    attack = best and best["attack"]
+    curve = next((one for one in listed if one["attack"] == attack), listed[0] if listed else None)
+    return curve and curve | {
+        "name": route.way,
+        "level": route.level.name,
+        "dashed": route.way == SERVICE and document["file"] is not None,
+        "from": min(1.0, MIN_FALSE_POSITIVES / document["data"]["n_nonmembers"]),
+        "at": best and (best["fpr"], best["estimate"]),
+    }
+
+
+def _describe_curves(routes, rate):
+    told = [
+        f"{route.way}: AUC {route.find_best('auc')['estimate']:.3f}"
+        for route in routes
+        if route.find_best("auc")
+    ]
+    return f"ROC curves on logarithmic axes. {'; '.join(told)}."
+
+
+def _note_numbers(document, routes, shown, rate):
+    """Who the attacker is, the intervals, what the recognized are, and what was not attacked."""
+    level = f"{100 * document['settings']['confidence_level']:g}%"
+    notes = [
+        "The attacker holds candidate records and asks which of them the model was trained on: "
+        "the members."
+    ]
+    ends, precise = [], {}
+    for route in shown:
+        best = None if rate is None else route.find_best("tpr", rate)
+        row, base = (best, choose_base(rate)) if best else (route.find_best("auc"), 100)
+        digits = 0 if base * row["high"] >= 5 else 1
+        low, high = (f"{base * row[end]:.{digits}f}" for end in ("low", "high"))
+        ends.append(f"{route.way} {low} to {high} of {base:,}")
+        if best and best["fpr"] and route.level.rank >= 0:
+            for words, prior in _PRIORS.items():
+                share = float(precision_at_prior(best["estimate"], best["fpr"], prior))
+                told = f"{100 * share:.0f}{f' ({route.way})' if len(shown) > 1 else ''}"
+                precise.setdefault(words, []).append(told)
+    if ends:
+        notes.append(f"{level} intervals: {', '.join(ends)}.")
+    if precise:
+        told = [f"{words}, {' and '.join(shares)}" for words, shares in precise.items()]
+        notes.append(f"{told[0]} of 100 recognized are; {told[1]}.")
+    if get_highest(routes).level.name == "none":
+        auc = get_highest(routes).find_best("auc", end="high")
+        n_tested = len((document["permutation"] or {"numbers": []})["numbers"])
+        notes.append(
+            f"The highest AUC is {format_cell(auc)}; 0.5 is guessing. No result of {n_tested} is "
+            "significant after correction."
+        )
+    if document["file"] is None:
+        notes.append("The model was not attacked as a file.")
+    elif len(shown) < len(routes):
+        way = next(route.way for route in routes if route not in shown)
+        found = document["file"]["verdict"] if way == FILE else document["verdict"]
+        notes.append(f"No verdict {_MEANS[way]}: {found.partition('. ')[2]}")
+    return notes
+
+
+def _list_doubts(document, routes):
+    """The number that forbids a verdict, and those beside it: words, AUC and ends."""
+    service = routes[-1]
+    best, baseline = service.find_best("auc"), document["baseline"]
+    rows = {}
+    if best:
+        rows["attack"] = (
+            "best attack on the model",
+            *(best[k] for k in ("estimate", "low", "high")),
+        )
+    if baseline:
+        rows["baseline"] = ("without the model", *baseline.values())
+    if document["difficulty"]:
+        rows["difficulty"] = ("models trained on neither side", *document["difficulty"].values())
+    if document["power"]:
+        last = document["power"]["numbers"][-1]
+        spread = 2 * (last["sd"] or 0)
+        ends = max(0, last["auc"] - spread), min(1, last["auc"] + spread)
+        rows["power"] = ("same attack on shadow models", last["auc"], *ends)
+    first = {SHIFT: ("baseline",), UNKNOWN: ("power", "attack"), REVERSED: ("attack", "power")}
+    order = [*first[document["evidence"]], "attack", "baseline", "difficulty"]
+    checks = read_checks(document)
+    if document["evidence"] == SHIFT and get_difference(checks) == "difficulty":
+        order.insert(0, "difficulty")
+    return [rows[name] for name in dict.fromkeys(order) if name in rows]
+
+
+def _note_doubt(checks):
+    warned = [name for name, check in checks.items() if check.is_warning or check.is_error]
+    told = f" Checks that warn: {join_names(warned)}." if warned else ""
+    return f"How often a member ranks above a non-member, with intervals.{told}"
+
+
+# --- sections
+
+
+def _describe_groups(document, routes):
+    """Rows of all records and of each group, and sentences on where the most is found."""
+    parts, small = {(OVERALL, "all"): None}, []
+    for row in routes[-1].rows:
+        if row["metric"] == "auc" and row["status"] == TOO_FEW:
+            small.append(name_group(row))
+        elif row["metric"] == "auc":
+            parts.setdefault((row["scope"], row["group"]), row)
+    if len(parts) < 2:
+        return None
+    shown = [route for route in routes if route.find_best("auc") is not None]
+    rate = choose_rate(routes)
+    is_measured = rate is not None and all(
+        route.find_best("tpr", rate, *part) for route in shown for part in parts
+    )
+    metric = ("tpr", rate) if is_measured else ("auc", None)
+    base = choose_base(rate) if is_measured else 100
+    rows = [_describe_part(document, part, row, shown, metric, base) for part, row in parts.items()]
+    what = (
+        f"Members recognized of {base:,}, when {count_of(rate, base)} of {base:,} others "
+        f"{'is' if rate * base == 1 else 'are'} mistaken for one"
+        if is_measured
+        else "How often of 100 times a random member ranks above a random non-member; guessing: 50"
+    )
+    worst = _name_worst(rows, base)
+    return {
+        "caption": what,
+        "ways": [_MEANS[route.way].capitalize() for route in shown],
+        "rows": rows,
+        "leveled": any(route.level.name != "unknown" for route in shown),
+        "small": join_names(dict.fromkeys(small), 10) if small else None,
+        "lead": " ".join(
+            f"Members of {name} are exposed most: {' and '.join(numbers)}."
+            for name, numbers in worst.items()
+        ),
+        "worst": next(iter(worst), None),
+        "tests": [*_compare(document)],
+        "disparity": _describe_disparity(document),
+    }
+
+
+def _describe_part(document, part, row, routes, metric, base):
+    cells = []
+    for route in routes:
+        best = route.find_best(*metric, *part)
+        listed = {(one["scope"], one["group"]): one for one in route.level.groups}
+        level = read_level(listed[part]) if part in listed else route.level
+        if best is None or (part not in listed and row is not None):
+            cells.append(None)
+            continue
+        share, low, high = (best[name] for name in _INTERVAL)
+        digits = 0 if base * high >= 5 else 1
+        ends = " to ".join(f"{base * end:.{digits}f}" for end in (low, high))
+        number = f"{base * share:.{digits}f}"
+        cells.append(
+            {"share": share, "low": low, "high": high, "ends": ends}
+            | {"number": number, "level": level, "way": _MEANS[route.way]}
+        )
+    counts = row or document["data"]
+    name = "All records" if row is None else name_group(row)
+    n_members, n_others = counts["n_members"], counts["n_nonmembers"]
+    return {"name": name, "counts": f"{n_members:,} members, {n_others:,} others", "cells": cells}
+
+
+def _name_worst(rows, base):
+    """Of each group that has the highest number of a route, what is found in it."""
+    told = {}
+    for place, cell in enumerate(rows[0]["cells"]):
+        named = [row for row in rows[1:] if row["cells"][place]]
+        if not named or cell is None or cell["level"].rank < 0:
+            continue
+        worst = max(named, key=lambda row: row["cells"][place]["share"])
+        found = worst["cells"][place]
+        told.setdefault(worst["name"], []).append(f"{found['number']} of {base:,} {found['way']}")
+    return told
+
+
+def _compare(document):
+    """Whether groups differ more than by chance, a sentence for each scope."""
+    for test in (document["disparity"] or {"scopes": []})["scopes"]:
+        p = format_pvalue(test["pvalue"], 1 / (1 + test["n_permutations"]))
+        differ = "differ more than" if test["reject"] else "do not differ more than"
+        yield f"As a service, the groups of {test['scope']} {differ} chance explains ({p})."
+
+
+def _describe_disparity(document):
+    disparity = document["disparity"]
+    n_scopes = len(disparity["scopes"]) if disparity else 0
+    return [describe_disparity(disparity, place) for place in range(n_scopes)]
+
+
+def _list_other_groups(document, routes):
+    """The AUC of each attack in each group, as a table."""
+    names, rows = [], {}
+    for route in routes:
+        for row in route.rows:
+            if row["metric"] == "auc" and row["scope"] != OVERALL and row["status"] == OK:
+                names.append(row["attack"])
+                rows.setdefault(name_group(row), {})[row["attack"]] = f"{row['estimate']:.3f}"
+    names = list(dict.fromkeys(names))
+    cells = [(group, [found.get(name, "-") for name in names]) for group, found in rows.items()]
+    return {"names": names, "rows": cells} if len(names) > 1 or len(cells) else None
+
+
+def _list_exposed(document):
+    """The most exposed records of each route that leaks."""
+    ways = {FILE: document["file"], SERVICE: document}
+    return [
+        {
+            "way": _MEANS[way].capitalize(),
+            "rows": found["exposed"],
+            "n_others": document["data"]["n_nonmembers"],
+            "sure": sum(row["n_above"] == 0 for row in found["exposed"]),
+            "is_service": way == SERVICE,
+        }
+        for way, found in ways.items()
+        if found is not None and found["evidence"] == LEAK and found["exposed"]
+    ]
+
+
+def _describe_people(document, routes):
+    frame = pd.DataFrame(document["results"])
+    found = document["person_level"]
+    return {
+        "text": describe_people(found, frame).removeprefix("People: "),
+        "exposed": found["exposed"] if document["evidence"] == LEAK else [],
+        "found": found,
+    }
+
+
+def _describe_trust(checks, is_conclusive):
+    """A line, the checks as statements, failed first, and what was not run."""
+    listed = sorted(
+        (check for check in checks.values() if check.status in _ORDER),
+        key=lambda check: _ORDER.index(check.status),
+    )
+    rows = []
+    for check in listed:
+        passed, warned = _STATEMENTS.get(check.name, (check.name.capitalize(),) * 2)
+        words = {WARNING: warned, ERROR: f"{check.name.capitalize()}: the check failed"}
+        words = words.get(check.status) or passed
+        rows.append({"status": check.status, "words": words, "text": check.text})
+    n_passed = sum(check.status == PASSED for check in listed)
+    n_failed = sum(check.status in (WARNING, ERROR) for check in listed)
+    failed = "none failed" if not n_failed else f"{count_words(n_failed)} failed or warned"
+    passed = f"{count_words(n_passed)} check{'' if n_passed == 1 else 's'} passed"
+    answer = "With care" if n_failed else "Yes"
+    answer = answer if is_conclusive else "No"
+    not_run = [
+        f"{check.name} ({visible(check.text).rstrip('.')})"
+        for check in checks.values()
+        if check.status == NOT_RUN
+    ]
+    return {
+        "line": f"{answer}: {passed} and {failed}.",
+        "short": f"{passed}, {failed}",
+        "rows": rows,
+        "bad": [row["words"] for row in rows if row["status"] in (WARNING, ERROR)],
+        "not_run": not_run,
+    }
+
+
+def _list_attacks(routes, scope, group):
+    """A row for each attack: its route, and its numbers by their heading."""
+    for route in routes:
+        rows = {}
+        for row in route.rows:
+            if (row["scope"], row["group"]) == (scope, group):
+                rows.setdefault(row["attack"], []).append(row)
+        for attack, numbers in rows.items():
+            cells = [
+                (column_name(row["metric"], row["max_fpr"]), format_cell(row)) for row in numbers
+            ]
+            yield {"attack": attack, "way": _MEANS[route.way], "cells": cells}
+
+
+def _list_levels(routes):
+    """The limits of the levels, and the numbers that the levels of the routes rest on."""
+    told = []
+    for route in routes:
+        numbers = [
+            f"{name} {number['low']:.3g} by {visible(number['attack'])}"
+            for name, number in route.level.numbers.items()
+        ]
+        if numbers and route.level.name != "unknown":
+            told.append(f"{route.way.capitalize()}: {', '.join(numbers)}.")
+    return {"limits": LIMITS, "found": " ".join(told)}
 
 
 def _describe_file(file):
     """What the page shows of the file of the model."""
-    frame = pd.DataFrame(file["results"], columns=list(COLUMNS))
-    frame = frame.astype(dict.fromkeys(COLUMNS[4:11], float))
-    headline, _, verdict = file["verdict"].partition(". ")
-    is_weak = file["evidence"] == LEAK and headline != RELEASE_NOT
-    overall = frame[frame["scope"] == OVERALL]
     return {
-        "other_way": name_way(file),
-        "headline": headline,
-        "verdict": verdict,
-        "evidence": "weak" if is_weak else file["evidence"],
-        "overall": None if overall.empty else _make_table(overall, "attack"),
-        "candidates": describe_candidates(file),
+        "text": describe_candidates(file) if file["evidence"] == LEAK else file["verdict"],
         "sources": describe_sources(file),
-        "lists": [
-            ("What was read of it", describe_reading(file)),
-            ("What it stores of its training rows", file["stores"]),
-            ("What would change it", file["changes"]),
-            ("Notes", file["notes"]),
-        ],
+        "n_equations": sum(one["n_equations"] or 0 for one in file["sources"]),
+        "lists": {
+            "What was read of it": describe_reading(file),
+            "What it stores of its training rows": file["stores"],
+            "What would change it": file["changes"],
+            "Notes": file["notes"],
+        },
     }
 
 
-def _get_auc(overall, attack):
-    rows = overall[(overall["attack"] == attack) & (overall["metric"] == "auc")]
-    return float(rows["estimate"].iloc[0])  # NaN where there were too few records
+def _describe_knowledge(document):
+    """What the attacker knows, what was trained, and how well the model fits both sides."""
+    settings, reference = document["settings"], document["reference"]
+    is_chosen = reference is not None and reference["recipe"] == CHOSEN
+    is_like = settings["shadow_estimator"] == document["victim"]
+    n, facts = settings["n_shadows"], {}
+    recipe = "" if is_chosen or not n else ", and how the model was trained"
+    facts["knows"] = f"every candidate record with its label{recipe}"
+    facts["does not know"] = "which candidates are members"
+    trained = "queries the model"
+    if n:
+        trained += f"; trains {n} shadow models on random halves of the records"
+        if is_chosen:
+            trained += f", of a stand-in: {reference['estimator']}"
+        elif is_like:
+            trained += ", like the model"
+        else:
+            trained += f": {settings['shadow_estimator']}"
+    facts["as a service"] = trained
+    if document["file"]:
+        facts["with the file"] = "reads the file; makes no query"
+    power = document["power"]
+    if power:
+        grown = [f"{row['n_shadows']}: AUC {row['auc']:.3f}" for row in power["numbers"]]
+        which = f"{power['attack']} on shadow models treated as the victim"
+        facts["number of models"] = f"{'; '.join(grown)} ({which})"
+    return facts
 
 
-def _describe_groups(document, frame):
-    """Content of the tab of each field and of the classes."""
-    if not document["curves"]:
-        return []
-    best = document["curves"][0]["attack"]
-    disparity = document["disparity"] or {"scopes": []}
-    tested = [test["scope"] for test in disparity["scopes"]]
-    scopes = []
-    for scope, rows in frame[frame["scope"] != OVERALL].groupby("scope", sort=False):
-        own = rows[rows["attack"] == best]
-        aucs = own[(own["metric"] == "auc") & (own["status"] == OK)]
-        text = describe_disparity(disparity, tested.index(scope)) if scope in tested else None
-        scopes.append(
-            {
-                "scope": scope,
-                "attack": best,
-                "disparity": text,
-                "figure": draw_groups(aucs.to_dict("records")),
-                "table": _make_table(own, "group"),
-                "others": [
-                    (attack, _make_table(part, "group"))
-                    for attack, part in rows.groupby("attack", sort=False)
-                    if attack != best
-                ],
-            }
-        )
-    return scopes
+_NOT_GIVEN = None, False, "None", "False", []
 
 
-def _make_table(part, by):
-    """One row per value of ``by``: its name, its counts, and cells with the keys to sort by."""
-    columns = part[["metric", "max_fpr"]].drop_duplicates().itertuples(index=False)
-    rows = []
-    for name, cells in part.groupby(by, sort=False):
-        counts = [int(cells.iloc[0][side]) for side in ("n_members", "n_nonmembers")]
-        made = [_make_cell(cell) for cell in cells.to_dict("records")]
-        rows.append({"name": name, "counts": counts, "cells": made})
-    headings = [column_name(metric, max_fpr) for metric, max_fpr in columns]
-    unresolved = bool((part["status"] == NOT_RESOLVABLE).any())
-    return {"by": by, "headings": headings, "rows": rows, "has_unresolvable": unresolved}
+def _write_command(settings, seeds):
+    """The command, or the call, that repeats the audit."""
+    command = settings.get("command")
+    if command:
+        given = {name: value for name, value in command.items() if value not in _NOT_GIVEN}
+        return " ".join(["skmia audit", *(_write_option(*one) for one in given.items())])
+    own = {"shadows": settings["n_shadows"], "group": settings["group"], "fprs": settings["fprs"]}
+    own |= {"confidence_level": settings["confidence_level"], "random_state": seeds["random_state"]}
+    told = ", ".join(f"{name}={value!r}" for name, value in own.items() if value is not None)
+    return f"audit(model, records, membership, {told})"
 
 
-def _make_cell(cell):
-    return {
-        "text": format_cell(cell),
-        "key": cell["estimate"] if cell["status"] == OK else -2,
-        "fpr": _describe_fpr(cell),
-    }
-
-
-def _describe_fpr(cell):
-    if cell["metric"] != "tpr" or cell["status"] != OK:
-        return None
-    low, high = 100 * cell["fpr_low"], 100 * cell["fpr_high"]
-    # Where the line is too long, it breaks in front of the interval.
-    return f"realized FPR {100 * cell['fpr']:.3g}% [{low:.3g},\N{NO-BREAK SPACE}{high:.3g}]"
+def _write_option(name, value):
+    values = value if isinstance(value, list) else [] if value in (True, "True") else [value]
+    return shlex.join([f"--{name.replace('_', '-')}", *map(str, values)])

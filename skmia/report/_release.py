@@ -28,6 +28,7 @@ from ..disclosure import (
 )
 from ..metrics import Interval
 from ..synthetic import TableReport, excess_risk
+from ._level import scale
 from ._measure import OK, OVERALL
 from ._report import AuditReport
 from ._stand_in import describe_stand_in, why_no_reference, why_not_undecided
@@ -294,7 +295,7 @@ def measure_gap(structure):
     estimate, low, high = found.gap
 
     def interval(level):
-        factor = _scale(level, _GAP_LEVEL)
+        factor = scale(level, _GAP_LEVEL)
         return Interval(
             estimate, estimate - factor * (estimate - low), estimate + factor * (high - estimate)
         )
@@ -402,9 +403,9 @@ def _make_interval(rows, stated):
     intervals = [Interval(row["estimate"], row["low"], row["high"]) for row in rows]
 
     def interval(level):
-        above = _scale(level, stated)
+        above = scale(level, stated)
         # Any of the lower ends may be too high, so they share the error.
-        below = _scale(1 - (1 - level) / len(intervals), stated)
+        below = scale(1 - (1 - level) / len(intervals), stated)
         return Interval(
             max(part.estimate for part in intervals),
             max(part.estimate - below * (part.estimate - part.low) for part in intervals),
@@ -412,11 +413,6 @@ def _make_interval(rows, stated):
         )
 
     return interval
-
-
-def _scale(level, stated):
-    """How much wider than the stated interval one of another level is, by the normal law."""
-    return ndtri((1 + level) / 2) / ndtri((1 + stated) / 2)
 
 
 def _list_doubts(report, release):

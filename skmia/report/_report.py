@@ -1,15 +1,16 @@
 """The report of an audit."""
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from .._core.drawing import COLORS, LINE_STYLES
 from .._core.files import write_bytes
 from .._core.optional import import_optional
 from .._core.pages import (
@@ -24,21 +25,20 @@ from .._core.pages import (
 )
 from .._core.types import PathLike
 from .._core.visible import visible
-from ..metrics import Interval, MembershipRocDisplay, draw_background, label_axes
+from ..metrics import Interval
 from ._evidence import LEAK, choose_evidence, make_grounds
 from ._examine import Findings
-from ._measure import OK, OVERALL, TOO_FEW, list_judged
-from ._page import render
+from ._level import get_highest, measure_level, tell_level
+from ._measure import TOO_FEW
+from ._page import describe_picture, list_document_routes, render
 from ._person_level import describe_people
 from ._pool_size import describe_growth
 from ._schema import as_document
 from ._text import (
-    column_name,
     describe_disparity,
     describe_performance,
     describe_reading,
     describe_sources,
-    format_cell,
     format_summary,
     name_way,
     tabulate,
@@ -46,63 +46,62 @@ from ._text import (
 from ._verdict import write_verdict
 from .checks._base import ERROR, NOT_RUN, PASSED, WARNING
 
-
-def draw_curves(report, ax, settings):
-    """Draw the curve of each attack over the records that it can judge."""
-    own = {"confidence_level": report.settings["confidence_level"]}
-    overall = report.results[report.results["scope"] == OVERALL]
-    resolved = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
-    if len(resolved):
-        own["max_fpr"] = resolved["max_fpr"].iloc[0]
-    drawn = [
-        name for name in report.scores if len(list_judged(report.judged, name, report.membership))
-    ]
-    return MembershipRocDisplay.from_predictions(
-        report.membership,
-        {name: report.scores[name] for name in drawn},
-        groups=report.people,
-        judged=report.judged,
-        ax=ax,
-        **(own | settings),
-    )
+# Colors of the levels, as on light paper of the page.
+_COLORS = {
+    "severe": "#a3123a",
+    "clear": "#b04c00",
+    "slight": "#806200",
+    "none": "#0b6659",
+    "unknown": "#55606d",
+}
+_INK, _SOFT, _GRAY = "#14181f", "#c3cad3", "#55606d"
 
 
-def draw_document(document, ax):
-    """Draw the curves that the document of an audit holds, with their numbers in the legend."""
-    counts = [document["data"][name] for name in ("n_members", "n_nonmembers")]
-    y_floor, x_floor = (0.5 / count for count in counts)
-    overall = [row for row in document["results"] if row["scope"] == OVERALL]
-    rates = [row["max_fpr"] for row in overall if row["metric"] == "tpr" and row["status"] == OK]
-    band = f"pointwise {100 * document['settings']['confidence_level']:g}% interval of TPR"
-    for position, curve in enumerate(document["curves"]):
-        color = COLORS[position % len(COLORS)]
-        style = {"color": color, "linestyle": LINE_STYLES[position % len(LINE_STYLES)]}
-        shown = [
-            row
-            for row in overall
-            if row["attack"] == curve["attack"] and row["max_fpr"] in (None, *rates[:1])
-        ]
-        numbers = [
-            f"{column_name(row['metric'], row['max_fpr'])} {format_cell(row)}"
-            for row in shown
-            if row["metric"] != "advantage"
-        ]
-        style["label"] = f"{curve['attack']}: {', '.join(numbers)}"
-        fpr, *rest = (np.asarray(curve[name]) for name in ("fpr", "tpr", "low", "high"))
-        tpr, low, high = (np.maximum(values, y_floor) for values in rest)
-        line = {"drawstyle": "steps-post", "linewidth": 1.8, "clip_on": False, "zorder": 3}
-        ax.plot(fpr, tpr, **line, **style)
-        for row in shown:
-            if row["fpr"] is not None:
-                point = max(row["fpr"], x_floor), max(row["estimate"], y_floor)
-                marker = {"marker": "o", "markersize": 7, "markeredgecolor": "white"}
-                ax.plot(*point, color=color, clip_on=False, zorder=4, **marker)
-        area = {"alpha": 0.15, "linewidth": 0, "zorder": 2}
-        area["label"] = band if curve is document["curves"][-1] else None
-        ax.fill_between(fpr, low, high, color=color, **area)
-    draw_background(ax, x_floor, y_floor, counts[1], chance=True)
-    label_axes(ax, x_floor, y_floor, *counts)
-    ax.legend(loc="lower right", fontsize="small", framealpha=0.9)
+def draw_picture(document, axes):
+    """Draw the first picture of the page: counts of a hundred as dots, and ROC curves."""
+    routes = list_document_routes(document)
+    grids, curves, rate = describe_picture(document, routes)
+    _draw_dots(axes[0], grids, get_highest(routes).level)
+    ax = axes[1]
+    for curve in curves:
+        kept = np.asarray(curve["fpr"]) >= curve["from"]
+        fpr, tpr, low, high = (np.asarray(curve[k])[kept] for k in ("fpr", "tpr", "low", "high"))
+        color = _COLORS[curve["level"]]
+        ax.plot(fpr, tpr, "--" if curve["dashed"] else "-", color=color, label=curve["name"])
+        ax.fill_between(fpr, low, high, color=color, alpha=0.14, linewidth=0)
+        if curve["at"]:
+            ax.plot(*curve["at"], "o", color=color)
+        ax.annotate(
+            curve["name"],
+            curve["at"] or (fpr[0], tpr[0]),
+            **{"xytext": (7, -12), "textcoords": "offset points", "color": color},
+        )
+    ax.plot([1e-3, 1], [1e-3, 1], ":", color=_GRAY, linewidth=1)
+    ax.annotate("guessing", (0.12, 0.07), color=_GRAY)
+    if rate is not None:
+        ax.axvline(rate, color=_SOFT, linewidth=1, zorder=0)
+    ax.set(xscale="log", yscale="log", xlim=(1e-3, 1), ylim=(1e-3, 1))
+    ax.set(xlabel="others mistaken for members", ylabel="members recognized")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_formatter("")
+        axis.set_ticks([1e-3, 1e-2, 0.1, 1], labels=["0.1%", "1%", "10%", "100%"])
+
+
+def _draw_dots(ax, grids, level):
+    """Draw a grid of dots for each count, with its number above it."""
+    columns, rows = np.arange(100) % 10, np.arange(100) // 10
+    for place, one in enumerate(grids):
+        x, color = 13 * place + columns, _COLORS[one["level"].name] if one["level"] else _INK
+        is_filled = np.arange(100) < one["filled"]
+        if one["base"] == 100:
+            ax.scatter(x[is_filled], -rows[is_filled], 22, color)
+            ax.scatter(x[~is_filled], -rows[~is_filled], 3, _SOFT)
+        words = fill(one["text"], 20)
+        ax.text(13 * place - 0.4, 4, f"{one['number']} of {one['base']:,}", color=color, size=14)
+        ax.text(13 * place - 0.4, 3.5, words, va="top", size=8, color=_INK)
+    ax.set(xlim=(-1, max(13 * len(grids) - 3, 10)), ylim=(-10, 7), aspect="equal")
+    ax.set_title(level.heading, loc="left", color=_COLORS[level.name], weight="bold")
+    ax.set_axis_off()
 
 
 _STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: "**failed**"}
@@ -135,6 +134,12 @@ def _list_decision(report):
 
 
 def _list_verdicts(report):
+    levels, sentence = tell_level(report)
+    lines = [f"**{heading}** {way}" for heading, way in levels]
+    return [*(text for line in lines for text in (line, "")), escape(sentence), "", *_tell(report)]
+
+
+def _tell(report):
     if report.file is None:
         return [f"**{report.evidence}**: {escape(report.verdict)}"]
     way = name_way(report.file.facts)
@@ -217,8 +222,8 @@ def _render(document, path, values):
 def _draw(document, path):
     # A figure made without pyplot opens no window and leaves the caller's backend and state alone.
     module = import_optional("matplotlib.figure", extra="plot")
-    figure = module.Figure(figsize=(7.5, 5.5), layout="constrained")
-    draw_document(document, figure.subplots())
+    figure = module.Figure(figsize=(10, 4), layout="constrained")
+    draw_picture(document, figure.subplots(1, 2))
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=150)
     write_bytes(path, content.getvalue())
@@ -227,6 +232,7 @@ def _draw(document, path):
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .._core.pages import Level
     from ..disclosure import Recommendation
     from ._evidence import Grounds
     from ._file import FileFindings
@@ -254,8 +260,7 @@ class AuditReport:
     victim : str
         Representation of the victim.
     victim_name : str
-        Shorter name of the victim: for a pipeline, the classes of its steps and the last step in
-        full.
+        Short name of the victim: its class, for a pipeline or a search the one of what predicts.
     task : {"classification", "regression"}
         Task of the victim.
     data : dict
@@ -349,9 +354,15 @@ class AuditReport:
         - "unknown": leakage can be neither shown nor ruled out.
     verdict : str
         The conclusion in words, after a headline.
+    level : Level
+        How much leaks from the answers: a ``name`` ("severe", "clear", "slight", "none", or
+        "unknown" without a verdict) and ``at_least``, whether an estimate reaches a higher level
+        than the lower end of its interval; ``numbers``, the ``low`` ends, corrected for the number
+        of attacks, of the "auc" and of the "ratio" of a true to its false positive rate, that set
+        it; and ``groups``, the level of each group. The user guide has the limits.
     file : FileFindings or None
-        What the file of the model reveals, with its own ``results``, ``evidence`` and
-        ``verdict``; None if it was not asked for, or if the model has no file at hand.
+        What the file of the model reveals, with its own ``results``, ``evidence``, ``verdict``
+        and ``level``; None if it was not asked for, or if the model has no file at hand.
 
     See Also
     --------
@@ -442,6 +453,10 @@ class AuditReport:
     def verdict(self) -> str:
         return write_verdict(self.grounds, self.evidence)
 
+    @property
+    def level(self) -> "Level":
+        return measure_level(self.grounds, self.evidence)
+
     def to_frame(self) -> pd.DataFrame:
         """The numbers as a table with one row for each attack, group and metric.
 
@@ -481,19 +496,20 @@ class AuditReport:
         self,
         path: PathLike | None = None,
         *,
-        title: str = "Membership-inference audit",
+        title: str | None = None,
         values: pd.DataFrame | None = None,
     ) -> str:
         """The audit as a page that needs no other file and no network.
 
-        Its content security policy allows only the page's own script and style.
+        It begins with the level, and holds no script: its content security policy allows only the
+        page's own style.
 
         Parameters
         ----------
         path : str or path, default=None
             File to which the page is also written, atomically and readable by its owner only.
-        title : str, default="Membership-inference audit"
-            Title of the page.
+        title : str, default=None
+            Title of the page, after the level. If None, it names the model.
         values : DataFrame of n rows, default=None
             Values to show with the most exposed records. If None, only their names are shown,
             because values may be personal data.
@@ -536,26 +552,31 @@ class AuditReport:
         """
         return format_markdown(self, title)
 
-    def plot(self, ax: "Axes | None" = None, **kwargs: Any) -> MembershipRocDisplay:
-        """Draw the ROC curve of each attack, over the records that it can judge, on log axes.
+    def plot(self, axes: "Sequence[Axes] | None" = None) -> "np.ndarray":
+        """Draw the first picture of the page: counts of a hundred as dots, and ROC curves.
+
+        Each route is drawn by its strongest attack. For the curves of all attacks see
+        :meth:`skmia.metrics.MembershipRocDisplay.from_predictions`, with `membership` and `scores`.
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is created.
-        **kwargs : dict
-            Passed to :meth:`skmia.metrics.MembershipRocDisplay.plot`.
+        axes : sequence of two matplotlib Axes, default=None
+            Axes for the dots and for the curves. If None, a new figure is created.
 
         Returns
         -------
-        display : MembershipRocDisplay
+        axes : ndarray of shape (2,)
 
         Raises
         ------
         ImportError
             If matplotlib is not installed.
         """
-        return draw_curves(self, ax, kwargs)
+        if axes is None:
+            pyplot = import_optional("matplotlib.pyplot", extra="plot")
+            _, axes = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
+        draw_picture(as_document(self), axes)
+        return np.asarray(axes, dtype=object)
 
     def save(self, directory: PathLike, *, values: pd.DataFrame | None = None) -> list[Path]:
         """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.

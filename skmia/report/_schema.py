@@ -10,6 +10,7 @@ from .._core.visible import as_plain, visible
 from ..disclosure import LOWER_ENDS
 from ._evidence import Grounds, choose_evidence
 from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
+from ._level import as_plain_level, measure_level
 from ._measure import (
     COLUMNS,
     MOST_EXPOSED,
@@ -215,6 +216,7 @@ def as_document(report):
             ),
             "exposed": list_exposed(ranked, report.membership, report.record_ids, report.judged),
             "file": _describe_file(report),
+            "level": as_plain_level(report.level),
         }
     )
 
@@ -231,6 +233,7 @@ def _describe_file(report):
         "notes": file.notes,
         "evidence": file.evidence,
         "verdict": file.verdict,
+        "level": as_plain_level(file.level),
         "permutation": _describe_permutation(file.permutation),
         "results": _list_rows(file.results),
         "curves": compute_curves(scores, report.membership, level, report.people),
@@ -670,7 +673,8 @@ def check_document(document):
     check_evidence(document, evidence)
     file = None if document["file"] is None else _check_file(document, grounds)
     check_recommendation(document)
-    return document | {"verdict": write_verdict(grounds, evidence), "file": file}
+    level = as_plain_level(measure_level(grounds, evidence))
+    return document | {"verdict": write_verdict(grounds, evidence), "level": level, "file": file}
 
 
 def _check_file(document, grounds):
@@ -693,7 +697,8 @@ def _check_file(document, grounds):
     evidence = choose_file_evidence(own, file)
     if evidence != file["evidence"]:
         raise ValueError(f"file.evidence is {file['evidence']!r}, but its numbers say {evidence!r}")
-    return file | {"verdict": write_file_verdict(own, file)}
+    level = as_plain_level(measure_level(own, evidence))
+    return file | {"verdict": write_file_verdict(own, file), "level": level}
 
 
 def _check_ledger(file):

@@ -5,6 +5,7 @@ import numpy as np
 from .._core.pages import WIDTH, wrap_lines
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
+from ._level import tell_level
 from ._measure import CLASS, FEWEST, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
 from ._person_level import describe_people, name_exposed
 from ._pool_size import describe_growth
@@ -177,7 +178,10 @@ def format_summary(result):
         frame = frame[frame["scope"] != CLASS]
     n_shadows = result.settings["n_shadows"]
     pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
+    levels, sentence = tell_level(result)
     head = [
+        *(f"{heading.upper()}  {way}" for heading, way in levels),
+        sentence,
         f"Membership-inference audit of {_shorten(result.victim_name, _LONGEST_VICTIM)}",
         f"{result.data['n_records']:,} records: {result.data['n_members']:,} members, "
         f"{result.data['n_nonmembers']:,} non-members; {pool}.",

@@ -7,8 +7,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from skmia._core.pages import Level
 from skmia.cli import main
-from skmia.cli._gate import Finding
+from skmia.cli._gate import Finding, judge_verdict
 from skmia.cli._output import format_result
 from skmia.disclosure import load_policy
 
@@ -60,7 +61,7 @@ def test_sarif_has_a_result_for_the_verdict_and_each_limit(printed):
     (run,) = json.loads(text)["runs"]
     kinds = [(result["ruleId"], result["kind"], result["level"]) for result in run["results"]]
     assert kinds == [
-        ("verdict", "informational", "none"),
+        ("verdict", "fail", "note"),  # the level is slight
         ("limit", "pass", "none"),
         ("limit", "fail", "error"),
         ("limit", "open", "none"),
@@ -172,3 +173,25 @@ def test_a_policy_is_shown(capsys, tmp_path):
     assert main(["policy", "show", "strict"]) == 2
     err = capsys.readouterr().err
     assert err.startswith("skmia policy: show: policy must be one of 'cautious', 'research'")
+
+
+@pytest.mark.parametrize(
+    "level, kind, said",
+    [
+        ("severe", "fail", "error"),
+        ("clear", "fail", "warning"),
+        ("slight", "fail", "note"),
+        ("none", "informational", "none"),
+    ],
+)
+def test_sarif_and_junit_say_the_level(level, kind, said):
+    class Found:
+        verdict, evidence = "Words.", "none" if level == "none" else "leak"
+        seconds = {"total": 1.0}
+
+    Found.level = Level(level)
+    finding = judge_verdict("service", Found)
+    (run,) = json.loads(format_result("sarif", Found, {}, [finding], None))["runs"]
+    assert [(one["kind"], one["level"]) for one in run["results"]] == [(kind, said)]
+    (case,) = ET.fromstring(format_result("junit", Found, {}, [finding], None)).find("testsuite")
+    assert (f"{level.capitalize()} leakage." in case.find("system-out").text) == (level != "none")

@@ -14,12 +14,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia import ShadowPool, audit
+from skmia import audit
 from skmia._core.pages import WIDTH
-from skmia.attacks import LiRA, ThresholdAttack
-from skmia.metrics import MembershipRocDisplay, auc_interval
+from skmia.attacks import ThresholdAttack
+from skmia.metrics import auc_interval
 from skmia.report import AuditReport, _audit
-from skmia.report._report import draw_document
+from skmia.report._report import draw_picture
 from skmia.report._text import format_rate
 
 
@@ -49,7 +49,8 @@ def test_rates_are_shown_in_percent(numbers, text):
 def test_summary_is_a_table_of_at_most_100_columns(problem, result):
     lines = result.summary().splitlines()
     assert max(map(len, lines)) <= WIDTH == 100
-    assert lines[0] == f"Membership-inference audit of {problem[0]!r}"
+    assert lines[0] == "SEVERE LEAKAGE  as a file"
+    assert "Membership-inference audit of DecisionTreeClassifier" in lines
     row = result.to_frame().query("attack == 'LiRA' and scope == 'overall' and max_fpr == 0.2")
     cell = format_rate(*row[["estimate", "low", "high"]].iloc[0])
     at = next(k for k, line in enumerate(lines) if line.startswith("LiRA"))
@@ -121,24 +122,25 @@ def test_saved_files(result, tmp_path):
 
 
 def test_the_picture_shows_what_the_document_holds(result):
-    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots(1, 2)
     document = json.loads(result.to_json())
-    draw_document(document, axes)
-    floor, lines = 0.5 / document["data"]["n_members"], {}
-    for line in axes.get_lines():
-        lines[line.get_label().partition(":")[0]] = line
-    for curve in document["curves"]:
-        x, y = lines[curve["attack"]].get_data()
-        np.testing.assert_array_equal(x, curve["fpr"])
-        np.testing.assert_array_equal(y, np.maximum(curve["tpr"], floor))
-        (auc,) = (
-            row
-            for row in document["results"]
-            if (row["attack"], row["scope"], row["metric"]) == (curve["attack"], "overall", "auc")
-        )
-        assert f"AUC {auc['estimate']:.3f}" in lines[curve["attack"]].get_label()
-    texts = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert len(texts) == len(document["curves"]) + 3
+    draw_picture(document, axes)
+    attacks = {"file": document["file"]["curves"][0]["attack"]}
+    frame = result.to_frame().query("scope == 'overall' and max_fpr == 0.2")
+    attacks["service"] = frame.loc[frame["estimate"].idxmax(), "attack"]
+    lines = {line.get_label(): line for line in axes[1].get_lines()}
+    for way, attack in attacks.items():
+        listed = document["curves"] + document["file"]["curves"]
+        curve = next(one for one in listed if one["attack"] == attack)
+        kept = np.asarray(curve["fpr"]) >= 10 / document["data"]["n_nonmembers"]
+        x, y = lines[way].get_data()
+        np.testing.assert_array_equal(x, np.asarray(curve["fpr"])[kept])
+        np.testing.assert_array_equal(y, np.asarray(curve["tpr"])[kept])
+    texts = [text.get_text() for text in axes[0].texts]
+    best = round(100 * frame["estimate"].max())
+    assert f"{best} of 100" in texts and "20 of 100" in texts
+    filled = [len(dots.get_offsets()) for dots in axes[0].collections[::2]]
+    assert filled[1:] == [best, 20]
 
 
 def test_numbers_are_saved_when_the_figure_cannot_be(problem, tmp_path, monkeypatch):
@@ -166,31 +168,19 @@ def test_interrupted_write_leaves_the_old_file(result, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_plot_leaves_out_records_that_an_attack_cannot_judge(problem):
-    pytest.importorskip("matplotlib")
-    victim, records, membership = problem
-    pool = ShadowPool(victim, 5, design="independent", random_state=0).fit(records)
-    attacks = {"LiRA": LiRA(), "t": ThresholdAttack()}
-    report = audit(victim, records, membership, attacks=attacks, shadows=pool, random_state=0)
-    rows = report.judged["LiRA"]
-    assert 0 < rows.sum() < len(rows) and report.judged["t"].all()
-    drawn = report.plot().frame()
-    alone = MembershipRocDisplay.from_predictions(membership[rows], report.scores["LiRA"][rows])
-    columns = ["fpr", "tpr", "threshold", "tpr_low", "tpr_high"]
-    ours = drawn[drawn["name"] == "LiRA"][columns].reset_index(drop=True)
-    pd.testing.assert_frame_equal(ours, alone.frame()[columns])
-
-
 def test_plot_leaves_out_an_attack_that_can_judge_one_side_only(result):
-    pytest.importorskip("matplotlib")
-    one_side = dict(result.judged) | {"LiRA": result.membership}
-    assert "LiRA" not in replace(result, judged=one_side).plot().lines_
+    pytest.importorskip("matplotlib").use("Agg")
+    one_side = dict(result.judged) | dict.fromkeys(result.scores, result.membership)
+    curves = replace(result, judged=one_side, file=None).plot()[1].get_lines()
+    assert [line for line in curves if line.get_label() == "service"] == []
 
 
-def test_plot_draws_every_attack(result):
-    pytest.importorskip("matplotlib")
-    display = result.plot()
-    assert list(display.lines_) == list(result.scores)
+def test_plot_draws_on_given_axes(result):
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots(1, 2)
+    assert list(result.plot(axes)) == list(axes)
+    names = [line.get_label() for line in axes[1].get_lines()]
+    assert {"file", "service"} <= set(names)
+    assert axes[0].get_title(loc="left") == "Severe leakage"
 
 
 def test_addresses_are_not_shown():

@@ -1,4 +1,4 @@
-"""The page of an audit in a browser: sorting and tabs, no complaint, both colors, a phone.
+"""The page of an audit in a browser: the first screen, a phone, print, the keyboard, both colors.
 
 Pictures of it are left in build/screenshots, to be looked at.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.ensemble import RandomForestClassifier
 
 from skmia import audit
 from skmia.datasets import make_membership_problem
@@ -21,6 +21,9 @@ pytest.importorskip("jinja2")
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+LEVELS = ("severe", "clear", "slight", "none", "unknown")
+NAMES = ["\u202egnitic", "\u05d0\u05d1\u05d2", "a\n\x1b[2J<script>window.ran = true</script>"]
 
 
 @pytest.fixture(scope="module")
@@ -35,20 +38,37 @@ def browser():
 
 @pytest.fixture(scope="module")
 def result():
-    records, _ = make_membership_problem(600, random_state=0)
-    records = records.with_fields(city=np.tile(["Oslo", "Rome", "Bern"], 200))
-    tree = DecisionTreeClassifier(random_state=0)
-    return audit(tree, records, group="city", shadows=4, controls=True, random_state=0)
+    """An audit of groups whose names want to be more than names."""
+    records, membership = make_membership_problem(2400, random_state=0)
+    records = records.with_fields(city=np.tile(NAMES, 800))
+    members = records[membership == 1]
+    forest = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
+    return audit(forest, records, membership, group="city", shadows=4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def pages(result):
+    """The page at each level, by the words that the document then says."""
+    found = {}
+    for name in LEVELS:
+        document = json.loads(result.to_json())
+        evidence = {"none": "none", "unknown": "shift"}.get(name, "leak")
+        for way in (document, document["file"]):
+            way["evidence"], way["level"]["name"] = evidence, name
+            for group in way["level"]["groups"]:
+                group["name"] = name
+        found[name] = render(document)
+    return found
 
 
 @pytest.fixture
-def open_page(browser, result, tmp_path):
-    """Open the page and note what the browser complains of and asks for."""
-    path = tmp_path / "report.html"
-    result.to_html(path)
+def open_page(browser, tmp_path):
+    """Open a page and note what the browser complains of and asks for."""
     opened = []
 
-    def open_page(**settings):
+    def open_page(text, **settings):
+        path = tmp_path / f"page{len(opened)}.html"
+        path.write_text(text, encoding="utf-8")
         page = browser.new_page(**settings)
         page.complaints, page.requests = [], []
         page.on("console", lambda message: page.complaints.append(message.text))
@@ -63,228 +83,174 @@ def open_page(browser, result, tmp_path):
         page.close()
 
 
-def read_panels(page):
-    return [panel.is_visible() for panel in page.get_by_role("tabpanel", include_hidden=True).all()]
+def size(width, height=844):
+    return {"viewport": {"width": width, "height": height}}
 
 
-def test_tabs_show_one_panel_at_a_time(open_page):
-    page = open_page()
-    tabs = page.get_by_role("tab")
-    assert tabs.all_inner_texts() == ["city", "class"]
-    assert read_panels(page) == [True, False]
-    tabs.nth(1).click()
-    assert read_panels(page) == [False, True]
-    assert tabs.nth(1).get_attribute("aria-selected") == "true"
-    page.keyboard.press("ArrowRight")  # round to the first one
-    assert read_panels(page) == [True, False]
-    assert tabs.nth(0).evaluate("tab => tab === document.activeElement")
-    page.keyboard.press("End")
-    assert read_panels(page) == [False, True]
-    assert page.complaints == []
+def get_end(page, selector):
+    box = page.locator(selector).first.bounding_box()
+    return box["y"] + box["height"]
 
 
-def test_paper_and_a_browser_without_scripts_show_all_panels(open_page):
-    page = open_page()
-    page.emulate_media(media="print")
-    assert read_panels(page) == [True, True]
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.get_by_text("seed: shadows").is_visible()
-    assert read_panels(open_page(java_script_enabled=False)) == [True, True]
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_first_screen_answers_three_questions(open_page, pages, level):
+    page = open_page(pages[level], **size(1280, 800))
+    ends = [get_end(page, selector) for selector in ("h1", ".lead", "#next", ".evidence")]
+    assert max(ends) <= 800
+    sizes = page.evaluate(
+        """[...document.querySelectorAll('body *')].map(
+            one => [parseFloat(getComputedStyle(one).fontSize), one.tagName])"""
+    )
+    assert {tag for size, tag in sizes if size == max(sizes)[0]} == {"H1"}
+    assert page.complaints == [] and len(page.requests) == 1
+    page.screenshot(path=SCREENSHOTS / f"report_{level}.png")
 
 
-@pytest.mark.parametrize(
-    "name, settings",
-    [
-        ("light", {"color_scheme": "light"}),
-        ("dark", {"color_scheme": "dark"}),
-        ("phone", {"viewport": {"width": 375, "height": 800}}),
-    ],
-)
-def test_pictures(open_page, name, settings):
-    path = Path(__file__).parents[2] / "build" / "screenshots" / f"report_{name}.png"
-    page = open_page(**settings)
-    page.screenshot(path=path, full_page=True)
-    assert path.stat().st_size > 10_000
-    assert page.complaints == []
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_phone_begins_with_the_verdict_the_sentence_and_what_to_do(open_page, pages, level):
+    page = open_page(pages[level], **size(390))
+    assert get_end(page, ".lead") <= 844 * 0.5
+    assert get_end(page, "#next") <= 844
+    page.screenshot(path=SCREENSHOTS / f"report_{level}_phone.png")
 
 
-def read_column(page, place):
-    cells = page.locator("table").first.locator(f"tbody tr > :nth-child({place})")
-    return cells.evaluate_all("cells => cells.map(cell => cell.dataset.key)")
+@pytest.mark.parametrize("width", [320, 390, 768, 1280, 1440])
+def test_nothing_sticks_out(open_page, pages, width):
+    for level in ("severe", "unknown"):
+        page = open_page(pages[level], **size(width))
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_columns_are_sorted_by_click_and_by_key(open_page):
-    page = open_page()
-    button = page.locator("thead button").nth(1)
-    before = read_column(page, 2)
-    button.click()
-    down = np.array(read_column(page, 2), dtype=float)
-    assert sorted(before) == sorted(read_column(page, 2))
-    assert (np.diff(down) <= 0).all()
-    assert page.locator("thead th").nth(1).get_attribute("aria-sort") == "descending"
-    button.focus()
+def test_the_contents_stay_beside_the_text(open_page, pages):
+    page = open_page(pages["severe"], **size(1280, 800))
+    page.evaluate("window.scrollTo(0, 1500)")
+    box = page.locator("nav").bounding_box()
+    assert 0 <= box["y"] < 50 and box["x"] < page.locator("main").bounding_box()["x"]
+
+
+def test_all_is_reached_by_the_keyboard(open_page, pages):
+    page = open_page(pages["severe"], **size(1280, 800))
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    summary = page.locator("summary", has_text="All attacks").last
+    summary.focus()
+    table = page.get_by_role("region", name="All attacks")
+    assert not table.is_visible()
     page.keyboard.press("Enter")
-    assert (np.diff(np.array(read_column(page, 2), dtype=float)) >= 0).all()
-    names = page.locator("thead button").first
-    names.click()
-    assert read_column(page, 1) == sorted(read_column(page, 1), key=str.lower, reverse=True)
-    assert page.complaints == []
+    assert table.is_visible()
 
 
-def test_it_asks_for_nothing(open_page):
-    page = open_page()
-    assert len(page.requests) == 1 and page.requests[0].startswith("file:")
-    assert page.complaints == []
+def test_a_link_opens_what_is_folded(open_page, pages):
+    page = open_page(pages["severe"], **size(1280, 800))
+    limits = page.locator("#levels")
+    assert not limits.is_visible()
+    page.get_by_text("How levels are set").click()
+    assert limits.is_visible()
 
 
-def test_details_open(open_page):
-    page = open_page()
-    hidden = page.get_by_text("seed: shadows")
-    assert not hidden.is_visible()
-    page.get_by_text("Settings, seeds, versions and run times").click()
-    assert hidden.is_visible()
+@pytest.mark.parametrize("level", ["severe", "unknown"])
+def test_it_prints_on_six_sheets_with_all_that_is_folded(open_page, pages, level):
+    page = open_page(pages[level])
+    printed = page.pdf(prefer_css_page_size=True, print_background=True)
+    assert 2 <= printed.count(b"/Type /Page\n") <= 6
+    page.emulate_media(media="print")
+    assert page.get_by_text("random_state 0", exact=False).first.is_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(open_page, scheme):
-    page = open_page(color_scheme=scheme)
-    selectors = ("body", ".verdict", ".verdict strong", ".quiet", "td", "dt", ".passed")
-    for selector in (*selectors, "[role=tab] >> nth=1"):
-        ratio = page.locator(selector).first.evaluate(
-            """element => {
-                const luminance = text => {
-                    const [r, g, b] = text.match(/[\\d.]+/g).map(Number).map(v => {
-                        v /= 255;
-                        return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-                    });
-                    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-                };
-                let ground = element;
-                while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)")
-                    ground = ground.parentElement;
-                const one = luminance(getComputedStyle(element).color);
-                const two = luminance(getComputedStyle(ground).backgroundColor);
-                return (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
-            }"""
-        )
-        assert ratio >= 4.5, selector
-
-
-def test_nothing_sticks_out_of_a_phone(open_page):
-    page = open_page(viewport={"width": 375, "height": 700})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 375
-
-
-@pytest.mark.parametrize("kind", ["one audit", "two audits"])
-def test_a_long_name_of_a_model_does_not_stick_out_of_a_phone(watched, result, tmp_path, kind):
-    document = json.loads(result.to_json())
-    document["victim"] = "RandomForestClassifier(min_samples_leaf=20,max_features='sqrt',n_jobs=2)"
-    pages = {
-        "one audit": lambda: render(document),
-        "two audits": lambda: render_comparison(document, document, ("before", "after")),
-    }
-    path = tmp_path / "page.html"
-    path.write_text(pages[kind](), encoding="utf-8")
-    watched.set_viewport_size({"width": 375, "height": 700})
-    watched.goto(path.as_uri())
-    assert watched.evaluate("document.documentElement.scrollWidth") <= 375
-
-
-# For each table that is wider than its place: its name, its width and that of its place.
-WIDER = """() => {
+# The ratio of contrast of each text to the ground that it stands on, with the text.
+CONTRASTS = """() => {
+    const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+    const luminance = color => {
+        canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
+        const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => {
+            v /= 255;
+            return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
     document.querySelectorAll("details").forEach(one => one.open = true);
-    const panels = document.querySelectorAll("[role=tabpanel]");
-    panels.forEach(panel => panel.hidden = false);
-    return [...document.querySelectorAll(".scroll")]
-        .map(one => [one.getAttribute("aria-label"), one.scrollWidth, one.clientWidth])
-        .filter(([name, width, place]) => width > place);
+    return [...document.querySelectorAll("body *")].flatMap(one => {
+        if (![...one.childNodes].some(n => n.nodeType == 3 && n.data.trim())) return [];
+        let ground = one;
+        while (ground && getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)")
+            ground = ground.parentElement;
+        const style = getComputedStyle(one);
+        const back = luminance(ground ? getComputedStyle(ground).backgroundColor : "white");
+        const fore = luminance(one.closest("svg") ? style.fill : style.color);
+        return [[(Math.max(fore, back) + .05) / (Math.min(fore, back) + .05), one.textContent]];
+    });
 }"""
 
 
-@pytest.mark.parametrize("width", [900, 1200])
-def test_tables_are_whole_beside_a_scroll_bar(open_page, width):
-    page = open_page(viewport={"width": width - 15, "height": 700})
-    assert page.evaluate(WIDER) == []
+@pytest.mark.parametrize("settings", [{"color_scheme": "light"}, {"color_scheme": "dark"}, "print"])
+def test_each_text_stands_out_from_its_ground(open_page, pages, settings):
+    for level in LEVELS:
+        page = open_page(pages[level], **({} if settings == "print" else settings))
+        if settings == "print":
+            page.emulate_media(media="print")
+        found = page.evaluate(CONTRASTS)
+        assert len(found) > 100 and min(found)[0] >= 4.5, min(found)
+    if settings == {"color_scheme": "dark"}:
+        page.screenshot(path=SCREENSHOTS / "report_dark.png")
 
 
-def test_the_page_says_what_the_document_says(open_page, result):
-    text = " ".join(open_page().locator("body").inner_text().split())
-    document = json.loads(result.to_json())
-    assert " ".join(document["verdict"].split(". ", 1)) in text
-    assert all(row["attack"] in text for row in document["results"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_checker_of_accessibility_finds_no_fault(open_page, pages, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    for level in LEVELS:
+        # The checker is a script, which the policy of the page would not let in.
+        page = open_page(pages[level], bypass_csp=True, **size(width))
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
 
 
-NAMES = ["\u202egnitic", "\u05d0\u05d1\u05d2", "a\n\x1b[2J<script>window.ran = true</script>"]
+def test_the_level_is_read_without_colors(open_page, pages):
+    for level, filled in zip(LEVELS, (3, 2, 1, 0, 0), strict=True):
+        page = open_page(pages[level])
+        label = page.locator(".meter").get_attribute("aria-label")
+        assert label == ("no level" if level == "unknown" else f"level {filled} of 3")
+        drawn = page.locator(f"#b-{level} rect.on")
+        assert drawn.count() == filled
 
 
-@pytest.fixture(scope="module")
-def foreign():
-    """An audit of groups whose names want to be more than names."""
-    records, _ = make_membership_problem(600, random_state=0)
-    records = records.with_fields(city=np.tile(NAMES, 200))
-    return audit(
-        DecisionTreeClassifier(random_state=0), records, group="city", shadows=4, random_state=0
-    )
+def test_names_of_others_run_nothing_and_turn_nothing(open_page, pages):
+    page = open_page(pages["severe"])
+    assert page.evaluate("window.ran") is None
+    text = page.locator("#groups").inner_text()
+    assert "\\u202egnitic" in text and "\u202e" not in text and "a\\n\\x1b[2J<script>" in text
+    isolated = page.locator("#groups bdi", has_text="\u05d0\u05d1\u05d2").first
+    assert isolated.evaluate("one => getComputedStyle(one).unicodeBidi") == "isolate"
 
 
-@pytest.fixture
-def watched(browser):
-    """A page that notes what the browser complains of."""
+def test_a_script_that_got_onto_the_page_would_not_run(open_page, pages):
+    planted = "<script>window.ran = true</script><img src=x onerror='window.ran = true'>"
+    page = open_page(pages["severe"].replace("<main>", f"<main>{planted}"))
+    assert page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in text for text in page.complaints)
+
+
+def test_the_page_works_in_the_sandbox_of_a_notebook(browser, result):
     page = browser.new_page()
-    page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    yield page
+    page.set_content(result._repr_html_())
+    frame = page.frame_locator("iframe")
+    frame.locator("summary", has_text="The whole model").click()
+    assert frame.locator("pre", has_text="RandomForestClassifier(").is_visible()
     page.close()
 
 
-def test_names_of_others_run_nothing_and_turn_nothing(watched, foreign, tmp_path):
-    path = tmp_path / "report.html"
-    foreign.to_html(path)
-    watched.goto(path.as_uri())
-    assert watched.evaluate("window.ran") is None
-    assert watched.evaluate("document.documentElement.className") == "js"  # our script ran
-    assert watched.complaints == []
-    panel = watched.get_by_role("tabpanel").first
-    text = panel.inner_text()
-    assert "\\u202egnitic" in text and "\u202e" not in text and "a\\n\\x1b[2J<script>" in text
-    isolated = panel.locator("bdi", has_text="\u05d0\u05d1\u05d2").first
-    assert isolated.evaluate("one => getComputedStyle(one).unicodeBidi") == "isolate"
-    folder = Path(__file__).parents[2] / "build" / "screenshots"
-    watched.screenshot(path=folder / "report_foreign.png", full_page=True)
-
-
-def test_a_script_that_got_onto_the_page_would_not_run(watched, foreign, tmp_path):
-    path = tmp_path / "report.html"
-    planted = "<script>window.ran = true</script><img src=x onerror='window.ran = true'>"
-    path.write_text(foreign.to_html().replace("<main>", f"<main>{planted}"), encoding="utf-8")
-    watched.goto(path.as_uri())
-    assert watched.evaluate("window.ran") is None
-    assert any("Content Security Policy" in text for text in watched.complaints)
-    assert watched.evaluate("document.documentElement.className") == "js"
-
-
-def test_the_page_works_in_the_sandbox_of_a_notebook(watched, foreign):
-    watched.set_content(foreign._repr_html_())
-    frame = watched.frame_locator("iframe")
-    tabs = frame.get_by_role("tab")
-    tabs.nth(1).click()
-    assert tabs.nth(1).get_attribute("aria-selected") == "true"
-    assert watched.complaints == []
-    inner = watched.frames[1]
-    assert inner.evaluate("window.origin") == "null"  # it reads nothing of the notebook
-
-
-def test_the_page_of_a_table(watched, tmp_path):
+@pytest.mark.parametrize("kind", ["one audit", "two audits", "a table"])
+def test_long_names_do_not_stick_out_of_a_phone(open_page, result, kind):
+    document = json.loads(result.to_json())
+    document["victim"] = "RandomForestClassifier(min_samples_leaf=20,max_features='sqrt',n_jobs=2)"
+    document["victim_name"] = "A" * 200
     real, made, holdout = np.random.default_rng(0).normal(size=(3, 60, 3))
-    path = tmp_path / "table.html"
-    audit_table(real, made, holdout, random_state=0).to_html(path)
-    watched.set_viewport_size({"width": 375, "height": 700})
-    watched.goto(path.as_uri())
-    assert watched.evaluate("document.documentElement.scrollWidth") <= 375
-    before = read_column(watched, 2)
-    watched.locator("thead button").nth(1).click()
-    assert sorted(read_column(watched, 2)) == sorted(before)
-    assert watched.complaints == []
-    watched.set_viewport_size({"width": 885, "height": 700})
-    assert watched.evaluate(WIDER) == []
+    made_pages = {
+        "one audit": lambda: render(document),
+        "two audits": lambda: render_comparison(document, document, ("before", "after")),
+        "a table": lambda: audit_table(real, made, holdout, random_state=0).to_html(),
+    }
+    page = open_page(made_pages[kind](), **size(375, 700))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert page.complaints == []

@@ -1,9 +1,10 @@
-"""Pages of reports: the frame, style and script that all of them share."""
+"""Pages of reports: what all of them share, and the level of a leak that they show."""
 
 import base64
 import hashlib
 import html
 import json
+import math
 import re
 import textwrap
 import warnings
@@ -159,6 +160,10 @@ _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e
 _RUN = re.compile(f"[{_LEFTWARD}]+(?:[^\\S\n]+[{_LEFTWARD}]+)*")
 
 
+# What a sentence emphasizes on a page, and what one types.
+_STRONG, _CODE = re.compile(r"\*\*(.+?)\*\*"), re.compile("`(.+?)`")
+
+
 def make_finalizer(markup):
     """Return the function that every expression of a template passes through before escaping."""
 
@@ -179,33 +184,30 @@ def make_filters(markup):
         # Escaping first is safe: it neither adds nor removes any of these letters.
         return markup(_RUN.sub(r"<bdi>\g<0></bdi>", str(markup.escape(visible(text)))))
 
-    return {"bdi": isolate, "prose": isolate_runs}
+    def emphasize(text):
+        # A string, because a substitution in markup would escape what is put in.
+        text = _STRONG.sub(r"<b>\1</b>", str(isolate_runs(text)))
+        return markup(_CODE.sub(r"<code>\1</code>", text))
+
+    return {"bdi": isolate, "prose": isolate_runs, "strong": emphasize}
 
 
-def make_policy(style, script):
-    """Return a content security policy that allows this style and this script, and nothing else."""
-    return (
-        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(text):
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
+def make_policy(style):
+    """Return a content security policy that allows this style, and nothing else."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 def render_page(name, package, **content):
-    """Render a page with its style and script, and a policy that allows nothing else."""
+    """Render a page with its style, and a policy that allows nothing else."""
     jinja2 = import_optional("jinja2", extra="report")
-    style, script, template = _load_template(jinja2, name, package)
-    policy = make_policy(style, script)
-    return template.render(style=style, script=script, policy=policy, **content)
+    style, template = _load_template(jinja2, name, package)
+    return template.render(style=style, policy=make_policy(style), **content)
 
 
 @lru_cache  # because compiling takes as long as rendering
 def _load_template(jinja2, name, package):
-    """Return style, script and the compiled template."""
+    """Return the style and the compiled template."""
     markup = jinja2.utils.markupsafe.Markup
     shared = {part: __package__ for part in ("page_base.html.j2", "page_parts.html.j2")}
     environment = jinja2.Environment(
@@ -219,8 +221,13 @@ def _load_template(jinja2, name, package):
     environment.globals["request_fields"] = REQUEST
     told = {"note_numbers": note_numbers, "tell_requirements": tell_requirements}
     environment.filters |= make_filters(markup) | told
-    style, script = (markup(_read_part(part, __package__)) for part in ("page.css", "page.js"))
-    return style, script, environment.get_template(name)
+    return markup(_read_style()), environment.get_template(name)
+
+
+def _read_style():
+    """The style without the spaces that only its readers need."""
+    text = " ".join(_read_part("page.css", __package__).split()).replace(": ", ":")
+    return re.sub(r" ?([{};,]) ?", r"\1", text)
 
 
 def _read_part(name, package):
@@ -306,7 +313,7 @@ def frame_page(report, title):
     except ImportError:
         return f"<pre>{html.escape(report.summary())}</pre>"
     return (
-        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
+        f'<iframe sandbox="" srcdoc="{html.escape(page)}" '
         f'title="{html.escape(title)}" '
         'style="width: 100%; height: 40rem; border: 1px solid #888"></iframe>'
     )
@@ -314,6 +321,147 @@ def frame_page(report, title):
 
 EVIDENCE = LEAK, NONE, SHIFT, REVERSED, UNKNOWN = "leak", "none", "shift", "reversed", "unknown"
 CONCLUSIVE = LEAK, NONE
+
+
+# Limits of the levels. Half of those that a false positive rate is multiplied by are members that
+# an attacker recognizes by 5 of 6, and by 19 of 20; a member ranks above another record 3 of 5
+# times, and 4 of 5; the excess is of attacks on a table. Two of each three are choices.
+LIMITS = {
+    "ratio": {"clear": 5.0, "severe": 20.0},
+    "auc": {"clear": 0.60, "severe": 0.80},
+    "excess": {"clear": 0.09, "severe": 0.33},
+}
+_NAMES = ("slight", "clear", "severe")
+
+
+class Level(NamedTuple):
+    """How much was found: a level of what attacks reach.
+
+    Attributes
+    ----------
+    name : {"severe", "clear", "slight", "none", "unknown"}
+        "none": nothing was shown; "unknown": no verdict.
+    at_least : bool
+        Whether an estimate, but not the lower end of its interval, reaches a higher level.
+    numbers : dict
+        By name ("auc"; "ratio", of members recognized per other record that is mistaken for one),
+        the highest ``low``, the corrected lower end of an interval, with its ``estimate``, and the
+        ``attack`` and ``max_fpr`` that it is of.
+    groups : tuple of dict
+        ``scope`` and ``group`` of each part of the records, and its level as these fields.
+    """
+
+    name: str
+    at_least: bool = False
+    numbers: dict = {}
+    groups: tuple = ()
+
+    @property
+    def filled(self):
+        """Number of bars from 0 to 3; None without a verdict."""
+        return {"none": 0, "unknown": None}.get(self.name, 1 + self.rank)
+
+    @property
+    def rank(self):
+        """Place among the levels, below 0 where no leak was found."""
+        return _NAMES.index(self.name) if self.name in _NAMES else -1
+
+    @property
+    def order(self):
+        return self.rank, self.at_least
+
+    @property
+    def word(self):
+        words = {"none": "None shown", "unknown": "No verdict"}
+        if self.at_least:
+            return f"At least {self.name}"
+        return words.get(self.name, self.name.capitalize())
+
+    @property
+    def heading(self):
+        headings = {"none": "No leakage detected", "unknown": "No verdict"}
+        return headings.get(self.name, f"{self.word} leakage")
+
+
+def set_level(evidence, numbers):
+    """The level of the numbers, each with ``low`` and ``estimate``, of what an evidence is of."""
+    if evidence not in CONCLUSIVE:
+        return Level("unknown")
+    if evidence == NONE:
+        return Level("none", numbers=numbers)
+    shown, found = (
+        max([0, *(_grade(name, number[end]) for name, number in numbers.items())])
+        for end in ("low", "estimate")
+    )
+    return Level(_NAMES[shown], found > shown, numbers)
+
+
+def _grade(name, value):
+    # A limit that was computed as a quotient of rates, like .35 / .07, may be a rounding below.
+    return sum(value >= limit * (1 - 1e-12) for limit in LIMITS[name].values())
+
+
+# Size and margins of the drawing of curves, in pixels; both axes are logarithmic.
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 390, 270, 44, 14, 24, 38
+_LOWEST, _MOST_POINTS = -3, 48
+
+
+def draw_roc(curves, point=None):
+    """Compute the drawing of curves, each with rates, a level, a name and whether it is dashed."""
+    # -> drawing: sizes, ticks and paths in pixels, with one decimal. Of each curve, what lies below
+    # its rate "from" cannot be measured and is not drawn.
+    ticks = [10.0**power for power in range(_LOWEST, 1)]
+    lines = []
+    for curve in curves:
+        kept = [place for place, rate in enumerate(curve["fpr"]) if rate >= curve["from"]]
+        if not kept:
+            continue
+        kept = kept[:: -(-len(kept) // _MOST_POINTS)] + kept[-1:]
+        fpr, *rest = ([curve[name][k] for k in kept] for name in ("fpr", "tpr", "low", "high"))
+        upper, lower = ([*zip(fpr, side)] for side in (rest[2], rest[1]))
+        at = curve.get("at")
+        label = _place_label(fpr, rest[0], at)
+        lines.append(
+            {name: curve[name] for name in ("name", "level", "dashed")}
+            | {"points": _join(zip(fpr, rest[0])), "band": _join([*upper, *lower[::-1]])}
+            | {"point": at and _put(*at), "label": label}
+        )
+    return {
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "left": _LEFT,
+        "right": _WIDTH - _RIGHT,
+        "top": _TOP,
+        "bottom": _HEIGHT - _BOTTOM,
+        "ticks": [(f"{100 * rate:g}%", *_put(rate, rate)) for rate in ticks],
+        "mark": point and _put(point, 1)[0],
+        "guessing": [_put(0.12, 1)[0], _put(1, 0.07)[1]],
+        "lines": _separate(lines),
+    }
+
+
+def _put(fpr, tpr):
+    x, y = (1 - max(math.log10(max(rate, 1e-300)), _LOWEST) / _LOWEST for rate in (fpr, tpr))
+    across, down = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+    return round(_LEFT + x * across, 1), round(_HEIGHT - _BOTTOM - y * down, 1)
+
+
+def _join(points):
+    return " ".join(f"{x:g},{y:g}" for x, y in (_put(*point) for point in points))
+
+
+def _place_label(fpr, tpr, at):
+    """Below the point that is reported, or else near the start of the curve."""
+    x, y = _put(*(at or (fpr[0], tpr[0])))
+    return [min(x + 8, _WIDTH - _RIGHT - 60), min(y + 18, _HEIGHT - _BOTTOM - 4)]
+
+
+def _separate(lines):
+    """Move labels that would cover each other apart."""
+    for line, above in zip(lines[1:], lines):
+        if abs(line["label"][1] - above["label"][1]) < 15:
+            line["label"][1] = above["label"][1] + 15
+    return lines
 
 
 def write_conclusion(grounds, evidence, headlines, describe):

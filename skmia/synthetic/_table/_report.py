@@ -295,7 +295,6 @@ def _describe_number(row):
         "naive": format_rate(row["naive"]),
         "excess": format_interval(row),
         "pvalue": format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p ").removeprefix("= "),
-        "keys": [row[name] for name in ("attack", "control", "naive", "estimate", "pvalue_holm")],
         "leak": row["leak"],
     }
 
@@ -308,7 +307,6 @@ def _describe_copies(row):
             f"{row[k]:,.0f} of {row[n]:,.0f}" for k, n in (("train", "n_train"), ("test", "n_test"))
         ],
         "smallest": "none" if smallest is None else f"{100 * smallest:.2g}%",
-        "keys": [row["train"], row["test"], smallest],
     }
 
 
@@ -318,7 +316,6 @@ def _describe_utility(row):
         "meaning": explain(row["name"]),
         "value": format_interval(row),
         "real": format_number(row["real"]),
-        "keys": [row["estimate"], row["real"]],
     }
 
 
