@@ -88,7 +88,7 @@ def render_comparison(first, second, names, title="Two membership-inference audi
         parts.setdefault((found.scope, found.group), []).append(_make_row(found))
     return render_page(
         "page_compare.html.j2",
-        f"{__package__}._html",
+        __package__,
         title=title,
         audits=[_describe(*audit) for audit in zip(names, (first, second), strict=True)],
         parts=[_make_part(*part, rows) for part, rows in parts.items()],

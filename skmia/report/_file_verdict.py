@@ -1,5 +1,6 @@
 """What may be said of the file of a model, in one or two sentences."""
 
+from .._core.pages import LIMITS
 from .._core.visible import visible
 from ._evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, choose_evidence, list_leaks
 from ._measure import OK, OVERALL
@@ -22,11 +23,6 @@ FILE_HEADLINES = {
     REVERSED: "Inconclusive: the scores are the wrong way round",
     UNKNOWN: "Inconclusive: the file could not be judged",
 }
-
-# A file is not to be released if the lower end of an interval is above one of these: an AUC that
-# output checkers refuse, and ten times the false positive rate.
-_HIGH_AUC = 0.65
-_HIGH_RATE = 10
 
 # Checks of the attacks on the answers, which say nothing of the file.
 _OF_ANSWERS = ("positive control", "shadow models")
@@ -72,9 +68,11 @@ def list_severe(grounds):
     parts = {(OVERALL, "all"), *zip(leaks["scope"], leaks["group"], strict=True)}
     keys = list(zip(frame["scope"], frame["group"], strict=True))
     frame = frame[[key in parts for key in keys]]
-    is_high = (frame["metric"] == "auc") & (frame["low"] > _HIGH_AUC)
-    is_rate = (frame["metric"] == "tpr") & (frame["max_fpr"] < 1 / _HIGH_RATE)
-    return frame[is_high | (is_rate & (frame["low"] > _HIGH_RATE * frame["max_fpr"]))]
+    # Those of a clear level, beyond which a file is not to be released.
+    auc, ratio = (LIMITS[name]["clear"] for name in ("auc", "ratio"))
+    is_high = (frame["metric"] == "auc") & (frame["low"] >= auc)
+    is_rate = (frame["metric"] == "tpr") & (frame["low"] >= ratio * frame["max_fpr"])
+    return frame[is_high | is_rate]
 
 
 def write_file_verdict(grounds, facts):

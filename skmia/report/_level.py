@@ -33,9 +33,10 @@ def measure_level(grounds, evidence):
         own = NONE if evidence == LEAK and (scope, group) not in found else evidence
         level = set_level(own, _find_largest(rows, grounds.level, len(parts)))._asdict()
         groups.append({"scope": scope, "group": group, **level})
-        del groups[-1]["groups"]
+        del groups[-1]["groups"], groups[-1]["overall"]
     level = set_level(evidence, _find_largest(whole, grounds.level, 1))
-    return level._replace(groups=tuple(groups))
+    is_overall = evidence != LEAK or OVERALL in set(leaks["scope"])
+    return level._replace(groups=tuple(groups), overall=is_overall)
 
 
 def _find_largest(rows, level, n_parts):
@@ -67,23 +68,15 @@ def as_plain_level(level):
 
 def read_level(plain):
     """A level of a document, or that of one of its groups."""
-    return Level(plain["name"], plain["at_least"], plain["numbers"], plain.get("groups", ()))
+    return Level(**{name: plain[name] for name in Level._fields if name in plain})
 
 
 class Route(NamedTuple):
-    """A way of release with its level and its numbers.
+    """A way of release with its level and its numbers."""
 
-    Attributes
-    ----------
-    way : {"service", "file"}
-    level : Level
-    rows : list of dict
-        Results of all attacks, on all records and on groups.
-    """
-
-    way: str
+    way: str  # service or file
     level: Level
-    rows: list
+    rows: list  # results of all attacks as dicts, on all records and on groups
 
     def find_best(self, metric, max_fpr=None, scope=OVERALL, group="all", end="estimate"):
         """The row of the strongest attack in a part of the records, or None."""
@@ -196,7 +189,23 @@ def write_sentence(routes, evidence, checks, baseline, verdict):
     return _write_leak(highest, routes) + more
 
 
+def _write_of_group(highest):
+    """What is found where only groups leak: in the one of the highest AUC."""
+    leaking = [group for group in highest.level.groups if read_level(group).rank >= 0]
+    rows = [highest.find_best("auc", None, one["scope"], one["group"]) for one in leaking]
+    best = max((row for row in rows if row), key=lambda row: row["estimate"], default=None)
+    if best is None:
+        return "Over all records, attacks recognize no more than guessing does."
+    return (
+        "Over all records, attacks recognize no more than guessing does. In "
+        f"**{name_group(best)}**, a random member ranks above a random non-member "
+        f"{100 * best['estimate']:.0f} of 100 times."
+    )
+
+
 def _write_leak(highest, routes):
+    if not highest.level.overall:
+        return _write_of_group(highest)
     rate = choose_rate(routes)
     best = highest.find_best("tpr", rate) if rate is not None else None
     auc = highest.find_best("auc")
@@ -208,6 +217,8 @@ def _write_leak(highest, routes):
         return f"{ranks} There are too few others to say how many can be recognized surely."
     base = choose_base(rate)
     n, m = count_of(best["estimate"], base), count_of(rate, base)
+    if highest.level.name == "slight" and n == m:
+        return f"{ranks} It is more than chance, and too little to be sure of anybody."
     if highest.level.name == "slight":
         verb = "is" if m == "1" else "are"
         return (

@@ -130,13 +130,13 @@ def render(document, title=None, values=None):
     level = get_highest(routes).level
     return render_page(
         "page.html.j2",
-        f"{__package__}._html",
+        __package__,
         title=f"{level.heading}: {title or f'privacy audit of {named}'}",
         kind=title or "privacy audit of a model",
         date=f"{datetime.fromisoformat(document['created']):%-d %B %Y, %H:%M} UTC",
         subject=named,
         level=level,
-        way=_MEANS[get_highest(routes).way],
+        way="" if level.name == "unknown" else _MEANS[get_highest(routes).way],
         same_recipe=document["settings"]["shadow_estimator"] == document["victim"],
         audit=document,
         values=_read_values(document, values),
@@ -467,7 +467,7 @@ def _list_doubts(document, routes):
         spread = 2 * (last["sd"] or 0)
         ends = max(0, last["auc"] - spread), min(1, last["auc"] + spread)
         rows["power"] = ("same attack on shadow models", last["auc"], *ends)
-    first = {SHIFT: ("baseline",), UNKNOWN: ("power", "attack"), REVERSED: ("attack", "power")}
+    first = {SHIFT: ("baseline",), UNKNOWN: ("attack", "power"), REVERSED: ("attack", "power")}
     order = [*first[document["evidence"]], "attack", "baseline", "difficulty"]
     checks = read_checks(document)
     if document["evidence"] == SHIFT and get_difference(checks) == "difficulty":

@@ -318,11 +318,11 @@ FILE_FACTS = {
     "low, headline, words",
     [
         (0.7, "Do not release this file. ", "In class=0 (1,000 members, 1,000 non-members), the "),
-        (0.6, "The file leaks weakly. ", "chance is 0.5). Its trees store 154 sums over the "),
+        (0.59, "The file leaks weakly. ", "chance is 0.5). Its trees store 154 sums over the "),
     ],
 )
 def test_a_file_is_not_to_be_released_if_it_gives_away_one_group(low, headline, words):
-    everybody = ["a", "overall", "all", 0.62, 0.60, 0.64]
+    everybody = ["a", "overall", "all", 0.58, 0.56, 0.6]
     frame = make_frame(everybody, ["a", "class", "0", 0.8, low, 0.9])
     leaks = make_null(["a", "auc", np.nan, 0.001, 1.0], scope="class", group="0")
     grounds = Grounds(frame, pd.concat([FOUND, leaks]), 999, make_checks(), 0.95, ["a"])
@@ -337,15 +337,15 @@ def test_a_file_is_not_to_be_released_if_it_gives_away_one_group(low, headline, 
 @pytest.mark.parametrize(
     "metric, max_fpr, low, is_severe",
     [
-        ("auc", np.nan, 0.651, True),
-        ("auc", np.nan, 0.65, False),
-        ("tpr", 0.01, 0.101, True),
-        ("tpr", 0.01, 0.1, False),
-        ("tpr", 0.1, 1.0, False),  # there is no rate of ten times this one
+        ("auc", np.nan, 0.6, True),
+        ("auc", np.nan, 0.599, False),
+        ("tpr", 0.01, 0.05, True),
+        ("tpr", 0.01, 0.049, False),
+        ("tpr", 0.3, 1.0, False),  # there is no rate of five times this one
     ],
 )
 def test_a_file_is_judged_by_the_lower_ends(metric, max_fpr, low, is_severe):
-    weak = make_frame(["a", "overall", "all", 0.64, 0.63, 0.65])
+    weak = make_frame(["a", "overall", "all", 0.57, 0.56, 0.58])
     row = make_frame(["a", "overall", "all", 1.0, low, 1.0])
     row = row.assign(metric=metric, max_fpr=max_fpr, fpr=max_fpr)
     frame = pd.concat([weak, row]) if metric == "tpr" else row

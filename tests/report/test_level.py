@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from skmia._core.pages import LIMITS, Level, set_level
 from skmia.report._evidence import make_grounds
-from skmia.report._level import measure_level
+from skmia.report._level import Route, measure_level, write_sentence
 from skmia.report._measure import COLUMNS
 from skmia.report.checks._base import Check
 
@@ -164,3 +164,90 @@ def test_a_check_that_forbids_a_verdict_forbids_a_level(check):
     grounds.checks[check] = Check(check, "warning", "")
     evidence = {"labels": "unknown", "blind baseline": "shift"}[check]
     assert measure_level(grounds, evidence).word == "No verdict"
+
+
+def test_a_leak_of_a_group_alone_is_told_of_the_group():
+    rows = [
+        ("a", "overall", "all", "auc", np.nan, 0.51, 0.5),
+        ("a", "sex", "f", "auc", np.nan, 0.64, 0.59),
+        ("a", "sex", "m", "auc", np.nan, 0.9, 0.4),
+    ]
+    grounds = make_rows(rows)
+    grounds.null.loc[[0, 2], "pvalue_adjusted"] = 0.5
+    level = measure_level(grounds, "leak")
+    assert not level.overall and level.name == "slight"
+    route = Route("service", level, grounds.results.to_dict("records"))
+    assert write_sentence([route], "leak", {}, None, "") == (
+        "Over all records, attacks recognize no more than guessing does. In **sex: f**, a random "
+        "member ranks above a random non-member 64 of 100 times. It is at least slight for "
+        "**sex: f**."
+    )
+
+
+def write(level, tpr, auc, fpr=0.01, way="service", others=()):
+    """The sentence on a route with these numbers, without emphasis."""
+    rows = [("a", "overall", "all", "auc", np.nan, auc, auc - 0.01)]
+    rows += [] if tpr is None else [("a", "overall", "all", "tpr", fpr, tpr, tpr - 0.001)]
+    route = Route(way, Level(level), make_rows(rows).results.to_dict("records"))
+    routes = sorted([route, *others], key=lambda route: route.way)
+    return write_sentence(routes, "leak", {}, None, "").replace("**", ""), route
+
+
+@pytest.mark.parametrize(
+    "level, tpr, auc, fpr, text",
+    [
+        ("severe", 0.374, 0.9, 0.01, "can recognize 37 of 100 training records, and mistakes 1 of"),
+        ("clear", 0.1, 0.65, 0.02, "can recognize 10 of 100 training records, and mistakes 2 of"),
+        ("severe", 0.03, 0.85, 0.01, "85 of 100 times. Few can be recognized surely: 3 of 100."),
+        ("severe", 0.004, 0.85, 0.01, "Few can be recognized surely: fewer than 1 of 100."),
+        ("severe", 0.09, 0.85, 0.001, "90 of 1,000 training records, and mistakes 1 of 1,000"),
+        ("clear", None, 0.75, 0.01, "75 of 100 times. There are too few others to say how many"),
+        (
+            "slight",
+            0.02,
+            0.53,
+            0.01,
+            "recognizes 2 of 100 training records, when 1 of 100 others is",
+        ),
+        ("slight", 0.03, 0.53, 0.02, "when 2 of 100 others are mistaken for one. It is more than"),
+        ("slight", 0.011, 0.53, 0.01, "53 of 100 times. It is more than chance, and too little"),
+        (
+            "none",
+            0.011,
+            0.51,
+            0.01,
+            "One attack recognizes no more than guessing does: at most 1.2",
+        ),
+    ],
+)
+def test_each_state_has_its_sentence(level, tpr, auc, fpr, text):
+    assert text in write(level, tpr, auc, fpr)[0]
+
+
+def test_both_routes_are_in_one_sentence():
+    _, service = write("clear", 0.1, 0.65)
+    assert write("severe", 0.37, 0.9, way="file", others=[service])[0] == (
+        "Whoever has the model file can recognize 37 of 100 training records, and mistakes 1 of "
+        "100 others for one. From the answers alone, it is 10 of 100."
+    )
+
+
+@pytest.mark.parametrize(
+    "evidence, check, begins",
+    [
+        (
+            "shift",
+            "blind baseline",
+            "Members and non-members differ by themselves. They can be told",
+        ),
+        ("shift", "drift", "Members and non-members differ by themselves: labels depend on"),
+        ("reversed", None, "The scores are the wrong way round."),
+        ("unknown", "labels", "Labels and model do not agree."),
+        ("unknown", "positive control", "Nothing could have been found."),
+    ],
+)
+def test_without_a_verdict_the_reason_comes_first(evidence, check, begins):
+    checks = {check: Check(check, "warning", ""), "shadow models": Check("shadow models", "", "")}
+    route = Route("service", Level("unknown"), [])
+    text = write_sentence([route], evidence, checks, {"auc": 0.99}, "The reason.")
+    assert text.replace("**", "").startswith(begins)

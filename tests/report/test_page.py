@@ -317,3 +317,43 @@ def test_a_long_name_is_cut_between_words(leaky):
         "a long name of a model a long name of a model a long name…" in subject
         and len(subject) < 120
     )
+
+
+def test_twenty_groups_of_many_records_make_a_page_below_60_kilobytes(leaky):
+    document = json.loads(leaky.to_json())
+    for way in (document, document["file"]):
+        rows = [row for row in way["results"] if row["group"] != "Rome"]
+        for row in [row for row in way["results"] if row["group"] == "Rome"]:
+            rows += [row | {"group": f"a city of number {k}"} for k in range(19)]
+        way["results"] = rows
+        way["curves"] = [
+            one
+            | {name: np.linspace(0.001, 1, 120).tolist() for name in ("fpr", "tpr", "low", "high")}
+            for one in way["curves"]
+        ]
+        (level,) = (one for one in way["level"]["groups"] if one["group"] == "Rome")
+        way["level"]["groups"] += [level | {"group": f"a city of number {k}"} for k in range(19)]
+    document["data"] = {"n_records": 20_000, "n_members": 10_000, "n_nonmembers": 10_000}
+    page = render(document)
+    assert page.count("a city of number") >= 19 * 2
+    assert len(page.encode()) < 60_000
+
+
+def test_a_policy_is_the_first_step_and_changes_no_level(leaky):
+    document = json.loads(leaky.to_json())
+    before = render(document)
+    words = {"do not release": "Do not hand out the file.", "release": "The file may be released."}
+    for result, step in words.items():
+        document["recommendation"] = RECOMMENDATION | {"result": result}
+        text, _ = read(render(document))
+        assert f"What to do next {step} By the policy cautious: {result}." in text
+        assert re.search("<h1>.*</h1>", render(document))[0] == re.search("<h1>.*</h1>", before)[0]
+
+
+RECOMMENDATION = {
+    "release": "file",
+    "policy": {"name": "cautious", "sha256": "", "text": ""},
+    "reasons": ["auc (all): 0.9 [0.8, 1], and the limit is 0.6."] * 20,
+    "conditions": [],
+    "reviews": [],
+}

@@ -335,26 +335,14 @@ _NAMES = ("slight", "clear", "severe")
 
 
 class Level(NamedTuple):
-    """How much was found: a level of what attacks reach.
+    """How much was found: a level of what attacks reach."""
 
-    Attributes
-    ----------
-    name : {"severe", "clear", "slight", "none", "unknown"}
-        "none": nothing was shown; "unknown": no verdict.
-    at_least : bool
-        Whether an estimate, but not the lower end of its interval, reaches a higher level.
-    numbers : dict
-        By name ("auc"; "ratio", of members recognized per other record that is mistaken for one),
-        the highest ``low``, the corrected lower end of an interval, with its ``estimate``, and the
-        ``attack`` and ``max_fpr`` that it is of.
-    groups : tuple of dict
-        ``scope`` and ``group`` of each part of the records, and its level as these fields.
-    """
-
-    name: str
-    at_least: bool = False
+    name: str  # severe, clear or slight; none: nothing was shown; unknown: no verdict
+    at_least: bool = False  # an estimate, but not the lower end of its interval, is higher
+    # By name ("auc", "ratio") the highest corrected lower end and estimate, and its attack.
     numbers: dict = {}
-    groups: tuple = ()
+    groups: tuple = ()  # scope and group of each part of the records, and these fields
+    overall: bool = True  # False if only a group is beyond chance
 
     @property
     def filled(self):
@@ -373,9 +361,8 @@ class Level(NamedTuple):
     @property
     def word(self):
         words = {"none": "None shown", "unknown": "No verdict"}
-        if self.at_least:
-            return f"At least {self.name}"
-        return words.get(self.name, self.name.capitalize())
+        usual = f"At least {self.name}" if self.at_least else self.name.capitalize()
+        return words.get(self.name, usual)
 
     @property
     def heading(self):

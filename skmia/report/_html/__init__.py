@@ -1,1 +1,0 @@
-"""Parts of the page: its template, style and script, its drawings and its advice."""
