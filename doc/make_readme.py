@@ -81,7 +81,7 @@ def rewrite(text):
 
 
 def take_picture(page, picture):
-    """The top of a page: verdict, what was attacked, table."""
+    """The first screen of a page."""
     chromium = shutil.which("chromium")
     if chromium is None:
         print("no chromium: the picture is left as it is")
@@ -90,7 +90,7 @@ def take_picture(page, picture):
 
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        opened = browser.new_page(viewport={"width": 1000, "height": 825})
+        opened = browser.new_page(viewport={"width": 1280, "height": 800})
         opened.goto(page.as_uri())
         opened.screenshot(path=picture)
         browser.close()

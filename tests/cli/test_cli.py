@@ -166,7 +166,7 @@ def test_digits_without_any_option(run, tmp_path, monkeypatch):
     monkeypatch.setattr(_problem, "load_sklearn", lambda name: toy)
     code, text, err = run("--out", tmp_path, "--shadows", "4", "--jobs", "1")
     assert (code, err) == (0, "")
-    assert "RandomForestClassifier(random_state=0)" in text
+    assert "audit of RandomForestClassifier" in text
     assert "TPR @ 10% FPR" in text
     assert (tmp_path / "audit.json").exists()
 
@@ -203,9 +203,9 @@ def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path,
     page = tmp_path / "report.html"
     options = ["--data", data, "--target", "income", "--shadows", "4", "--out", tmp_path]
     run(*options)
-    assert ">trained</bdi></button>" not in page.read_text()
+    assert ">trained</bdi></th>" not in page.read_text()
     run(*options, "--show-values")
-    assert ">trained</bdi></button>" in page.read_text()
+    assert ">trained</bdi></th>" in page.read_text()
     assert "--show-values goes with --data" in refuse("--show-values")
 
 

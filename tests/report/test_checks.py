@@ -143,7 +143,7 @@ def test_a_check_that_raises_is_a_line_and_the_audit_goes_on(name, monkeypatch):
     assert (document["permutation"] is None) == (name == "permuted membership")
     page = render(check_document(document))
     assert page == report.to_html()
-    assert ("Remove the cause and audit again" in page) == (evidence == "unknown")
+    assert ("Remove what made a check fail." in page) == (evidence == "unknown")
 
 
 def test_a_permutation_test_that_did_not_fail_has_numbers():

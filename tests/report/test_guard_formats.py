@@ -417,4 +417,4 @@ def test_an_export_of_one_side_is_a_shift_and_not_a_leak(report):
         for verdict in (report.verdict, report.file.verdict):
             assert verdict.startswith("Inconclusive: members and non-members differ. Members and ")
             assert "has at most 2 decimals in " in verdict and "Export both sides" in verdict
-        assert "with the same decimals" in report.to_html()
+        assert "The same decimals, spelling" in report.to_html()

@@ -216,7 +216,8 @@ def test_the_verdict_stays_open_and_the_gate_shut(form):
         assert report.file.evidence == "unknown"
         assert report.file.verdict.startswith("Inconclusive: labels and model do not agree. Of ")
         page = report.to_html()
-        assert "<strong>As a service: Inconclusive: labels and model do not agree</strong>" in page
+        assert "<h1>No verdict</h1>" in page
+        assert "<b>Labels and model do not agree.</b> Of the members with label 0, " in page
 
 
 def test_swapped_membership_stays_reversed_and_names_the_fit():

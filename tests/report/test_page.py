@@ -356,4 +356,5 @@ RECOMMENDATION = {
     "reasons": ["auc (all): 0.9 [0.8, 1], and the limit is 0.6."] * 20,
     "conditions": [],
     "reviews": [],
+    "tried": [],
 }

@@ -101,7 +101,7 @@ def test_names_cannot_forge_lines(report):
     assert "<script>window.ran" not in page and "<b>" not in page
     assert "Leakage found" in page and "mirrored" in page
     assert "script\\>" in report.to_markdown()
-    assert 'sandbox="allow-scripts"' in report._repr_html_()
+    assert 'sandbox=""' in report._repr_html_()
 
 
 def test_files(report, tmp_path, monkeypatch):
