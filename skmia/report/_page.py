@@ -243,6 +243,9 @@ def _follow_policy(document):
         yield _RESULTS[found["result"], found["release"]], by, "#decision", "Recommendation"
 
 
+_ADVERBS = {"clear": "clearly", "severe": "severely"}
+
+
 def _advise_against_leaks(document, routes, has_policy):
     levels = {route.way: route.level for route in routes}
     file, service = levels.get(FILE), levels[SERVICE]
@@ -254,7 +257,9 @@ def _advise_against_leaks(document, routes, has_policy):
         yield "Train a model that stores less.", text, "#stores", "Why"
     worst = find_worst_group(routes[-1:])
     if service.rank > 0:
-        also = "It leaks clearly too." if file is not None and file.rank >= 0 else ""
+        also = (
+            f"It leaks {_ADVERBS[service.name]} too." if file is not None and file.rank >= 0 else ""
+        )
         why = (f"Most in {name_group(worst[0])}.", "#groups", "Groups") if worst else ("", None, "")
         text = f"{also or 'Regularize it, or train with a defense.'} {why[0]}".strip()
         yield "Defend the service, then compare.", text, *why[1:]

@@ -240,6 +240,13 @@ def test_the_page_works_in_the_sandbox_of_a_notebook(browser, result):
     page.close()
 
 
+# Rows that have not a cell for each heading of their table.
+UNEVEN = """[...document.querySelectorAll("tbody tr")].filter(row => {
+    const width = [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0);
+    return width != row.closest("table").tHead.rows[0].cells.length;
+}).map(row => row.textContent)"""
+
+
 @pytest.mark.parametrize("kind", ["one audit", "two audits", "a table"])
 def test_long_names_do_not_stick_out_of_a_phone(open_page, result, kind):
     document = json.loads(result.to_json())
@@ -253,4 +260,4 @@ def test_long_names_do_not_stick_out_of_a_phone(open_page, result, kind):
     }
     page = open_page(made_pages[kind](), **size(375, 700))
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
-    assert page.complaints == []
+    assert page.evaluate(UNEVEN) == [] and page.complaints == []
