@@ -237,7 +237,7 @@ SECURITY = {
     "R4": [("cli/test_cli_damages.py", "test_text_of_a_result_gives_no_orders")],
     "R5": [
         ("report/test_page.py", "test_it_needs_no_other_file"),
-        ("report/test_foreign_text.py", "test_the_page_lets_nothing_in_but_its_own_script"),
+        ("report/test_foreign_text.py", "test_the_page_lets_nothing_in_but_its_own_style"),
         ("report/test_browser.py", "test_it_asks_for_nothing"),
         ("report/test_browser.py", "test_a_script_that_got_onto_the_page_would_not_run"),
     ],
