@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from .containers import is_frame, is_tensor
+from .containers import in_memory, is_frame, is_tensor
 
 # Pattern of the text that scikit-learn and numpy quote when they cannot read it.
 _TEXT = re.compile(
@@ -84,6 +84,7 @@ def _advise_on_text(quoted, X):
 
 def _text_columns(X):
     """Name and values of each column that can hold text."""
+    X = in_memory(X)
     if is_frame(X):
         kinds = zip(X.columns, (X.iloc[:, j] for j in range(X.shape[1])), strict=True)
         return [(name, np.asarray(column, dtype=object)) for name, column in kinds]

@@ -16,7 +16,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .advice import with_advice
-from .containers import accepting_read_only
+from .containers import accepting_read_only, take_rows
 from .outputs import Outputs
 from .randomness import preserved_randomness
 from .sklearn import validate_params_of
@@ -200,7 +200,7 @@ def query_victim(victim, X):
     with preserved_randomness(), accepting_read_only():
         n_rows = X.shape[0]
         for rows in gen_batches(n_rows, CHUNK) if n_rows > CHUNK else [slice(None)]:
-            part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+            part = take_rows(X, rows)
             with with_advice(victim, part):
                 parts.append(_ask_writeable(_through(transform, model), part))
     outputs = parts[0] if len(parts) == 1 else type(parts[0]).concat(parts)

@@ -76,6 +76,10 @@ class LazyRows(ABC):
     def _read(self, key):
         """Return rows in memory."""
 
+    @abstractmethod
+    def append(self, others):
+        """Return the rows with others of the same class behind them, still not read."""
+
     def __len__(self):
         return self.shape[0]
 
@@ -115,42 +119,11 @@ class DaskRows(LazyRows):
         # Work that is already spread over workers is not to be sent to a cluster once more.
         return np.ascontiguousarray(self._table[key].compute(scheduler="synchronous"))
 
+    def append(self, others):
+        """Return the rows with others of the same class behind them, still not read."""
+        import dask.array as da
 
-class ArrowRows(LazyRows):
-    """Rows of an Arrow table, which are read as a DataFrame."""
-
-    # The types of a DataFrame would depend on whether a block has missing values; here they depend
-    # on whether the table has any.
-
-    def __init__(self, table):
-        import pyarrow
-
-        table, self._objects = table.unify_dictionaries(), []
-        fields = []
-        for field, column in zip(table.schema, table.columns, strict=True):
-            if column.null_count and pyarrow.types.is_integer(field.type):
-                field = field.with_type(pyarrow.float64())
-            elif column.null_count and pyarrow.types.is_boolean(field.type):
-                self._objects.append(field.name)
-            fields.append(field)
-        self._schema = pyarrow.schema(fields)
-        super().__init__(table)
-
-    @property
-    def shape(self):
-        return self._table.shape
-
-    def _read(self, key):
-        if isinstance(key, slice):
-            start, stop, step = key.indices(len(self))
-            if step == 1:
-                rows = self._table.slice(start, max(0, stop - start))
-            else:
-                rows = self._table.take(np.arange(start, stop, step))
-        else:
-            rows = self._table.take(key)
-        frame = rows.cast(self._schema).to_pandas()
-        return frame.astype(dict.fromkeys(self._objects, object)) if self._objects else frame
+        return type(self)(da.concatenate([self._table, *(other._table for other in others)]))
 
 
 def as_lazy(X):
@@ -158,8 +131,6 @@ def as_lazy(X):
     root = type(X).__module__.partition(".")[0]
     if root == "dask" and hasattr(X, "compute") and hasattr(X, "chunks"):
         return DaskRows(X)
-    if root == "pyarrow" and hasattr(X, "unify_dictionaries"):
-        return ArrowRows(X)
     return X if isinstance(X, LazyRows) else None
 
 
@@ -168,12 +139,77 @@ def is_lazy(rows):
 
 
 def in_memory(rows):
-    """Return all rows in memory, of any container."""
-    return rows[:] if is_lazy(rows) else rows
+    """Return all rows in memory, and those of any table as a DataFrame of pandas."""
+    if is_lazy(rows):
+        return rows[:]
+    foreign = as_foreign(rows)
+    return rows if foreign is None else to_pandas(foreign)
 
 
 def is_frame(X):
     return isinstance(X, pd.DataFrame)
+
+
+def as_foreign(X):
+    """Return a table of a library other than pandas as narwhals sees it, None for anything else."""
+    known = np.ndarray | pd.DataFrame | LazyRows | list | tuple | None
+    if isinstance(X, known) or sparse.issparse(X) or is_tensor(X):
+        return None
+    import narwhals.stable.v2 as nw  # late: it takes 0.04 s, which programs with arrays can save
+
+    try:
+        table = nw.from_native(X, pass_through=True)
+    except ValueError:  # narwhals reads columns by their names
+        raise ValueError("X has columns of one name; give each its own.") from None
+    return table if isinstance(table, nw.DataFrame) else None
+
+
+def take_column(table, name):
+    """Return a column of what :func:`as_table` returns, as a Series of pandas."""
+    return table[name] if is_frame(table) else to_series(table[name])
+
+
+def is_foreign(X):
+    """Whether X is a table of a library other than pandas, such as polars or Arrow."""
+    return as_foreign(X) is not None
+
+
+def refuse_foreign(X, who):
+    """Refuse tables of other libraries where rows are changed."""
+    if is_foreign(X):
+        raise ValueError(
+            f"{who} changes values of records, in arrays and pandas tables; got "
+            f"{describe_rows(X)}. Convert it: Records(X.to_pandas(), y)."
+        )
+
+
+def to_pandas(foreign):
+    """Return a table as a DataFrame of pandas in which each number has the type that it had."""
+    # The methods of polars and Arrow make floats of integers if some are missing.
+    columns = {name: to_series(foreign[name]) for name in foreign.columns}
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(foreign)))
+
+
+def to_series(column):
+    """Return a column that narwhals reads as a Series of pandas."""
+    import narwhals.stable.v2 as nw
+
+    dtype = column.dtype
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        known = column.cat.get_categories().to_list()
+        return pd.Series(pd.Categorical(column.to_list(), known))
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+        moments = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return pd.Series(moments.to_numpy()).dt.tz_localize("UTC")
+    if isinstance(dtype, nw.Float32 | nw.Float64 | nw.Datetime | nw.Duration):
+        return pd.Series(column.to_numpy())  # NaN and NaT where values are missing
+    if not isinstance(dtype, nw.Boolean) and (not dtype.is_integer() or "128" in str(dtype)):
+        return pd.Series(column.to_list(), dtype=object)
+    if not column.null_count():
+        return pd.Series(column.to_numpy())
+    values = column.fill_null(False if isinstance(dtype, nw.Boolean) else 0).to_numpy()
+    held = pd.arrays.BooleanArray if values.dtype == bool else pd.arrays.IntegerArray
+    return pd.Series(held(np.array(values), np.array(column.is_null().to_numpy())))
 
 
 def is_tensor(X):
@@ -259,10 +295,35 @@ def _refuse_bytes(frame):
             )
 
 
+# What brings the rows of a table of each library into memory.
+_CURES = {"polars": "X.collect()", "dask": "X.compute()", "pyspark": "X.toPandas()"}
+_CURES |= {"duckdb": "X.to_arrow_table()", "ibis": "X.to_pyarrow()", "pyarrow": "X.to_table()"}
+
+
+def _refuse_unread(X):
+    """Refuse tables that are not in memory, or not known: as an array they would be loaded."""
+    marks = "columns", "__dataframe__", "to_table"
+    if not any(hasattr(type(X), name) for name in marks):
+        return
+    root = type(X).__module__.partition(".")[0]
+    if root == "pyarrow" and hasattr(X, "to_pandas"):  # a batch
+        cure = "pyarrow.Table.from_batches([X])"
+    else:
+        cure = _CURES.get(root, "X.to_pandas()")
+    raise TypeError(
+        f"X is a {root} {type(X).__name__}, which is not read as it is; give {cure}, or for more "
+        "rows than fit memory a memory-mapped array or Arrow table."
+    )
+
+
 def as_rows(X):
     """Turn X into one of the supported containers of rows without copying it."""
     refuse_masked(X, "X")
-    lazy = as_lazy(X)
+    lazy, foreign = as_lazy(X), as_foreign(X)
+    if foreign is not None:
+        return foreign.to_native()
+    if lazy is None and not is_frame(X):
+        _refuse_unread(X)
     if lazy is not None:
         rows = lazy
     elif is_tensor(X):
@@ -297,26 +358,114 @@ def take_rows(rows, key):
         return rows.iloc[key]
     if is_tensor(rows) and not isinstance(key, slice):
         return rows[sys.modules["torch"].as_tensor(np.array(key), device=rows.device)]
-    return rows[key]
+    foreign = as_foreign(rows)
+    return rows[key] if foreign is None else _take_foreign(foreign, key)
 
 
-def concat_rows(parts):
+def _take_foreign(table, key):
+    if isinstance(key, slice):
+        start, stop, step = key.indices(len(table))
+        if step == 1:
+            return table[start : max(start, stop)].to_native()
+    return table[np.arange(len(table))[key]].to_native()
+
+
+def align_columns(rows, like):
+    """Return a table with its columns in the order of another one, if they have the same names."""
+    table, model = as_table(rows), as_table(like)
+    if table is None or model is None or type(rows) is not type(like):
+        return rows
+    names, wanted = list(table.columns), list(model.columns)
+    if names == wanted or len(set(names)) < len(names) or set(names) != set(wanted):
+        return rows
+    return rows[wanted] if is_frame(rows) else table.select(wanted).to_native()
+
+
+def as_table(rows):
+    """Return rows of pandas, or those of another table as narwhals sees them; None for no table."""
+    return rows if is_frame(rows) else as_foreign(rows)
+
+
+# Kinds of columns of pandas of which any two can be joined without another meaning of the values.
+_FAMILIES = (
+    ("truth values", pd.api.types.is_bool_dtype),
+    ("categories", lambda dtype: isinstance(dtype, pd.CategoricalDtype)),
+    ("numbers", pd.api.types.is_numeric_dtype),
+    ("text", lambda dtype: dtype.kind == "O"),
+    ("times", lambda dtype: dtype.kind in "mM"),
+)
+
+
+def _get_family(dtype):
+    return next((name for name, is_kind in _FAMILIES if is_kind(dtype)), str(dtype))
+
+
+def _check_tables(parts):
+    """Refuse tables that differ in their columns, or in the types of a column."""
+    tables = [as_table(part) for part in parts]
+    first = list(tables[0].columns)
+    for table in tables[1:]:
+        names = list(table.columns)
+        if names != first:
+            odd = [*(name for name in first if name not in names)]
+            odd += [name for name in names if name not in first]
+            which = f"; only one has {', '.join(map(visible, map(str, odd[:5])))}" if odd else ""
+            raise ValueError(
+                f"Tables can be joined only if they have the same columns in the same order{which}."
+            )
+        kinds = [_list_kinds(table) for table in (tables[0], table)]
+        for name, one, other in zip(first, *kinds, strict=True):
+            if one != other:
+                raise ValueError(
+                    f"Column {visible(str(name))} cannot be joined: it holds {one} in one table "
+                    f"and {other} in another. Convert it to one type."
+                )
+
+
+def _list_kinds(table):
+    if is_frame(table):
+        return [_get_family(dtype) for dtype in table.dtypes]
+    return [str(dtype) for dtype in table.schema.values()]
+
+
+def _concat_frames(parts):
+    """Join tables of pandas; a column of categories keeps the codes of the first table."""
+    whole = []
+    for j in range(parts[0].shape[1]):
+        columns = [part.iloc[:, j] for part in parts]
+        if isinstance(columns[0].dtype, pd.CategoricalDtype):
+            known = columns[0].cat.categories
+            for column in columns[1:]:
+                known = known.append(column.cat.categories.difference(known, sort=False))
+            is_ordered = all(column.cat.ordered for column in columns)
+            dtype = pd.CategoricalDtype(known, ordered=is_ordered)
+            columns = [column.astype(dtype) for column in columns]
+        whole.append(pd.concat(columns, ignore_index=True))
+    if not whole:
+        return pd.concat(parts, ignore_index=True)
+    frame = pd.concat(whole, axis=1)
+    frame.columns = parts[0].columns
+    return frame
+
+
+def concat_rows(parts, what="rows"):
     """Stack containers of one kind below each other."""
     first = parts[0]
     if first is None:
         return None
     if is_lazy(first):
-        parts = [part[:] for part in parts]
-        first = parts[0]
+        return first.append(parts[1:])
     if any(is_tensor(part) != is_tensor(first) for part in parts):
         kinds = ", ".join(dict.fromkeys(type(part).__name__ for part in parts))
         raise ValueError(f"Containers of different kinds cannot be joined: {kinds}.")
     if is_frame(first):
-        if not all(part.columns.equals(first.columns) for part in parts):
-            raise ValueError(
-                "Tables can be joined only if they have the same columns in the same order."
-            )
-        return pd.concat(parts, ignore_index=True)
+        _check_tables(parts)
+        return _concat_frames(parts)
+    if is_foreign(first):
+        import narwhals.stable.v2 as nw
+
+        _check_tables(parts)
+        return nw.concat([as_foreign(part) for part in parts]).to_native()
     if len({tuple(part.shape[1:]) for part in parts}) > 1 and not hasattr(first, "concat"):
         shapes = ", ".join(f"{tuple(part.shape[1:])}" for part in parts)
         raise ValueError(f"Rows can be joined when they have one shape; got rows of {shapes}.")
@@ -333,12 +482,21 @@ def concat_rows(parts):
         raise ValueError(f"Arrays of these types cannot be joined: {kinds}.") from None
     if rows.dtype.kind in "US" and any(part.dtype.kind not in "US" for part in parts):
         kinds = " and ".join(dict.fromkeys(str(part.dtype) for part in parts))
-        raise ValueError(f"Text and numbers cannot be joined in one array: {kinds}.")
+        raise ValueError(
+            f"Text and numbers cannot be joined in one array: {kinds}. Convert the {what} to one."
+        )
     return rows
 
 
 def describe_rows(rows):
     """Kind, shape and type of a container, for messages and reprs."""
-    kind = rows.kind if is_lazy(rows) else type(rows).__name__
     dtype = f", {rows.dtype}" if hasattr(rows, "dtype") else ""
-    return f"{kind}{tuple(rows.shape)}{dtype}"
+    return f"{name_kind(rows)}{tuple(rows.shape)}{dtype}"
+
+
+def name_kind(rows):
+    """Name of the class of a container, with its library where that is not plain."""
+    if is_lazy(rows):
+        return rows.kind
+    name = type(rows).__name__
+    return f"{type(rows).__module__.partition('.')[0]}.{name}" if is_foreign(rows) else name

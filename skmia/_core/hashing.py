@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from .containers import is_frame, is_lazy, is_tensor, take_rows, to_numpy
+from .containers import in_memory, is_foreign, is_frame, is_lazy, is_tensor, take_rows, to_numpy
 
 TOKEN_BYTES = 16
 _NUMBER_KINDS = "biufcMm"
@@ -196,7 +196,7 @@ class HashIndex:
 
 _BLOCK_BYTES = 1 << 20
 _DIGEST_BYTES = 16
-_LAZY_ROWS = 1 << 16  # that are read at once of a table that is not in memory
+_LAZY_ROWS = 1 << 16  # that are read at once of a table that is not of pandas
 # A row in which fewer than one number in so many is not zero is hashed by these alone: a sparse
 # row and its dense form agree, at the cost of the sparse one.
 _FEW = 4
@@ -318,8 +318,7 @@ def _list_missing(cells, missing):
 
 
 def _as_table(X):
-    if is_lazy(X):
-        X = X[:]
+    X = in_memory(X)
     if sparse.issparse(X):
         X = sparse.csr_array(X, copy=True)
         X.sum_duplicates()
@@ -381,9 +380,9 @@ def digest_records(X, y=None):
         If a cell holds something whose content cannot be told.
     """
     n_rows = X.shape[0]
-    if is_lazy(X) and n_rows > _LAZY_ROWS:
+    if n_rows > _LAZY_ROWS and (is_lazy(X) or is_foreign(X)):
         blocks = (slice(start, start + _LAZY_ROWS) for start in range(0, n_rows, _LAZY_ROWS))
-        parts = [digest_records(X[rows], None if y is None else y[rows]) for rows in blocks]
+        parts = [digest_records(take_rows(X, rows), take_rows(y, rows)) for rows in blocks]
         return np.concatenate(parts, axis=1)
     table, labels = _as_table(X), None if y is None else _Cells([as_column(y)])
     types = f"{table.types} | {'' if labels is None else labels.types}"

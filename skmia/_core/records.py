@@ -12,14 +12,18 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .containers import (
+    align_columns,
     as_rows,
+    as_table,
     concat_rows,
     describe_rows,
     is_frame,
     is_lazy,
     is_tensor,
+    name_kind,
     pack,
     read_only,
+    take_column,
     take_rows,
     unpack,
 )
@@ -123,7 +127,7 @@ def check_column(frame, column):
     except TypeError:  # a list or an array, or a string if column names are dates
         known = False
     if not known:
-        names = ", ".join(map(visible, frame.columns[:_MOST_NAMES]))
+        names = ", ".join(map(visible, list(frame.columns)[:_MOST_NAMES]))
         more = ", ..." if len(frame.columns) > _MOST_NAMES else ""
         raise ValueError(f"Unknown column {show(column)}; the columns are {names}{more}.")
 
@@ -145,148 +149,44 @@ def warn_of_rows(X, given, stacklevel=3):
             )
 
 
-ID = "record_id"
-
-
-class RecordMakers:
-    """Part of :class:`Records` that makes them."""
-
-    __slots__ = ()
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: pd.DataFrame,
-        target: str | None = None,
-        *,
-        drop: str | Sequence[str] = (),
-        **fields: str,
-    ) -> Self:
-        """Make records from the columns of a table.
-
-        Parameters
-        ----------
-        frame : DataFrame of shape (n, k)
-            Table with one row per record.
-        target : str, default=None
-            Column of the task label; it leaves X.
-        drop : str or sequence of str, default=()
-            Columns to exclude from X because they are not features (an identifier, a split marker).
-        **fields : str
-            Column of each field, as in ``group="race"``. The column stays in X unless it is
-            dropped, because the model may use it.
-
-        Returns
-        -------
-        records : Records
-
-        Raises
-        ------
-        TypeError
-            If ``frame`` is not a pandas DataFrame.
-        ValueError
-            If a column does not exist.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from skmia import Records
-        >>> frame = pd.DataFrame({"age": [30, 41], "race": ["x", "y"], "income": [0, 1]})
-        >>> Records.from_frame(frame, target="income", group="race").X.columns.tolist()
-        ['age', 'race']
-        """
-        if not isinstance(frame, pd.DataFrame):
-            raise TypeError(f"from_frame takes a pandas DataFrame; got {type(frame).__name__}.")
-        drop = list(drop) if np.iterable(drop) and not isinstance(drop, str | bytes) else [drop]
-        for column in [*([] if target is None else [target]), *drop, *fields.values()]:
-            check_column(frame, column)
-        leaving = drop if target is None else [target, *drop]
-        labels = None if target is None else frame[target]
-        columns = {name: frame[column] for name, column in fields.items()}
-        return cls(frame.drop(columns=leaving), labels, **columns)
-
-    @classmethod
-    def from_ids(cls, ids: ArrayLike, y: ArrayLike | None = None, **fields: ArrayLike) -> Self:
-        """Make records from identifiers alone, for scores computed elsewhere.
-
-        The identifier takes the place of the features: attacks that read stored outputs and the
-        signals of a pool work, and checks that compare features are left out of an audit.
-
-        Parameters
-        ----------
-        ids : array-like of shape (n,)
-            Identifiers, all different: numbers or strings.
-        y : array-like of shape (n,), default=None
-            Task labels, which outputs with a column per class need. If None, 0 for all records:
-            log odds refer to the label, whatever it is.
-        **fields : array-like of length n
-            Further facts per record.
-
-        Returns
-        -------
-        records : Records
-            With the only column ``record_id``.
-
-        Raises
-        ------
-        ValueError
-            If an identifier is missing or occurs twice.
-
-        See Also
-        --------
-        ShadowPool.from_outputs : Makes a pool of such records.
-
-        Examples
-        --------
-        >>> from skmia import Outputs, Records
-        >>> scores = Outputs([2.0, -1.0], kind="log_odds")
-        >>> records = Records.from_ids(["a17", "a18"], outputs=scores)
-        >>> records.has_features
-        False
-        """
-        frame = pd.DataFrame({ID: as_ids(ids)})
-        return cls(frame, np.zeros(len(frame), dtype=int) if y is None else y, **fields)
-
-    @classmethod
-    def concat(cls, parts: Sequence[Self]) -> Self:
-        """Concatenate several sets of records.
-
-        Parameters
-        ----------
-        parts : sequence of Records
-            Sets with the same kind of X and the same fields.
-
-        Returns
-        -------
-        records : Records
-
-        Raises
-        ------
-        ValueError
-            If there is nothing to concatenate, or the sets differ in kind or columns of X, in
-            fields or in whether they carry labels.
-        """
-        parts = list(parts)
-        if not parts:
-            raise ValueError("concat needs at least one set of records.")
-        for part in parts:
-            if not isinstance(part, cls):
-                raise TypeError(f"concat joins skmia.Records; got {type(part).__name__}.")
-        first = parts[0]
-        for other in parts[1:]:
-            if type(other.X) is not type(first.X):
-                kinds = f"{type(first.X).__name__} and {type(other.X).__name__}"
-                raise ValueError(f"Records with different kinds of X cannot be joined: {kinds}.")
-            if (other.y is None) != (first.y is None) or set(other.fields) != set(first.fields):
-                raise ValueError(
-                    "Records can be joined when all have labels or none has, and all have the same "
-                    f"fields; got {first!r} and {other!r}."
-                )
-        X = concat_rows([part.X for part in parts])
-        y = concat_rows([part.y for part in parts])
-        return cls(
-            X, y, **{name: concat_rows([part[name] for part in parts]) for name in first.fields}
+def as_side(kind, name, side):
+    """Make records of one of the two tables of an audit."""
+    pair = f"{name} must be a pair (X, y) of features and task labels, or skmia.Records"
+    if isinstance(side, kind):
+        return side
+    if not isinstance(side, tuple | list):
+        raise TypeError(
+            f"{pair}; got {'None' if side is None else 'one ' + type(side).__name__}. Write "
+            f"{name}=(X, y), or {name}=Records.from_frame(table, target=...)."
         )
+    if len(side) != 2:
+        raise ValueError(
+            f"{pair}; got {len(side)} parts. Weights, groups and other facts are fields of "
+            f"{name}=Records(X, y, sample_weight=...)."
+        )
+    X, y = side
+    if (axes := _count_axes(y)) > 1:
+        if _count_axes(X) == 1:
+            raise ValueError(f"{pair}; got the labels first. Write {name}=(X, y).")
+        raise ValueError(
+            f"{pair}; got {axes}-dimensional labels. train_test_split returns X_train, X_test, "
+            "y_train, y_test: write train=(X_train, y_train), held_out=(X_test, y_test)."
+        )
+    try:
+        return kind(X, y)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _count_axes(values):
+    """Number of axes, where a column is a vector."""
+    shape = getattr(values, "shape", None)
+    if shape is None:
+        return np.ndim(values) if isinstance(values, list | tuple) else 0
+    return len(shape) - (len(shape) == 2 and shape[1] == 1)
+
+
+ID = "record_id"
 
 
 def _no_matrix():
@@ -307,7 +207,7 @@ class _Shape(tuple):
             raise _no_matrix() from None
 
 
-class Records(RecordMakers):
+class Records:
     """Labeled records: the samples of a membership attack.
 
     A record is a row of features with its task label and, if known, further facts about it (the
@@ -320,10 +220,10 @@ class Records(RecordMakers):
 
     Parameters
     ----------
-    X : ndarray of shape (n, ...), DataFrame, sparse matrix or torch tensor
-        Features, one row per record, in the form that the victim expects. Memory-mapped arrays,
-        dask arrays and Arrow tables are not read as a whole: models are queried for blocks of rows,
-        as arrays or, for Arrow tables, DataFrames.
+    X : ndarray of shape (n, ...), DataFrame, Arrow table, sparse matrix or torch tensor
+        Features, one row per record, in the form that the victim expects. Models get tables of
+        pandas, polars and pyarrow as they are. Memory-mapped arrays, dask arrays and Arrow tables
+        are not read as a whole: models are queried for blocks of rows.
     y : array-like of shape (n,), default=None
         Task labels: classes (numbers or strings) or real values.
     **fields : array-like of length n
@@ -334,7 +234,7 @@ class Records(RecordMakers):
 
     Attributes
     ----------
-    X : ndarray, DataFrame, sparse matrix or torch tensor
+    X : ndarray, DataFrame, Arrow table, sparse matrix or torch tensor
         Features, one row per record.
     y : ndarray of shape (n,) or None
         Task labels.
@@ -384,6 +284,205 @@ class Records(RecordMakers):
         y = None if y is None else as_labels(y, n_records)
         check_order(checked, y)
         self._assign((X, None), y, checked, None)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        target: str | None = None,
+        *,
+        drop: str | Sequence[str] = (),
+        **fields: str,
+    ) -> Self:
+        """Make records from the columns of a table.
+
+        Parameters
+        ----------
+        frame : DataFrame or Arrow table of shape (n, k)
+            Table with one row per record, of pandas, polars, pyarrow or another library that
+            narwhals reads; X is a table of the same library.
+        target : str, default=None
+            Column of the task label; it leaves X.
+        drop : str or sequence of str, default=()
+            Columns to exclude from X because they are not features (an identifier, a split marker).
+        **fields : str
+            Column of each field, as in ``group="race"``. The column stays in X unless it is
+            dropped, because the model may use it.
+
+        Returns
+        -------
+        records : Records
+
+        Raises
+        ------
+        TypeError
+            If ``frame`` is not a table, or not in memory.
+        ValueError
+            If a column does not exist.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skmia import Records
+        >>> frame = pd.DataFrame({"age": [30, 41], "race": ["x", "y"], "income": [0, 1]})
+        >>> Records.from_frame(frame, target="income", group="race").X.columns.tolist()
+        ['age', 'race']
+        """
+        table = as_table(as_rows(frame))
+        if table is None:
+            raise TypeError(
+                "from_frame takes a DataFrame of pandas or polars, or an Arrow table; got "
+                f"{type(frame).__name__}."
+            )
+        drop = list(drop) if np.iterable(drop) and not isinstance(drop, str | bytes) else [drop]
+        for column in [*([] if target is None else [target]), *drop, *fields.values()]:
+            check_column(table, column)
+        leaving = drop if target is None else [target, *drop]
+        labels = None if target is None else take_column(table, target)
+        columns = {name: take_column(table, column) for name, column in fields.items()}
+        rest = table.drop(columns=leaving) if is_frame(table) else table.drop(leaving).to_native()
+        return cls(rest, labels, **columns)
+
+    @classmethod
+    def from_ids(cls, ids: ArrayLike, y: ArrayLike | None = None, **fields: ArrayLike) -> Self:
+        """Make records from identifiers alone, for scores computed elsewhere.
+
+        The identifier takes the place of the features: attacks that read stored outputs and the
+        signals of a pool work, and checks that compare features are left out of an audit.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n,)
+            Identifiers, all different: numbers or strings.
+        y : array-like of shape (n,), default=None
+            Task labels, which outputs with a column per class need. If None, 0 for all records:
+            log odds refer to the label, whatever it is.
+        **fields : array-like of length n
+            Further facts per record.
+
+        Returns
+        -------
+        records : Records
+            With the only column ``record_id``.
+
+        Raises
+        ------
+        ValueError
+            If an identifier is missing or occurs twice.
+
+        See Also
+        --------
+        ShadowPool.from_outputs : Makes a pool of such records.
+
+        Examples
+        --------
+        >>> from skmia import Outputs, Records
+        >>> scores = Outputs([2.0, -1.0], kind="log_odds")
+        >>> records = Records.from_ids(["a17", "a18"], outputs=scores)
+        >>> records.has_features
+        False
+        """
+        frame = pd.DataFrame({ID: as_ids(ids)})
+        return cls(frame, np.zeros(len(frame), dtype=int) if y is None else y, **fields)
+
+    @classmethod
+    def from_sides(
+        cls, train: tuple[Rows, ArrayLike] | Self, held_out: tuple[Rows, ArrayLike] | Self
+    ) -> tuple[Self, np.ndarray]:
+        """Make records and their membership from a training set and held-out data.
+
+        Parameters
+        ----------
+        train : tuple (X, y) or Records
+            Features and task labels of the records that the model was trained on, the members.
+        held_out : tuple (X, y) or Records
+            Records of the same population that the model was not trained on. Columns of tables are
+            matched by name.
+
+        Returns
+        -------
+        records : Records
+            The training set, followed by the held-out records.
+        membership : ndarray of shape (n,)
+            1 for the records of the training set, 0 for the others.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a side is not a pair of features and labels, or the sides differ in their columns,
+            in the kind of X or in their fields.
+
+        See Also
+        --------
+        skmia.audit : Takes both sides itself.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.model_selection import train_test_split
+        >>> from skmia import Records
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+        >>> records, membership = Records.from_sides((X_train, y_train), (X_test, y_test))
+        >>> len(records), int(membership.sum())
+        (150, 112)
+        """
+        sides = [as_side(cls, "train", train), as_side(cls, "held_out", held_out)]
+        for name, side in zip(("train", "held_out"), sides, strict=True):
+            if not len(side):
+                raise ValueError(f"{name} has no records; both sides need at least one.")
+        first, other = sides
+        rows = align_columns(other.X, first.X)
+        if rows is not other.X:
+            sides[1] = cls._from_checked((rows, None), other.y, dict(other.fields))
+        membership = np.repeat([1, 0], [len(side) for side in sides])
+        return cls.concat(sides), membership
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Concatenate several sets of records.
+
+        Parameters
+        ----------
+        parts : sequence of Records
+            Sets with the same kind of X and the same fields.
+
+        Returns
+        -------
+        records : Records
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to concatenate, or the sets differ in kind or columns of X, in
+            fields or in whether they carry labels.
+        """
+        parts = list(parts)
+        if not parts:
+            raise ValueError("concat needs at least one set of records.")
+        for part in parts:
+            if not isinstance(part, cls):
+                raise TypeError(f"concat joins skmia.Records; got {type(part).__name__}.")
+        first = parts[0]
+        for other in parts[1:]:
+            if type(other.X) is not type(first.X):
+                kinds = f"{name_kind(first.X)} and {name_kind(other.X)}"
+                raise ValueError(
+                    f"Records with different kinds of X cannot be joined: {kinds}. "
+                    "Convert one of them."
+                )
+            if (other.y is None) != (first.y is None) or set(other.fields) != set(first.fields):
+                raise ValueError(
+                    "Records can be joined when all have labels or none has, and all have the same "
+                    f"fields; got {first!r} and {other!r}."
+                )
+        X = concat_rows([part.X for part in parts])
+        y = concat_rows([part.y for part in parts], "labels")
+        fields = {
+            name: concat_rows([part[name] for part in parts], f"values of {name}")
+            for name in first.fields
+        }
+        return cls(X, y, **fields)
 
     def _assign(self, rows, y, fields, digests):
         for name, value in zip(

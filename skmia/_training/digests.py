@@ -26,7 +26,16 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._core import __version__
-from .._core.containers import is_frame, is_lazy, is_tensor, pack
+from .._core.containers import (
+    describe_rows,
+    in_memory,
+    is_foreign,
+    is_frame,
+    is_lazy,
+    is_tensor,
+    pack,
+    take_rows,
+)
 from .._core.hashing import OBJECTS, Tokens, as_column, number_bytes, take_objects
 
 _READS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
@@ -217,10 +226,11 @@ def digest_arrays(arrays):
 
 def _list_parts(X):
     """Yield descriptions of the parts of a table with their arrays."""
-    if is_lazy(X):
-        yield f"rows of {X.kind} {X.shape}", None
+    if is_lazy(X) or is_foreign(X):
+        yield f"rows of {describe_rows(X)}", None
         for start in range(0, len(X), _LAZY_ROWS):
-            yield from _list_parts(X[start : start + _LAZY_ROWS])
+            rows = slice(start, start + _LAZY_ROWS)
+            yield from _list_parts(in_memory(take_rows(X, rows)))
     elif is_frame(X):
         yield f"frame {X.shape} {[repr(name) for name in X.columns]}", None
         for j in range(X.shape[1]):

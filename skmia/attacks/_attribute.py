@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.advice import with_advice
 from .._core.asking import check_victim, query_victim
 from .._core.checks import check_finite_vector
-from .._core.containers import is_frame, is_tensor, to_numpy
+from .._core.containers import is_frame, is_tensor, refuse_foreign, to_numpy
 from .._core.numbers import show, to_array
 from .._core.randomness import seed_estimator
 from .._core.records import Records
@@ -34,6 +34,7 @@ _MOST_VALUES = 100
 
 
 def _check_table(X):
+    refuse_foreign(X, "Attribute inference")
     if sparse.issparse(X) or X.ndim != 2:
         raise ValueError(
             "Attribute inference needs X with rows and columns, a DataFrame, an array or a "

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import is_regressor
 
-from .._core.containers import is_frame, is_tensor, to_numpy
+from .._core.containers import in_memory, is_frame, is_tensor, to_numpy
 from .._core.numbers import show
 from ..victims import SCORES, TRANSFORMED_TARGET, iter_inner_models
 
@@ -162,6 +162,7 @@ def make_columns(X):
         X = X.toarray()
     if is_tensor(X):
         X = to_numpy(X)
+    X = in_memory(X)
     if is_frame(X):
         return {str(name): _as_column(X.iloc[:, j]) for j, name in enumerate(X.columns)}
     X = np.asarray(X)

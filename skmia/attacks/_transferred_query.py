@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import check_victim, log_label_scores, query_aligned
-from .._core.containers import concat_rows, is_frame, is_tensor, take_rows
+from .._core.containers import concat_rows, is_frame, is_tensor, refuse_foreign, take_rows
 from .._core.features import FeatureEncoder
 from .._core.needs import Needs
 from .._core.records import Records
@@ -64,6 +64,7 @@ class SwapSearch:
     """Replaces more and more features by those of records that models give another label."""
 
     def __init__(self, donors, predicted, n_partners, n_steps, random_state):
+        refuse_foreign(donors.X, 'search="swap"')
         if sparse.issparse(donors.X) or is_tensor(donors.X):
             raise ValueError(
                 'search="swap" takes features from an array or a table; got '

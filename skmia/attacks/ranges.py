@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 
 from .._core.asking import check_victim
-from .._core.containers import is_frame, is_tensor
+from .._core.containers import is_frame, is_tensor, refuse_foreign
 from .._core.needs import BOTH
 from .._core.numbers import as_numbers, show
 from .._core.randomness import check_random_state
@@ -176,6 +176,7 @@ class UnknownValues:
 
     def _check(self, X, donors):
         for rows in (X, donors):
+            refuse_foreign(rows, "UnknownValues")
             if sparse.issparse(rows) or is_tensor(rows) or rows.ndim != 2:
                 raise ValueError(
                     "UnknownValues needs a table or an array of rows and columns; got "

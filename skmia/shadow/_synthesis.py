@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import check_victim, query_victim
-from .._core.containers import is_frame
+from .._core.containers import is_frame, refuse_foreign
 from .._core.features import code_cells
 from .._core.numbers import check_count, show, to_array
 from .._core.records import Records
@@ -37,6 +37,7 @@ class TableCodes:
     # X (n, ...)
 
     def __init__(self, X):
+        refuse_foreign(X, "Synthesis")
         self._is_frame = is_frame(X)
         if self._is_frame:
             self._columns, self._dtypes, self._shape = X.columns, X.dtypes.tolist(), None

@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 
 from .._core.asking import query_victim
 from .._core.checks import check_option
-from .._core.containers import is_frame, is_tensor, to_numpy
+from .._core.containers import is_frame, is_tensor, refuse_foreign, to_numpy
 from .._core.numbers import SMALLEST, check_count, check_number, check_numbers, show, to_array
 from .._core.randomness import check_seed
 from .._core.records import Records
@@ -21,6 +21,7 @@ from ._confidence import Correctness, Loss
 
 def as_rows_of_numbers(X, who):
     """Return the numbers in a container of rows, and a function that restores the container."""
+    refuse_foreign(X, who)
     changes = f"{who} changes every feature by a number"
     if sparse.issparse(X):
         raise ValueError(f"{changes}; X must not be sparse.")
@@ -133,6 +134,7 @@ class _Swap:
     def __init__(self, X, signal):
         self.name, donors = signal.name, signal.population.X
         for rows in (X, donors):
+            refuse_foreign(rows, f"Signal {self.name!r}")
             if sparse.issparse(rows) or is_tensor(rows):
                 raise ValueError(
                     f'Signal {self.name!r} with change="swap" needs an array or a table; '

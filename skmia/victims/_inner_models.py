@@ -29,7 +29,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import BaseDecisionTree
 
 from .._core.asking import unwrap
-from .._core.containers import is_frame, take_rows
+from .._core.containers import in_memory, is_frame, take_rows
 from ._inputs import BAGS, BY_FOLDS, MAKES, REPEATS, encodes_by_folds, is_sampler, judge_sampler
 from ._joint_outputs import OneOutput
 
@@ -427,6 +427,7 @@ def choose_columns(X, chosen):
         chosen = [chosen]
     if isinstance(chosen, UserList):  # scikit-learn before 1.7 warns when its items are read
         chosen = chosen.data
+    X = in_memory(X)
     if is_frame(X):
         by_name = not isinstance(chosen, slice) and len(chosen)
         by_name = by_name and isinstance(np.ravel(chosen)[0], str)

@@ -28,6 +28,7 @@ from sklearn.preprocessing import TargetEncoder
 from sklearn.tree import BaseDecisionTree
 
 from .._core.asking import check_victim, unwrap
+from .._core.containers import in_memory
 from .._core.numbers import as_numbers, show
 from .._core.optional import is_of_package
 from .._core.sklearn import encode_for_boosting, read_leaves_of_boosting, read_trees_of_boosting
@@ -120,7 +121,7 @@ def read_features(model, steps, X, *, absent=0.0, role="The trees split by"):
     """Features as a model at the end of some steps gets them, a matrix of float64."""
     # Categories become the codes that the model splits by, and NaN if it does not know them.
     # X (n, ...) -> X (n, n_features)
-    X = X if steps is None else steps.transform(X)
+    X = in_memory(X if steps is None else steps.transform(X))
     X = _as_dense(X, absent) if sparse.issparse(X) else X
     X = _encode_categories(model, X)
     X = as_numbers(X, "X", "features that are numbers, as the model reads them")

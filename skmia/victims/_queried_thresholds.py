@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._core.asking import query_victim
-from .._core.containers import as_rows, is_frame, is_tensor, take_rows, to_numpy
+from .._core.containers import as_rows, is_frame, is_tensor, refuse_foreign, take_rows, to_numpy
 from .._core.numbers import check_count, show
 from .._core.randomness import check_random_state
 from .._core.types import Rows, Seed
@@ -82,6 +82,7 @@ class Table:
 
     def __init__(self, X):
         X = as_rows(X)
+        refuse_foreign(X, "A search for thresholds")
         if sparse.issparse(X) or X.ndim != 2:
             kind = "a sparse matrix" if sparse.issparse(X) else f"an array of shape {X.shape}"
             raise ValueError(

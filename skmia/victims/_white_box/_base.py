@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 
 from ..._core.advice import with_advice
 from ..._core.checks import check_option
-from ..._core.containers import as_rows, is_frame, is_tensor, to_numpy
+from ..._core.containers import as_rows, in_memory, is_frame, is_tensor, to_numpy
 from ..._core.numbers import as_numbers, show, to_array
 from ..._core.outputs import Outputs
 from ..._core.randomness import preserved_randomness
@@ -123,6 +123,7 @@ def transform(transformers, X):
         for transformer in transformers:
             with with_advice(transformer, X):
                 X = transformer.transform(X)
+    X = in_memory(X)
     if sparse.issparse(X):
         return X.toarray()
     if is_frame(X):

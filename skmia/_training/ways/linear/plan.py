@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.extmath import softmax
 
-from ...._core.containers import is_frame, is_tensor, take_rows
+from ...._core.containers import is_foreign, is_frame, is_tensor, name_kind, take_rows
 from ...._core.outputs import Outputs
 from ...._core.randomness import seed_estimator
 from ...job import Trained, keep
@@ -126,6 +126,8 @@ def why_not_features(X):
         return "X is sparse"
     if is_tensor(X):
         return "X is a torch tensor"
+    if is_foreign(X):
+        return f"X is a {name_kind(X)}, which each model reads itself"
     if X.ndim != 2:
         return f"X has {X.ndim} dimensions"
     if X.shape[0] * X.shape[1] > _LARGEST_X:

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline
 
-from ...._core.containers import is_frame, is_tensor
+from ...._core.containers import is_foreign, is_frame, is_tensor, name_kind
 from ...._core.sklearn import export_training, fit_to_first_epoch, import_training
 from ...groups import StateKeeper, run_from_kept, run_groups, train_or_halve
 from ...job import Trained, keep, recorded_warnings
@@ -165,6 +165,8 @@ def _why_not_records(job):
             return "X is a torch tensor"
         if has_steps:
             continue  # the output of the steps is checked for each model
+        if is_foreign(X):
+            return f"X is a {name_kind(X)}, which each model reads itself"
         if X.ndim != 2:
             return f"X has {X.ndim} dimensions"
         kinds = {dtype.kind for dtype in X.dtypes} if is_frame(X) else {X.dtype.kind}
