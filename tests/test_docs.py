@@ -215,7 +215,10 @@ def test_every_type_that_a_public_function_returns_has_a_page():
         ("skmia.metrics", "   * - :py:obj:`~skmia.metrics.Interval`"),
         ("skmia.attacks.LiRA", ".. autoclass:: skmia.attacks.LiRA"),
         ("skmia.metrics.operating_point", ".. autofunction:: skmia.metrics.operating_point"),
-        ("skmia.metrics.membership_advantage_scorer", ".. py:data:: membership_advantage_scorer"),
+        (
+            "skmia.metrics.membership_advantage_scorer",
+            ".. autofunction:: skmia.metrics.membership_advantage_scorer",
+        ),
         ("skmia.audit", ".. autofunction:: skmia.audit"),
         ("index", "   * - :py:obj:`~skmia.audit`"),
         ("skmia.attacks", "   * - :py:obj:`~skmia.attacks.LiRA`"),

@@ -357,7 +357,7 @@ def test_one_answer_is_selected_by_its_number():
 NETS = {
     "a net that cannot be made": (
         lambda: defenses.DPSGDClassifier(int, noise_multiplier=1.0, classes=[0, 1]).fit(X, BITS),
-        "net makes no net of two numbers: TypeError",
+        "estimator makes no net of two numbers: TypeError",
     ),
     "rows that a net cannot take": (
         lambda: private_net().fit(X[..., None], BITS),
@@ -365,7 +365,7 @@ NETS = {
     ),
     "settings of a net": (
         lambda: private_net(lr=-1).fit(X, BITS),
-        "net cannot be initialized: ValueError: Invalid learning rate",
+        "estimator cannot be initialized: ValueError: Invalid learning rate",
     ),
     "widths of a generator": (
         lambda: synthetic.DPWassersteinGAN(critic_layers=(True,), noise_multiplier=1.0).fit(X),

@@ -187,7 +187,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    net : skorch.NeuralNetClassifier or callable
+    estimator : skorch.NeuralNetClassifier or callable
         Net with ``criterion=CrossEntropyLoss`` or ``NLLLoss`` and ``train_split=None``; its
         optimizer, batch size, epochs, device, data set and ``collate_fn`` are used. Of callbacks,
         an ``LRScheduler`` with a schedule that is fixed beforehand is taken; those that could see
@@ -328,7 +328,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "net": [HasMethods(["initialize", "partial_fit", "predict_proba"]), callable],
+        "estimator": [HasMethods(["initialize", "partial_fit", "predict_proba"]), callable],
         "target_epsilon": [FINITE_POSITIVE, None],
         "target_delta": [DELTA, None],
         "noise_multiplier": [Interval(Real, 0, np.inf, closed="left"), None],
@@ -345,7 +345,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        net: BaseEstimator | Callable[..., Any],
+        estimator: BaseEstimator | Callable[..., Any],
         *,
         target_epsilon: float | None = None,
         target_delta: float | None = None,
@@ -360,7 +360,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         noise_seed: int | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.net = net
+        self.estimator = estimator
         self.target_epsilon = target_epsilon
         self.target_delta = target_delta
         self.noise_multiplier = noise_multiplier
@@ -409,7 +409,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
         self.delta_ = choose_delta(self.target_delta, len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
-            self.estimator_ = make_net(self.net, self.n_features_in_, len(classes))
+            self.estimator_ = make_net(self.estimator, self.n_features_in_, len(classes))
             check_trainable(self.estimator_)
             with np.errstate(over="ignore"):  # a warning would tell of the row
                 X = X.astype(self._dtype(), copy=False)

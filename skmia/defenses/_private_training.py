@@ -91,7 +91,7 @@ def make_net(net, n_features, n_classes):
         return made.initialize()
     except _CANNOT_MAKE as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ValueError(f"net {what}: {reason}") from error
+        raise ValueError(f"estimator {what}: {reason}") from error
 
 
 def check_trainable(net):

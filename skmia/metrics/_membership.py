@@ -3,7 +3,9 @@
 import math
 import warnings
 from collections.abc import Callable
-from typing import Literal
+from functools import wraps
+from inspect import signature
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +26,7 @@ from ..exceptions import ResolutionWarning
 # The standard error of a rate that is based on ten false positives is a third of the rate.
 MIN_FALSE_POSITIVES = 10
 UNRESOLVABLE_POLICIES = ("warn", "ignore", "raise")
+_Maker = TypeVar("_Maker", bound=Callable[..., Any])
 
 
 def resolvable_fpr(n_nonmembers: int) -> float:
@@ -430,9 +433,51 @@ def precision_at_prior(
     return precision if precision.ndim else float(precision)
 
 
-membership_advantage_scorer = make_scorer(membership_advantage_score)
+def _makes_scorer(make: _Maker) -> _Maker:
+    """Say what to write if a function that makes scorers is passed in place of one."""
+
+    @wraps(make)
+    def checked(*args, **kwargs):
+        if len(args) == 3:  # an estimator, records and membership
+            first = "0.01" if signature(make).parameters else ""
+            name = make.__name__
+            raise TypeError(f"{name} makes a scorer; pass scoring={name}({first}).")
+        return make(*args, **kwargs)
+
+    return checked
 
 
+@_makes_scorer
+def membership_advantage_scorer() -> Callable[..., float]:
+    """Make a scorer of the membership advantage of an attack's predictions.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(attack, records, membership)``, which uses `predict`. Picklable; higher means more
+        leakage.
+
+    See Also
+    --------
+    membership_advantage_score : The metric of this scorer.
+    tpr_at_fpr_scorer : Makes a scorer of the true positive rate at a false positive rate.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from skmia.metrics import membership_advantage_scorer
+    >>> signals, membership = make_classification(n_samples=1000, random_state=0)
+    >>> attack = LogisticRegression()
+    >>> scoring = membership_advantage_scorer()
+    >>> cross_val_score(attack, signals, membership, scoring=scoring).round(2).shape
+    (5,)
+    """
+    return make_scorer(membership_advantage_score)
+
+
+@_makes_scorer
 def tpr_at_fpr_scorer(
     max_fpr: float = 0.01, *, on_unresolvable: Literal["warn", "ignore", "raise"] = "warn"
 ) -> Callable[..., float]:
@@ -460,7 +505,7 @@ def tpr_at_fpr_scorer(
     See Also
     --------
     tpr_at_fpr_score : The metric of this scorer.
-    membership_advantage_scorer : The scorer of TPR - FPR of hard predictions.
+    membership_advantage_scorer : Makes a scorer of TPR - FPR of hard predictions.
 
     Examples
     --------
@@ -469,7 +514,7 @@ def tpr_at_fpr_scorer(
     >>> from sklearn.model_selection import cross_validate
     >>> from skmia.metrics import membership_advantage_scorer, tpr_at_fpr_scorer
     >>> signals, membership = make_classification(n_samples=1000, random_state=0)
-    >>> scoring = {"advantage": membership_advantage_scorer, "low_fpr": tpr_at_fpr_scorer(0.1)}
+    >>> scoring = {"advantage": membership_advantage_scorer(), "low_fpr": tpr_at_fpr_scorer(0.1)}
     >>> results = cross_validate(LogisticRegression(), signals, membership, scoring=scoring)
     >>> results["test_low_fpr"].shape
     (5,)

@@ -1,10 +1,11 @@
 """The audit: four values in a row, from a case to its report."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +18,12 @@ from .._core.asking import unwrap
 from .._core.circumstances import Clock, list_versions, tell_time
 from .._core.numbers import to_array
 from .._core.records import Records
-from .._core.types import Seed
+from .._core.types import Rows, Seed
 from ..defenses import PrivacyLedger
 from ..shadow import ShadowPool
 from ..signals import Confidence
 from ..victims import CallableVictim
-from ._case import open_case
+from ._case import SIDES, choose_records, open_case
 from ._examine import examine
 from ._file import attack_file, examine_file
 from ._plan import make_plan
@@ -30,6 +31,8 @@ from ._report import AuditReport
 from ._rounds import repeat_attack
 from ._run import run_attacks
 from ._stand_in import describe_reference, with_stand_in
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # A path in quotes; only its last name is kept, because the folders are private.
 # Where an object is in memory differs between two runs of the same audit.
@@ -171,11 +174,26 @@ def _show(estimator):
     )
 
 
+def _names_the_forms(function: _Function) -> _Function:
+    """Say how an audit is written if it is called with more arguments by position."""
+
+    @wraps(function)
+    def checked(*args, **kwargs):
+        if len(args) > 3:
+            raise TypeError(f"audit got {len(args)} arguments by position. Write {SIDES}.")
+        return function(*args, **kwargs)
+
+    return checked
+
+
+@_names_the_forms
 def audit(
     victim: BaseEstimator | None,
-    records: Records,
+    records: Records | None = None,
     membership: ArrayLike | None = None,
     *,
+    train: tuple[Rows, ArrayLike] | Records | None = None,
+    held_out: tuple[Rows, ArrayLike] | Records | None = None,
     attacks: Literal["default"] | Mapping[str, BaseEstimator] = "default",
     shadows: Literal["auto"] | int | ShadowPool | FrozenEstimator = "auto",
     time_budget: float | None = None,
@@ -208,12 +226,18 @@ def audit(
         hold stored predictions (a field ``outputs``), these are attacked instead, and the estimator
         is only used to train shadow models; ``membership`` is then required. None for stored
         predictions of a model whose recipe is not known.
-    records : Records of n records
+    records : Records of n records, default=None
         Labeled records, members and non-members mixed. Records with the same value of a field
-        ``group_by`` stay together in the training sets of the shadow models.
+        ``group_by`` stay together in the training sets of the shadow models. If None, `train` and
+        `held_out` are required.
     membership : array-like of shape (n,), default=None
         1 for the records that the victim was trained on, 0 for others. If None, an unfitted victim
         is trained on a random half of the records.
+    train, held_out : tuple (X, y) or Records, default=None
+        In place of `records` and `membership`: the data that the victim was trained on, and data
+        of the same population that it was not trained on, as features and task labels. See
+        :meth:`Records.from_sides`; positions of records in the report count from the first record
+        of `train`.
     attacks : "default" or mapping of str to attack, default="default"
         Unfitted attacks by name: attacks on membership, or classifiers that combine them or
         :class:`~skmia.signals.Signals`, such as a Pipeline, a stack or a search. ``victim`` and
@@ -291,8 +315,8 @@ def audit(
     ------
     TypeError, ValueError, NotFittedError
         If the victim cannot predict for the records, is frozen and not fitted, or is fitted and no
-        membership is given; if a parameter is out of range; or if membership does not hold 0 or 1
-        for each record, and both of them.
+        membership is given; if a parameter is out of range; if membership does not hold 0 or 1
+        for each record, and both of them; or if neither or both of the two forms of data are given.
 
     See Also
     --------
@@ -303,17 +327,25 @@ def audit(
 
     Examples
     --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.model_selection import train_test_split
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from skmia import audit
-    >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
-    >>> members = records[membership == 1]
-    >>> victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> report = audit(victim, records, membership, random_state=0)
+    >>> from skmia import Records, audit
+    >>> X, y = make_classification(1000, flip_y=0.2, random_state=0)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+    >>> victim = DecisionTreeClassifier(random_state=0).fit(X_train, y_train)
+    >>> report = audit(
+    ...     victim, train=(X_train, y_train), held_out=(X_test, y_test), random_state=0
+    ... )
     >>> report.evidence
     'leak'
     >>> report.settings["n_shadows"]
     8
+
+    The same with records, which can have fields such as groups:
+
+    >>> records, membership = Records.from_sides((X_train, y_train), (X_test, y_test))
+    >>> report = audit(victim, records, membership, random_state=0)
     >>> frame = report.to_frame()
     >>> auc = frame.query("attack == 'LiRA' and metric == 'auc' and scope == 'overall'")
     >>> bool(auc["estimate"].item() > 0.6)
@@ -322,6 +354,7 @@ def audit(
     'leak'
     """
     clock = Clock()
+    records, membership = choose_records(records, membership, train, held_out)
     case = open_case(
         victim,
         records,

@@ -13,7 +13,7 @@ from .._core.asking import unwrap
 from .._core.checks import check_confidence_level, check_rates
 from .._core.numbers import check_number, show
 from .._core.randomness import check_random_state
-from .._core.records import warn_of_rows
+from .._core.records import Records, warn_of_rows
 from .._core.validation import check_records
 from ._evidence import count_permutations
 from ._measure import list_subsets
@@ -111,6 +111,33 @@ class Case:
     def people(self) -> np.ndarray | None:
         """The person of each record, or None."""
         return self.records.fields.get("group_by")
+
+
+SIDES = "audit(model, train=(X_train, y_train), held_out=(X_test, y_test))"
+_FORMS = f"write {SIDES}, or audit(model, records, membership)"
+
+
+def choose_records(records, membership, train, held_out):
+    """Return records and membership, from whichever form of the data was given."""
+    sides = {"train": train, "held_out": held_out}
+    missing = [name for name, side in sides.items() if side is None]
+    if len(missing) == 2:
+        if records is None:
+            raise TypeError(f"audit needs the data that is audited: {_FORMS}.")
+        if not isinstance(records, Records):
+            raise TypeError(
+                f"records must be skmia.Records; got {type(records).__name__}. Write {SIDES}, or "
+                "wrap features and task labels as Records(X, y)."
+            )
+        return records, membership
+    if records is not None or membership is not None:
+        raise TypeError(f"The data were given twice, as records and as sides: {_FORMS}.")
+    if missing:
+        raise TypeError(
+            f"{missing[0]} is missing: the records that the model was "
+            f"{'trained' if missing[0] == 'train' else 'not trained'} on; {_FORMS}."
+        )
+    return Records.from_sides(train, held_out)
 
 
 def open_case(

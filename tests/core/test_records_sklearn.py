@@ -147,7 +147,7 @@ def test_cross_val_score_keeps_groups_together(plain):
 def test_cross_validate(problem):
     scoring = {
         "auc": "roc_auc",
-        "advantage": membership_advantage_scorer,
+        "advantage": membership_advantage_scorer(),
         "accuracy": "accuracy",
     }
     result = cross_validate(

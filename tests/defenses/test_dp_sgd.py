@@ -256,10 +256,10 @@ def test_a_fitted_one_can_be_pickled():
 
 def test_settings_of_the_net_are_its_own():
     model = DPSGDClassifier(make_net(), noise_multiplier=1.0, random_state=0)
-    again = clone(model).set_params(net__max_epochs=1, net__batch_size=48)
+    again = clone(model).set_params(estimator__max_epochs=1, estimator__batch_size=48)
     assert again.fit(X, Y).n_steps_ == 2
-    assert again.get_params()["net__max_epochs"] == 1
-    assert model.get_params()["net__max_epochs"] == 3
+    assert again.get_params()["estimator__max_epochs"] == 1
+    assert model.get_params()["estimator__max_epochs"] == 3
     assert not hasattr(again.net, "module_")
 
 

@@ -175,7 +175,7 @@ def train(private, table):
 def test_no_row_moves_the_sum_of_a_step_by_more_than_its_limit(pair):
     seen = []
     private = clone(PRIVATE).set_params(noise_multiplier=0, random_state=0)
-    private.set_params(net=functools.partial(linear, criterion__reduction="sum"))
+    private.set_params(estimator=functools.partial(linear, criterion__reduction="sum"))
     private.set_params(on_step=lambda step, gradient, parameters: seen.append(gradient))
     for table in PAIRS[pair]:
         private.fit(*table)
@@ -201,7 +201,7 @@ def test_private_training_on_lots(pair):
     tables = PAIRS[pair]
     lot = max(1, len(tables[0][0]) // 2)
     net = functools.partial(linear, batch_size=lot, max_epochs=2)
-    private = clone(PRIVATE).set_params(net=net, noise_multiplier=2.0)
+    private = clone(PRIVATE).set_params(estimator=net, noise_multiplier=2.0)
     private.fit(*tables[1])
     check_pair(functools.partial(train, private), tables, private.epsilon_, DELTA, 150)
 

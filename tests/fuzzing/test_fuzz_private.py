@@ -20,7 +20,7 @@ Y = np.arange(24) % 2
 NET = partial(make_small_net, batch_size=8, max_epochs=1)
 # Accountants that search for noise take seconds.
 TRAINED = {
-    "net": (NET,),
+    "estimator": (NET,),
     "target_delta": (None, 1e-3),
     "noise_multiplier": (1.0, 0.0),
     "max_grad_norm": (1.0,),

@@ -26,7 +26,7 @@ def test_advantage_scorer_scores_hard_predictions(evidence):
     X, membership = evidence
     attack = LogisticRegression().fit(X, membership)
     expected = membership_advantage_score(membership, attack.predict(X))
-    assert membership_advantage_scorer(attack, X, membership) == expected
+    assert membership_advantage_scorer()(attack, X, membership) == expected
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_boolean_membership_scores_alike(evidence):
     assert scores[0] == scores[1]
 
 
-@pytest.mark.parametrize("scorer", [membership_advantage_scorer, tpr_at_fpr_scorer(0.05)])
+@pytest.mark.parametrize("scorer", [membership_advantage_scorer(), tpr_at_fpr_scorer(0.05)])
 def test_scorers_survive_pickle_and_clone(evidence, scorer):
     X, membership = evidence
     attack = LogisticRegression().fit(X, membership)
@@ -62,7 +62,7 @@ def test_scorers_survive_pickle_and_clone(evidence, scorer):
     assert search.scoring(attack, X, membership) == expected
 
 
-@pytest.mark.parametrize("scorer", [membership_advantage_scorer, tpr_at_fpr_scorer(0.1)])
+@pytest.mark.parametrize("scorer", [membership_advantage_scorer(), tpr_at_fpr_scorer(0.1)])
 def test_grid_search_selects_by_one_scorer(evidence, scorer):
     X, membership = evidence
     grid = {"var_smoothing": [1e-9, 1.0, 100.0]}
@@ -76,7 +76,7 @@ def test_grid_search_selects_by_one_scorer(evidence, scorer):
 def test_grid_search_reports_several_scorers(evidence):
     X, membership = evidence
     scoring = {
-        "advantage": membership_advantage_scorer,
+        "advantage": membership_advantage_scorer(),
         "tpr_at_10": tpr_at_fpr_scorer(0.1),
         "auc": "roc_auc",
     }

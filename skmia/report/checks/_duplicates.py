@@ -35,7 +35,7 @@ class Points:
 
     def __init__(self, X, known=None):
         self._X = X
-        table = in_memory(X) if known is None else take_rows(X, known)
+        table = in_memory(X if known is None else take_rows(X, known))
         self._sparse = _SparseScale(table) if sparse.issparse(table) else None
         self._columns = None if sparse.issparse(table) else _Columns(table)
         read = self._read(table)
@@ -54,7 +54,7 @@ class Points:
         """Compute the coordinates of some rows."""
         # -> dense (k, d); wide (k, e)
         if self._all is None:
-            numbers, codes, wide = self._read(take_rows(self._X, rows))
+            numbers, codes, wide = self._read(in_memory(take_rows(self._X, rows)))
         else:
             numbers, codes, wide = self._all
             numbers, codes = numbers[rows], [column[rows] for column in codes]
