@@ -31,9 +31,10 @@ from .hashing import check_fingerprints, digest_records
 from .numbers import LARGEST, show, to_array
 from .outputs import Outputs, as_key
 from .types import Rows
-from .visible import visible
+from .visible import as_html, visible
 
 _MOST_NAMES = 30  # of columns, in a message
+_MOST_SHOWN = 12  # of columns or labels, in a notebook
 _RESERVED = frozenset({"X", "y", "fields"})
 
 
@@ -647,3 +648,28 @@ class Records:
         y = "" if self.y is None else f", y={self.y.dtype}"
         fields = f", fields={','.join(self._fields)}" if self._fields else ""
         return f"Records({len(self)} records, X={describe_rows(self.X)}{y}{fields})"
+
+    def _repr_html_(self):
+        table = as_table(self.X)
+        names = [] if table is None else list(table.columns)
+        parts = {"X": describe_rows(self.X) + _list_some(names), "y": _describe(self.y)}
+        parts |= {name: _describe(values) for name, values in self._fields.items()}
+        width = max(map(len, parts))
+        lines = [f"  {visible(name):{width}}  {text}" for name, text in parts.items()]
+        return as_html("\n".join([f"Records: {len(self):,}", *lines]))
+
+
+def _list_some(values):
+    """Some of the values, as the end of a line."""
+    more = ", ..." if len(values) > _MOST_SHOWN else ""
+    return f": {', '.join(map(visible, values[:_MOST_SHOWN]))}{more}" if len(values) else ""
+
+
+def _describe(values):
+    """Type of the labels or of a field, and how often each value occurs if they are few."""
+    if not isinstance(values, np.ndarray) or values.ndim != 1:
+        return "none" if values is None else show(values)
+    kinds, counts = np.unique(values.astype(str), return_counts=True)
+    told = [f"{kind} ({count:,})" for kind, count in zip(kinds, counts)]
+    few = _list_some(told) if len(told) <= _MOST_SHOWN else ""
+    return f"{values.dtype}, {len(kinds):,} different{few}"

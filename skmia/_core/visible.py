@@ -1,5 +1,6 @@
 """Foreign text in a terminal, a message or a page."""
 
+import html
 import re
 
 import numpy as np
@@ -60,6 +61,21 @@ def visible(value):
 def visible_lines(text):
     """Apply :func:`visible` to each line of a text."""
     return "\n".join(map(visible, text.split("\n")))
+
+
+def as_html(text):
+    """Show a text in a notebook; every character is visible, and none is code of the page."""
+    return f"<pre>{html.escape(visible_lines(text))}</pre>"
+
+
+class Shown:
+    """Mixin of results with a summary, which prints and notebooks show."""
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self):
+        return as_html(str(self))
 
 
 def _write_out(match):

@@ -7,7 +7,7 @@ from typing import Literal
 from .._core.checks import check_option
 from .._core.numbers import check_number, show
 from .._core.pages import REQUEST
-from .._core.visible import visible
+from .._core.visible import Shown, visible
 from ._case import check_provenance
 from ._judge import (
     FAIL,
@@ -140,7 +140,7 @@ _ACCESS = "access under agreement, reviewed when more records are known"
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(Shown):
     """What a policy recommends for one way of release, as returned by :func:`recommend`.
 
     Attributes

@@ -9,7 +9,7 @@ import pandas as pd
 
 from .._core.numbers import check_number, show
 from .._core.pages import wrap
-from .._core.visible import visible
+from .._core.visible import Shown, visible
 from ..leakage import GeneralizationGapBound
 from ..metrics import Interval, auc_interval, conformal_pvalues
 from ._parameters import ParameterCount
@@ -210,7 +210,7 @@ class StructuralCheck:
 
 
 @dataclass(frozen=True, eq=False)
-class StructuralReport:
+class StructuralReport(Shown):
     """Structural checks of a fitted model, as returned by :func:`structural_checks`.
 
     Attributes
@@ -349,9 +349,6 @@ class StructuralReport:
         text : str
         """
         return write_summary(self)
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def _as_plain(fields):

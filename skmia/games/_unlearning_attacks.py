@@ -11,6 +11,7 @@ from .._core.checks import RATE_TOLERANCE
 from .._core.moments import Sides, compute_both_moments
 from .._core.normal_law import NormalLaw
 from .._core.pvalues import adjust_pvalues
+from .._core.visible import Shown
 from ..metrics import Interval, operating_point, placements
 
 NEVER, RETAINED, FORGOTTEN = 0, 1, 2
@@ -284,7 +285,7 @@ _UNKNOWN = {
 
 
 @dataclass(frozen=True, eq=False)
-class UnlearningResult:
+class UnlearningResult(Shown):
     """What attackers find of the records that models were to forget.
 
     Intervals and p-values are by Student's t distribution over the target models, which were
@@ -370,9 +371,6 @@ class UnlearningResult:
         if self.n_unjudged:
             lines.append(f"{self.n_unjudged:,} records without shadow models do not count")
         return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.summary()
 
     def _say_evidence(self):
         if self.evidence != "unknown":

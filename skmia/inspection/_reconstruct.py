@@ -25,6 +25,7 @@ from sklearn.preprocessing import (
 )
 
 from .._core.asking import unwrap
+from .._core.visible import Shown
 from ..victims import read_state
 from ._families import check_model, is_fitted, is_inside, keeps_targets
 from ._result import write_counts
@@ -480,7 +481,7 @@ _LIMITS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Reconstruction:
+class Reconstruction(Shown):
     """Values of training data that a model keeps, as returned by :func:`reconstruct_values`.
 
     Attributes
@@ -528,9 +529,6 @@ class Reconstruction:
         text : str
         """
         return "\n".join([*write_counts(self.count_by_column()), *self.limits])
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def reconstruct_values(model: object) -> Reconstruction:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.pages import wrap
-from .._core.visible import visible
+from .._core.visible import Shown, visible
 
 _MOST_PLACES = 12
 # Standard deviations of a rare event beyond which hits are listed.
@@ -234,7 +234,7 @@ class CandidateSearch:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelInspection:
+class ModelInspection(Shown):
     """What a fitted model stores of its training rows, as returned by :func:`inspect_model`.
 
     Attributes
@@ -312,9 +312,6 @@ class ModelInspection:
         text : str
         """
         return write_summary(self)
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def _as_lists(frame):

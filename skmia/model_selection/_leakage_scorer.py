@@ -204,6 +204,10 @@ class _BestBelowLeakage:
             )
         return int(np.argmax(np.where(allowed, utility, -np.inf)))
 
+    def __repr__(self):
+        names = f"utility={self.utility!r}, leakage={self.leakage!r}"
+        return f"best_below_leakage({self.max_leakage!r}, {names})"
+
     def _read(self, cv_results, parameter):
         """Mean over the folds of the scorer that a parameter names."""
         name = getattr(self, parameter)

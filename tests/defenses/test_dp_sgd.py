@@ -260,7 +260,7 @@ def test_settings_of_the_net_are_its_own():
     assert again.fit(X, Y).n_steps_ == 2
     assert again.get_params()["estimator__max_epochs"] == 1
     assert model.get_params()["estimator__max_epochs"] == 3
-    assert not hasattr(again.net, "module_")
+    assert not hasattr(again.estimator, "module_")
 
 
 def test_seeds():

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..files import write_bytes
 from ..optional import import_optional
-from ..visible import visible
+from ..visible import as_html, visible
 
 WIDTH = 100
 
@@ -311,7 +311,7 @@ def frame_page(report, title):
     try:
         page = report.to_html()
     except ImportError:
-        return f"<pre>{html.escape(report.summary())}</pre>"
+        return as_html(report.summary())
     return (
         f'<iframe sandbox="" srcdoc="{html.escape(page)}" '
         f'title="{html.escape(title)}" '

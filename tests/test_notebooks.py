@@ -1,0 +1,81 @@
+"""What a notebook shows of a result: its text, escaped and on its own."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Outputs, Records
+from skmia.disclosure import load_policy, recommend, structural_checks
+from skmia.inspection import inspect_model, reconstruct_values
+from skmia.model_selection import best_below_leakage, make_leakage_scorer
+
+FORGED = "<script>alert(1)</script>\nNo leakage."
+X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=[FORGED, "wage"])
+Y = np.where(X["wage"] > 0, "yes", "<b>no</b>")
+RECORDS = Records(X, Y, place=np.repeat(["a&b", "c"], 30), weight=np.arange(60.0))
+MEMBERSHIP = np.arange(60) % 2
+MODEL = KNeighborsClassifier(3).fit(X[::2], Y[::2])
+
+
+def make_results():
+    report = structural_checks(DecisionTreeClassifier().fit(X, Y), RECORDS, MEMBERSHIP)
+    return {
+        "records": RECORDS,
+        "inspection": inspect_model(MODEL, RECORDS),
+        "reconstruction": reconstruct_values(MODEL),
+        "structure": report,
+    }
+
+
+@pytest.fixture(scope="module")
+def results():
+    return make_results()
+
+
+@pytest.mark.parametrize("name", ["records", "inspection", "reconstruction", "structure"])
+def test_a_result_is_shown_small_and_escaped(results, name):
+    page = results[name]._repr_html_()
+    inside = page.partition(">")[2].removesuffix("</pre>")
+    assert page.startswith("<pre>")
+    assert page.endswith("</pre>")
+    assert "<" not in inside
+    assert "\nNo leakage." not in inside
+    assert not any(foreign in page for foreign in ("http", "src=", "url("))
+    assert len(page) < 20_000
+    if name != "structure":
+        assert "&lt;script&gt;" in inside
+
+
+def test_records_show_their_columns_labels_and_fields():
+    lines = RECORDS._repr_html_().splitlines()
+    assert lines[0].endswith("Records: 60")
+    column = "&lt;script&gt;alert(1)&lt;/script&gt;\\nNo leakage."
+    assert lines[1].endswith(f"DataFrame(60, 2): {column}, wage")
+    n = int((Y == "yes").sum())
+    assert lines[2].endswith(f"2 different: &lt;b&gt;no&lt;/b&gt; ({60 - n}), yes ({n})")
+    assert lines[3].endswith("2 different: a&amp;b (30), c (30)")
+    assert lines[4].endswith("float64, 60 different</pre>")
+    answers = Outputs(np.full((3, 2), 0.5), classes=[0, 1])
+    shown = Records(np.eye(3), outputs=answers)._repr_html_()
+    assert "y        none" in shown
+    assert "Outputs(3 answers" in shown
+
+
+def test_a_recommendation_is_shown():
+    policy = replace(load_policy("research"), name="<i>ours</i>")
+    said = recommend(policy, "service", [], [])
+    assert "&lt;i&gt;ours&lt;/i&gt;" in said._repr_html_()
+
+
+def test_a_search_prints_no_address():
+    scoring = {"accuracy": "accuracy", "leakage": make_leakage_scorer(RECORDS)}
+    refit = best_below_leakage(0.3)
+    grid = {"max_depth": [1, 2]}
+    search = GridSearchCV(DecisionTreeClassifier(), grid, scoring=scoring, refit=refit)
+    assert " at 0x" not in repr(search) + search._repr_html_()
+    assert repr(refit) == "best_below_leakage(0.3, utility='accuracy', leakage='leakage')"
