@@ -12,11 +12,10 @@ from types import UnionType
 from typing import Literal, Union, get_args, get_origin, get_overloads
 
 import pytest
-from numpy.typing import ArrayLike
 from public import PUBLIC
 
 from skmia._core.sklearn import Interval, StrOptions
-from skmia._core.types import Seed
+from skmia._core.types import ArrayLike, Named, Seed
 
 ROOT = Path(__file__).parents[1]
 # Methods of Python that users call without their names.
@@ -97,7 +96,11 @@ def test_a_signature_without_types_is_found():
 
 
 def iter_alternatives(annotation):
-    if get_origin(annotation) in (Union, UnionType):
+    if isinstance(annotation, Named):
+        yield from chain.from_iterable(map(iter_alternatives, annotation.parts))
+    elif annotation is None:
+        yield type(None)
+    elif get_origin(annotation) in (Union, UnionType):
         yield from chain.from_iterable(map(iter_alternatives, get_args(annotation)))
     else:
         yield annotation
@@ -167,3 +170,21 @@ def test_a_type_that_disagrees_with_its_constraint_is_found(annotation, allowed,
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_program_that_the_type_checker_accepts_runs(program):
     program()
+
+
+# What people read
+
+
+def test_help_says_array_like():
+    assert repr(ArrayLike | None) == "array-like | None"
+    assert repr(int | ArrayLike | list[str]) == "int | array-like | list[str]"
+    assert repr(Literal["row"] | ArrayLike).endswith("Literal['row'], array-like]")
+    shown = str(inspect.signature(PUBLIC["skmia.audit"]))
+    assert "membership: array-like | None = None, *, train: tuple[array-like | " in shown
+    assert str(inspect.signature(PUBLIC["skmia.Records"])).startswith("(X: array-like | sparse ")
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_no_signature_shows_what_numpy_hides(name):
+    for function in iter_functions(PUBLIC[name]):
+        assert "_SupportsArray" not in str(inspect.signature(function))

@@ -105,7 +105,7 @@ GUESSES = [
     (
         "labels in text for a model of numbers",
         lambda: sides((X_TRAIN, TEXT[0]), (X_TEST, TEXT[1])),
-        "label",
+        r"'no' is none of \[0, 1\]",
     ),
     ("one-hot labels", lambda: sides((X_TRAIN, pd.get_dummies(Y_TRAIN))), "2-dimensional labels"),
     ("no membership", lambda: run(MODEL, RECORDS), "membership is required if the victim is fit"),
@@ -127,8 +127,7 @@ GUESSES = [
     ("an unknown group", lambda: sides(group="race"), "race"),
     # Attacks and scorers
     ("an attack on a matrix", lambda: LiRA(MODEL, shadows=2).fit(X, Y), r"as Records\(X, y\)"),
-    ("rows one by one", lambda: list(RECORDS), "Records"),
-    ("records as a matrix", lambda: clone(TREE).fit(RECORDS, Y), "use records.X"),
+    ("records as a matrix", lambda: clone(TREE).fit(RECORDS, Y), "takes records.X"),
     ("an unknown field", lambda: RECORDS["race"], "no field 'race'; their fields: none"),
     ("bare answers", lambda: Records(X, Y, outputs=MODEL.predict_proba(X)), FINE),
     ("answers without classes", lambda: Outputs(MODEL.predict_proba(X)), "classes"),

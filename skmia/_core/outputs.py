@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .containers import read_only
 from .groups import check_columns
 from .numbers import SMALLEST, check_number, show, to_array
 from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round_into_bounds
+from .types import ArrayLike
 
 
 def check_positions(key, n_records):

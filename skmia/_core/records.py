@@ -8,7 +8,6 @@ from typing import Any, Self, overload
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .containers import (
@@ -30,7 +29,7 @@ from .containers import (
 from .hashing import check_fingerprints, digest_records
 from .numbers import LARGEST, show, to_array
 from .outputs import Outputs, as_key
-from .types import Rows
+from .types import ArrayLike, Rows
 from .visible import as_html, visible
 
 _MOST_NAMES = 30  # of columns, in a message

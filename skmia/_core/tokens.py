@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .containers import read_only
 from .numbers import as_numbers, check_number, show, to_array
 from .outputs import Outputs, as_key
 from .probabilities import PROBABILITY_FLOOR
+from .types import ArrayLike
 
 # Behind the last token of a shorter sequence; tokens are numbered from 0.
 PAD = -1

@@ -4,18 +4,47 @@ import os
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator
 
+
+class Named:
+    """Alternatives in the words that people know, as ``help`` and tooltips show them."""
+
+    # What numpy calls array-like is six lines of nested types when it is printed.
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __or__(self, other):
+        return Named(*self.parts, other)
+
+    def __ror__(self, other):
+        return Named(other, *self.parts)
+
+    def __repr__(self):
+        return " | ".join(map(_name, self.parts))
+
+
+def _name(part):
+    if part is None or isinstance(part, str):
+        return str(part)
+    return part.__name__ if type(part) is type else repr(part).replace("typing.", "")
+
+
+# A type checker reads what the names stand for.
 if TYPE_CHECKING:
     import torch
+    from numpy.typing import ArrayLike as ArrayLike
+    from scipy import sparse
+
+    # Rows of features, in any form in which a model may take them: tables are array-like.
+    Rows: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix | torch.Tensor
+else:
+    ArrayLike = Named("array-like")
+    Rows = Named("array-like", "sparse matrix", "Tensor")
 
 # What random_state may be.
 Seed: TypeAlias = int | np.random.RandomState | None
-
-# Rows of features, in any form in which a model may take them: pandas tables are array-like.
-Rows: TypeAlias = "ArrayLike | sparse.sparray | sparse.spmatrix | torch.Tensor"
 
 # What cv may be, apart from None.
 Splitter: TypeAlias = int | BaseCrossValidator

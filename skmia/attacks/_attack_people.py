@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +13,7 @@ from .._core.groups import number_groups
 from .._core.numbers import show
 from .._core.outputs import Outputs
 from .._core.records import Records
+from .._core.types import ArrayLike
 from .._core.validation import check_records
 from ..base import get_neutral, treats_models_as_victims
 from ..metrics import conformal_pvalues

@@ -5,7 +5,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -24,7 +23,7 @@ from .._core.numbers import show, to_array
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._core.validation import check_finite, check_records
 from ..metrics import mean_interval, share_interval
 from ..victims import open_white_box

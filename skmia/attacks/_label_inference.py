@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.asking import check_victim, log_label_scores, query_aligned, query_victim
 from .._core.outputs import Outputs
 from .._core.records import Records
+from .._core.types import ArrayLike
 from .._core.validation import check_records
 from ..base import get_pool
 from ..metrics import advantage_interval, share_interval

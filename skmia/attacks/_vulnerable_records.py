@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
@@ -16,7 +15,7 @@ from sklearn.utils import check_random_state, gen_batches
 from .._core.moments import SMALLEST_SPREAD, compute_moments
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ..base import Comparison, PoolAttack, PoolReader
 from ..exceptions import ResolutionWarning
 from ..shadow import ShadowPool

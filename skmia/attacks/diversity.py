@@ -5,14 +5,13 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from .._core.needs import BOTH, Needs
 from .._core.numbers import check_numbers
 from .._core.sklearn import Interval, StrOptions, at_least, start_adam
-from .._core.types import FloatOrArray, Seed
+from .._core.types import ArrayLike, FloatOrArray, Seed
 from .._core.validation import query
 from ..base import SupervisedAttack
 

@@ -5,13 +5,13 @@ from inspect import signature
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.needs import ANY, BOTH, NOBODY, Needs
 from .._core.records import Records
 from .._core.sklearn import validate_params_of
+from .._core.types import ArrayLike
 from .._core.validation import check_finite, check_membership, check_records
 from ..metrics import membership_advantage_score, membership_roc_curve
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +16,7 @@ from .._core.moments import compute_sides, cut, take_records
 from .._core.needs import Needs
 from .._core.records import Records
 from .._core.sklearn import Interval
+from .._core.types import ArrayLike
 from .._core.validation import check_outputs_source, check_records
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim

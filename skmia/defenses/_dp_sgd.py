@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -26,7 +25,7 @@ from .._core.optional import import_optional
 from .._core.probabilities import check_answered
 from .._core.randomness import isolated_randomness, preserved_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
-from .._core.types import PathLike, Rows, Seed
+from .._core.types import ArrayLike, PathLike, Rows, Seed
 from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
 from ._meta import _ask_units

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from joblib import Parallel
-from numpy.typing import ArrayLike
 from scipy.special import ndtr
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
@@ -20,7 +19,7 @@ from .._core.randomness import check_random_state, isolated_randomness, seed_est
 from .._core.records import Records
 from .._core.sample_weights import fit_weighted, weights_for
 from .._core.tasks import delayed
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
 from ..attacks import LiRA
 from ..base import PoolAttack, offer_of, settings_of_pool, treats_models_as_victims

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_consistent_length, get_tags
@@ -20,6 +19,7 @@ from .._core.numbers import to_array
 from .._core.probabilities import check_answered
 from .._core.randomness import preserved_randomness
 from .._core.sklearn import HasMethods, InvalidParameterError, validate_params_of
+from .._core.types import ArrayLike
 from .._training.ways.torch_nets.plan import find_net
 
 

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.advice import with_advice
 from .._core.probabilities import PROBABILITY_FLOOR
 from .._core.sklearn import Interval, at_least, validate_params_of
+from .._core.types import ArrayLike
 from ._meta import DefendedClassifier
 
 

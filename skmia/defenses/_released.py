@@ -8,7 +8,6 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.tree import BaseDecisionTree
@@ -19,7 +18,7 @@ from .._core.asking import unwrap
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, load_tree_types, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ..victims import BOOSTED, FORESTS, find_model, read_features, read_state
 from ._output import OutputDefense
 

@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Memory
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.validation import column_or_1d
@@ -30,7 +29,7 @@ from .._core.sklearn import (
     validate_params_of,
 )
 from .._core.splits import MOST_MODELS, compute_strata
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._core.validation import call_given
 from .._training.job import warn_once
 from ._cross_fit import (

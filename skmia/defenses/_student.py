@@ -4,7 +4,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -21,7 +20,7 @@ from .._core.sklearn import (
     at_least,
     validate_params_of,
 )
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ._meta import DefendedClassifier, check_takes_targets, fit_on_targets
 
 

@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -19,7 +18,7 @@ from .._core.matrix import check_container
 from .._core.numbers import check_number, to_array
 from .._core.sklearn import Interval, StrOptions, validate_params_of
 from .._core.tradeoff import privacy_profile
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ..exceptions import PrivacyWarning
 from ._exact_noise import (
     GRID_BITS,

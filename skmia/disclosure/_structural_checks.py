@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
@@ -14,7 +13,7 @@ from .._core.asking import unwrap
 from .._core.optional import is_of_package
 from .._core.records import Records
 from .._core.skorch_nets import is_skorch
-from .._core.types import PathLike
+from .._core.types import ArrayLike, PathLike
 from ..attacks import StoredValuesAttack
 from ..inspection import inspect_model
 from ..victims import find_model, has_leaves, iter_leaves, read_state

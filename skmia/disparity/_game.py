@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from .._core.groups import number_groups
 from .._core.numbers import are_among, as_plain, to_array
 from .._core.splits import number_units
+from .._core.types import ArrayLike
 from ..base import get_pool, treats_models_as_victims
 from ._permutation import compute_exposure, sum_parts
 

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.checks import check_confidence_level, check_option
 from .._core.drawing import COLORS, GRAY, get_axes, thin_spines
+from .._core.types import ArrayLike
 from .._core.visible import visible
 from ._repeated_measures import check_table, describe_groups, drop_incomplete
 

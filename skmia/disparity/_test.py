@@ -6,7 +6,6 @@ from textwrap import indent
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +14,7 @@ from .._core.pvalues import format_pvalue
 from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
 from .._core.visible import visible
 from ._game import GroupGuesses, play, read_exposures, read_groups, read_guesses, tabulate

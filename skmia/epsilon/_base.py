@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -22,6 +21,7 @@ from .._core.numbers import show, to_array
 from .._core.randomness import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, Interval, StrOptions
+from .._core.types import ArrayLike
 from ..exceptions import PrivacyWarning
 from ..signals import get_signal
 from .canaries import KINDS, Canaries, make_canaries

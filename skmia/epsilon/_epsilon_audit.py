@@ -10,7 +10,6 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
 from scipy.special import expit
 from scipy.stats import t as student
 from sklearn.base import BaseEstimator
@@ -21,7 +20,7 @@ from .._core.pvalues import limit_rates
 from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._training.checkpoint import FolderCheckpoint
 from .._training.digests import digest_arrays
 from .._training.identity import identify_values

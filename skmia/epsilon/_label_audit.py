@@ -3,7 +3,6 @@
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
@@ -11,7 +10,7 @@ from .._core.asking import log_label_scores, query_aligned
 from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import StrOptions
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ..metrics import Interval as Estimate
 from ..metrics import clopper_pearson
 from ._base import read_claim, score_canaries

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, expit, log_expit, logsumexp, ndtr, ndtri
 
 from .._core.checks import check_confidence_level
 from .._core.numbers import SMALLEST, check_number, show
 from .._core.tradeoff import privacy_budget
+from .._core.types import ArrayLike
 from ._result import (
     GAUSSIAN,
     INDEPENDENT,

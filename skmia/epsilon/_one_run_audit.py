@@ -6,14 +6,13 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, read_claim, score_canaries
 from ._one_run import BOUNDS, needs_delta, one_run_epsilon_lower_bound
 from ._result import EpsilonBound, check_coins, check_delta

@@ -7,7 +7,6 @@ from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 from scipy.optimize import brentq
 from scipy.special import ndtri
@@ -21,7 +20,7 @@ from .._core.checks import (
 from .._core.numbers import check_number, show
 from .._core.randomness import check_random_state
 from .._core.tradeoff import privacy_profile
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ..metrics import clopper_pearson
 from ._result import (
     GAUSSIAN,

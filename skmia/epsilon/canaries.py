@@ -5,7 +5,6 @@ from numbers import Integral
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -19,7 +18,7 @@ from .._core.gaussians import estimate_moments, make_moments
 from .._core.matrix import check_matrix, check_matrix_and_labels
 from .._core.numbers import SMALLEST, check_number, to_array
 from .._core.randomness import check_random_state
-from .._core.types import Seed, Splitter
+from .._core.types import ArrayLike, Seed, Splitter
 from ..leakage import MahalanobisLeakage
 from ._result import noise_of_means
 

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, effective_n_jobs
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
 
@@ -15,7 +14,7 @@ from .._core.randomness import isolated_randomness, spawn_seeds
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.tasks import delayed
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._core.validation import check_membership, check_records
 from .._training.where import use_one_job
 from ..base import needs_of, score

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from joblib import Parallel
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
@@ -19,7 +18,7 @@ from .._core.progress import show_progress
 from .._core.randomness import isolated_randomness, seed_estimator, spawn_seeds
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.tasks import delayed
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._core.validation import call_given
 from ..metrics import advantage_interval, auc_interval, clopper_pearson, membership_roc_curve
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
@@ -30,7 +29,7 @@ from .._core.records import Records
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_arguments
 from .._core.splits import number_units
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
 from .._training.frozen import name_shared_parts
 from .._training.job import Data, Job, Kept, run_visibly, warn_of_weights, warn_once

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._core.asking import check_victim, unwrap
@@ -17,7 +16,7 @@ from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._core.validation import check_membership, check_records
 from .._training.job import Data, Job, Kept, run_visibly
 from .._training.plan import plan_training

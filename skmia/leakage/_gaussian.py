@@ -4,7 +4,6 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
@@ -13,7 +12,7 @@ from .._core.matrix import check_matrix
 from .._core.needs import Needs
 from .._core.numbers import SMALLEST, check_broadcast, check_numbers
 from .._core.sklearn import Interval, StrOptions, at_least
-from .._core.types import FloatOrArray, Seed
+from .._core.types import ArrayLike, FloatOrArray, Seed
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
 from .bounds import mutual_information_success_bound, subexponential_loss_success_bound

@@ -6,7 +6,6 @@ from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.groups import sorted_values
 from .._core.matrix import validate_matrix
 from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.types import ArrayLike
 from .bounds import (
     bounded_loss_success_bound,
     subexponential_loss_success_bound,

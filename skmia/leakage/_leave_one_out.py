@@ -3,7 +3,6 @@
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve
 from scipy.special import expit, logit, logsumexp
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
@@ -26,6 +25,7 @@ from .._core.asking import unwrap
 from .._core.linear_influence import SMALLEST_RCOND, LinearInfluence
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.types import ArrayLike
 from ..victims import LinearModel, check_labels, find_model, read_features
 
 # Smaller residuals count as this value, as in the signal of regressors.

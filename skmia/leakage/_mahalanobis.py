@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -39,6 +38,7 @@ from .._core.tradeoff import (
     privacy_profile,
     threshold,
 )
+from .._core.types import ArrayLike
 
 
 class KnownRows:

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import t as student
 from sklearn.base import BaseEstimator
@@ -26,7 +25,7 @@ from .._core.gaussians import (
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.tradeoff import check_rates, power
-from .._core.types import FloatOrArray, Seed
+from .._core.types import ArrayLike, FloatOrArray, Seed
 from .._core.validation import check_finite
 from ..metrics import membership_advantage_score
 

@@ -3,7 +3,6 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import erfcx, log_ndtr, xlogy
 from scipy.stats import ncx2
 from sklearn.base import BaseEstimator
@@ -14,6 +13,7 @@ from .._core.gaussians import check_moments, make_moments
 from .._core.matrix import check_matrix
 from .._core.numbers import check_count, check_numbers
 from .._core.sklearn import StrOptions, at_least
+from .._core.types import ArrayLike
 from ._mean_attacks import BaseMeanAttack, DistanceLaw, estimate_distances
 
 # Standard deviations beyond which scipy's series underflow, overflow or take seconds.

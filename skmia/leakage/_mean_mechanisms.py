@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +14,7 @@ from .._core.matrix import validate_matrix
 from .._core.numbers import check_count
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 
 # Number of values in the largest temporary array.
 _BLOCK = 2**22

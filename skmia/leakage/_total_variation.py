@@ -5,7 +5,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._core.checks import check_option, refuse_foreign
@@ -14,7 +13,7 @@ from .._core.groups import sorted_values
 from .._core.matrix import check_matrix
 from .._core.numbers import SMALLEST, check_count, check_number, check_numbers, to_array
 from .._core.randomness import check_random_state
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ..metrics import Interval, clopper_pearson
 from ._witness import PluginWitness, make_kernels
 

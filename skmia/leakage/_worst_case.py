@@ -7,7 +7,6 @@ from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
@@ -22,7 +21,7 @@ from .._core.probabilities import as_columns
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import draw_halves
-from .._core.types import Seed, Splitter
+from .._core.types import ArrayLike, Seed, Splitter
 from .._core.visible import visible
 from ..metrics import membership_advantage_score
 from ._total_variation import summarize_null, threshold_interval, witness_bound

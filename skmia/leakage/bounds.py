@@ -4,13 +4,12 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
 from .._core.checks import check_bits, check_finite_vector, check_option
 from .._core.numbers import SMALLEST, check_broadcast, check_number, check_numbers, show
 from .._core.probabilities import check_sums
-from .._core.types import FloatOrArray
+from .._core.types import ArrayLike, FloatOrArray
 from .._core.validation import call_given, check_membership
 
 __all__ = [

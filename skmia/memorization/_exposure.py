@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +13,7 @@ from .._core.checks import check_finite_vector
 from .._core.numbers import as_numbers, check_numbers, show
 from .._core.randomness import check_random_state
 from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
-from .._core.types import FloatOrArray, Seed, TokenModel
+from .._core.types import ArrayLike, FloatOrArray, Seed, TokenModel
 from ..metrics import Interval, clopper_pearson
 from ..metrics import Interval as Estimate
 from ._format import CanaryFormat

@@ -5,11 +5,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._core.numbers import show, to_array
 from .._core.randomness import check_random_state
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ._model import check_sequences
 
 _LARGEST = np.iinfo(np.intp).max

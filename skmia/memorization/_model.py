@@ -4,14 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._core.asking import check_fitted
 from .._core.numbers import as_numbers, check_number, to_array
 from .._core.records import Records
 from .._core.tokens import LENGTHS, PAD, pad_tokens
-from .._core.types import TokenModel
+from .._core.types import ArrayLike, TokenModel
 
 # Sequences asked about at once: bounds the memory, n_tokens numbers for each.
 CHUNK = 20_000

@@ -5,12 +5,12 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.numbers import show, to_array
 from .._core.sklearn import Interval, at_least, validate_params_of
+from .._core.types import ArrayLike
 from ._model import check_sequences
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._core.numbers import check_count, show
 from .._core.optional import import_optional
 from .._core.records import Records
+from .._core.types import ArrayLike
 from ._model import check_sequences, token_records
 
 if TYPE_CHECKING:

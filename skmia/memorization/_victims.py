@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -13,7 +12,7 @@ from .._core.asking import GivenModel
 from .._core.numbers import show
 from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.tokens import TokenOutputs, count_tokens
-from .._core.types import Seed, TokenModel
+from .._core.types import ArrayLike, Seed, TokenModel
 from ._model import check_model, token_moments
 
 

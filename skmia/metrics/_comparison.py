@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.stats import friedmanchisquare, rankdata
 from sklearn.base import BaseEstimator
@@ -19,6 +18,7 @@ from .._core.matrix import validate_matrix
 from .._core.numbers import check_number
 from .._core.pvalues import adjust_pvalues
 from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.types import ArrayLike
 from .._core.visible import visible
 from ..exceptions import ResolutionWarning
 from ._intervals import FEW, check_people, placements, shared_covariance, split_people

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
 
 from .._core.checks import (
@@ -16,7 +15,7 @@ from .._core.checks import (
 from .._core.groups import number_groups
 from .._core.numbers import as_numbers, check_broadcast, check_count, check_number, show
 from .._core.pvalues import limit_rates
-from .._core.types import FloatOrArray
+from .._core.types import ArrayLike, FloatOrArray
 
 
 def check_people(groups, n_records):

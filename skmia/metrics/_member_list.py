@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._core.checks import check_finite_vector
 from .._core.numbers import SMALLEST, check_number
 from .._core.pvalues import adjust_pvalues
+from .._core.types import ArrayLike
 
 
 def conformal_pvalues(y_score: ArrayLike, nonmember_score: ArrayLike) -> np.ndarray:

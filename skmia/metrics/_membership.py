@@ -5,10 +5,9 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
-from typing import Any, Literal, TypeVar
+from typing import Literal, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 
 from .._core.checks import (
@@ -20,13 +19,14 @@ from .._core.checks import (
     check_weights,
 )
 from .._core.numbers import check_broadcast, check_number, show, to_array
-from .._core.types import FloatOrArray
+from .._core.types import ArrayLike, FloatOrArray
 from ..exceptions import ResolutionWarning
 
 # The standard error of a rate that is based on ten false positives is a third of the rate.
 MIN_FALSE_POSITIVES = 10
 UNRESOLVABLE_POLICIES = ("warn", "ignore", "raise")
-_Maker = TypeVar("_Maker", bound=Callable[..., Any])
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 def resolvable_fpr(n_nonmembers: int) -> float:
@@ -433,11 +433,11 @@ def precision_at_prior(
     return precision if precision.ndim else float(precision)
 
 
-def _makes_scorer(make: _Maker) -> _Maker:
+def _makes_scorer(make: Callable[_P, _T]) -> Callable[_P, _T]:
     """Say what to write if a function that makes scorers is passed in place of one."""
 
     @wraps(make)
-    def checked(*args, **kwargs):
+    def checked(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         if len(args) == 3:  # an estimator, records and membership
             first = "0.01" if signature(make).parameters else ""
             name = make.__name__

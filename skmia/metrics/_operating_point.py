@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special, stats
 
 from .._core.checks import check_confidence_level, check_membership_scores, check_rate
+from .._core.types import ArrayLike
 from ._intervals import beta_limits, check_people, effective_sizes, split_people
 from ._membership import check_resolution, point_at_fpr, realizable_points
 

@@ -3,11 +3,11 @@
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._core.checks import check_bits, check_option
 from .._core.groups import number_groups
 from .._core.numbers import show, to_array
+from .._core.types import ArrayLike
 
 
 class PeopleScores(NamedTuple):

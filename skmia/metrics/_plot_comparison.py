@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._core.checks import check_option
 from .._core.drawing import COLORS, GRAY, get_axes, thin_spines
+from .._core.types import ArrayLike
 from ._comparison import PairedDifference, paired_difference
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.metrics import auc
 
@@ -13,6 +12,7 @@ from .._core.checks import check_confidence_level, check_judged, check_membershi
 from .._core.drawing import COLORS, GRAY, LINE_STYLES, attack_scores, get_axes, thin_spines
 from .._core.numbers import show
 from .._core.records import Records
+from .._core.types import ArrayLike
 from ._intervals import check_people, split_people, thinned_sizes
 from ._membership import MIN_FALSE_POSITIVES, check_resolution, point_at_fpr, realizable_points
 from ._operating_point import count_points, tpr_limits

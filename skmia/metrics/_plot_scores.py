@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._core.checks import check_finite_vector, check_membership_scores
 from .._core.drawing import COLORS, GRAY, attack_scores, get_axes, thin_spines
 from .._core.numbers import show
 from .._core.records import Records
+from .._core.types import ArrayLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,12 +1,11 @@
 """Divergences and distances of distributions, on which attacks are built."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._core import probabilities
 from .._core.numbers import SMALLEST, check_broadcast, check_number, check_numbers
 from .._core.probabilities import check_sums
-from .._core.types import FloatOrArray
+from .._core.types import ArrayLike, FloatOrArray
 
 __all__ = [
     "fisher_rao_distance",

@@ -4,7 +4,6 @@ from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -17,7 +16,7 @@ from .._core.containers import as_rows
 from .._core.hashing import hash_records
 from .._core.records import as_labels
 from .._core.sklearn import HasMethods, validate_params_of
-from .._core.types import Rows
+from .._core.types import ArrayLike, Rows
 
 # They fit the estimator, and not on rows that would be remembered.
 _NOT_DELEGATED = frozenset({"estimator", "estimator_", "fit_predict", "fit_transform"})

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, ParamSpec
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
@@ -18,7 +17,7 @@ from .._core.asking import unwrap
 from .._core.circumstances import Clock, list_versions, tell_time
 from .._core.numbers import to_array
 from .._core.records import Records
-from .._core.types import Rows, Seed
+from .._core.types import ArrayLike, Rows, Seed
 from ..defenses import PrivacyLedger
 from ..shadow import ShadowPool
 from ..signals import Confidence
@@ -32,7 +31,7 @@ from ._rounds import repeat_attack
 from ._run import run_attacks
 from ._stand_in import describe_reference, with_stand_in
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_P = ParamSpec("_P")
 
 # A path in quotes; only its last name is kept, because the folders are private.
 # Where an object is in memory differs between two runs of the same audit.
@@ -174,11 +173,11 @@ def _show(estimator):
     )
 
 
-def _names_the_forms(function: _Function) -> _Function:
+def _names_the_forms(function: Callable[_P, AuditReport]) -> Callable[_P, AuditReport]:
     """Say how an audit is written if it is called with more arguments by position."""
 
     @wraps(function)
-    def checked(*args, **kwargs):
+    def checked(*args: _P.args, **kwargs: _P.kwargs) -> AuditReport:
         if len(args) > 3:
             raise TypeError(f"audit got {len(args)} arguments by position. Write {SIDES}.")
         return function(*args, **kwargs)

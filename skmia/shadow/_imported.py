@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._core.asking import check_victim, warn_of_given
@@ -15,6 +14,7 @@ from .._core.progress import show_progress
 from .._core.records import Records
 from .._core.sklearn import validate_parameter_constraints
 from .._core.splits import join_copies
+from .._core.types import ArrayLike
 from .._core.validation import check_records
 from .._training.job import Data, Job, Kept, Trained, keep, warn_once
 from ..signals import AnswerSignal, Signal

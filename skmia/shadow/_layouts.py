@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.files import make_private_folder, write_atomically
 from .._core.numbers import show
+from .._core.types import ArrayLike
 from ..signals import Confidence
 from ._imported import check_training_sets
 

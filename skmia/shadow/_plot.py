@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +13,7 @@ from .._core.groups import number_groups
 from .._core.moments import compute_both_moments
 from .._core.optional import import_optional
 from .._core.records import Records
+from .._core.types import ArrayLike
 from .._core.validation import check_records
 from ..signals import Signal
 

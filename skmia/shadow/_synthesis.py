@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
@@ -19,7 +18,7 @@ from .._core.features import code_cells
 from .._core.numbers import check_count, show, to_array
 from .._core.records import Records
 from .._core.sklearn import Interval, at_least, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.matrix import validate_matrix
 from .._core.randomness import check_random_state
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ._neighbors import as_points, find_nearest, is_farther
 
 VERSIONS = ("tie_corrected", "unbiased", "original")

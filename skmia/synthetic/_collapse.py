@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from .._core.groups import number_groups
 from .._core.matrix import check_classes
 from .._core.numbers import show
+from .._core.types import ArrayLike
 from ..metrics import clopper_pearson
 
 

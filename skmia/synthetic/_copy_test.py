@@ -5,7 +5,6 @@ from typing import Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.stats import binom, poisson
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import Interval, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ._risks import TIE, Cells, excess_risk, iter_blocks, take
 
 # Rows of each table whose nearest rows are looked for, and real rows among which they are.

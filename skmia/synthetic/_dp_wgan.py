@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +16,7 @@ from .._core.numbers import check_count, show
 from .._core.optional import import_optional
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ..defenses import (
     DELTA,
     FINITE_POSITIVE,

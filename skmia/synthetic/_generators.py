@@ -5,7 +5,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +14,7 @@ from .._core.optional import import_optional
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.sdv_parts import seed_synthesizer
 from .._core.sklearn import StrOptions, at_least, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 
 
 class BaseGenerator(BaseEstimator):

@@ -5,7 +5,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
@@ -17,6 +16,7 @@ from .._core.advice import with_advice
 from .._core.matrix import check_container, check_matrix, validate_matrix
 from .._core.numbers import check_number, show, to_array
 from .._core.sklearn import StrOptions, validate_params_of
+from .._core.types import ArrayLike
 
 
 class GowerEncoder(TransformerMixin, BaseEstimator):

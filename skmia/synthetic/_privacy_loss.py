@@ -6,7 +6,6 @@ from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ._adversarial_accuracy import (
     FEW_ROWS,
     VERSIONS,

@@ -7,7 +7,6 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import norm
 from sklearn.base import BaseEstimator
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.numbers import check_count, check_number, show
 from .._core.sklearn import Interval, at_least, validate_params_of
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ._neighbors import as_frame, check_columns
 
 # Distances by column lie in [0, 1], so that smaller differences of a sum are rounding.

@@ -5,10 +5,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._core.checks import check_option
 from .._core.numbers import check_number, check_numbers
+from .._core.types import ArrayLike
 
 __all__ = [
     "critic_gradient_bounds",

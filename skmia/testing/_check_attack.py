@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
@@ -14,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
 from .._core.records import Records
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from ..shadow import ShadowPool
 from ._attack_checks import ATTACK_CHECKS, SharedFits
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
@@ -14,7 +13,7 @@ from .._core.containers import as_rows
 from .._core.groups import check_columns
 from .._core.numbers import show, to_array
 from .._core.sklearn import StrOptions, at_least, validate_params_of
-from .._core.types import Rows
+from .._core.types import ArrayLike, Rows
 from .._core.validation import call_given
 
 

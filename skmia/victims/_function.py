@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, gen_batches
@@ -17,7 +16,7 @@ from .._core.groups import check_columns
 from .._core.numbers import show, to_array
 from .._core.outputs import Outputs
 from .._core.sklearn import StrOptions, at_least, validate_params_of
-from .._core.types import Rows, Seed
+from .._core.types import ArrayLike, Rows, Seed
 from .._core.validation import call_given
 
 

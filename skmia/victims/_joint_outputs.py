@@ -3,7 +3,6 @@
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
@@ -18,7 +17,7 @@ from .._core.groups import sorted_values
 from .._core.numbers import to_array
 from .._core.sample_weights import fit_weighted, name_parameter
 from .._core.sklearn import HasMethods, at_least, validate_params_of
-from .._core.types import Rows
+from .._core.types import ArrayLike, Rows
 
 
 class OutputsBase(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):

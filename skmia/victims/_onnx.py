@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
@@ -14,7 +13,7 @@ from .._core.containers import as_rows
 from .._core.groups import check_columns
 from .._core.optional import import_optional
 from .._core.sklearn import StrOptions, validate_params_of
-from .._core.types import PathLike, Rows
+from .._core.types import ArrayLike, PathLike, Rows
 
 _DTYPES = {
     "tensor(float)": np.float32,

@@ -3,13 +3,12 @@
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..._core.blind import score_blindly, score_words
 from ..._core.checks import check_confidence_level
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
-from ..._core.types import Seed
+from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval, auc_interval
 from .._measure import FEWEST, get_people

@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import ExtraTreeClassifier
@@ -20,7 +19,7 @@ from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.splits import compute_strata
-from ..._core.types import Seed
+from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
 from ...base import has_own_victim
 from ...metrics import auc_interval

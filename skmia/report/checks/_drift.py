@@ -5,7 +5,6 @@ from numbers import Integral
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import norm, rankdata
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -21,7 +20,7 @@ from ..._core.records import Records
 from ..._core.sample_weights import weights_for
 from ..._core.skorch_nets import is_skorch
 from ..._core.splits import compute_strata, draw_halves, number_units
-from ..._core.types import Seed
+from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
 from ..._training.frozen import make_recipe
 from ..._training.job import Data, Job, Kept, recorded_warnings

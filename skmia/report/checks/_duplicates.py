@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..._core.containers import in_memory, is_frame, is_tensor, take_rows, to_numpy
@@ -13,7 +12,7 @@ from ..._core.numbers import SMALLEST, check_number, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
-from ..._core.types import Seed
+from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval, resolvable_fpr, share_interval
 from .._evidence import count_permutations

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.stats import rankdata
 
@@ -17,7 +16,7 @@ from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.tokens import hold_tokens
-from ..._core.types import Seed
+from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
 from ..._core.visible import visible
 from ._base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck

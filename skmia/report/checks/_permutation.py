@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import betainc
 
@@ -15,7 +14,7 @@ from ..._core.checks import RATE_TOLERANCE, check_finite_vector, check_judged, c
 from ..._core.numbers import check_count, show, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
-from ..._core.types import Seed
+from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership
 from ...metrics import check_resolution
 from .._evidence import count_permutations

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import roc_auc_score
@@ -16,7 +15,7 @@ from ..._core.asking import check_generator, draw_samples
 from ..._core.circumstances import Clock, list_versions, tell_time
 from ..._core.numbers import check_number, show
 from ..._core.randomness import check_random_state
-from ..._core.types import Seed
+from ..._core.types import ArrayLike, Seed
 from .._copy_test import CopyTest
 from .._privacy_loss import PrivacyLoss
 from ._evidence import FIRST, POWER, format_share

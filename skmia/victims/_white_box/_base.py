@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
@@ -17,7 +16,7 @@ from ..._core.containers import as_rows, in_memory, is_frame, is_tensor, to_nump
 from ..._core.numbers import as_numbers, show, to_array
 from ..._core.outputs import Outputs
 from ..._core.randomness import preserved_randomness
-from ..._core.types import Rows
+from ..._core.types import ArrayLike, Rows
 
 
 def check_layers(layers):
