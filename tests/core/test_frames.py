@@ -19,7 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia._core.containers import in_memory, is_foreign
-from skmia.attacks import LiRA, UnknownValues
+from skmia.attacks import LiRA
+from skmia.attacks.ranges import UnknownValues
 from skmia.exceptions import TrainingError
 from skmia.signals import LabelRobustness
 
