@@ -3,10 +3,13 @@
 import json
 import os
 import reprlib
+from datetime import date
 from textwrap import wrap
 
 from .._core.files import write_bytes
+from .._core.pages import write_json
 from .._core.visible import visible
+from ..disclosure import record_decision, render_sheet, write_sheet
 from ..report import (
     OVERALL,
     PEOPLE,
@@ -23,12 +26,16 @@ from ..report import (
 from ..synthetic import SCHEMA as TABLE_SCHEMA
 from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
 from ..synthetic import render as render_table
-from ._errors import CommandError
-from ._output import shown_after
+from ._errors import CommandError, tell
+from ._output import named, shown_after
 
 # A large audit has a tenth of it.
 _MOST_BYTES = 64 * 10**6
 _WIDTH = 100
+READERS = {
+    SCHEMA: (SCHEMA_VERSION, check_document),
+    TABLE_SCHEMA: (TABLE_VERSION, check_table_document),
+}
 
 
 def read_document(path):
@@ -89,15 +96,59 @@ def run_report(arguments):
     """Write the page of an audit, of a model or a table, again."""
     out = arguments.out or arguments.result.with_suffix(".html")
     _check_is_no_source(out, [arguments.result])
-    readers = {
-        SCHEMA: (SCHEMA_VERSION, check_document),
-        TABLE_SCHEMA: (TABLE_VERSION, check_table_document),
-    }
-    document = _check(arguments.result, _read_json(arguments.result), readers)
+    document = _check(arguments.result, _read_json(arguments.result), READERS)
     draw = render_table if document["schema"] == TABLE_SCHEMA else render
     title = {} if arguments.title is None else {"title": arguments.title}
     _write_page(out, draw(document, **title))
-    return f"written: {visible(out)}"
+    if document["recommendation"] is None:
+        return f"written: {visible(out)}"
+    sheet = out.with_name("decision.html")
+    _write_page(sheet, render_sheet(document, out.name))
+    return f"written: {visible(out)}\nwritten: {visible(sheet)}"
+
+
+def _find_document(path):
+    """The file of numbers that a folder holds, or the file that is named."""
+    if not path.is_dir():
+        return path
+    found = [path / name for name in ("audit.json", "table.json") if (path / name).is_file()]
+    if len(found) != 1:
+        told = "both audit.json and table.json" if found else "neither audit.json nor table.json"
+        raise CommandError(f"{path} holds {told}; name the file of the audit that is decided")
+    return found[0]
+
+
+def run_decide(arguments):
+    """Record a decision in the document of an audit, and write its sheet again."""
+    path = _find_document(arguments.result)
+    document = _read_json(path)
+    _check(path, document, READERS)  # what is kept is the document as it was written
+    found = document.get("recommendation")
+    if found is None:
+        raise CommandError(f"{path} has no recommendation to decide on: audit with --policy")
+    found["provenance"] |= dict(arguments.provenance)
+    words = {"conditions": "release with conditions"}
+    try:
+        decided = record_decision(
+            document,
+            decision=words.get(arguments.decision, arguments.decision),
+            name=arguments.by,
+            role=arguments.role,
+            day=arguments.date or date.today().isoformat(),
+            given={
+                "conditions": arguments.conditions,
+                "because": arguments.because,
+                "reasons": dict(arguments.reason),
+                "replace": arguments.replace,
+            },
+        )
+    except ValueError as error:
+        raise CommandError(tell(error).rstrip(".")) from error
+    sheet = path.with_name("decision.html")
+    with named("OUT", path.parent):
+        write_json(decided, path)
+        write_sheet(decided, sheet)
+    return f"recorded: {visible(path)}\nwritten: {visible(sheet)}"
 
 
 def _write_page(out, page):

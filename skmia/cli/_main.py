@@ -13,7 +13,7 @@ from ._errors import CommandError, GateClosed, tell
 from ._options import check, read_config, save_config
 from ._parser import make_parser
 
-_COMMANDS = ("audit", "compare", "inspect", "policy", "report", "table")
+_COMMANDS = ("audit", "compare", "decide", "inspect", "policy", "report", "table")
 
 # What the library raises where it refuses its input; all else is a fault of the program.
 _BAD_INPUT = (ValueError, TypeError, OSError, ImportError, TrainingError)
@@ -117,6 +117,8 @@ def _run(arguments):
         return run_compare(arguments, _print)
     if arguments.command == "inspect":
         from ._inspect import run_inspect as run
+    elif arguments.command == "decide":
+        from ._documents import run_decide as run
     elif arguments.command == "policy":
         from ._policy import run_policy as run
     else:

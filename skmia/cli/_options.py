@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
+from .._core.pages import REQUEST
 from ._errors import CommandError, tell
 
 FORMATS = ("text", "json", "markdown", "junit", "sarif")
@@ -31,6 +32,22 @@ def parse_pair(text):
             f"must be LABEL=CLASS, a label of the table and of the model; got {text!r}"
         )
     return label, name
+
+
+def parse_text(text):
+    """Read ``NAME=TEXT``."""
+    name, _, value = text.partition("=")
+    if not name or not value.strip():
+        raise ValueError(f"must be NAME=TEXT; got {text!r}")
+    return name, value.strip()
+
+
+def parse_request(text):
+    """Read ``NAME=TEXT`` of what a request for a release names."""
+    name, value = parse_text(text)
+    if name not in REQUEST:
+        raise ValueError(f"must name one of {', '.join(map(repr, REQUEST))}; got {name!r}")
+    return name, value
 
 
 _METRICS = ("auc", "advantage", "tpr")
@@ -231,6 +248,7 @@ def _shown(parse):
 
 
 limit, table_limit, pair = map(_shown, (parse_limit, parse_table_limit, parse_pair))
+text_pair, request_pair = map(_shown, (parse_text, parse_request))
 
 
 def check_file(path, option):
@@ -290,8 +308,10 @@ def check(arguments):
         for name in ("target", "drop"):
             if getattr(arguments, name):
                 raise CommandError(f"--{name} goes with --data")
-    elif command == "table" and arguments.target is not None and arguments.holdout is None:
-        raise CommandError("--target needs --holdout, on which the models are measured")
+    elif command == "table":
+        if arguments.target is not None and arguments.holdout is None:
+            raise CommandError("--target needs --holdout, on which the models are measured")
+        _check_needs_policy(arguments, ["provenance"])
     for name, option in _READ.get(command, {}).items():
         if getattr(arguments, name) is not None:
             check_file(getattr(arguments, name), option)
@@ -324,16 +344,20 @@ def place_files(arguments):
     arguments.files = []
 
 
+def _check_needs_policy(arguments, names):
+    """Refuse options that only a policy makes use of."""
+    for name in names:
+        if getattr(arguments, name) not in (None, False, []) and arguments.policy is None:
+            raise CommandError(f"--{name.replace('_', '-')} goes with --policy")
+
+
 def _check_audit(arguments):
     """Refuse options that would be ignored, or that require another one."""
     if arguments.quick:
         for name, value, usual in _NOT_QUICK:
             if getattr(arguments, name) != usual:
                 raise CommandError(f"--quick goes without --{name.replace('_', '-')}{value}")
-    if arguments.decimals is not None and arguments.policy is None:
-        raise CommandError("--decimals goes with --policy")
-    if arguments.measure_conditions and arguments.policy is None:
-        raise CommandError("--measure-conditions goes with --policy")
+    _check_needs_policy(arguments, ["decimals", "measure_conditions", "provenance"])
     given = arguments.answers or arguments.model
     if arguments.recipe is not None and None in (arguments.policy, arguments.estimator, given):
         raise CommandError("--recipe goes with --policy, --estimator, and --answers or --model")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from .._core import __version__
 from .._core.optional import import_optional
+from .._core.pages import REQUEST, ROLES
 from ._errors import CommandError
 from ._options import (
     ESTIMATORS,
@@ -15,10 +16,12 @@ from ._options import (
     limit,
     pair,
     place,
+    request_pair,
     seconds,
     seed,
     shadow_count,
     table_limit,
+    text_pair,
 )
 
 _TABLE = """\
@@ -128,6 +131,7 @@ def add_policy(group):
         help="recommend a release or not by a policy: cautious, research or a TOML file; exit with "
         "code 1 unless it is a release, and with code 4 if nothing can be said",
     )
+    add_provenance(group)
 
 
 _DESCRIPTION = "Membership-inference attacks on machine-learning models."
@@ -162,6 +166,20 @@ Prints each stored array that comes from training records, the number of trainin
 states it, what each part of the model reveals, which attacks read it and what would change it.
 With --data, also looks for the rows and values of a table in the file, and says how well the nodes
 of a tree model would tell which of its rows were used for training.
+"""
+
+
+_DECIDE = """\
+Record the decision on a release in the audit that it is about.
+
+Writes the decision, its reasons and the name into audit.json or table.json, and the decision sheet
+again. Needs an audit with --policy.
+
+examples:
+  skmia decide out --decision refuse --by "A. Smith"
+  skmia decide out --by "B. Jones" --role "second checker"
+  skmia decide out --decision conditions --conditions "until May 2027, in the safe room" \\
+      --because "..." --reason k="..." --by "A. Smith"
 """
 
 
@@ -240,6 +258,7 @@ def make_parser():
     _add_inspect(commands)
     _add_report(commands)
     _add_compare(commands)
+    _add_decide(commands)
     _add_policy(commands)
     for command in commands.choices.values():
         command.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
@@ -297,6 +316,61 @@ def _add_report(commands):
         help="output file (default: beside the input, .html)",
     )
     report.add_argument("--title", metavar="TEXT", help="title")
+
+
+def _add_decide(commands):
+    decide = commands.add_parser(
+        "decide",
+        help="record the decision on a release",
+        description=_DECIDE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    decide.add_argument(
+        "result", type=Path, metavar="OUT", help="folder of an audit, or its audit.json, table.json"
+    )
+    decide.add_argument(
+        "--decision",
+        choices=["release", "conditions", "refuse"],
+        help="what is decided; a further person who signs the same decision leaves it out",
+    )
+    decide.add_argument("--conditions", metavar="TEXT", help="conditions of the release")
+    decide.add_argument(
+        "--because", metavar="TEXT", help="why, if this differs from the recommendation"
+    )
+    decide.add_argument(
+        "--reason",
+        type=text_pair,
+        **LIST,
+        metavar="CHECK=TEXT",
+        help="why a flagged check is acceptable, such as k=..., for each that needs a reason",
+    )
+    add_provenance(decide)
+    decide.add_argument("--by", required=True, metavar="NAME", help="who decides")
+    decide.add_argument(
+        "--role",
+        choices=list(ROLES),
+        default="checker",
+        help="in which role: the one who asks for the release, who read the audit, or who repeated "
+        "the command (default: checker)",
+    )
+    decide.add_argument("--date", metavar="DATE", help="day, as 2026-11-23 (default: today)")
+    decide.add_argument(
+        "--replace",
+        action="store_true",
+        help="replace another decision, and remove the names under it",
+    )
+
+
+def add_provenance(group):
+    """Add the option of what a request for a release names."""
+    group.add_argument(
+        "--provenance",
+        type=request_pair,
+        **LIST,
+        metavar="NAME=TEXT",
+        help=f"lines of the decision sheet that are known: {', '.join(REQUEST)}",
+    )
 
 
 def _add_compare(commands):
@@ -516,7 +590,7 @@ def _add_output(group):
         "--recipe",
         metavar="TEXT",
         help="state that --estimator is the recipe of the model of --answers, or of a --model that "
-        "cannot be trained, and who answers for it; for --policy, and for the page to sign",
+        "cannot be trained, and who answers for it; for --policy, and for the decision sheet",
     )
     group.add_argument(
         "--measure-conditions",

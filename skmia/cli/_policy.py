@@ -49,7 +49,7 @@ def follow_policy(result, policy, problem, arguments):
     settings["policy"] = policy
     faults = []
     try:
-        origin = describe_origin(arguments)
+        origin = describe_origin(arguments) | dict(arguments.provenance)
         if arguments.recipe is not None:
             origin[RECIPE] = arguments.recipe
         asked = {"provenance": origin, **settings}

@@ -68,7 +68,7 @@ def _read_tables(arguments):
 
 def _follow(report, policy, arguments):
     try:
-        origin = describe_origin(arguments, _FILES)
+        origin = describe_origin(arguments, _FILES) | dict(arguments.provenance)
         found = recommend_release(report, policy=policy, provenance=origin)
     except Exception as error:  # a fault here must not cost the audit
         name = visible(policy.name)

@@ -21,6 +21,7 @@ from ._result import Threshold as Threshold
 from ._rules import Rule as Rule
 from ._rules import RuleBook as RuleBook
 from ._rules import load_rules
+from ._sheet import DECISIONS, name_check, record_decision, render_sheet, summarize, write_sheet
 from ._structural_checks import structural_checks
 
 __all__ = [

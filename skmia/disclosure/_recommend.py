@@ -6,7 +6,7 @@ from typing import Literal
 
 from .._core.checks import check_option
 from .._core.numbers import check_number, show
-from .._core.pages import REQUEST
+from .._core.pages import REQUEST, ROLES
 from .._core.visible import Shown, visible
 from ._case import check_provenance
 from ._judge import (
@@ -241,6 +241,7 @@ class Recommendation(Shown):
             "requirements": [vars(one).copy() for one in self.requirements],
             "not_run": list(self.not_run),
             "remarks": list(self.remarks),
+            "decision": {"decision": "", "conditions": "", "because": ""},
             "reviews": [{"check": name, "reason": ""} for name in self.to_review],
             "policy": {
                 "name": self.policy.name,
@@ -249,8 +250,7 @@ class Recommendation(Shown):
             },
             "provenance": dict.fromkeys(REQUEST, "") | self.provenance,
             "signatures": [
-                {"role": role, "name": "", "signature": "", "date": ""}
-                for role in ("researcher", "checker", "second checker")
+                {"role": role, "name": "", "signature": "", "date": ""} for role in ROLES
             ],
         }
 
@@ -301,7 +301,7 @@ def recommend(
         same records with an adapted attack.
     provenance : mapping of str to str, default=None
         What a second person needs to repeat all of it; copied to the result. Some of its names
-        are lines of the page to sign, which stay empty if they are not given:
+        are lines of the decision sheet, which stay empty if they are not given:
 
         - ``"what is released"``;
         - ``"recipients"``;

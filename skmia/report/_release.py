@@ -170,9 +170,9 @@ def recommend_release(
         Conditions of a release, with what was measured under each.
     provenance : mapping of str to str, default=None
         What else a second person needs to repeat it, beside versions and seeds of the audit, and
-        what the page to sign names, see :func:`skmia.disclosure.recommend`. A text under the name
+        what the decision sheet names, see :func:`skmia.disclosure.recommend`. A text under the name
         ``"recipe of the model"`` states that ``estimator`` of the audit, or the unfitted victim
-        with stored predictions, is the recipe of the model; it stands on the page to sign.
+        with stored predictions, is the recipe of the model; it stands on the decision sheet.
 
     Returns
     -------

@@ -25,6 +25,7 @@ from .._core.pages import (
 )
 from .._core.types import PathLike
 from .._core.visible import visible
+from ..disclosure import write_sheet
 from ..metrics import Interval
 from ._evidence import LEAK, choose_evidence, make_grounds
 from ._examine import Findings
@@ -212,6 +213,8 @@ def _list_sections(report):
 def save_report(document, directory, values=None):
     """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically."""
     others = {"roc.png": _draw, "report.html": partial(_render, values=values)}
+    if document["recommendation"] is not None:
+        others["decision.html"] = write_sheet
     return save_documents(document, directory, "audit.json", others)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from .._core.pages import CONCLUSIVE, EVIDENCE, check_evidence
 from .._core.visible import as_plain, visible
-from ..disclosure import LOWER_ENDS
+from ..disclosure import DECISIONS, LOWER_ENDS
 from ._evidence import Grounds, choose_evidence
 from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
 from ._level import as_plain_level, measure_level
@@ -365,6 +365,7 @@ def make_recommendation(*ways):
         requirements=many(
             fields(name=word(REFERENCE, STORED), is_met=flag, text=text), 0, _MOST_NAMED
         ),
+        decision=fields(decision=word("", *DECISIONS), conditions=text, because=text),
         not_run=many(text, 0, _MOST_NAMED),
         remarks=many(text, 0, _MOST_NAMED),
     )

@@ -175,6 +175,54 @@ def test_a_policy_is_shown(capsys, tmp_path):
     assert err.startswith("skmia policy: show: policy must be one of 'cautious', 'research'")
 
 
+@pytest.mark.usefixtures("no_drawing")
+def test_a_decision_is_recorded(printed, tmp_path, capsys):
+    pytest.importorskip("jinja2")
+    policy, out = tmp_path / "own.toml", tmp_path / "out"
+    policy.write_text('name = "own"\nversion = 1\n[limits.service]\nauc = 0.0\n')
+    known = ["--provenance", "recipients=partners <b>", "purpose=a study"]
+    assert printed("--policy", policy, "--out", out, *known)[0] == 1
+    page = (out / "decision.html").read_text(encoding="utf-8")
+    assert ">partners &lt;b&gt;</textarea>" in page and ">a study</textarea>" in page
+    assert '<a href="decision.html">' in (out / "report.html").read_text(encoding="utf-8")
+
+    def decide(*options):
+        code = main(["decide", str(out), "--by", "A. Smith", *options])
+        return code, *capsys.readouterr()
+
+    code, told, err = decide("--decision", "release")
+    assert (code, told, err.count("\n")) == (2, "", 1)
+    assert err.startswith("skmia decide: The policy says 'do not release', so 'release' needs")
+    code, told, err = decide("--decision", "refuse", "--provenance", "purpose=a game")
+    assert (code, err) == (0, "")
+    assert told.splitlines() == [f"recorded: {out / 'audit.json'}", f"written: {out}/decision.html"]
+    found = json.loads((out / "audit.json").read_text())["recommendation"]
+    assert found["decision"]["decision"] == "refuse"
+    assert found["signatures"][1]["name"] == "A. Smith"
+    # What was recorded stays when the pages are made again.
+    assert main(["report", str(out / "audit.json")]) == 0
+    page = (out / "decision.html").read_text(encoding="utf-8")
+    assert 'value="refuse" checked' in page and 'value="A. Smith"' in page
+    assert ">a game</textarea>" in page and '<a href="audit.html">full report' in page
+    assert decide("--role", "researcher")[0] == 2
+
+
+def test_a_decision_needs_an_audit_with_a_policy(printed, tmp_path, capsys):
+    out = tmp_path / "out"
+    for folder, message in ((tmp_path, "holds neither audit.json nor table.json"), (out, "policy")):
+        if folder is out:
+            assert printed("--out", out)[0] == 0
+        assert main(["decide", str(folder), "--by", "A. Smith", "--decision", "refuse"]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_what_a_request_does_not_name_is_refused(refuse, data):
+    asked = ["--data", data, "--target", "income", "--provenance"]
+    assert "must name one of 'what is released', 'recipients'" in refuse(*asked, "color=red")
+    assert "must be NAME=TEXT; got 'purpose='" in refuse(*asked, "purpose=")
+    assert "--provenance goes with --policy" in refuse(*asked, "purpose=a study")
+
+
 @pytest.mark.parametrize(
     "level, kind, said",
     [

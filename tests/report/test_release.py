@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
-from skmia.disclosure import load_policy, structural_checks
+from skmia.disclosure import load_policy, render_sheet, structural_checks
 from skmia.report import list_measurements, recommend_release
 from skmia.report._page import render
 from skmia.report._release import measure_gap
@@ -188,30 +188,32 @@ def test_markdown_has_what_the_page_has(leaky):
     assert "* policy: research (changed); it was changed and has no hash" in changed
 
 
-def test_the_page_to_sign_names_what_is_requested(leaky):
+def test_the_sheet_names_what_is_requested(leaky):
     given = {"purpose": "a study <i>", "command": "skmia x"}
     report = replace(leaky[1], recommendation=recommend(leaky, provenance=given))
     document = json.loads(report.to_json())
     page = pytest.importorskip("jinja2") and render(document)
-    assert page.count("<dt>purpose</dt><dd>a study &lt;i&gt;</dd>") == page.count("a study") == 1
-    for name in ("what is released", "recipients", "subsets of the data used elsewhere"):
-        assert f"<dt>{name}</dt><dd>____" in page
-    assert "<dt>public columns</dt><dd>____" in page and "<code><bdi>skmia x</bdi></code>" in page
+    assert '<a href="decision.html">Decision sheet</a>' in page and "a study" not in page
+    page = render_sheet(document)
+    assert page.count('rows="1">a study &lt;i&gt;</textarea>') == page.count("a study") == 1
+    assert '<textarea id="public" rows="1"></textarea>' in page and "<bdi>skmia x</bdi>" in page
     # Filled in later, and earlier documents, which lack these names.
     document["recommendation"]["provenance"]["public columns"] = "sex"
-    assert "<dt>public columns</dt><dd>sex</dd>" in render(check_document(document))
+    assert 'id="public" rows="1">sex</textarea>' in render_sheet(check_document(document))
     document["recommendation"]["provenance"] = {}
-    assert "<dt>public columns</dt><dd>____" in render(check_document(document))
+    del document["recommendation"]["decision"]
+    assert 'id="public" rows="1"></textarea>' in render_sheet(check_document(document))
 
 
-def test_names_that_were_filled_in_are_on_the_page(leaky):
+def test_names_that_were_filled_in_are_on_the_sheet(leaky):
     pytest.importorskip("jinja2")
     report = replace(leaky[1], recommendation=recommend(leaky))
     document = json.loads(report.to_json())
     document["recommendation"]["signatures"][0] |= {"name": "A. <b> Smith", "date": "2026-11-23"}
-    page = render(check_document(document))
-    assert "name A. &lt;b&gt; Smith signature ________________ date 2026-11-23</dd>" in page
-    assert "name ________________ signature ________________ date ____________</dd>" in page
+    page = render_sheet(check_document(document))
+    assert 'aria-label="researcher: name" value="A. &lt;b&gt; Smith"' in page
+    assert 'aria-label="researcher: date" value="2026-11-23"' in page
+    assert 'aria-label="checker: name" value=""' in page
 
 
 def test_the_page_names_the_ways_of_release_that_were_not_asked_for(leaky):

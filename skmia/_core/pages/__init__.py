@@ -68,6 +68,13 @@ REQUEST = (
     "public columns",
 )
 
+# Who signs a decision, and what each signature says.
+ROLES = {
+    "researcher": "asks for the release",
+    "checker": "has read the audit",
+    "second checker": "has repeated the command",
+}
+
 # Reports also give the difference in accuracy, which is another number.
 GAP_NOTE = (
     "gap: the mean of 1 - the probability of the label, over non-members minus over members; "
@@ -128,7 +135,7 @@ def _tabulate(caption, head, rows):
     return [caption, "", *make_table(head, rows), ""] if rows else []
 
 
-def tell_requirements(found):
+def _tell_requirements(found):
     """What a release needs by the policy, in a line; empty for tables and in earlier documents."""
     if found["release"] == "table" or "requirements" not in found:
         return ""
@@ -138,7 +145,7 @@ def tell_requirements(found):
 
 
 def _list_requirements(found):
-    told = tell_requirements(found)
+    told = _tell_requirements(found)
     return [f"* needed for a release: {escape(told)}"] if told else []
 
 
@@ -198,15 +205,16 @@ def make_policy(style):
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def render_page(name, package, **content):
+def render_page(name, package, own_style=None, **content):
     """Render a page with its style, and a policy that allows nothing else."""
+    # own_style: of a page that does not share that of reports, a file beside its template
     jinja2 = import_optional("jinja2", extra="report")
-    style, template = _load_template(jinja2, name, package)
+    style, template = _load_template(jinja2, name, package, own_style)
     return template.render(style=style, policy=make_policy(style), **content)
 
 
 @lru_cache  # because compiling takes as long as rendering
-def _load_template(jinja2, name, package):
+def _load_template(jinja2, name, package, own_style):
     """Return the style and the compiled template."""
     markup = jinja2.utils.markupsafe.Markup
     shared = {part: __package__ for part in ("page_base.html.j2", "page_parts.html.j2")}
@@ -218,15 +226,14 @@ def _load_template(jinja2, name, package):
         undefined=jinja2.StrictUndefined,
         finalize=make_finalizer(markup),
     )
-    environment.globals["request_fields"] = REQUEST
-    told = {"note_numbers": note_numbers, "tell_requirements": tell_requirements}
-    environment.filters |= make_filters(markup) | told
-    return markup(_read_style()), environment.get_template(name)
+    environment.filters |= make_filters(markup) | {"note_numbers": note_numbers}
+    return markup(_read_style(own_style, package)), environment.get_template(name)
 
 
-def _read_style():
+def _read_style(name, package):
     """The style without the spaces that only its readers need."""
-    text = " ".join(_read_part("page.css", __package__).split()).replace(": ", ":")
+    text = _read_part("page.css", __package__) if name is None else _read_part(name, package)
+    text = " ".join(text.split()).replace(": ", ":")
     return re.sub(r" ?([{};,]) ?", r"\1", text)
 
 

@@ -24,6 +24,7 @@ from ..._core.pages import (
 from ..._core.pvalues import format_pvalue
 from ..._core.types import PathLike
 from ..._core.visible import as_plain, visible
+from ...disclosure import write_sheet
 from ._evidence import (
     FIRST,
     HEADLINES,
@@ -553,9 +554,12 @@ class TableReport:
 
 
 def save_table(document, directory):
-    """Write ``table.json`` and ``report.html``, see :func:`save_documents`."""
+    """Write ``table.json``, the page and the decision sheet, see :func:`save_documents`."""
 
     def write_page(noted, path):
         write_text(render(noted), path)
 
-    return save_documents(document, directory, "table.json", {"report.html": write_page})
+    others = {"report.html": write_page}
+    if document["recommendation"] is not None:
+        others["decision.html"] = write_sheet
+    return save_documents(document, directory, "table.json", others)

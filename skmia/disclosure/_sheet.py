@@ -1,0 +1,413 @@
+"""The decision on a release: a page to fill in and sign, and what was decided as values."""
+
+import re
+from datetime import date, datetime
+
+from .._core.checks import check_option
+from .._core.numbers import show
+from .._core.pages import REQUEST, ROLES, render_page, write_text
+from .._core.visible import visible
+from ._judge import FAIL, MISSING, OPEN, PASS, UNJUDGED
+from ._recommend import CONDITIONS, REFUSE, RELEASE, UNKNOWN
+
+DECISIONS = (RELEASE, CONDITIONS, "refuse")
+# What decides as the policy recommends; if nothing can be said, only a refusal needs no reason.
+_AGREES = {RELEASE: RELEASE, CONDITIONS: CONDITIONS, REFUSE: "refuse", UNKNOWN: "refuse"}
+# Longer texts do not fit on one sheet, and shorter ones than this say nothing.
+_LONGEST, _FEWEST_WORDS = 240, 3
+
+# Groups beside all records; the sheet refers to the report for the others.
+_MOST_GROUPS = 8
+_CHARACTERS = {"name": 40, "text": 330, "command": 700}
+
+# By name: plain name, what it means, and what a good reason says.
+CHECKS = {
+    "k": (
+        "Groups that stand alone",
+        "Few people are treated alike by the model: such a group can point at a person.",
+        "which columns an outsider knows, and that no group is small in those",
+    ),
+    "class_disclosure": (
+        "Outcomes ruled out",
+        "A group in which an outcome never occurs reveals that of everyone in it.",
+        "why the outcome is not sensitive, or known anyway",
+    ),
+    "small_cells": (
+        "Small counts",
+        "Few people of a group share an outcome.",
+        "why a count of these people harms none of them",
+    ),
+    "smallest_leaf": (
+        "Small leaves",
+        "A leaf that holds few training records describes these people.",
+        "who can read the leaves, and which agreement binds them",
+    ),
+    "residual_dof": (
+        "More parameters than records",
+        "Such a model has room to memorize each record.",
+        "which number above shows that it has not",
+    ),
+    "keeps_rows": (
+        "Stored rows",
+        "A file can keep rows of the training data as they are.",
+        "that these rows are public, or whose consent there is",
+    ),
+    "rules": (
+        "Flagged settings",
+        "Settings with which models often memorize.",
+        "why the setting is needed, and which number above shows that it does no harm",
+    ),
+    "rounded_answers": (
+        "Unrounded answers",
+        "Many digits of an answer identify the record that it is for.",
+        "where the digits are cut, and who has seen it",
+    ),
+}
+_LEVELS = {"block": "blocks", "review": "needs a reason", "note": "for information"}
+
+# Numbers that are judged without groups: what each measures.
+_NUMBERS = {
+    "gap": "less confidence on records it was not trained on",
+    "attribute_gain": "gain of inferring an attribute of a training record",
+    "epsilon_lower": "epsilon that an attack demonstrates, at least",
+    "epsilon": "epsilon that private training states",
+    "singling_out": "of the attempts to single out a person succeed because of the table",
+    "linkability": "of the attempts to link two parts of a record succeed because of the table",
+    "inference": "of the guesses of an attribute succeed because of the table",
+    "privacy_loss": "by which the table is nearer to training rows than to rows never seen",
+    "exact_rare_copies": "of the rare training rows are copied, beyond those never seen",
+}
+_WORDS = {
+    FAIL: ("bad", "above the limit"),
+    PASS: ("ok", "below the limit"),
+    OPEN: ("info", "the limit lies within the interval"),
+    MISSING: ("info", "not measured"),
+    UNJUDGED: ("info", "too few records to be judged"),
+}
+
+
+def name_check(name):
+    """The plain name of a structural check."""
+    return CHECKS.get(name, (name.replace("_", " "),))[0]
+
+
+def _read_rate(name):
+    """The false positive rate in a name such as ``tpr_at_fpr_01``, or None."""
+    found = re.fullmatch(r"tpr_at_fpr_(\d+)", name)
+    if found is None:
+        return None
+    digits = found[1]
+    return 1.0 if digits == "1" else float(f"0.{digits}")
+
+
+def _head(name, limit):
+    """The heading of a column of numbers, and its limit as it is written there."""
+    rate = _read_rate(name)
+    if rate is None:
+        return "Member ranked above a non-member (AUC; 0.5 is guessing)", f"{limit:.3g}"
+    base = _choose_base(name)
+    told = f"Members recognized of {base:,}, when {rate * base:.3g} of {base:,} others"
+    return f"{told} is mistaken for one", f"{limit * base:.3g}"
+
+
+def _choose_base(name):
+    """The denominator on both sides: 100, or as many that one other is mistaken."""
+    rate, base = _read_rate(name), 100
+    while rate * base < 1 - 1e-9:
+        base *= 10
+    return base
+
+
+def _write(value, name):
+    if _read_rate(name) is None:
+        return f"{value:.3f}"
+    shown = value * _choose_base(name)
+    return f"{shown:.0f}" if abs(shown) >= 9.95 or not round(shown, 1) else f"{shown:.1f}"
+
+
+def _make_cell(row):
+    kind, words = _WORDS[row["status"]]
+    if row["interval"] is None:
+        return {"kind": kind, "number": "", "span": words, "words": ""}
+    number, low, high = (_write(value, row["name"]) for value in row["interval"])
+    span = f"{low} to {high}" + (f", {words}" if row["status"] == OPEN else "")
+    return {"kind": kind, "number": number, "span": span, "words": words}
+
+
+def _name_group(group):
+    return "All records" if group == "all" else group.replace("=", ": ", 1)
+
+
+def _rank(rows):
+    """How bad a group is: numbers above their limits first, then the nearest to theirs."""
+    known = [row for row in rows if row["interval"] is not None]
+    fails = sum(row["status"] == FAIL for row in known)
+    return -fails, -max((row["interval"][1] - row["limit"] for row in known), default=-9.0)
+
+
+def make_matrix(limits):
+    """A row for each group and a column for each number; above eight groups the eight worst."""
+    by_group = {}
+    for row in limits:
+        by_group.setdefault(row["group"], []).append(row)
+    names = dict.fromkeys(row["name"] for row in limits)
+    of_groups = {row["name"] for row in limits if row["group"] != "all"}
+    columns = [name for name in names if name == "auc" or _read_rate(name) is not None]
+    columns.sort(key=lambda name: name == "auc")
+    columns += [name for name in names if name in of_groups and name not in columns]
+    others = [group for group in by_group if group != "all"]
+    if len(others) > _MOST_GROUPS:
+        others = sorted(others, key=lambda group: _rank(by_group[group]))
+    shown = [*(["all"] if "all" in by_group else []), *others[:_MOST_GROUPS]]
+    rows = []
+    for group in shown if columns else ():
+        cells = {row["name"]: _make_cell(row) for row in by_group[group]}
+        rows.append({"group": _name_group(group), "cells": [cells.get(name) for name in columns]})
+    limit_of = {row["name"]: row["limit"] for row in limits}
+    single = [row for row in by_group.get("all", []) if row["name"] not in columns]
+    return {
+        "heads": [_head(name, limit_of[name]) for name in columns],
+        "rows": rows,
+        "single": [
+            _make_cell(row)
+            | {"what": _NUMBERS.get(row["name"], row["name"]), "limit": f"{row['limit']:.3g}"}
+            for row in single
+        ],
+        "n_more": len(others) - len(others[:_MOST_GROUPS]),
+        "n_judged": sum(row["status"] in (FAIL, PASS, OPEN) for row in limits),
+    }
+
+
+def _get_good(name):
+    """What a good reason for a flagged check says."""
+    return CHECKS.get(name, ("", "", "why it does no harm"))[2]
+
+
+def _make_check(row, reasons):
+    failed, level = row["status"] != PASS, row["level"]
+    kind = {"block": "bad", "review": "ask", "note": "info"}[level] if failed else "ok"
+    means = CHECKS.get(row["name"], ("", ""))[1]
+    # More than the first sentence of a result is in the report.
+    text = row["text"] if row["status"] == MISSING else f"{row['text'].split('. ')[0].rstrip('.')}."
+    return {
+        "name": name_check(row["name"]),
+        "kind": kind,
+        "level": _LEVELS[level],
+        "means": means,
+        "text": _shorten(text, _CHARACTERS["text"]),
+        "reason": reasons.get(row["name"]) if failed and level == "review" else None,
+        "good": _get_good(row["name"]),
+    }
+
+
+def _count(found):
+    """How many numbers and checks speak for and against, in sentences."""
+    judged = [row for row in found["limits"] if row["status"] in (FAIL, PASS, OPEN)]
+    n_fail = sum(row["status"] == FAIL for row in judged)
+    told = []
+    if judged:
+        are = "is above its limit" if n_fail == 1 else "are above their limits"
+        told.append(f"{n_fail} of {len(judged)} numbers {are}.")
+    n_open = sum(row["status"] == OPEN for row in judged)
+    if n_open:
+        told.append(f"For {n_open}, the limit lies within the interval.")
+    n_block = _count_checks(found, "block")
+    if n_block:
+        blocks = "check blocks" if n_block == 1 else "checks block"
+        told.append(f"{n_block} {blocks} the release.")
+    n_review = _count_checks(found, "review")
+    if n_review:
+        needs = "check needs" if n_review == 1 else "checks need"
+        told.append(f"Before a release, {n_review} {needs} a reason.")
+    return told
+
+
+def _count_checks(found, level):
+    return sum(row["level"] == level and row["status"] != PASS for row in found["checks"])
+
+
+def summarize(found):
+    """What a policy says, without the names that only programs need, in sentences."""
+    # Reasons about single numbers and checks stand in the tables.
+    known = tuple(
+        f"{row['name']}{end}" for row in (*found["limits"], *found["checks"]) for end in " :."
+    )
+    general = ("All numbers are below their limits.",)
+    others = [
+        reason
+        for reason in found["reasons"]
+        if not reason.removeprefix("To be measured: ").startswith(known) and reason not in general
+    ]
+    return [*_count(found), *others, *found.get("remarks", [])]
+
+
+def _shorten(text, most):
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def describe_sheet(document, report="report.html"):
+    """What the sheet of a document shows, as plain values."""
+    found = document["recommendation"]
+    provenance = found["provenance"]
+    reasons = {row["check"]: row["reason"] for row in found["reviews"]}
+    checks = [_make_check(row, reasons) for row in found["checks"]]
+    order = {"bad": 0, "ask": 1, "ok": 2, "info": 3}
+    hidden = {*REQUEST, "command", "created", "versions"}
+    hashes = [(name, text) for name, text in provenance.items() if name.startswith("sha256 of ")]
+    policy = found["policy"]
+    hashes.append(("sha256 of the policy", policy["sha256"] or "none: the policy was changed"))
+    rest = {name: text for name, text in provenance.items() if name not in hidden}
+    rest = {name: text for name, text in rest.items() if not name.startswith("sha256 of ")}
+    signatures = {row["role"]: row for row in found["signatures"]}
+    # Documents written before a decision could be recorded have none.
+    decision = found.get("decision") or dict.fromkeys(("decision", "conditions", "because"), "")
+    return {
+        "what": _shorten(_name_subject(document), _CHARACTERS["name"]),
+        "way": found["release"],
+        "day": write_day(document["created"]),
+        "report": report,
+        "result": found["result"],
+        "policy": policy["name"],
+        "told": [_shorten(text, _CHARACTERS["text"]) for text in summarize(found)],
+        "decisions": [(name, name == decision["decision"]) for name in DECISIONS],
+        "conditions": decision["conditions"] or "; ".join(found["conditions"]),
+        "because": decision["because"],
+        "request": {name: provenance.get(name, "") for name in REQUEST},
+        "matrix": make_matrix(found["limits"]),
+        "level": f"{100 * (1 - _get_alpha(document)):g}%",
+        "checks": sorted(checks, key=lambda check: order[check["kind"]]),
+        "signatures": [
+            {"role": role, "says": says, **{key: "" for key in ("name", "date")}}
+            | {key: value for key, value in signatures.get(role, {}).items() if key != "role"}
+            for role, says in ROLES.items()
+        ],
+        "command": _shorten(provenance.get("command", ""), _CHARACTERS["command"]),
+        "hashes": hashes,
+        "versions": provenance.get("versions", ""),
+        "rest": [(name, _shorten(text, _CHARACTERS["text"])) for name, text in rest.items()],
+    }
+
+
+def _get_alpha(document):
+    found = re.search(r"^alpha = ([0-9.]+)", document["recommendation"]["policy"]["text"], re.M)
+    return 0.05 if found is None else float(found[1])
+
+
+def _name_subject(document):
+    """The file that would be released, or the model."""
+    command = document["settings"].get("command") or {}
+    named = (command.get(name) for name in ("model", "answers", "synthetic"))
+    return next(filter(None, named), document.get("victim_name", "synthetic table"))
+
+
+def write_day(moment):
+    """A date in words, ``23 November 2026``; a text that is none is kept."""
+    try:
+        day = datetime.fromisoformat(moment)
+    except ValueError:
+        return moment
+    return f"{day.day} {day:%B %Y}"
+
+
+def render_sheet(document, report="report.html"):
+    """The decision sheet of an audit: one page of A4, to be filled in without a script."""
+    content = describe_sheet(document, report)
+    return render_page("sheet.html.j2", __package__, own_style="sheet.css", sheet=content)
+
+
+def write_sheet(document, path):
+    """Write the decision sheet of an audit to a file."""
+    write_text(render_sheet(document), path)
+
+
+def record_decision(document, *, decision, name, role, day, given):
+    """The document with a decision, or with a further signature under the one that it has."""
+    # given: "conditions", "because" and "reasons" (by check) as typed, and whether to "replace".
+    found = document["recommendation"]
+    before = found.get("decision") or dict.fromkeys(("decision", "conditions", "because"), "")
+    signatures = found["signatures"]
+    if decision is not None:
+        check_option(decision, "decision", DECISIONS)
+    chosen = decision or before["decision"]
+    if not chosen:
+        raise ValueError("No decision is recorded yet; name one of " + ", ".join(DECISIONS) + ".")
+    if before["decision"] not in ("", chosen):
+        if not given["replace"]:
+            raise ValueError(
+                f"{before['decision']!r} is recorded already; to replace it, and the signatures "
+                "under it, say so with --replace."
+            )
+        before = dict.fromkeys(before, "")
+        signatures = [row | {"name": "", "date": ""} for row in signatures]
+    texts = {key: given[key] or before[key] for key in ("conditions", "because")}
+    _check_texts(found, chosen, texts)
+    signed = {"name": _check_name(name, role, signatures), "date": _check_day(day, document)}
+    return document | {
+        "recommendation": found
+        | {
+            "decision": {"decision": chosen, **texts},
+            "reviews": _give_reasons(found, chosen, given["reasons"]),
+            "signatures": [row | (signed if row["role"] == role else {}) for row in signatures],
+        }
+    }
+
+
+def _check_texts(found, chosen, texts):
+    if chosen != CONDITIONS and texts["conditions"]:
+        raise ValueError(f"Conditions go with 'release with conditions', not with {chosen!r}.")
+    if chosen == CONDITIONS:
+        _check_text(texts["conditions"], "A release with conditions needs them", 1)
+    if texts["because"] or chosen != _AGREES[found["result"]]:
+        result = found["result"]
+        _check_text(texts["because"], f"The policy says {result!r}, so {chosen!r} needs a reason")
+
+
+def _check_text(text, what, n_words=_FEWEST_WORDS):
+    if len(text.split()) < n_words:
+        wanted = f"{n_words} or more words" if n_words > 1 else "a text"
+        raise ValueError(f"{what}: {wanted}; got {show(text)}.")
+    if len(text) > _LONGEST:
+        raise ValueError(f"{what}: at most {_LONGEST} characters; got {len(text)}.")
+
+
+def _give_reasons(found, chosen, reasons):
+    """The checks that need a reason, with those that were typed."""
+    known = [row["check"] for row in found["reviews"]]
+    for name, text in reasons.items():
+        if name not in known:
+            needed = ", ".join(known) or "none"
+            raise ValueError(
+                f"No reason is needed for {show(name)}; checks that need one: {needed}."
+            )
+        _check_text(text, f"A good reason for {name} says {_get_good(name)}")
+    reviews = [
+        row | {"reason": reasons.get(row["check"], row["reason"])} for row in found["reviews"]
+    ]
+    lacking = [row["check"] for row in reviews if not row["reason"]]
+    if lacking and chosen != "refuse":
+        raise ValueError(f"Before a release, these checks need a reason: {', '.join(lacking)}.")
+    return reviews
+
+
+def _check_name(name, role, signatures):
+    name = " ".join(visible(name).split())
+    if sum(letter.isalpha() for letter in name) < 2 or len(name) > 80:
+        raise ValueError(f"The name of the {role} must have 2 to 80 characters; got {show(name)}.")
+    others = [row["role"] for row in signatures if row["role"] != role and row["name"] == name]
+    if others:
+        raise ValueError(f"{name} is the {others[0]}; the {role} must be another person.")
+    return name
+
+
+def _check_day(day, document):
+    try:
+        found = date.fromisoformat(day)
+    except ValueError:
+        raise ValueError(f"The date must be written as 2026-11-23; got {show(day)}.") from None
+    try:
+        audited = datetime.fromisoformat(document["created"]).date()
+    except ValueError:
+        return day
+    if found < audited:
+        raise ValueError(f"The date {day} is before the audit, which is of {audited}.")
+    return found.isoformat()

@@ -1,0 +1,359 @@
+"""The decision sheet: what it says, that it prints on one page, and what may be recorded on it."""
+
+import copy
+import html
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from skmia.disclosure import (
+    Measurement,
+    StructuralCheck,
+    load_policy,
+    recommend,
+    record_decision,
+    render_sheet,
+)
+from skmia.metrics import Interval
+
+pytest.importorskip("jinja2")
+POLICY = load_policy("cautious")
+HOSTILE = "<img src=x onerror=alert(1)> & \u202eabc"
+COMMAND = (
+    "skmia audit --model model.joblib --train train.csv --heldout test.csv --target income "
+    "--label-map '<=50K=0' '>50K=1' --group sex --release file --policy cautious --out full"
+)
+FLAGGED = {
+    "smallest_leaf": "1,532 members are in a leaf of fewer than 10 training records; the smallest "
+    "has 5.",
+    "k": "14,000 groups of members with the same leaves; the smallest has 1, and 14,000 members "
+    "are in one of fewer than 10.",
+    "class_disclosure": "13,994 members are in a group in which some class has no member, so that "
+    "the group rules it out.",
+    "small_cells": "14,000 members are in a group in which fewer than 10 share a class that "
+    "occurs; the fewest are 1.",
+    "residual_dof": "14,000 members minus 19,044 parameters (sum over all trees) leave -5,044 "
+    "degrees of freedom; fewer than 10 are flagged. The largest single tree has 205 parameters.",
+    "rules": "The settings are in the rules 'sacro_ml': more than 12 trees, deeper than 3.",
+}
+
+
+def make_document(n_groups=5, auc=0.9, flagged=FLAGGED, group="sex=group {}", **provenance):
+    """A document with what the sheet reads, of a recommendation with so many groups."""
+    numbers = [Measurement("gap", Interval(0.075, 0.067, 0.082))]
+    for place in range(n_groups + 1):
+        name = "all" if not place else group.format(place)
+        middle = auc - 0.01 * (place % 7)
+        ends = {"auc": 0.01, "tpr_at_fpr_01": 0.03}
+        numbers += [
+            Measurement(key, Interval(middle, middle - end, middle + end), name, 2000)
+            for key, end in ends.items()
+        ]
+    checks = [
+        StructuralCheck(name, "both", "flagged", 1.0, 10, 3, text, "source")
+        for name, text in flagged.items()
+    ]
+    checks += [
+        StructuralCheck(name, "both", "passed", 20.0, 10, 0, "None were found.", "source")
+        for name in POLICY.structure["file"]
+        if name not in flagged
+    ]
+    hashes = {f"sha256 of {name}": "7a" * 32 for name in ("model.joblib", "train.csv", "test.csv")}
+    given = {"command": COMMAND, "versions": "skmia 0.1.0, numpy 2.4.6", **hashes} | provenance
+    spoken = {"reference models": None, "stored numbers": None}
+    found = recommend(POLICY, "file", numbers, checks, provenance=given, spoken=spoken)
+    return {
+        "recommendation": found.to_dict(),
+        "created": "2026-11-23T10:00:00+00:00",
+        "settings": {"command": {"model": "model.joblib"}},
+        "victim_name": "XGBClassifier",
+    }
+
+
+def read_text(page):
+    """What a reader sees of a page, apart from code, on one line."""
+    body = page.partition("<body>")[2]
+    body = re.sub(r"<code>.*?</code>", "", body, flags=re.S)
+    return " ".join(re.sub(r"<[^>]*>", " ", body).split())
+
+
+def test_it_says_what_is_recommended_and_why():
+    text = read_text(render_sheet(make_document()))
+    assert "Recommendation: do not release By the policy cautious . 13 of 13 numbers are" in text
+    assert "1 check blocks the release. Before a release, 4 checks need a reason." in text
+    assert "model.joblib , as a file · audited 23 November 2026" in text
+    assert "when 1 of 100 others is mistaken for one; limit 5 " in text
+    assert "AUC; 0.5 is guessing); limit 0.6 " in text
+    assert "sex: group 3 87 84 to 90 above the limit 0.870 0.860 to 0.880 above the limit" in text
+    assert "0.075 0.067 to 0.082 above the limit less confidence on records" in text
+    assert text.index("Small leaves") < text.index("Groups that stand alone")
+    assert "Why acceptable: which columns an outsider knows" in text
+    assert "The largest single tree" not in text  # which is in the report
+
+
+def test_each_number_and_limit_stands_there_once():
+    text = read_text(render_sheet(make_document()))
+    for number in ("limit 5", "limit 0.6", "limit 0.05", "0.860 to 0.880", "1,532", "19,044"):
+        assert text.count(number) == 1, number
+
+
+def test_no_name_of_a_program_is_to_be_seen():
+    text = read_text(render_sheet(make_document()))
+    names = [*POLICY.structure["file"], *POLICY.limits["file"]]
+    spelled = {name for name in names if "_" in name} | {"(all)"}
+    assert not {name for name in spelled if name in text}
+    assert not re.search(r"\bk\b", text)
+
+
+def test_of_many_groups_the_worst_are_shown():
+    document = make_document(20, auc=0.62)
+    text = read_text(render_sheet(document))
+    assert text.count("sex: group") == 8
+    assert "12 more, in the report" in text
+    # Those nearest to, or above, their limits: 0.62 - 0.01 * (place % 7).
+    assert {int(place) for place in re.findall(r"sex: group (\d+)", text)} >= {7, 14, 1, 8, 15}
+    assert "more, in the report" not in read_text(render_sheet(make_document(8)))
+
+
+def test_what_is_not_judged_says_why():
+    document = make_document(2, auc=0.6)
+    limits = document["recommendation"]["limits"]
+    assert {row["status"] for row in limits} >= {"undecided"}
+    limits.append(
+        {"name": "auc", "group": "sex=few", "limit": 0.6, "interval": None, "status": "not judged"}
+    )
+    text = read_text(render_sheet(document))
+    assert "0.590 to 0.610, the limit lies within the interval" in text
+    assert "sex: few too few records to be judged" in text
+
+
+def test_a_table_has_its_risks_each_in_a_line():
+    names = "singling_out", "linkability", "inference", "privacy_loss", "exact_rare_copies"
+    numbers = [Measurement(name, Interval(0.3, 0.2, 0.4)) for name in names]
+    document = make_document()
+    document["recommendation"] = recommend(POLICY, "table", numbers).to_dict()
+    document["settings"] = {"command": {"synthetic": "made.csv"}}
+    text = read_text(render_sheet(document))
+    assert "made.csv , as a table" in text and "The table 0.300 0.200 to 0.400" in text
+    assert "attempts to single out a person" in text and "limit 0.09" in text
+    assert "structure of the model" not in text
+
+
+def test_it_runs_nothing_and_sends_nothing():
+    document = make_document(2, group=HOSTILE + "={}", purpose=HOSTILE)
+    document["settings"]["command"]["model"] = HOSTILE
+    document["recommendation"]["policy"]["name"] = HOSTILE
+    page = html.unescape(render_sheet(document).partition("</head>")[0])
+    assert "form-action 'none'" in page and "script-src" not in page
+    page = render_sheet(document)
+    assert "<img" not in page and "\u202e" not in page and page.count("&lt;img") >= 4
+    assert "<script" not in page and " style=" not in page and "://" not in page
+    assert "<form" not in page and "onerror=" not in page.replace("onerror=alert(1)&gt;", "")
+    assert len(page.encode()) < 40_000
+
+
+def test_what_is_known_is_filled_in():
+    known = {"recipients": "partners", "public columns": "sex", "recipe of the model": "J. Doe"}
+    page = render_sheet(make_document(**known))
+    assert '<textarea id="whom" rows="1">partners</textarea>' in page
+    assert '<textarea id="public" rows="1">sex</textarea>' in page
+    assert '<textarea id="purpose" rows="1"></textarea>' in page
+    assert "recipe of the model : J. Doe" in read_text(page)
+
+
+def decide(document, **given):
+    named = {"decision": "refuse", "name": "A. Smith", "role": "checker", "day": "2026-11-24"}
+    typed = {"conditions": "", "because": "", "reasons": {}, "replace": False}
+    for name in typed:
+        typed[name] = given.pop(name, typed[name])
+    return record_decision(document, **named | given, given=typed)
+
+
+REASONS = dict.fromkeys(("k", "class_disclosure", "small_cells", "residual_dof"), "no one can see")
+WHY = "a contract binds all recipients"
+
+
+def test_a_decision_stands_on_the_sheet():
+    document = make_document()
+    before = copy.deepcopy(document)
+    given = {"because": WHY, "reasons": REASONS, "conditions": "until May"}
+    decided = decide(document, decision="release with conditions", **given)
+    assert document == before
+    found = decided["recommendation"]
+    assert found["decision"] == {
+        "decision": "release with conditions",
+        "conditions": "until May",
+        "because": WHY,
+    }
+    page = render_sheet(decided)
+    assert 'value="release with conditions" checked' in page
+    assert page.count("checked") == 1
+    assert page.count(">no one can see</textarea>") == 4 and f">{WHY}</textarea>" in page
+    assert 'aria-label="checker: name" value="A. Smith"' in page
+    second = decide(decided, decision=None, name="B. Jones", role="second checker")
+    page = render_sheet(second)
+    assert 'value="A. Smith"' in page and 'value="B. Jones"' in page and f">{WHY}</" in page
+    other = decide(second, name="C. Brown", replace=True)
+    assert other["recommendation"]["decision"]["decision"] == "refuse"
+    assert 'value="B. Jones"' not in render_sheet(other)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"decision": "perhaps"}, "decision must be one of 'release'"),
+        ({"decision": None}, "No decision is recorded yet; name one of release, release with"),
+        ({"decision": "release"}, "The policy says 'do not release', so 'release' needs a reason"),
+        ({"decision": "release", "because": "ok"}, "3 or more words; got 'ok'"),
+        ({"decision": "release", "because": "a " * 200}, "at most 240 characters; got 400"),
+        ({"decision": "release", "because": WHY}, "these checks need a reason: k, class_discl"),
+        ({"decision": "release with conditions", "because": WHY}, "conditions needs them"),
+        ({"conditions": "until May"}, "Conditions go with 'release with conditions', not with"),
+        ({"reasons": {"auc": WHY}}, "No reason is needed for 'auc'; checks that need one: k,"),
+        ({"reasons": {"k": "fine"}}, "A good reason for k says which columns an outsider knows"),
+        ({"name": " - "}, "name of the checker must have 2 to 80 characters; got '-'"),
+        ({"day": "yesterday"}, "must be written as 2026-11-23; got 'yesterday'"),
+        ({"day": "2026-11-22"}, "The date 2026-11-22 is before the audit, which is of 2026-11-23"),
+    ],
+)
+def test_what_makes_no_sense_is_not_recorded(given, message):
+    with pytest.raises(ValueError, match=message):
+        decide(make_document(), **given)
+
+
+def test_one_person_signs_once_and_a_decision_is_not_overwritten():
+    decided = decide(make_document())
+    with pytest.raises(ValueError, match=r"A\. Smith is the checker; the researcher must be anot"):
+        decide(decided, decision=None, role="researcher")
+    with pytest.raises(ValueError, match="'refuse' is recorded already; to replace it"):
+        decide(decided, decision="release", because=WHY, reasons=REASONS)
+
+
+def test_a_release_as_recommended_needs_no_reason_why():
+    document = make_document(2, auc=0.5, flagged={})
+    for row in document["recommendation"]["limits"]:
+        row["status"] = "pass"
+    document["recommendation"]["result"] = "release"
+    decided = decide(document, decision="release")
+    assert decided["recommendation"]["decision"]["decision"] == "release"
+    with pytest.raises(ValueError, match="The policy says 'release', so 'refuse' needs a reason"):
+        decide(document)
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+TYPED = "{:02d} A text of eighty characters, as people type it into the lines of such sheets."
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_sheet(browser, tmp_path):
+    path, opened = tmp_path / "decision.html", []
+
+    def open_sheet(document, **settings):
+        path.write_text(render_sheet(document), encoding="utf-8")
+        page = browser.new_page(**settings)
+        page.complaints, page.requests = [], []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("request", lambda request: page.requests.append(request.url))
+        page.goto(path.as_uri())
+        opened.append(page)
+        return page
+
+    yield open_sheet
+    for page in opened:
+        page.close()
+
+
+def print_text(page, path):
+    """The text of each page of the PDF that the browser prints, without white space."""
+    if shutil.which("pdftotext") is None:
+        pytest.skip("no pdftotext (poppler) on this machine")
+    page.pdf(path=path, prefer_css_page_size=True)
+    told = subprocess.run(["pdftotext", path, "-"], capture_output=True, check=True, timeout=60)
+    return ["".join(part.split()) for part in told.stdout.decode().split("\f")[:-1]]
+
+
+@pytest.mark.parametrize("n_groups", [2, 5, 20])
+def test_it_is_one_sheet_of_paper_with_all_that_was_typed(open_sheet, n_groups, tmp_path):
+    assert len(TYPED.format(0)) == 80
+    page = open_sheet(make_document(n_groups), java_script_enabled=False)
+    fields = page.locator("textarea").all()
+    assert len(fields) == 11
+    typed = [TYPED.format(place) for place in range(len(fields))]
+    for field, text in zip(fields, typed, strict=True):
+        field.fill(text)
+    names = page.locator("input:not([type=radio])").all()
+    for place, field in enumerate(names):
+        field.fill(f"entry {place}")
+    page.get_by_label("Refuse").check()
+    (sheet,) = print_text(page, tmp_path / "sheet.pdf")
+    for text in typed:
+        assert "".join(text.split()) in sheet
+    assert all(f"entry{place}" in sheet for place in range(len(names)))
+    assert "7a7a7a" in sheet and "--policycautious" in sheet
+    assert page.complaints == [] and len(page.requests) == 1
+
+
+def test_recorded_texts_are_printed(open_sheet, tmp_path):
+    text = TYPED.format(7)
+    given = {"because": text, "reasons": dict.fromkeys(REASONS, text), "conditions": text}
+    document = decide(make_document(20), decision="release with conditions", **given)
+    (sheet,) = print_text(open_sheet(document), tmp_path / "sheet.pdf")
+    assert sheet.count("".join(text.split())) == 6
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_nothing_sticks_out(open_sheet, width):
+    page = open_sheet(make_document(20), viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+COLORS = {"do not release", "release with conditions", "release", "cannot be said"}
+PAIRS = ["h1", ".head p", ".rec p", ".rec .big", "label span", ".lim th", ".lim td b", "small"]
+PAIRS += [".bad", ".ok", ".ask", ".info", ".lim td .quiet", "dt", "code", "a"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark", "print"])
+@pytest.mark.parametrize("result", sorted(COLORS))
+def test_contrast(open_sheet, scheme, result):
+    document = make_document(2, auc=0.6)
+    document["recommendation"]["result"] = result
+    page = open_sheet(document, color_scheme="dark" if scheme == "dark" else "light")
+    if scheme == "print":
+        page.emulate_media(media="print")
+    for selector in PAIRS:
+        ratio = page.locator(selector).first.evaluate(
+            """one => {
+                const light = color => {
+                    const parts = color.match(/[0-9.]+/g).slice(0, 3).map(part => part / 255);
+                    const linear = parts.map(
+                        part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+                    );
+                    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+                };
+                let ground = one;
+                const none = "rgba(0, 0, 0, 0)";
+                while (getComputedStyle(ground).backgroundColor === none && ground.parentElement)
+                    ground = ground.parentElement;
+                const back = getComputedStyle(ground).backgroundColor;
+                const paper = back === none ? 1 : light(back);
+                const marked = ["bad", "ok", "ask", "info"].includes(one.className);
+                const ink = light(getComputedStyle(one, marked ? "::before" : null).color);
+                return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+            }"""
+        )
+        assert ratio >= 4.5, selector
