@@ -1,23 +1,38 @@
 """``skmia audit``."""
 
+import time
 import warnings
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from sklearn.base import is_classifier
+import numpy as np
+from sklearn.base import clone, is_classifier
 
 from .. import audit
 from .._core.apart import Apart, ModelEndedError
 from .._core.asking import query_victim, unwrap
+from .._core.progress import enter_stage, plan_stages, show_stages
+from .._core.randomness import preserved_randomness
 from ..exceptions import TrainingError
-from ..report import as_document, check_document, join_names, list_subsets, save_report
+from ..report import (
+    AS_FILE,
+    CHECKS,
+    OPENING,
+    SHADOWS,
+    as_document,
+    check_document,
+    join_names,
+    list_shares,
+    list_subsets,
+    save_report,
+)
 from ._errors import CommandError, tell
 from ._gate import CODES, list_findings
 from ._model import OF_DAMAGE
 from ._options import is_of_strangers, list_rates
 from ._output import Outcome, as_settings, check_folder, collect_warnings, conclude, finish
-from ._policy import follow_policy, read_policy
+from ._policy import CONDITIONS, POLICY, follow_policy, read_policy
 from ._problem import make_problem, read_tables
 
 # Number of shadow models of a quick audit.
@@ -34,8 +49,8 @@ def run_audit(arguments, show):
         arguments, list_rates(arguments), read_policy(arguments.policy, arguments.release)
     )
     if arguments.model is None or not is_of_strangers(arguments.model):
-        steps.open()
-        outcome = steps.audit()
+        steps("open")
+        outcome = steps("audit")
     else:
         outcome = _audit_apart(steps, arguments)
 
@@ -70,15 +85,23 @@ class _Steps:
 
     def __init__(self, arguments, fprs, policy):
         self._arguments, self._fprs, self._policy = arguments, fprs, policy
-        self._caught = {}
+        self._caught, self._stages = {}, ExitStack()
 
     def __call__(self, step):
-        return getattr(self, step)()
+        try:
+            return getattr(self, step)()
+        except BaseException:
+            self._stages.close()
+            raise
 
     def open(self):
+        # One bar goes on from here to the end of the audit.
+        self._stages.enter_context(show_stages(_list_shares(None, self._arguments)))
+        enter_stage(OPENING)
         with collect_warnings(self._caught):
             self._problem = make_problem(self._arguments)
             self._limits = _read_limits(self._arguments.fail_above, self._problem)
+        _plan(self._problem, self._arguments)
 
     def open_first(self):
         """Open a model of strangers and query it once, for which the time is limited."""
@@ -93,12 +116,80 @@ class _Steps:
             result = _attack(problem, self._fprs, arguments)
             if self._policy is not None:
                 result, broken = follow_policy(result, self._policy, problem, arguments)
+        self._stages.close()
         notes = [*result.notes, *problem.notes, *self._caught]
         command = as_settings(arguments) | {"members": _without_folder(arguments.members)}
         result = replace(result, notes=notes, settings=result.settings | {"command": command})
         findings = list_findings(result, self._limits, arguments.release)
         source = _name_source(arguments)
         return conclude(result, as_document(result), findings, arguments, source, broken)
+
+
+def _list_shares(victim, arguments):
+    """The stages of the command with their shares of the time."""
+    shares = list_shares(victim, not arguments.quick)
+    if arguments.policy is not None:
+        shares[POLICY] = 0.03
+    if arguments.measure_conditions:
+        shares[CONDITIONS] = 1.5 * shares[SHADOWS]
+    return shares
+
+
+# What leaves a stage out, or makes it shorter.
+_SHORTER = {
+    AS_FILE: "the attack on the file; --quick leaves it out",
+    SHADOWS: "the shadow models; --time-limit ends them",
+    CONDITIONS: "the conditions; without --measure-conditions there are none",
+    CHECKS: "the checks",
+}
+# Records of the smaller of two fits by which the time of a fit is told, and the longest line.
+_FEW, _LONGEST = 200, 79
+
+
+def _plan(problem, arguments):
+    """Say what is audited and about how long it takes."""
+    n = len(problem.records)
+    shares = _list_shares(problem.victim, arguments)
+    seconds = _time_fit(problem, n // 2)
+    if seconds is None:
+        return plan_stages(shares)
+    whole = _QUICK_SHADOWS * seconds * sum(shares.values()) / shares[SHADOWS]
+    if whole < 60:
+        return plan_stages(shares, whole)
+    longest = max(shares, key=shares.get)
+    part = whole * shares[longest] / sum(shares.values())
+    tail = f", of which {_round(part)} are {_SHORTER[longest]}" if longest in _SHORTER else ""
+    line = f"About {_round(whole)} minutes{tail}."
+    return plan_stages(shares, whole, line)
+
+
+def _round(seconds):
+    """Minutes as far as an estimate knows them."""
+    minutes = seconds / 60
+    return f"{minutes:.0f}" if minutes < 10 else f"{5 * round(minutes / 5):,}"
+
+
+def _time_fit(problem, n):
+    """Seconds in which a model like the victim is trained, told from two small fits, or None."""
+    # Only of packages whose models do nothing else when they are fitted, such as write a ledger.
+    model = unwrap(problem.victim if problem.recipe is None else problem.recipe)
+    parts = [model, *getattr(model, "get_params", dict)().values()]
+    homes = {type(part).__module__.partition(".")[0] for part in parts if hasattr(part, "fit")}
+    if not homes or not homes <= {"sklearn", "xgboost", "lightgbm", "catboost"}:
+        return None
+    took, sizes = [], [min(_FEW, n // 2), min(2 * _FEW, n)]
+    try:
+        with warnings.catch_warnings(), preserved_randomness():
+            warnings.simplefilter("ignore")
+            for size in sizes:
+                rows = np.random.default_rng(0).permutation(len(problem.records))[:size]
+                some, start = problem.records[np.sort(rows)], time.perf_counter()
+                clone(model).fit(some.X, some.y)
+                took.append(time.perf_counter() - start)
+    except Exception:  # without an estimate the audit goes on, and says itself what is wrong
+        return None
+    power = np.clip(np.log2(took[1] / took[0]), 0.5, 2.0)
+    return took[1] * max(1.0, n / sizes[1]) ** power
 
 
 def _attack(problem, fprs, arguments):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from hashlib import file_digest
 from pathlib import Path
 
+from .._core.progress import enter_stage
 from .._core.visible import visible
 from ..disclosure import load_policy
 from ..report import RECIPE, is_recipe, measure_conditions, recommend_release
@@ -17,6 +18,8 @@ _NOT_MEASURED = (
     "alone and other conditions are."
 )
 _NONE_KNOWN = "No condition of a release could be measured on this model."
+# Stages that follow those of an audit.
+POLICY, CONDITIONS = "policy", "conditions"
 _CODES = {"release": 0, "cannot be said": INCONCLUSIVE}
 
 
@@ -45,6 +48,7 @@ def _load(name, option):
 def follow_policy(result, policy, problem, arguments):
     """Compare an audit with a policy."""
     model = None if is_recipe(problem.victim) else problem.victim
+    enter_stage(POLICY)
     settings = {name: getattr(arguments, name) for name in ("release", "decimals")}
     settings["policy"] = policy
     faults = []
@@ -72,6 +76,7 @@ def _measure_conditions(result, model, problem, arguments, settings):
     """Conditions with what was measured under each, notes, and faults."""
     if not arguments.measure_conditions:
         return [], [_NOT_MEASURED], []
+    enter_stage(CONDITIONS)
     recipe = problem.recipe
     if recipe is None and model is None:
         recipe = problem.victim

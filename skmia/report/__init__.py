@@ -1,5 +1,6 @@
 """The report of :func:`skmia.audit`, and its checks as functions."""
 
+from ._case import AS_FILE, CHECKS, OPENING, SHADOWS, list_shares
 from ._case import Case as Case
 from ._comparison import PEOPLE, READ_SO, compare_audits, render_comparison
 from ._conditions import measure_conditions

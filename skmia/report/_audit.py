@@ -16,13 +16,14 @@ from sklearn.pipeline import Pipeline
 from .._core.asking import unwrap
 from .._core.circumstances import Clock, list_versions, tell_time
 from .._core.numbers import to_array
+from .._core.progress import show_stages
 from .._core.records import Records
 from .._core.types import ArrayLike, Rows, Seed
 from ..defenses import PrivacyLedger
 from ..shadow import ShadowPool
 from ..signals import Confidence
 from ..victims import CallableVictim
-from ._case import SIDES, choose_records, open_case
+from ._case import SIDES, choose_records, list_shares, open_case
 from ._examine import examine
 from ._file import attack_file, examine_file
 from ._plan import make_plan
@@ -303,7 +304,7 @@ def audit(
         Controls the training of the shadow models and all other randomness. Pass an int for
         reproducible results.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows one progress bar over all stages, with the share of each that is done.
 
     Returns
     -------
@@ -352,44 +353,47 @@ def audit(
     >>> report.file.evidence
     'leak'
     """
-    clock = Clock()
-    records, membership = choose_records(records, membership, train, held_out)
-    case = open_case(
-        victim,
-        records,
-        membership,
-        clock,
-        attacks=attacks,
-        shadows=shadows,
-        time_budget=time_budget,
-        estimator=estimator,
-        group=group,
-        fprs=fprs,
-        confidence_level=confidence_level,
-        controls=controls,
-        file=file,
-        batched=batched,
-        checkpoint=checkpoint,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        verbose=verbose,
-    )
-    case = with_stand_in(case, clock)
-    plan = make_plan(case.attacks, case.request, case.records)
-    file = attack_file(case, clock)  # first, so that a time budget includes it
-    run = run_attacks(case, plan, clock)
-    run = repeat_attack(case, run, clock)
-    run = replace(run, file_scores=None if file is None else file.scores)
-    findings = examine(case, run, clock)
-    return AuditReport(
-        findings=findings,
-        file=examine_file(case, file, findings),
-        growth=run.growth,
-        reference=describe_reference(case, run),
-        scores=run.scores,
-        judged=run.judged,
-        membership=case.membership,
-        record_ids=to_array(records.fields.get("record_id", np.arange(len(records))), "record_id"),
-        people=case.people,
-        **describe(case, run, clock),
-    )
+    with show_stages(list_shares(victim, file), verbose):
+        clock = Clock()
+        records, membership = choose_records(records, membership, train, held_out)
+        case = open_case(
+            victim,
+            records,
+            membership,
+            clock,
+            attacks=attacks,
+            shadows=shadows,
+            time_budget=time_budget,
+            estimator=estimator,
+            group=group,
+            fprs=fprs,
+            confidence_level=confidence_level,
+            controls=controls,
+            file=file,
+            batched=batched,
+            checkpoint=checkpoint,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        case = with_stand_in(case, clock)
+        plan = make_plan(case.attacks, case.request, case.records)
+        file = attack_file(case, clock)  # first, so that a time budget includes it
+        run = run_attacks(case, plan, clock)
+        run = repeat_attack(case, run, clock)
+        run = replace(run, file_scores=None if file is None else file.scores)
+        findings = examine(case, run, clock)
+        return AuditReport(
+            findings=findings,
+            file=examine_file(case, file, findings),
+            growth=run.growth,
+            reference=describe_reference(case, run),
+            scores=run.scores,
+            judged=run.judged,
+            membership=case.membership,
+            record_ids=to_array(
+                records.fields.get("record_id", np.arange(len(records))), "record_id"
+            ),
+            people=case.people,
+            **describe(case, run, clock),
+        )

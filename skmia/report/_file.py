@@ -12,11 +12,13 @@ from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
 from .._core.pages import Level
+from .._core.progress import enter_stage
 from ..attacks import ReleasedModelAttack
 from ..base import needs_of
 from ..inspection import inspect_model
 from ..metrics import auc_interval
 from ..victims import has_file
+from ._case import AS_FILE
 from ._evidence import make_grounds
 from ._examine import Findings
 from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
@@ -131,6 +133,7 @@ def attack_file(case, clock):
     victim = case.request.victim
     if not case.file or is_recipe(victim) or not has_file(victim):
         return None
+    enter_stage(AS_FILE)
     with clock("file"):
         return _run(case)
 

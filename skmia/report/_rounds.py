@@ -7,9 +7,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from .._core.progress import enter_stage
 from ..base import list_repeatable
 from ..disparity import play_pool
 from ..model_selection import power_curve
+from ._case import CHECKS
 from ._measure import OVERALL, rank_attacks
 
 # Attacks are repeated on up to 32 shadow models, and groups are compared over all of them.
@@ -123,6 +125,7 @@ def repeat_attack(case, run, clock):
     """Treat shadow models as the victim of the best attack that can attack them."""
     seed = case.seeds["checks"]
     sample = draw_sample(len(case.records), case.subsets, MOST_REPEATED, seed)
+    enter_stage(CHECKS)
     with clock("repetitions"):
         repetitions = _repeat(case, run, sample.rows)
     notes = list(run.notes)

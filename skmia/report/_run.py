@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from .._core.progress import enter_stage
 from .._training.checkpoint import FolderCheckpoint
 from ..base import (
     assign_folds,
@@ -24,6 +25,7 @@ from ..base import (
 )
 from ..exceptions import CheckpointError
 from ..metrics import check_resolution as is_resolved
+from ._case import ATTACKS, SHADOWS
 from ._plan import make_pool, prepare
 from ._pool_size import ENOUGH, MOST, SIZES, TIME, UNMEASURED, is_enough
 from ._rounds import Repetitions
@@ -288,8 +290,10 @@ def _run_all(plan, case, clock):
     pool, growth, found, failures = None, None, {}, []
     for name in sorted(plan.attacks, key=with_pool.get):
         if with_pool[name] and pool is None:
+            enter_stage(SHADOWS)
             with clock("shadow models"):
                 pool, growth = _get_pool(plan, case, clock)
+            enter_stage(ATTACKS)
         try:
             with clock(name):
                 attack = prepare(plan.attacks[name], case.request)
