@@ -1,12 +1,15 @@
 """The command line, ``skmia``, and its commands."""
 
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Sequence
 from contextlib import contextmanager, suppress
 
+from .._core.pages import ASCII, BARS
+from .._core.progress import can_write
 from .._core.visible import visible, visible_lines
 from ..exceptions import TrainingError
 from ._errors import CommandError, GateClosed, tell
@@ -83,7 +86,7 @@ def _main(argv):
         return _fail(argv, _describe_interruption(arguments, error), 128 + number)
     except GateClosed as error:
         _print(error.text)
-        return _fail(argv, str(error), error.code)
+        return _fail(argv, f"exit code {error.code}, because {error}", error.code)
     except CommandError as error:
         return _refuse(argv, error, str(error), 2)
     except _BAD_INPUT as error:
@@ -142,8 +145,13 @@ def _print(text):
         return
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of groups in any script
+    text = visible_lines(text)
+    if not can_write(sys.stdout, text):
+        text = text.translate(ASCII)
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+        text = _LEVEL.sub(_color, text)
     try:
-        print(visible_lines(text), flush=True)
+        print(text, flush=True)
     except BrokenPipeError:
         # The reader has seen enough. Python would complain once more when it flushes at its end.
         _close_output()
@@ -152,6 +160,19 @@ def _print(text):
         raise CommandError(
             f"the standard output cannot be written: {error.strerror or error}"
         ) from error
+
+
+# A line of a level: its bars, which also say what the color does, and its words.
+_LEVEL = re.compile(
+    f"^  ({'|'.join(map(re.escape, BARS.values()))}|[#.]{{3}})  \\S.*?(?=   )", re.M
+)
+_COLORS = {"severe": 31, "clear": 33, "slight": 33, "no leakage": 32}
+
+
+def _color(found):
+    words = found[0].lower()
+    color = next((number for word, number in _COLORS.items() if word in words), 0)
+    return f"\x1b[1;{color}m{found[0]}\x1b[0m"
 
 
 def _close_output():

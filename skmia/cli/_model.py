@@ -2,6 +2,7 @@
 
 import json
 from importlib.metadata import version
+from zipfile import BadZipFile
 
 import joblib
 import numpy as np
@@ -210,6 +211,12 @@ def _check(path, model, check="check_foreign"):
 def _read(path, load):
     try:
         return load(path)
+    except (BadZipFile, EOFError) as error:
+        # Without its end, where the list of its parts is, a .skops file is not an archive.
+        raise CommandError(
+            f"{path.name} is not whole: it was cut off or changed, for example by a copy that was "
+            "interrupted; copy it again"
+        ) from error
     except Exception as error:  # a damaged file can fail in any way
         raise CommandError(
             f"{path.name} cannot be read: {type(error).__name__}: {tell(error)}"

@@ -25,10 +25,10 @@ _RULES = {
 }
 
 
-def format_result(kind, report, document, findings, source, command="audit"):
+def format_result(kind, report, document, findings, source, command="audit", verbose=False):
     """Format an audit for the standard output."""
     if kind == "text":
-        return report.summary()
+        return report.summary(verbose=True) if verbose else report.summary()
     if kind == "json":
         return _as_text(document)
     if kind == "markdown":
@@ -111,7 +111,9 @@ def conclude(report, document, findings, arguments, source=None, broken=()):
     """Ask the gate about a report and its findings, and format it."""
     if report.recommendation is not None:
         findings = [*findings, as_finding(report.recommendation)]
-    text = format_result(arguments.format, report, document, findings, source, arguments.command)
+    verbose = getattr(arguments, "verbose", False)
+    given = report, document, findings, source, arguments.command, verbose
+    text = format_result(arguments.format, *given)
     return _break(Outcome(document, text, *judge(findings)), broken)
 
 

@@ -566,6 +566,9 @@ def _add_output(group):
     )
     add_format(group, "audit.json")
     group.add_argument(
+        "--verbose", action="store_true", help="also print all attacks, numbers, checks and notes"
+    )
+    group.add_argument(
         "--show-values",
         action="store_true",
         help="include feature values of the most exposed records in the report; they may be "

@@ -100,7 +100,7 @@ def as_finding(recommendation):
     """The finding of the gate on a recommendation."""
     found = recommendation.result
     code = _CODES.get(found, EXCEEDED)
-    text = f"{recommendation.policy.name}: {found}" if code else ""
+    text = f"the policy {recommendation.policy.name} says: {found}" if code else ""
     return Finding(recommendation.release, f"policy {recommendation.policy.name}", code, text)
 
 

@@ -3,6 +3,7 @@
 import argparse
 import re
 import shlex
+import time
 from functools import partial
 from typing import NamedTuple
 
@@ -52,6 +53,7 @@ class Problem(NamedTuple):
     notes: list
     groups: dict = {}
     recipe: object = None
+    seconds: float | None = None  # that the victim took to be trained here
 
 
 def make_problem(arguments):
@@ -63,9 +65,11 @@ def _make_digits(arguments):
     records = load_sklearn("digits")
     membership = _draw_members(records, True, arguments.seed)
     members = records[membership]
+    start = time.perf_counter()
     victim = RandomForestClassifier(random_state=arguments.seed).fit(members.X, members.y)
+    took = time.perf_counter() - start
     notes = ["The data are the digits that come with scikit-learn, and a random half are members."]
-    return Problem(victim, records, membership, notes)
+    return Problem(victim, records, membership, notes, seconds=took)
 
 
 def _draw_members(records, is_classification, seed):
@@ -180,8 +184,10 @@ def _train_victim(arguments, frame, features, fields, membership):
     if needs_numbered_labels(_name(arguments), task):
         net = _train_net(estimator, records, membership, arguments)
         return Problem(net, records, membership, notes)
-    members = records[membership]
-    return Problem(estimator.fit(members.X, members.y), records, membership, notes)
+    members, start = records[membership], time.perf_counter()
+    victim = estimator.fit(members.X, members.y)
+    took = time.perf_counter() - start
+    return Problem(victim, records, membership, notes, seconds=took)
 
 
 def _train_net(estimator, records, membership, arguments):

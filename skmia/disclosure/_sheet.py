@@ -110,6 +110,11 @@ def _head(name, limit):
     return f"{told} is mistaken for one", f"{limit * base:.3g}"
 
 
+def _label(name):
+    """The short heading of a column, beside each number where there is no room for columns."""
+    return "AUC" if _read_rate(name) is None else f"of {_choose_base(name):,}"
+
+
 def _choose_base(name):
     """The denominator on both sides: 100, or as many that one other is mistaken."""
     rate, base = _read_rate(name), 100
@@ -162,7 +167,12 @@ def make_matrix(limits):
     rows = []
     for group in shown if columns else ():
         cells = {row["name"]: _make_cell(row) for row in by_group[group]}
-        rows.append({"group": _name_group(group), "cells": [cells.get(name) for name in columns]})
+        rows.append(
+            {
+                "group": _name_group(group),
+                "cells": [(_label(name), cells.get(name)) for name in columns],
+            }
+        )
     limit_of = {row["name"]: row["limit"] for row in limits}
     single = [row for row in by_group.get("all", []) if row["name"] not in columns]
     return {

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from .._core.pages import wrap
+from .._core.pages import BARS, LEAK, set_level, wrap
 from .._core.visible import Shown, visible
 
 _MOST_PLACES = 12
@@ -34,6 +34,8 @@ def write_summary(inspection):
     if n_rows is not None:
         stated = f"At least {n_rows:,} training rows, as the file states."
     lines = [
+        _write_heading(inspection.candidates),
+        "",
         f"Inspection of {visible(inspection.model)}",
         _HEADLINES[inspection.level],
         stated,
@@ -49,6 +51,21 @@ def write_summary(inspection):
         first, n_unread = visible(inspection.unread[0]), len(inspection.unread)
         lines += ["", wrap(f"Warning: {n_unread} objects could not be read, such as {first}.")]
     return "\n".join([*lines, "", wrap(_SERVICE)])
+
+
+_READ = "this file was not attacked, only read"
+
+
+def _write_heading(found):
+    """How much an attack with these candidates is expected to find; never a measured level."""
+    parts = () if found is None else (found.equations, found.thresholds, found.optimum)
+    aucs = [part["expected_auc"] for part in parts if part is not None]
+    if found is not None and found.n_rows:
+        return f"  {BARS[3]}  SEVERE, EXPECTED   {_READ}"
+    if not aucs:
+        return f"  {BARS[None]}  EXPECTED ONLY   {_READ}"
+    level = set_level(LEAK, {"auc": {"low": max(aucs), "estimate": max(aucs)}})
+    return f"  {BARS[level.filled]}  {level.word.upper()}, EXPECTED   {_READ}"
 
 
 def _write_stored(frame):

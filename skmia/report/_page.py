@@ -188,7 +188,7 @@ def _describe(document, routes):
         "groups": _describe_groups(document, routes),
         "exposed": _list_exposed(document),
         "people": document["person_level"] and _describe_people(document, routes),
-        "trust": _describe_trust(checks, document["evidence"] in CONCLUSIVE),
+        "trust": describe_trust(checks, document["evidence"] in CONCLUSIVE),
         "attacks": [*_list_attacks(routes, OVERALL, "all")],
         "n_attacks": count_words(sum(len({r["attack"] for r in route.rows}) for route in routes)),
         "others": _list_other_groups(document, routes),
@@ -619,7 +619,7 @@ def _describe_people(document, routes):
     }
 
 
-def _describe_trust(checks, is_conclusive):
+def describe_trust(checks, is_conclusive):
     """A line, the checks as statements, failed first, and what was not run."""
     listed = sorted(
         (check for check in checks.values() if check.status in _ORDER),

@@ -14,6 +14,7 @@ import pandas as pd
 from .._core.files import write_bytes
 from .._core.optional import import_optional
 from .._core.pages import (
+    CONCLUSIVE,
     escape,
     format_decision,
     frame_page,
@@ -29,9 +30,9 @@ from ..disclosure import write_sheet
 from ..metrics import Interval
 from ._evidence import LEAK, choose_evidence, make_grounds
 from ._examine import Findings
-from ._level import get_highest, measure_level, tell_level
+from ._level import get_highest, list_routes, measure_level, tell_level
 from ._measure import TOO_FEW
-from ._page import describe_picture, list_document_routes, render
+from ._page import advise, describe_picture, describe_trust, list_document_routes, render
 from ._person_level import describe_people
 from ._pool_size import describe_growth
 from ._schema import as_document
@@ -40,6 +41,7 @@ from ._text import (
     describe_performance,
     describe_reading,
     describe_sources,
+    format_short,
     format_summary,
     name_way,
     tabulate,
@@ -103,6 +105,16 @@ def _draw_dots(ax, grids, level):
     ax.set(xlim=(-1, max(13 * len(grids) - 3, 10)), ylim=(-10, 7), aspect="equal")
     ax.set_title(level.heading, loc="left", color=_COLORS[level.name], weight="bold")
     ax.set_axis_off()
+
+
+def list_summary(report):
+    """The lines of the summary of an audit, with what the page advises."""
+    found, file = report.recommendation, report.file
+    document = {"recommendation": found and found.to_dict(), "file": file and file.facts}
+    document |= {"settings": report.settings, "evidence": report.evidence}
+    steps = advise(document, list_routes(report), report.checks)
+    trust = describe_trust(report.checks, report.evidence in CONCLUSIVE)
+    return format_short(report, steps, trust)
 
 
 _STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: "**failed**"}
@@ -531,14 +543,20 @@ class AuditReport:
         """
         return write_text(render(as_document(self), title, values), path)
 
-    def summary(self) -> str:
-        """The audit as text, in lines of at most 100 characters.
+    def summary(self, verbose: bool = False) -> str:
+        """The audit as text, in lines of at most 80 characters, in the order of the page.
+
+        Parameters
+        ----------
+        verbose : bool, default=False
+            Whether all attacks, numbers, checks and notes follow, in lines of at most 100
+            characters.
 
         Returns
         -------
         text : str
         """
-        return format_summary(self)
+        return "\n".join([*list_summary(self), *(["", format_summary(self)] if verbose else [])])
 
     def to_markdown(self, title: str = "Membership-inference audit") -> str:
         """The audit as Markdown, for a merge request or a model card.

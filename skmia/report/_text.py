@@ -1,11 +1,24 @@
 """An audit as sentences and tables for a terminal."""
 
+import textwrap
+
 import numpy as np
 
-from .._core.pages import WIDTH, wrap_lines
+from .._core.pages import BARS, WIDTH, wrap_lines
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
-from ._level import tell_level
+from ..disclosure import summarize
+from ..metrics import resolvable_fpr
+from ._level import (
+    choose_base,
+    choose_rate,
+    find_worst_group,
+    get_highest,
+    list_routes,
+    name_group,
+    read_level,
+    tell_level,
+)
 from ._measure import CLASS, FEWEST, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
 from ._person_level import describe_people, name_exposed
 from ._pool_size import describe_growth
@@ -171,17 +184,152 @@ def format_table(frame):
     return lines
 
 
+_NARROW = 78
+# Groups of a route in the summary; all of them are among the details.
+_MOST_GROUPS = 8
+
+
+def format_short(result, steps, trust):
+    """Format what a reader needs first, in lines of at most 80 characters, as on the page."""
+    routes = list_routes(result)
+    levels, sentence = tell_level(result)
+    lines = []
+    highest = get_highest(routes).level
+    for route, (heading, way) in zip(routes, levels, strict=True):
+        is_highest = route.level.order == highest.order
+        heading = heading.upper() if is_highest else heading.lower()
+        lines.append(f"  {BARS[route.level.filled]}  {heading}   {way}{_name_worst(route)}")
+    lines += ["", *_fill(sentence)]
+    if highest.name != "unknown":
+        lines += ["", *_tabulate(routes, choose_rate(routes), result.settings["confidence_level"])]
+    lines += ["", *_list_trust(result, trust), ""]
+    for place, (imperative, why, _, _) in enumerate(steps, 1):
+        head = "  Next    " if place == 1 else " " * 10
+        lines += _fill(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
+    if result.recommendation is not None:
+        lines += ["", *_list_policy(result.recommendation)]
+    data, n_shadows = result.data, result.settings["n_shadows"]
+    pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
+    subject = _shorten(result.victim_name, _LONGEST_NAME + 8)
+    sizes = f"{data['n_members']:,} members, {data['n_nonmembers']:,} non-members; {pool}."
+    return [*lines, "", *_fill(f"{subject}: {sizes}", "  Model   ", 10)]
+
+
+def _fill(text, first="", later=0):
+    return textwrap.wrap(
+        visible(text), _NARROW, initial_indent=first, subsequent_indent=" " * later
+    )
+
+
+def _name_worst(route):
+    group = find_worst_group([route])
+    if group is None:
+        return ""
+    word = read_level(group[0]).word.lower()
+    return f"; {word} for {_shorten(name_group(group[0]), _LONGEST_GROUP)}"
+
+
+_LONGEST_GROUP = 20
+_COLUMNS = (9, 16, 15, 22)
+
+
+def _lay(*cells):
+    padded = (f"{cell:{width}s}" for cell, width in zip(cells, _COLUMNS))
+    return f"  {''.join(padded)}{cells[-1]}".rstrip()
+
+
+def _tabulate(routes, rate, level):
+    """The strongest attack of each route, on all records and on the groups with the most."""
+    base = 100 if rate is None else choose_base(rate)
+    lines = [
+        _lay("", "", "recognized", "how often a member", ""),
+        _lay("", "", f"of {base:,}", "ranks higher (AUC)", "level"),
+    ]
+    for route in routes:
+        groups = [group for group in route.level.groups if _is_shown(group, routes)]
+        groups.sort(key=lambda group: read_level(group).order, reverse=True)
+        parts = [(OVERALL, "all", route.level)]
+        parts += [(g["scope"], g["group"], read_level(g)) for g in groups[:_MOST_GROUPS]]
+        for place, (scope, group, found) in enumerate(parts):
+            name = "all" if not place else _cut_group(f"{visible(scope)} {visible(group)}")
+            tpr = None if rate is None else route.find_best("tpr", rate, scope, group)
+            lines.append(
+                _lay(
+                    "" if place else route.way,
+                    name,
+                    _write_count(tpr, base),
+                    _write_auc(route.find_best("auc", None, scope, group)),
+                    found.word.lower(),
+                )
+            )
+        if len(groups) > _MOST_GROUPS:
+            lines.append(f"{'':11s}{len(groups) - _MOST_GROUPS} more groups: --verbose")
+    others = "-" if rate is None else f"{rate * base:3.0f}"
+    lines.append(_lay("guessing", "", others, "0.5", "none shown"))
+    told = f"Brackets: {100 * level:g}% intervals."
+    if rate is not None:
+        verb = "is" if round(rate * base) == 1 else "are"
+        told = f"Recognized when {rate * base:.0f} of {base:,} others {verb} mistaken. {told}"
+    return [*lines, *_fill(told, "  ", 2)]
+
+
+def _is_shown(group, routes):
+    """Whether a group that was asked for, or has another level than the whole, is shown."""
+    if group["scope"] != CLASS:
+        return True
+    return find_worst_group(routes) is not None
+
+
+def _cut_group(name):
+    longest = _COLUMNS[1] - 1
+    return name if len(name) <= longest else f"{name[: longest - 1]}\u2026"
+
+
+def _write_count(row, base):
+    if row is None:
+        return "  -"
+    number, low, high = (f"{base * row[name]:.0f}" for name in _INTERVAL)
+    return f"{number:>3} [{low:>2}, {high:>2}]"
+
+
+def _write_auc(row):
+    return "-" if row is None else format_auc(*(row[name] for name in _INTERVAL))
+
+
+def _list_trust(result, trust):
+    """Whether the numbers can be trusted: what passed and failed, and what was not measured."""
+    line = trust["line"]
+    if trust["bad"]:
+        line += f" {'; '.join(trust['bad'])}."
+    names = [name for name, check in result.checks.items() if check.status == "not run"]
+    more = f"Not run: {', '.join(names)}. " if names else ""
+    n = result.data["n_nonmembers"]
+    least = 100 * resolvable_fpr(n)
+    more += f"Rates below {least:.2g}% cannot be measured with {n:,} non-members."
+    return [*_fill(line, "  Trust   ", 10), *_fill(more, " " * 10, 10)]
+
+
+def _list_policy(found):
+    """What a policy recommends, without the names that only programs need."""
+    said = f"As a {found.release}, by the policy {found.policy.name}: {found.result}."
+    told = [*summarize(found.to_dict()), *(f"Condition: {name}." for name in found.conditions)]
+    lines = _fill(said, "  Policy  ", 10)
+    for text in told:
+        lines += _fill(text, " " * 10, 10)
+    for condition in found.tried:
+        verb = "suffices" if condition.helps else "does not suffice"
+        lines += _fill(f"{condition.name}: {verb}.", " " * 10, 12)
+    return lines
+
+
 def format_summary(result):
-    """Format the whole audit as text."""
+    """Format all attacks and all numbers as text."""
     frame = result.results
     if CLASS not in np.atleast_1d(result.settings["group"]).tolist():
         frame = frame[frame["scope"] != CLASS]
     n_shadows = result.settings["n_shadows"]
     pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
-    levels, sentence = tell_level(result)
     head = [
-        *(f"{heading.upper()}  {way}" for heading, way in levels),
-        sentence,
         f"Membership-inference audit of {_shorten(result.victim_name, _LONGEST_VICTIM)}",
         f"{result.data['n_records']:,} records: {result.data['n_members']:,} members, "
         f"{result.data['n_nonmembers']:,} non-members; {pool}.",

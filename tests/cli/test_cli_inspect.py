@@ -84,7 +84,8 @@ def test_what_a_file_holds_is_printed(run, people, data, tmp_path, name):
     options = ["--trust-pickle"] if path.suffix == ".joblib" else []
     code, out, err = run(path, "--data", data, "--target", "ill", *options)
     assert (code, err) == (0, "")
-    assert out.startswith("Inspection of Pipeline(ColumnTransformer, KNeighborsClassifier)\n")
+    assert "SEVERE, EXPECTED   this file was not attacked, only read" in out.split("\n")[0]
+    assert "\nInspection of Pipeline(ColumnTransformer, KNeighborsClassifier)\n" in out
     assert "The file holds training rows." in out
     assert f"At least {N} training rows" in out
     assert f"whole row stored: {N} records" in out

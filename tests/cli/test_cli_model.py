@@ -269,3 +269,15 @@ def test_columns_chosen_by_their_type(run, table, data, tmp_path):
     code, text, err = run(*given, "--shadows", "4", "--jobs", "1")
     assert (code, err) == (0, "")
     assert " at 0x" not in text
+
+
+@pytest.mark.parametrize("share", [0.5, 0.99])
+def test_a_file_that_was_cut_off_says_so(refuse, table, numeric_data, tmp_path, share):
+    path = save_skops(RandomForestClassifier(2).fit([[0.0], [1.0]], [0, 1]), tmp_path / "m.skops")
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    told = refuse(
+        "--data", numeric_data, "--target", "income", "--model", path, "--members", "trained"
+    )
+    assert told.startswith("--model: m.skops is not whole: it was cut off or changed")
+    assert "zip" not in told.lower()

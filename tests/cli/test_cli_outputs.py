@@ -1,5 +1,6 @@
 """What the command prints for other programs."""
 
+import io
 import json
 import subprocess
 import sys
@@ -8,11 +9,12 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from skmia._core.pages import Level
-from skmia.cli import main
+from skmia.cli import _main, main
 from skmia.cli._gate import Finding, judge_verdict
 from skmia.cli._output import format_result
 from skmia.disclosure import load_policy
 
+REFUSED = "skmia audit: exit code 1, because the policy own says: do not release\n"
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 LIMITS = ["--fail-above", "auc=0.9", "advantage=0.01", "tpr@0.001=0.5"]
 
@@ -85,6 +87,42 @@ def test_markdown_is_a_table_for_each_group(printed):
     assert {line.count(" | ") for line in tables} == {heads[0].count(" | ")}
 
 
+def test_the_text_is_that_of_80_columns_and_ends_with_the_exit_code(printed, monkeypatch):
+    code, text, err = printed("--group", "city", *LIMITS)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80 and "\x1b" not in text
+    words = ["LEAKAGE", "how often a member", "Trust", "Next", "Model"]
+    places = [next(k for k, line in enumerate(lines) if word in line) for word in words]
+    assert places[0] == 0 and places == sorted(places)
+    assert "threshold (loss)" not in text
+    assert err.startswith(f"skmia audit: exit code {code}, because ") and err.count("\n") == 1
+    details = printed("--group", "city", "--verbose", *LIMITS)[1]
+    assert details.startswith(text.rstrip("\n")) and "threshold (loss)" in details
+    assert "Note: Task: classification of 'income'" in details
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_terminal_gets_colors_unless_they_are_not_wanted(monkeypatch, encoding):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    text = "  \u2582\u2585\u2588  SEVERE LEAKAGE   as a file\n\nSEVERE   is a word."
+    printed = []
+    for unwanted in ("", "1"):
+        monkeypatch.setenv("NO_COLOR", unwanted)
+        monkeypatch.setattr(sys, "stdout", Terminal(io.BytesIO(), encoding=encoding))
+        _main._print(text)
+        printed.append(sys.stdout.buffer.getvalue().decode(encoding))
+    bars = "\u2582\u2585\u2588" if encoding == "utf-8" else "###"
+    assert printed[0].startswith(f"\x1b[1;31m  {bars}  SEVERE LEAKAGE\x1b[0m   as a file\n")
+    assert printed[0].count("\x1b") == 2
+    assert printed[1].startswith(f"  {bars}  SEVERE LEAKAGE   as a file\n")
+
+
 def test_names_cannot_write_markup():
     class Report:
         def to_markdown(self):
@@ -122,7 +160,7 @@ def test_a_policy_decides(printed, tmp_path):
     code, text, err = printed(*given)
     assert code == 4  # 120 non-members do not resolve a rate of 1%
     assert "by the policy cautious: cannot be said" in text
-    assert err == "skmia audit: cautious: cannot be said\n"
+    assert err == "skmia audit: exit code 4, because the policy cautious says: cannot be said\n"
     found = json.loads((tmp_path / "out" / "audit.json").read_text())["recommendation"]
     assert found["reasons"][0] == "To be measured: tpr_at_fpr_01 (all)."
     assert len(found["provenance"]["sha256 of table.csv"]) == 64
@@ -136,18 +174,18 @@ def test_a_policy_of_ones_own(printed, tmp_path):
     assert "by the policy own: release" in text
     policy.write_text('name = "own"\nversion = 1\n[limits.service]\nauc = 0.0\n')
     code, text, err = printed("--policy", policy)
-    assert (code, err) == (1, "skmia audit: own: do not release\n")
+    assert (code, err) == (1, REFUSED)
 
 
 def test_conditions_are_measured_if_asked(printed, tmp_path):
     policy, out = tmp_path / "own.toml", tmp_path / "out"
     policy.write_text('name = "own"\nversion = 1\n[limits.service]\nauc = 0.0\n')
     code, text, err = printed("--policy", policy, "--measure-conditions", "--out", out)
-    assert (code, err) == (1, "skmia audit: own: do not release\n")
+    assert (code, err) == (1, REFUSED)
     assert "labels alone: does not suffice." in text
     tried = json.loads((out / "audit.json").read_text())["recommendation"]["tried"]
     assert [part["helps"] for part in tried] == [False] * 3
-    code, text, _ = printed("--policy", policy)
+    code, text, _ = printed("--policy", policy, "--verbose")
     assert code == 1
     assert "with --measure-conditions" in text
 

@@ -245,7 +245,7 @@ def test_answers_without_a_recipe_have_a_stand_in(run, table, tmp_path):
     code, text, err = run(*given)
     document = json.loads(text)
     # Where ten seconds pass, a line says so before.
-    assert code == 4 and err.endswith("skmia audit: own: cannot be said\n")
+    assert code == 4 and err.endswith("the policy own says: cannot be said\n")
     assert document["reference"]["recipe"] == "chosen"
     assert len(document["reference"]["distances"]) == 7
     assert "stand_in = false" in document["recommendation"]["reasons"][0]

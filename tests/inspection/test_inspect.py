@@ -293,7 +293,9 @@ def test_the_summary_says_it_in_words():
     inspection = inspect_model(fit(model), RECORDS)
     text = str(inspection)
     assert text == inspection.summary()
-    assert text.startswith("Inspection of Pipeline(MinMaxScaler, RandomForestClassifier)\n")
+    head, _, name = text.split("\n")[:3]
+    assert ", EXPECTED   this file was not attacked, only read" in head
+    assert name == "Inspection of Pipeline(MinMaxScaler, RandomForestClassifier)"
     assert f"At least {N} training rows" in text
     assert re.search(r"steps\[1\]: RandomForestClassifier: counts\n", text)
     assert re.search(r"expected AUC 0\.\d{3}", text)

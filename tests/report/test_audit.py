@@ -157,7 +157,7 @@ def test_rate_that_few_nonmembers_cannot_resolve_is_flagged_and_has_no_number(re
     frame = result.to_frame().query("metric == 'tpr' and max_fpr == 0.01")
     assert (frame["status"] == "not resolvable").all()
     assert frame[["estimate", "low", "high", "fpr"]].isna().all(axis=None)
-    assert "not resolvable" in result.summary()
+    assert "not resolvable" in result.summary(verbose=True)
 
 
 def test_rate_is_resolvable_from_ten_false_positives_on():
@@ -185,8 +185,8 @@ def test_small_group_and_records_without_a_group_get_a_row(problem):
     assert small["estimate"].isna().all()
     counts = frame.drop_duplicates("group")[["n_members", "n_nonmembers"]].to_numpy()
     assert counts.sum() == 400
-    assert "who = one (" in result.summary()
-    assert "too few records: at least 2 members" in result.summary()
+    assert "who = one (" in result.summary(verbose=True)
+    assert "too few records: at least 2 members" in result.summary(verbose=True)
 
 
 # Reproducibility
@@ -372,7 +372,7 @@ def test_no_shadow_models_are_trained_for_attacks_that_need_none(problem, monkey
     monkeypatch.setattr(ShadowPool, "fit", None)
     result = audit(*problem, attacks={"t": ThresholdAttack()})
     assert result.settings["n_shadows"] == 0
-    assert "no shadow models" in result.summary()
+    assert "no shadow models" in result.summary(verbose=True)
 
 
 # What is refused
@@ -440,7 +440,7 @@ def test_baseline_finds_members_that_differ_by_themselves(problem):
     victim = fit_victim(shifted, membership)
     attacks = {"t": ThresholdAttack()}
     result = audit(victim, shifted, membership, attacks=attacks, random_state=0)
-    assert "come from different populations" in result.summary().replace("\n  ", " ")
+    assert "come from different populations" in result.summary(verbose=True).replace("\n  ", " ")
 
 
 @pytest.mark.parametrize("kind", ["frame", "sparse", "image", "text"])

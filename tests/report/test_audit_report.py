@@ -47,7 +47,7 @@ def test_rates_are_shown_in_percent(numbers, text):
 
 
 def test_summary_is_a_table_of_at_most_100_columns(problem, result):
-    lines = result.summary().splitlines()
+    lines = result.summary(verbose=True).splitlines()
     assert max(map(len, lines)) <= WIDTH == 100
     assert lines[0] == "SEVERE LEAKAGE  as a file"
     assert "Membership-inference audit of DecisionTreeClassifier" in lines
@@ -62,7 +62,7 @@ def test_summary_is_a_table_of_at_most_100_columns(problem, result):
 def test_summary_of_long_names_and_many_rates_stays_narrow(problem):
     names = {"an attack with a name that goes on and on and on": ThresholdAttack()}
     fprs = (0.4, 0.3, 0.2, 0.1, 0.05)
-    lines = audit(*problem, attacks=names, fprs=fprs).summary().splitlines()
+    lines = audit(*problem, attacks=names, fprs=fprs).summary(verbose=True).splitlines()
     assert max(map(len, lines)) <= WIDTH
     assert sum(line.startswith("attack ") for line in lines) == 3
     assert all(any(f"TPR @ {100 * fpr:g}% FPR" in line for line in lines) for fpr in fprs)

@@ -64,7 +64,7 @@ def test_an_added_check_is_asked_after_those_that_it_reads_and_reported_at_its_p
     assert last["finding"] is None  # a number, which has no place there
     assert middle == without["checks"]
     assert document["results"] == without["results"]
-    assert "Warning (too high): 4 attacks, 0.95." in report.summary()
+    assert "Warning (too high): 4 attacks, 0.95." in report.summary(verbose=True)
     assert last["text"] in report.to_html()
     assert render(check_document(document)) == report.to_html()
 
@@ -138,7 +138,7 @@ def test_a_check_that_raises_is_a_line_and_the_audit_goes_on(name, monkeypatch):
     assert [check.name for check in report.checks.values() if check.is_error] == failed
     text = "The check failed: KeyError: 'no\\nnumbers'."
     assert report.checks[name].text == text
-    assert f"Error ({name}): {text}" in report.summary()
+    assert f"Error ({name}): {text}" in report.summary(verbose=True)
     document = json.loads(report.to_json())
     assert (document["permutation"] is None) == (name == "permuted membership")
     page = render(check_document(document))

@@ -75,7 +75,7 @@ def test_a_shift_that_the_model_sees_fails_the_negative_control():
     report = audit(victim, shifted, membership, shadows=8, controls=True, random_state=0)
     assert report.checks["negative control"].is_warning
     assert report.evidence == "shift"
-    assert "Warning (negative control)" in report.summary()
+    assert "Warning (negative control)" in report.summary(verbose=True)
 
 
 @pytest.mark.parametrize("kind", ["frame", "sparse", "image"])

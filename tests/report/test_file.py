@@ -53,8 +53,8 @@ def test_a_file_of_many_nodes_is_not_to_be_released(boosted):
     assert "trained on 200 rows, all of which are among them" in boosted.file.verdict
     auc = boosted.file.results.query("metric == 'auc' and scope == 'overall'")
     assert auc["estimate"].item() > boosted.results.query("metric == 'auc'")["estimate"].max()
-    assert "As a service: " in boosted.summary()
-    assert "As a file: Do not release this file." in boosted.summary()
+    assert "As a service: " in boosted.summary(verbose=True)
+    assert "As a file: Do not release this file." in boosted.summary(verbose=True)
 
 
 def test_a_file_that_tells_nothing_gets_a_mild_verdict():
@@ -89,7 +89,7 @@ def test_nothing_is_claimed_of_numbers_that_no_attack_reads(n_rounds):
     assert report.file.verdict.endswith("Nothing was found in the rest of the file.")
     entry = {"place": "coefs_ of MLPClassifier", "size": 84, "part": None}
     assert entry in facts["ledger"]
-    assert "Not read: " in report.summary() and "Not read: " in report.to_markdown()
+    assert "Not read: " in report.summary(verbose=True) and "Not read: " in report.to_markdown()
 
 
 def test_a_model_of_stochastic_gradients_never_ends_in_none():
@@ -340,7 +340,7 @@ def test_numbers_of_the_answers_do_not_depend_on_the_file(boosted):
     assert isinstance(without, AuditReport)
     pd.testing.assert_frame_equal(without.results, boosted.results)
     assert without.verdict == boosted.verdict
-    assert "As a" not in without.summary()
+    assert "As a" not in without.summary(verbose=True)
 
 
 def test_rows_that_a_stripped_file_does_not_count_are_not_invented():
@@ -357,7 +357,7 @@ def test_default_attacks_on_a_linear_model_are_those_on_a_service():
     victim = LogisticRegression().fit(members.X, members.y)
     report = audit(victim, RECORDS, MEMBERSHIP, shadows=4, random_state=0)
     assert "AnalyticLiRA" in report.scores
-    assert "\nAs a service: " in report.summary()
+    assert "\nAs a service: " in report.summary(verbose=True)
 
 
 def test_attacks_that_read_more_than_answers_are_not_those_on_a_service():
@@ -365,8 +365,8 @@ def test_attacks_that_read_more_than_answers_are_not_those_on_a_service():
     attacks = {"nodes": NodeEquationsAttack()}
     victim = BOOSTED.fit(members.X, members.y)
     report = audit(victim, RECORDS, MEMBERSHIP, attacks=attacks, random_state=0)
-    assert "As a service" not in report.summary()
-    assert "By the attacks that were asked for: Leakage found." in report.summary()
+    assert "As a service" not in report.summary(verbose=True)
+    assert "By the attacks that were asked for: Leakage found." in report.summary(verbose=True)
 
 
 def test_a_vocabulary_is_a_leak_of_the_file():
@@ -390,5 +390,5 @@ def test_the_model_inside_that_tells_most_is_named():
     assert report.file.evidence == "leak"
     assert report.file.facts["n_rows"] == MEMBERSHIP.sum()
     assert "Most is found in calibrated_classifiers_[" in report.file.verdict
-    summary = " ".join(report.summary().split())
+    summary = " ".join(report.summary(verbose=True).split())
     assert "Node equations in calibrated_classifiers_[1].estimator (" in summary

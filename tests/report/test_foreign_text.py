@@ -60,7 +60,7 @@ def assert_visible(text):
 
 
 def test_the_summary_has_no_line_that_a_table_wrote(result):
-    text = result.summary()
+    text = result.summary(verbose=True)
     assert_visible(text)
     assert "kind = a\\n\\nNo leakage detected.\\nexit 0 (" in text
     assert "kind = \\x1b]0;owned\\x07\\x1b[2J (" in text

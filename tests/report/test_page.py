@@ -194,7 +194,7 @@ def test_a_difference_of_the_records_themselves_is_a_warning():
     assert "No verdict Members and non-members differ by themselves." in text
     assert "Leakage found" not in text and "Severe" not in text.partition("By group")[0]
     assert "Take both sides from one population." in text
-    assert "cannot be attributed to leakage" in result.summary().replace("\n  ", " ")
+    assert "cannot be attributed to leakage" in result.summary(verbose=True).replace("\n  ", " ")
 
 
 def test_the_page_is_that_of_the_document(leaky, tmp_path):
@@ -220,7 +220,7 @@ def test_a_notebook_gets_the_page_in_a_frame_of_its_own(leaky, monkeypatch):
     assert shown.startswith("<iframe ") and shown.endswith("</iframe>")
     assert html.unescape(shown.split('srcdoc="')[1].split('" title=')[0]) == leaky.to_html()
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert leaky._repr_html_() == f"<pre>{html.escape(leaky.summary())}</pre>"
+    assert leaky._repr_html_() == f"<pre>{html.escape(leaky.summary(verbose=True))}</pre>"
 
 
 def test_a_rate_of_a_thousandth_is_refused_with_under_200_records():

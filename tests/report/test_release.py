@@ -167,7 +167,7 @@ def test_it_stands_on_top_of_each_form(leaky):
     assert document["recommendation"]["provenance"]["command"] == "skmia x"
     page = pytest.importorskip("jinja2") and render(document)
     assert page.index("Do not release.") < page.index("Leakage found")
-    for text in (report.summary(), report.to_markdown()):
+    for text in (report.summary(verbose=True), report.to_markdown()):
         assert "by the policy research (changed): do not release" in text
 
 

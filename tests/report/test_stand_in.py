@@ -426,7 +426,7 @@ def test_a_release_in_spite_of_leakage_says_so(neighbors, release):
     assert sentence in found.remarks
     decided = replace(report, recommendation=found)
     page = pytest.importorskip("jinja2") and render(json.loads(decided.to_json()))
-    texts = (page, " ".join(decided.summary().split()), decided.to_markdown())
+    texts = (page, " ".join(decided.summary(verbose=True).split()), decided.to_markdown())
     assert all(sentence in text for text in texts)
     assert sentence in json.loads(decided.to_json())["recommendation"]["remarks"]
 

@@ -330,6 +330,11 @@ EVIDENCE = LEAK, NONE, SHIFT, REVERSED, UNKNOWN = "leak", "none", "shift", "reve
 CONCLUSIVE = LEAK, NONE
 
 
+# The three bars of a level, and what stands for them where the encoding has no others.
+BARS = {None: "???", 0: "\u00b7\u00b7\u00b7", 1: "\u2582\u00b7\u00b7", 2: "\u2582\u2585\u00b7"}
+BARS[3] = "\u2582\u2585\u2588"
+ASCII = str.maketrans("\u2582\u2585\u2588\u00b7\u2026", "###..")
+
 # Limits of the levels. Half of those that a false positive rate is multiplied by are members that
 # an attacker recognizes by 5 of 6, and by 19 of 20; a member ranks above another record 3 of 5
 # times, and 4 of 5; the excess is of attacks on a table. Two of each three are choices.
