@@ -91,7 +91,7 @@ class _Lines:
 
 
 _stages = None  # those that are shown in this process
-# Seconds between two lines in a log about a stage that is still at work.
+# Seconds between two lines in a log about a stage at work; what takes less needs no line.
 BETWEEN_STATES = 30.0
 _WIDTH, _BAR = 79, 20
 # A share of the whole from which on the time that it took says how long the rest takes.
@@ -228,7 +228,7 @@ class Stages:
         """Write a line of its own; in a log only if the work takes so long that one is needed."""
         self._clear()
         self._waiting.append(line)
-        if self._draws or time.monotonic() - self._start >= BETWEEN_LINES:
+        if self._draws or time.monotonic() - self._start >= BETWEEN_STATES:
             self._write("".join(f"{line}\n" for line in self._waiting))
             self._waiting, self._said = [], time.monotonic()
 

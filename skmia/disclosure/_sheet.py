@@ -265,6 +265,7 @@ def describe_sheet(document, report="report.html"):
     hidden = {*REQUEST, "command", "created", "versions"}
     hashes = [(name, text) for name, text in provenance.items() if name.startswith("sha256 of ")]
     policy = found["policy"]
+    others = f"Nothing is said of a release as {' or '.join(f'a {w}' for w in found['not_asked'])}."
     hashes.append(("sha256 of the policy", policy["sha256"] or "none: the policy was changed"))
     rest = {name: text for name, text in provenance.items() if name not in hidden}
     rest = {name: text for name, text in rest.items() if not name.startswith("sha256 of ")}
@@ -278,7 +279,7 @@ def describe_sheet(document, report="report.html"):
         "report": report,
         "result": found["result"],
         "policy": policy["name"],
-        "told": [_shorten(text, _CHARACTERS["text"]) for text in summarize(found)],
+        "told": [_shorten(text, _CHARACTERS["text"]) for text in (*summarize(found), others)],
         "decisions": [(name, name == decision["decision"]) for name in DECISIONS],
         "conditions": decision["conditions"] or "; ".join(found["conditions"]),
         "because": decision["because"],

@@ -17,7 +17,7 @@ from skmia.cli._table import as_features, read_members, read_target
 from skmia.exceptions import TrainingError
 
 N = 240
-QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
+QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1", "--verbose"]
 
 
 @pytest.mark.contract
@@ -75,6 +75,7 @@ def test_regression(run, data):
 )
 def test_number_of_shadow_models(run, data, tmp_path, options, n_shadows):
     common = ["--data", data, "--target", "income", "--estimator", "logistic", "--jobs", "1"]
+    common += ["--verbose"]
     code, text, _ = run(*common, *options, "--out", tmp_path)
     document = json.loads((tmp_path / "audit.json").read_text())
     assert code == 0
@@ -164,9 +165,9 @@ def test_digits_without_any_option(run, tmp_path, monkeypatch):
     X = np.random.default_rng(0).normal(size=(220, 3))
     toy = Records(X, (X[:, 0] > 0).astype(int))
     monkeypatch.setattr(_problem, "load_sklearn", lambda name: toy)
-    code, text, err = run("--out", tmp_path, "--shadows", "4", "--jobs", "1")
+    code, text, err = run("--out", tmp_path, "--shadows", "4", "--jobs", "1", "--verbose")
     assert (code, err) == (0, "")
-    assert "audit of RandomForestClassifier" in text
+    assert "RandomForestClassifier" in text
     assert "TPR @ 10% FPR" in text
     assert (tmp_path / "audit.json").exists()
 

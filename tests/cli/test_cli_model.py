@@ -19,7 +19,7 @@ from skmia._core import circumstances
 from skmia.cli import _audit, _model
 
 N = 240
-QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
+QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1", "--verbose"]
 
 
 def numeric(table):

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia.cli import _audit
 
-QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
+QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1", "--verbose"]
 
 
 class Asked(Exception):

@@ -47,9 +47,11 @@ def test_rates_are_shown_in_percent(numbers, text):
 
 
 def test_summary_is_a_table_of_at_most_100_columns(problem, result):
+    short = result.summary().splitlines()
     lines = result.summary(verbose=True).splitlines()
+    assert lines[: len(short)] == short and max(map(len, short)) <= 80
     assert max(map(len, lines)) <= WIDTH == 100
-    assert lines[0] == "SEVERE LEAKAGE  as a file"
+    assert lines[0] == "  \u2582\u2585\u2588  SEVERE LEAKAGE   as a file"
     assert "Membership-inference audit of DecisionTreeClassifier" in lines
     row = result.to_frame().query("attack == 'LiRA' and scope == 'overall' and max_fpr == 0.2")
     cell = format_rate(*row[["estimate", "low", "high"]].iloc[0])

@@ -220,7 +220,7 @@ def test_a_notebook_gets_the_page_in_a_frame_of_its_own(leaky, monkeypatch):
     assert shown.startswith("<iframe ") and shown.endswith("</iframe>")
     assert html.unescape(shown.split('srcdoc="')[1].split('" title=')[0]) == leaky.to_html()
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert leaky._repr_html_() == f"<pre>{html.escape(leaky.summary(verbose=True))}</pre>"
+    assert leaky._repr_html_() == f"<pre>{html.escape(leaky.summary())}</pre>"
 
 
 def test_a_rate_of_a_thousandth_is_refused_with_under_200_records():
