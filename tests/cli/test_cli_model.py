@@ -158,7 +158,7 @@ def test_regressor_from_a_file(run, table, numeric_data, tmp_path):
     joblib.dump(DecisionTreeRegressor().fit(X[["works"]][members], X["noise"][members]), path)
     options = model_options(path, numeric_data)
     options[3] = "noise"
-    code, text, _ = run(*options, "--trust-pickle")
+    code, text, _ = run(*options, "--trust-pickle", "--verbose")
     assert code == 0
     assert "R2" in text
 
@@ -184,7 +184,7 @@ def test_model_of_other_features(refuse, numeric_data, tmp_path, columns, messag
     "name, content, message",
     [
         ("none.skops", None, "file not found"),
-        ("bad.skops", b"nothing", "cannot be read"),
+        ("bad.skops", b"nothing", "is not whole: it was cut off or changed"),
         ("bad.pkl", b"nothing", "cannot be read"),
         ("model.h5", b"nothing", "neither .skops nor a pickle"),
     ],
@@ -199,8 +199,15 @@ def test_model_file_that_cannot_be_used(refuse, numeric_data, tmp_path, name, co
 
 
 FORMATS = {
-    "skops": [],
-    "json": ["--estimator", "logistic", "--policy", "research", "--measure-conditions"],
+    "skops": ["--verbose"],
+    "json": [
+        "--verbose",
+        "--estimator",
+        "logistic",
+        "--policy",
+        "research",
+        "--measure-conditions",
+    ],
     "onnx": ["--estimator", "logistic", "--format", "json", "--fail-above", "auc=0.5"],
 }
 
@@ -247,7 +254,8 @@ def test_the_process_of_a_model_changes_no_byte(
     assert found[0] == found[1]
     (code, text), files = found[0]
     assert code in (0, 1, 4) and "LiRA" in text
-    assert sorted(files) == ["audit.json", "report.html", "roc.png"]
+    sheet = ["decision.html"] if "--policy" in options else []
+    assert sorted(files) == ["audit.json", *sheet, "report.html", "roc.png"]
 
 
 @pytest.mark.usefixtures("no_drawing")
@@ -272,12 +280,10 @@ def test_columns_chosen_by_their_type(run, table, data, tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.5, 0.99])
-def test_a_file_that_was_cut_off_says_so(refuse, table, numeric_data, tmp_path, share):
+def test_a_file_that_was_cut_off_says_so(refuse, numeric_data, tmp_path, share):
     path = save_skops(RandomForestClassifier(2).fit([[0.0], [1.0]], [0, 1]), tmp_path / "m.skops")
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    told = refuse(
-        "--data", numeric_data, "--target", "income", "--model", path, "--members", "trained"
-    )
+    told = refuse(*model_options(path, numeric_data))
     assert told.startswith("--model: m.skops is not whole: it was cut off or changed")
     assert "zip" not in told.lower()

@@ -322,6 +322,14 @@ def test_nothing_sticks_out(open_sheet, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_the_marks_of_checks_are_not_moved_out_of_the_paper(open_sheet):
+    page = open_sheet(make_document(2))
+    moved = page.locator(".checks th > span").evaluate_all(
+        "all => all.map(one => getComputedStyle(one, '::before').textIndent)"
+    )
+    assert len(moved) == 7 and set(moved) == {"0px"}
+
+
 COLORS = {"do not release", "release with conditions", "release", "cannot be said"}
 PAIRS = ["h1", ".head p", ".rec p", ".rec .big", "label span", ".lim th", ".lim td b", "small"]
 PAIRS += [".bad", ".ok", ".ask", ".info", ".lim td .quiet", "dt", "code", "a"]
