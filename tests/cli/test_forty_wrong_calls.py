@@ -23,7 +23,7 @@ CALLS = [
     ("--quick", "the following arguments are required: COMMAND"),
     ("adit", "invalid choice: 'adit'"),
     ("audit t.csv", "a table needs --target, the column that the model predicts"),
-    (f"{DATA} --verbose", "unrecognized arguments: --verbose"),
+    (f"{DATA} --loud", "unrecognized arguments: --loud"),
     # The table.
     ("audit --data none.csv --target income", "--data: file not found: none.csv"),
     ("audit --data folder --target income", "--data: folder is a folder, and a file is needed"),
