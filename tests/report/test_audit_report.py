@@ -190,3 +190,30 @@ def test_addresses_are_not_shown():
     shown = _audit._show(make_pipeline(columns, LogisticRegression()))
     assert " at 0x" not in shown
     assert "make_column_selector object>" in shown
+
+
+def test_the_summary_begins_with_the_levels_and_shows_the_worst_of_many_groups(problem):
+    victim, records, membership = problem
+    names = [f"group {place}\n\x1b[2J of a long name" for place in range(20)]
+    records = records.with_fields(town=np.resize(names, len(records)))
+    report = audit(victim, records, membership, group="town", shadows=4, fprs=[0.2], random_state=0)
+    lines = report.summary().splitlines()
+    assert max(map(len, lines)) <= 80 and "\x1b" not in "".join(lines)
+    ways = [line.rsplit("as a ")[-1].split(";")[0] for line in lines[:2]]
+    assert ways == ["file", "service"]
+    table = lines[next(k for k, line in enumerate(lines) if line.endswith("level")) :]
+    rows = [line for line in table if line.lstrip().startswith("town ")]
+    assert len(rows) == 16 and sum("12 more groups: --verbose" in line for line in table) == 2
+    auc = report.file.results.query("scope == 'overall' and metric == 'auc'")["estimate"].item()
+    assert next(line for line in table if line.startswith("  file")).split("[")[-2][-6:-1] == (
+        f"{auc:.3f}"
+    )
+
+
+def test_without_a_valid_comparison_there_is_no_table(problem):
+    victim, records, membership = problem
+    report = audit(victim, records, 1 - membership, shadows=4, fprs=[0.2], random_state=0)
+    assert report.evidence == "reversed"
+    lines = report.summary().splitlines()
+    assert lines[0].startswith("  ???  NO VERDICT")
+    assert "wrong way round" in " ".join(lines) and "ranks higher" not in " ".join(lines)
