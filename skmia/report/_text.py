@@ -216,9 +216,8 @@ def format_short(result, steps, trust):
 
 
 def _fill(text, first="", later=0):
-    return textwrap.wrap(
-        visible(text), _NARROW, initial_indent=first, subsequent_indent=" " * later
-    )
+    indents = {"initial_indent": first, "subsequent_indent": " " * later}
+    return textwrap.wrap(visible(text), _NARROW, break_on_hyphens=False, **indents)
 
 
 def _name_worst(route):
