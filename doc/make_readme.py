@@ -35,11 +35,10 @@ def run_code(source):
 
 
 def find_table(printed):
-    """The table of attacks in what the code prints, from its heading to the next empty line."""
+    """The levels, the sentence and the table in what the code prints, to the note on brackets."""
     lines = printed.splitlines()
-    first = next(k for k, line in enumerate(lines) if line.startswith("attack "))
-    last = next((k for k in range(first, len(lines)) if not lines[k].strip()), len(lines))
-    return "".join(f"{line.rstrip()}\n" for line in lines[first:last])
+    last = next(k for k, line in enumerate(lines) if "Brackets: " in line)
+    return "".join(f"{line.rstrip()}\n" for line in lines[: last + 1])
 
 
 def describe(report):
