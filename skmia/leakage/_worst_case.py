@@ -22,7 +22,7 @@ from .._core.pvalues import format_pvalue
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import draw_halves
 from .._core.types import ArrayLike, Seed, Splitter
-from .._core.visible import visible
+from .._core.visible import as_plain, visible
 from ..metrics import membership_advantage_score
 from ._total_variation import summarize_null, threshold_interval, witness_bound
 from ._witness import GroupedWitness, choose_method, make_witness
@@ -449,7 +449,8 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
             "bias": null[:, 0],
             "pvalue": null[:, 1],
         }
-        return pd.DataFrame(columns, index=pd.Index(self._group_names, name="group"))
+        names = [as_plain(name) if isinstance(name, str) else name for name in self._group_names]
+        return pd.DataFrame(columns, index=pd.Index(names, name="group"))
 
     def _measure_single_feature(self, X, members):
         self.signed_gap_ = self.threshold_advantage_ = None

@@ -7,6 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._core.groups import read_names
 from .._core.numbers import show
+from .._core.visible import as_plain
 from ..metrics import (
     advantage_interval,
     auc_interval,
@@ -71,18 +72,19 @@ def list_subsets(records, group, *, classes=False):
     if classes and CLASS not in fields:
         labels, codes = np.unique(records.y, return_inverse=True)
         if 2 <= len(labels) <= _MOST_CLASSES:
-            names, places = np.unique(labels.astype(str), return_inverse=True)
+            texts = as_plain(list(map(str, labels)))
+            names, places = np.unique(texts, return_inverse=True)
             subsets.add(CLASS, names, places[codes])
     return subsets
 
 
 def _number_names(records, field):
     """Sorted names of the groups of a field, and the number of the group of each record."""
-    values = pd.Series(read_names(records, field)).astype(object)
+    values = pd.Series(read_names(records, field), dtype=object)
     missing = values.isna().to_numpy()
     if missing.all():
         raise ValueError(f"The field {field!r} has no value for any record.")
-    names = np.array([MISSING if none else str(value) for value, none in zip(values, missing)])
+    names = as_plain([MISSING if none else str(value) for value, none in zip(values, missing)])
     names, codes = np.unique(names, return_inverse=True)
     if len(names) > _MOST_GROUPS:
         raise ValueError(

@@ -119,7 +119,8 @@ def test_other_summaries(problem):
     table = pd.DataFrame(rng.random((12, 3)), columns=[FORGED, TITLE, TURNED])
     assert_visible(DisparityTest().fit(table).summary())
     assert_visible(RankingTest().fit(table).summary())
-    frame = pd.DataFrame({"x": rng.integers(0, 3, 400), "kind": records["kind"]})
+    kinds = pd.Series(records["kind"], dtype=object)
+    frame = pd.DataFrame({"x": rng.integers(0, 3, 400), "kind": kinds})
     worst = WorstCaseVulnerability(method="plugin", group_column="kind", random_state=0)
     assert_visible(worst.fit(frame, membership).summary())
 
