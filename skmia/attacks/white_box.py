@@ -21,7 +21,7 @@ from .._core.probabilities import (
 )
 from .._core.randomness import isolated_randomness
 from .._core.records import Records
-from .._core.sklearn import Interval, StrOptions, at_least
+from .._core.sklearn import Interval, StrOptions, at_least, start_adam
 from .._core.types import Seed
 from ..base import LearnedAttack, SupervisedAttack
 from ..signals import GradientStatistics, Signal, Signals
@@ -555,8 +555,8 @@ def compute_centroids(p, group, start, temperature, max_iter):
     begins = np.flatnonzero(np.diff(group, prepend=-1))
     scale = 2 * temperature * np.bincount(group)[:, None]
     logits = start.astype(float)
-    first, second = np.zeros_like(logits), np.zeros_like(logits)
-    for step in range(1, max_iter + 1):
+    adam = start_adam([logits], _RATE)
+    for _ in range(max_iter):
         scaled = logits / temperature
         root_q = np.exp((scaled - scaled.max(axis=1, keepdims=True)) / 2)
         root_q /= np.sqrt(np.einsum("ij,ij->i", root_q, root_q))[:, None]
@@ -566,10 +566,7 @@ def compute_centroids(p, group, start, temperature, max_iter):
         pull = np.add.reduceat(outer[:, None] * root_p, begins, axis=0)
         push = np.add.reduceat(outer * overlap, begins)[:, None]
         slope = root_q * (pull - root_q * push) / scale
-        first = 0.9 * first + 0.1 * slope
-        second = 0.999 * second + 0.001 * slope**2
-        change = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
-        logits = logits - _RATE * change
+        adam.update_params([logits], [slope])
     return logits
 
 

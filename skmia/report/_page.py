@@ -732,7 +732,10 @@ def _write_command(settings, seeds):
         given = {name: value for name, value in command.items() if value not in _NOT_GIVEN}
         return " ".join(["skmia audit", *(_write_option(*one) for one in given.items())])
     own = {"shadows": settings["n_shadows"], "group": settings["group"], "fprs": settings["fprs"]}
-    own |= {"confidence_level": settings["confidence_level"], "random_state": seeds["random_state"]}
+    own |= {
+        "confidence_level": settings["confidence_level"],
+        "random_state": seeds.get("random_state"),
+    }
     told = ", ".join(f"{name}={value!r}" for name, value in own.items() if value is not None)
     return f"audit(model, records, membership, {told})"
 

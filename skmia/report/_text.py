@@ -185,6 +185,7 @@ def format_table(frame):
 
 
 _NARROW = 78
+_MOST_NOTES = 4
 # Groups of a route in the summary; all of them are among the details.
 _MOST_GROUPS = 8
 
@@ -212,7 +213,14 @@ def format_short(result, steps, trust):
     pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
     subject = _shorten(result.victim_name, _LONGEST_NAME + 8)
     sizes = f"{data['n_members']:,} members, {data['n_nonmembers']:,} non-members; {pool}."
-    return [*lines, "", *_fill(f"{subject}: {sizes}", "  Model   ", 10)]
+    lines += ["", *_fill(f"{subject}: {sizes}", "  Model   ", 10)]
+    notes = list(map(visible, result.notes))
+    if len(notes) > _MOST_NOTES:
+        more = f"{len(notes) - _MOST_NOTES + 1} more notes are among the details."
+        notes = [*notes[: _MOST_NOTES - 1], more]
+    for place, note in enumerate(notes):
+        lines += _fill(note, " " * 10 if place else "  Note    ", 10)
+    return lines
 
 
 def _fill(text, first="", later=0):

@@ -42,6 +42,8 @@ def document():
 
 def is_free(place, kind):
     """Whether a value of this kind is as good as what was there."""
+    if "level" in place[:2]:  # derived again from the numbers, as the verdict is
+        return True
     if kind == "gone":
         # Earlier audits lack the parts on the file, people, the growth of the pool and the policy.
         is_free = place in [

@@ -10,7 +10,7 @@ import pytest
 from skmia.cli._model import make_estimator
 from skmia.cli._table import as_features
 
-NET = ["--estimator", "mlp", "--shadows", "4", "--jobs", "1"]
+NET = ["--estimator", "mlp", "--shadows", "4", "--jobs", "1", "--verbose"]
 
 
 def test_torch_is_named_where_it_is_missing(refuse, data, monkeypatch):
@@ -51,7 +51,7 @@ def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net, mon
         options = ["--data", data, "--target", "income", *NET, *options, "--out", tmp_path]
         code, text, err = run(*options)
         assert (code, err) == (0, "")
-        assert "Perceptron(9-100-2, max_epochs=3)" in text
+        assert "Perceptron" in text
         assert bool(together) == bool("--no-batching" not in options)
         document = json.loads((tmp_path / "audit.json").read_text())
         assert document["settings"]["command"]["no_batching"] == bool("--no-batching" in options)
