@@ -95,15 +95,15 @@ def _refuse_constant(name):
 def run_report(arguments):
     """Write the page of an audit, of a model or a table, again."""
     out = arguments.out or arguments.result.with_suffix(".html")
-    _check_is_no_source(out, [arguments.result])
+    check_is_no_source(out, [arguments.result])
     document = _check(arguments.result, _read_json(arguments.result), READERS)
     draw = render_table if document["schema"] == TABLE_SCHEMA else render
     title = {} if arguments.title is None else {"title": arguments.title}
-    _write_page(out, draw(document, **title))
+    write_page(out, draw(document, **title))
     if document["recommendation"] is None:
         return f"written: {visible(out)}"
     sheet = out.with_name("decision.html")
-    _write_page(sheet, render_sheet(document, out.name))
+    write_page(sheet, render_sheet(document, out.name))
     return f"written: {visible(out)}\nwritten: {visible(sheet)}"
 
 
@@ -151,14 +151,14 @@ def run_decide(arguments):
     return f"recorded: {visible(path)}\nwritten: {visible(sheet)}"
 
 
-def _write_page(out, page):
+def write_page(out, page):
     try:
         write_bytes(out, page.encode())
     except OSError as error:
         raise CommandError(f"--out: cannot write {out}: {error.strerror or error}") from error
 
 
-def _check_is_no_source(out, sources):
+def check_is_no_source(out, sources):
     if any(_is_same(out, source) for source in sources):
         raise CommandError(f"--out: the page would be written over its source {out}")
 
@@ -177,7 +177,7 @@ def run_compare(arguments, print_result):
     """Compare two audits."""
     paths = arguments.first, arguments.second
     if arguments.out is not None:
-        _check_is_no_source(arguments.out, paths)
+        check_is_no_source(arguments.out, paths)
     documents = [read_document(path) for path in paths]
     tasks = [document["task"] for document in documents]
     if tasks[0] != tasks[1]:
@@ -191,21 +191,28 @@ def run_compare(arguments, print_result):
         f"{name}: {visible(path)}\n   {document['verdict']}"
         for name, path, document in zip("ab", paths, documents)
     ]
-    heads = f"{'attack':24s}{'':16s}{'a':>9s}{'b':>9s}{'b - a':>9s}"
+    heads = f"{'attack':24s}{'':21s}{'a':>9s}{'b':>9s}{'b - a':>9s}"
     lines += ["", f"{heads}  {100 * level:g}% interval", *map(_write, shared), ""]
     lines += wrap(READ_SO, _WIDTH)
     with shown_after(print_result, "\n".join(lines), arguments.out is not None):
         if arguments.out is not None:
-            _write_page(arguments.out, render_comparison(*documents, _name_apart(paths)))
+            write_page(arguments.out, render_comparison(*documents, _name_apart(paths)))
     return "" if arguments.out is None else f"\nwritten: {visible(arguments.out)}"
+
+
+_MARKS = {
+    "people": lambda found: found.scope == PEOPLE,
+    "file": lambda found: found.way == "file",
+}
 
 
 def _write(found):
     name = column_name(found.metric, found.max_fpr if found.metric == "tpr" else None)
-    name += " (people)" if found.scope == PEOPLE else ""
+    marks = [mark for mark, holds in _MARKS.items() if holds(found)]
+    name += f" ({marks[0]})" if marks else ""
     gap, low, high = found.difference
     return (
-        f"{visible(found.attack)[:23]:24s}{name:16s}{found.first[0]:9.3f}{found.second[0]:9.3f}"
+        f"{visible(found.attack)[:23]:24s}{name:21s}{found.first[0]:9.3f}{found.second[0]:9.3f}"
         f"{gap:9.3f}  [{low:.3f}, {high:.3f}]"
     )
 

@@ -126,7 +126,7 @@ _PRIORS = {"If half of the candidates are members": 0.5, "if one in ten is": 0.1
 def render(document, title=None, values=None):
     """Render the page of an audit."""
     routes = list_document_routes(document)
-    named = _cut(document["victim_name"])
+    named = cut_name(document["victim_name"])
     level = get_highest(routes).level
     return render_page(
         "page.html.j2",
@@ -136,7 +136,7 @@ def render(document, title=None, values=None):
         date=f"{datetime.fromisoformat(document['created']):%-d %B %Y, %H:%M} UTC",
         subject=named,
         level=level,
-        way="" if level.name == "unknown" else _MEANS[get_highest(routes).way],
+        way="" if level.name == "unknown" else MEANS[get_highest(routes).way],
         same_recipe=document["settings"]["shadow_estimator"] == document["victim"],
         audit=document,
         values=_read_values(document, values),
@@ -155,7 +155,7 @@ def list_document_routes(document):
     ]
 
 
-def _cut(name, longest=_LONGEST_SUBJECT):
+def cut_name(name, longest=_LONGEST_SUBJECT):
     """A name of one line, cut between words."""
     name = visible(name)
     if len(name) <= longest:
@@ -366,12 +366,12 @@ def describe_picture(document, routes):
     return grids, [curve for curve in curves if curve], rate
 
 
-_MEANS = {FILE: "with the file", SERVICE: "as a service"}
+MEANS = {FILE: "with the file", SERVICE: "as a service"}
 
 
 def _describe_grid(route, rate):
     best = None if rate is None else route.find_best("tpr", rate)
-    how = _MEANS[route.way]
+    how = MEANS[route.way]
     if best is None:
         auc = route.find_best("auc")["estimate"]
         number = f"{100 * auc:.0f}"
@@ -449,7 +449,7 @@ def _note_numbers(document, routes, shown, rate):
     elif len(shown) < len(routes):
         way = next(route.way for route in routes if route not in shown)
         found = document["file"]["verdict"] if way == FILE else document["verdict"]
-        notes.append(f"No verdict {_MEANS[way]}: {found.partition('. ')[2]}")
+        notes.append(f"No verdict {MEANS[way]}: {found.partition('. ')[2]}")
     return notes
 
 
@@ -516,7 +516,7 @@ def _describe_groups(document, routes):
     worst = _name_worst(rows, base)
     return {
         "caption": what,
-        "ways": [_MEANS[route.way].capitalize() for route in shown],
+        "ways": [MEANS[route.way].capitalize() for route in shown],
         "rows": rows,
         "leveled": any(route.level.name != "unknown" for route in shown),
         "small": join_names(dict.fromkeys(small), 10) if small else None,
@@ -545,7 +545,7 @@ def _describe_part(document, part, row, routes, metric, base):
         number = f"{base * share:.{digits}f}"
         cells.append(
             {"share": share, "low": low, "high": high, "ends": ends}
-            | {"number": number, "level": level, "way": _MEANS[route.way]}
+            | {"number": number, "level": level, "way": MEANS[route.way]}
         )
     counts = row or document["data"]
     name = "All records" if row is None else name_group(row)
@@ -598,7 +598,7 @@ def _list_exposed(document):
     ways = {FILE: document["file"], SERVICE: document}
     return [
         {
-            "way": _MEANS[way].capitalize(),
+            "way": MEANS[way].capitalize(),
             "rows": found["exposed"],
             "n_others": document["data"]["n_nonmembers"],
             "sure": sum(row["n_above"] == 0 for row in found["exposed"]),
@@ -662,7 +662,7 @@ def _list_attacks(routes, scope, group):
             cells = [
                 (column_name(row["metric"], row["max_fpr"]), format_cell(row)) for row in numbers
             ]
-            yield {"attack": attack, "way": _MEANS[route.way], "cells": cells}
+            yield {"attack": attack, "way": MEANS[route.way], "cells": cells}
 
 
 def _list_levels(routes):

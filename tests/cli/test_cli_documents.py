@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from skmia.cli import main
 from skmia.metrics import operating_point
+from skmia.report import render_comparison
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 
@@ -128,9 +129,29 @@ def test_files_that_are_no_audits(tmp_path, capsys, command, content, message):
     assert message in error and error.startswith(f"skmia {command}: ")
 
 
+@pytest.mark.parametrize(
+    ("shift", "heading"),
+    [(-0.3, "Less leakage"), (0, "No difference shown"), (0.3, "More leakage")],
+)
+def test_the_page_says_first_what_became_of_the_leakage(saved, shift, heading):
+    pytest.importorskip("jinja2")
+    first, second = (json.loads(saved.read_text()) for _ in range(2))
+    for document, auc in ((first, 0.65), (second, 0.65 + shift)):
+        document["file"] = None
+        document["evidence"], document["level"]["name"] = "leak", "clear"
+        for row in document["results"]:
+            if row["metric"] == "auc":
+                row |= {"estimate": auc, "low": auc - 0.01, "high": auc + 0.01}
+        document["results"] = [row for row in document["results"] if row["metric"] == "auc"]
+    page = render_comparison(first, second, "ab")
+    assert f"<h1>{heading}</h1>" in page and f"<title>{heading}: " in page
+    second["level"]["name"] = "unknown"
+    assert "<h1>No verdict</h1>" in render_comparison(first, second, "ab")
+
+
 def test_nothing_in_common(saved, tmp_path, capsys):
     text = saved.read_text()
-    for name in json.loads(text)["settings"]["attacks"]:
+    for name in [*json.loads(text)["settings"]["attacks"], "ReleasedModelAttack"]:
         text = text.replace(json.dumps(name), json.dumps(f"other {name}"))
     other = tmp_path / "b.json"
     other.write_text(text)
@@ -150,10 +171,13 @@ def test_compare_writes_a_page_with_all_groups(saved, tmp_path, capsys):
     assert f"written: {page}" in capsys.readouterr().out
     text = page.read_text()
     assert "a/audit.json" in text and "b/audit.json" in text
-    scopes = {(row["scope"], row["group"]) for row in document["results"] if row["status"] == "ok"}
-    assert text.count("<table>") == len(scopes)
-    assert text.count("<td") > 4 * len(scopes)
-    assert len(re.findall(r"<strong>0\.[0-9]+ \[", text)) == 1  # the number that was changed
+    rows = [row for row in document["results"] if row["status"] == "ok"]
+    groups = {(row["scope"], row["group"]) for row in rows} - {("overall", "all")}
+    folded = text.partition('id="groups"')[2].partition("</section>")[0]
+    assert folded.count("<details><summary>") == len(groups) and "<details open" not in text
+    assert len(re.findall(r"<b>0\.[0-9]+ \[", text)) == 1  # the number that was changed
+    assert text.index("<h1>") < text.index("What changed") < text.index("All numbers")
+    assert "style=" not in text.partition("</head>")[2] and "<script" not in text
     assert main(["compare", str(saved), str(saved), "--out", str(tmp_path)]) == 2
     told = capsys.readouterr()
     assert "--out: cannot write" in told.err
