@@ -9,7 +9,9 @@ from sklearn.base import is_classifier, is_regressor
 
 from .._core.apart import ask_apart
 from .._core.records import Records
-from ..inspection import inspect_model
+from .._core.visible import visible
+from ..inspection import inspect_model, render_inspection
+from ._documents import check_is_no_source, write_page
 from ._errors import CommandError, tell
 from ._model import OF_DAMAGE, as_model_input, load_model
 from ._options import is_of_strangers
@@ -20,13 +22,22 @@ _MODEL = "MODEL"
 
 def run_inspect(arguments):
     """List what a model file holds."""
+    if arguments.out is not None:
+        check_is_no_source(arguments.out, [arguments.model, *filter(None, [arguments.data])])
     try:
-        if not is_of_strangers(arguments.model):
-            return _inspect(arguments)
-        return ask_apart(_inspect, arguments, errors=(CommandError,))
+        if is_of_strangers(arguments.model):
+            text, document = ask_apart(_inspect, arguments, errors=(CommandError,))
+        else:
+            text, document = _inspect(arguments)
     except OF_DAMAGE as error:
         name, told = arguments.model.name, f"{type(error).__name__}: {tell(error)}"
         raise CommandError(f"{_MODEL}: {name} cannot be inspected: {told}") from error
+    if arguments.out is None:
+        return document if arguments.json else text
+    # The page is made here, not where the model was read, which may write no file.
+    page = render_inspection(json.loads(document))
+    write_page(arguments.out, page)
+    return document if arguments.json else f"{text}\n\nwritten: {visible(arguments.out)}"
 
 
 def _inspect(arguments):
@@ -36,9 +47,8 @@ def _inspect(arguments):
         model = load_model(path, trust_pickle=trusted, option=_MODEL, onnx=False)
         records = None if arguments.data is None else _read_records(arguments, model)
         inspection = inspect_model(model, records)
-    if arguments.json:
-        return json.dumps(inspection.to_dict(), indent=1, default=_as_plain, allow_nan=False)
-    return inspection.summary()
+    plain = json.dumps(inspection.to_dict(), indent=1, default=_as_plain, allow_nan=False)
+    return inspection.summary(), plain
 
 
 def _read_records(arguments, model):

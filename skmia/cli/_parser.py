@@ -298,6 +298,9 @@ def _add_inspect(commands):
         help="allow MODEL to be a pickle or joblib file; loading one executes any code in it",
     )
     inspect.add_argument("--json", action="store_true", help="print JSON instead of text")
+    inspect.add_argument(
+        "--out", type=Path, metavar="FILE", help="also write an HTML page of what the file holds"
+    )
 
 
 def _add_report(commands):

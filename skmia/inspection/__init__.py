@@ -6,6 +6,7 @@ from ._reconstruct import reconstruct_values
 from ._result import CandidateSearch as CandidateSearch
 from ._result import Finding as Finding
 from ._result import ModelInspection as ModelInspection
+from ._result import render_inspection
 
 __all__ = [
     "inspect_model",

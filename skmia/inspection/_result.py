@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from .._core.pages import BARS, LEAK, set_level, wrap
+from .._core.pages import BARS, LEAK, Level, render_page, set_level, wrap
 from .._core.visible import Shown, visible
 
 _MOST_PLACES = 12
@@ -34,7 +34,7 @@ def write_summary(inspection):
     if n_rows is not None:
         stated = f"At least {n_rows:,} training rows, as the file states."
     lines = [
-        _write_heading(inspection.candidates),
+        _write_heading(inspection.to_dict()),
         "",
         f"Inspection of {visible(inspection.model)}",
         _HEADLINES[inspection.level],
@@ -53,19 +53,102 @@ def write_summary(inspection):
     return "\n".join([*lines, "", wrap(_SERVICE)])
 
 
+_STRENGTHS = "equations", "thresholds", "optimum"  # attacks that say what they expect
 _READ = "this file was not attacked, only read"
 
 
-def _write_heading(found):
-    """How much an attack with these candidates is expected to find; never a measured level."""
-    parts = () if found is None else (found.equations, found.thresholds, found.optimum)
+def _expect(document):
+    """The level that is expected of what a file stores; unknown if nothing says how much."""
+    found = document["candidates"]
+    if document["level"] == "rows" or (found is not None and found["n_rows"]):
+        return Level("severe")
+    parts = () if found is None else (found[name] for name in _STRENGTHS)
     aucs = [part["expected_auc"] for part in parts if part is not None]
-    if found is not None and found.n_rows:
-        return f"  {BARS[3]}  SEVERE, EXPECTED   {_READ}"
     if not aucs:
-        return f"  {BARS[None]}  EXPECTED ONLY   {_READ}"
-    level = set_level(LEAK, {"auc": {"low": max(aucs), "estimate": max(aucs)}})
-    return f"  {BARS[level.filled]}  {level.word.upper()}, EXPECTED   {_READ}"
+        return Level("unknown")
+    return set_level(LEAK, {"auc": {"low": max(aucs), "estimate": max(aucs)}})
+
+
+def _write_heading(document):
+    """How much an attack with these candidates is expected to find; never a measured level."""
+    level = _expect(document)
+    told = "EXPECTED ONLY" if level.name == "unknown" else f"{level.word.upper()}, EXPECTED"
+    return f"  {BARS[level.filled]}  {told}   {_READ}"
+
+
+def render_inspection(document):
+    """Render the page of an inspection from its document."""
+    found, level = document["candidates"], _expect(document)
+    is_stored = document["level"] == "rows" or (found is not None and found["n_rows"] > 0)
+    answer = f"The file stores {'' if is_stored else 'no '}training rows"
+    if document["unread"] and not is_stored:
+        answer = "No training rows were found in the file"
+    expected = "expected leakage unknown" if level.name == "unknown" else level.heading.lower()
+    expected += "" if level.name == "unknown" else " expected"
+    return render_page(
+        "page_inspect.html.j2",
+        __package__,
+        title=f"{answer}: inspection of {visible(document['model'])[:60]}",
+        heading=f"{answer}: {expected}",
+        level=level,
+        sentence=_write_sentence(document, is_stored),
+        steps=_advise(is_stored, found),
+        found=document,
+        candidates=_tell_candidates(found, document["unread"]),
+        changes=list(
+            dict.fromkeys(
+                (one["estimator"], text) for one in document["findings"] for text in one["changes"]
+            )
+        ),
+        service=_SERVICE,
+    )
+
+
+def _write_sentence(document, is_stored):
+    """What the file holds, and how much it is expected to tell; nothing was attacked."""
+    found = document["candidates"]
+    told = _HEADLINES[document["level"]]
+    if found is not None and found["n_rows"]:
+        told += f" **{found['n_rows']:,}** of {found['n_candidates']:,} candidates stand in it."
+    parts = [] if found is None else [found[name] for name in _STRENGTHS if found[name]]
+    aucs = [100 * part["expected_auc"] for part in parts]
+    if aucs and not is_stored:
+        told += (
+            " An attacker with these candidates is expected to rank a member above a non-member "
+            f"**{max(aucs):.0f}** of 100 times."
+        )
+    return f"{told} This file was not attacked, only read."
+
+
+def _advise(is_stored, found):
+    steps = [("Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts")]
+    steps = steps if is_stored else []
+    if found is None:
+        steps.append(("Look for candidates.", "`skmia inspect MODEL --data FILE`", None, ""))
+    steps.append(("Store less.", "Each part names what would change it.", "#changes", "Changes"))
+    steps.append(("Then audit.", "`skmia audit` attacks the file and gives a level.", None, ""))
+    return steps[:3]
+
+
+def _tell_candidates(found, unread):
+    """Sentences on what was found of candidates, and on what could not be read."""
+    told = ["No candidate records were given, so none was looked for."]
+    if found is not None:
+        told = [
+            f"{found['n_rows']:,} of {found['n_candidates']:,} candidates are stored as whole "
+            f"rows; {found['n_values']:,} more have a stored value that is unlikely by chance. A "
+            "number of hits near the one expected by chance is not evidence, and no hit is proof."
+        ]
+        if found["equations"] is not None:
+            told += _write_equations(found["equations"])
+        if found["thresholds"] is not None:
+            told.append(_write_thresholds(found["thresholds"]))
+        if found["optimum"] is not None:
+            told.append(_write_optimum(found["optimum"]))
+        told += [f"Note: {note}" for note in found["notes"]]
+    if unread:
+        told.append(f"{len(unread):,} objects could not be read, such as {unread[0]}.")
+    return told
 
 
 def _write_stored(frame):
@@ -329,6 +412,15 @@ class ModelInspection(Shown):
         text : str
         """
         return write_summary(self)
+
+    def to_html(self) -> str:
+        """Return the inspection as a page, one HTML file without a script.
+
+        Returns
+        -------
+        page : str
+        """
+        return render_inspection(self.to_dict())
 
 
 def _as_lists(frame):

@@ -91,6 +91,30 @@ def test_what_a_file_holds_is_printed(run, people, data, tmp_path, name):
     assert f"whole row stored: {N} records" in out
 
 
+@pytest.mark.parametrize(
+    ("last", "heading"),
+    [
+        (KNeighborsClassifier(), "The file stores training rows: severe leakage expected"),
+        (ExtraTreesClassifier(9, random_state=0), "The file stores no training rows: "),
+    ],
+)
+def test_a_page_begins_with_whether_rows_are_stored(run, people, data, tmp_path, last, heading):
+    pytest.importorskip("jinja2")
+    path, page = save(make_model(people, last), tmp_path / "model.skops"), tmp_path / "page.html"
+    code, out, _ = run(path, "--data", data, "--target", "ill", "--out", page)
+    text = page.read_text()
+    assert code == 0 and out.endswith(f"written: {page}\n")
+    assert f"<h1>{heading}" in text and " expected</h1>" in text
+    assert "<script" not in text and "style=" not in text.partition("</head>")[2]
+    order = [text.index(f'id="{name}"') for name in ("result", "parts", "candidates", "changes")]
+    assert order == sorted(order)
+
+
+def test_a_page_is_not_written_over_the_model(refuse, people, tmp_path):
+    path = save(make_model(people, KNeighborsClassifier()), tmp_path / "model.skops")
+    assert "written over its source" in refuse(path, "--out", path)
+
+
 def test_a_table_is_not_needed(run, people, tmp_path):
     model = make_model(people, HistGradientBoostingClassifier(max_iter=3))
     code, out, _ = run(save(model, tmp_path / "model.skops"))

@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 
 from skmia import audit
 from skmia.datasets import make_membership_problem
+from skmia.inspection import inspect_model
 from skmia.report._comparison import render_comparison
 from skmia.report._page import render
 from skmia.synthetic import audit_table
@@ -253,7 +255,7 @@ UNEVEN = """[...document.querySelectorAll("tbody tr")].filter(row => {
 }).map(row => row.textContent)"""
 
 
-@pytest.mark.parametrize("kind", ["one audit", "two audits", "a table"])
+@pytest.mark.parametrize("kind", ["one audit", "two audits", "a table", "a file"])
 def test_long_names_do_not_stick_out_of_a_phone(open_page, result, kind):
     document = json.loads(result.to_json())
     document["victim"] = "RandomForestClassifier(min_samples_leaf=20,max_features='sqrt',n_jobs=2)"
@@ -263,7 +265,27 @@ def test_long_names_do_not_stick_out_of_a_phone(open_page, result, kind):
         "one audit": lambda: render(document),
         "two audits": lambda: render_comparison(document, document, ("before", "after")),
         "a table": lambda: audit_table(real, made, holdout, random_state=0).to_html(),
+        "a file": lambda: inspect_model(KNeighborsClassifier().fit(real, made[:, 0] > 0)).to_html(),
     }
     page = open_page(made_pages[kind](), **size(375, 700))
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert page.evaluate(UNEVEN) == [] and page.complaints == []
+
+
+@pytest.mark.parametrize(
+    "model", [KNeighborsClassifier(), RandomForestClassifier(5, random_state=0)]
+)
+def test_comparisons_and_inspections_begin_with_their_answer(open_page, result, model):
+    records, _ = make_membership_problem(200, random_state=0)
+    inspection = inspect_model(model.fit(records.X, records.y), records)
+    document = json.loads(result.to_json())
+    both = render_comparison(document, document, ("before", "after"))
+    for text in (both, inspection.to_html()):
+        assert len(text) < 60_000
+        for width, height in ((320, 700), (390, 844), (1280, 800)):
+            for color in ("light", "dark"):
+                page = open_page(text, **size(width, height), color_scheme=color)
+                assert get_end(page, "h1") < get_end(page, ".lead") <= height
+                assert min(page.evaluate(CONTRASTS))[0] >= 4.5
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                assert page.complaints == [] and len(page.requests) == 1
