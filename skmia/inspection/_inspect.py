@@ -239,6 +239,8 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     >>> inspection.level, inspection.n_rows
     ('rows', 50)
     >>> print(inspection)
+      ▂▅█  SEVERE, EXPECTED   this file was not attacked, only read
+    <BLANKLINE>
     Inspection of KNeighborsClassifier
     The file holds training rows.
     At least 50 training rows, as the file states.

@@ -45,8 +45,6 @@ class Difference(NamedTuple):
         Estimate and ends of the interval in each audit.
     difference : tuple of float
         Second minus first, with the ends of its interval.
-    way : str
-        "service" or "file": what the attack reads.
     """
 
     scope: str
@@ -57,7 +55,7 @@ class Difference(NamedTuple):
     first: tuple
     second: tuple
     difference: tuple
-    way: str = SERVICE
+    way: str = SERVICE  # or FILE: what the attack reads
 
     @property
     def is_clear(self):
