@@ -75,10 +75,10 @@ def _judge_way(findings):
 def judge_verdict(way, found):
     """The finding on all numbers together: whether an audit is conclusive."""
     code = 0 if found.evidence in CONCLUSIVE else INCONCLUSIVE
-    level = getattr(found, "level", None)  # tables have none
-    is_told = level is not None and found.evidence == LEAK
-    text = f"{level.heading}. {found.verdict}" if is_told else found.verdict
-    return Finding(way, VERDICT, code, text, level)
+    text = found.verdict
+    if found.evidence == LEAK:
+        text = f"{found.level.heading}. {text}"
+    return Finding(way, VERDICT, code, text, found.level)
 
 
 def _list_way(way, found, limits):

@@ -98,6 +98,7 @@ def _add_outcome(table):
         table, "--out", type=place, metavar="DIR", help="directory for table.json and report.html"
     )
     add_format(table, "table.json")
+    table.add_argument("--verbose", action="store_true", help="also print all numbers and checks")
     add_policy(table)
     table.add_argument(
         "--fail-above",

@@ -2,19 +2,12 @@
 
 from typing import NamedTuple
 
-from scipy.special import ndtri
-
-from .._core.pages import LEAK, LIMITS, NONE, REVERSED, SHIFT, Level, set_level
+from .._core.pages import LEAK, NONE, REVERSED, SHIFT, Level, read_level, scale, set_level
 from .._core.visible import visible
 from ._evidence import get_blindness, get_difference, list_leaks
 from ._measure import OK, OVERALL
 
 SERVICE, FILE = "service", "file"
-
-
-def scale(level, stated):
-    """How much wider than the stated interval one of another level is, by the normal law."""
-    return ndtri((1 + level) / 2) / ndtri((1 + stated) / 2)
 
 
 def measure_level(grounds, evidence):
@@ -58,17 +51,6 @@ def _find_largest(rows, level, n_parts):
         highest = max(old["estimate"], new["estimate"])
         numbers[name] = max(old, new, key=lambda number: number["low"]) | {"estimate": highest}
     return numbers
-
-
-def as_plain_level(level):
-    """A level for a document, with the limits that it was set by."""
-    limits = {name: LIMITS[name] for name in ("ratio", "auc")}
-    return {**level._asdict(), "groups": list(level.groups), "limits": limits}
-
-
-def read_level(plain):
-    """A level of a document, or that of one of its groups."""
-    return Level(**{name: plain[name] for name in Level._fields if name in plain})
 
 
 class Route(NamedTuple):

@@ -1,11 +1,20 @@
 """The page of an audit: one HTML file that needs no other file."""
 
-import shlex
-from datetime import datetime
-
 import pandas as pd
 
-from .._core.pages import CONCLUSIVE, LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, draw_roc, render_page
+from .._core.pages import (
+    CONCLUSIVE,
+    LEAK,
+    LIMITS,
+    REVERSED,
+    SHIFT,
+    UNKNOWN,
+    draw_roc,
+    read_level,
+    render_page,
+    write_command,
+    write_date,
+)
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
@@ -22,7 +31,6 @@ from ._level import (
     find_worst_group,
     get_highest,
     name_group,
-    read_level,
     write_sentence,
 )
 from ._measure import OK, OVERALL, TOO_FEW
@@ -133,7 +141,7 @@ def render(document, title=None, values=None):
         __package__,
         title=f"{level.heading}: {title or f'privacy audit of {named}'}",
         kind=title or "privacy audit of a model",
-        date=f"{datetime.fromisoformat(document['created']):%-d %B %Y, %H:%M} UTC",
+        date=write_date(document["created"]),
         subject=named,
         level=level,
         way="" if level.name == "unknown" else MEANS[get_highest(routes).way],
@@ -722,15 +730,11 @@ def _describe_knowledge(document):
     return facts
 
 
-_NOT_GIVEN = None, False, "None", "False", []
-
-
 def _write_command(settings, seeds):
     """The command, or the call, that repeats the audit."""
     command = settings.get("command")
     if command:
-        given = {name: value for name, value in command.items() if value not in _NOT_GIVEN}
-        return " ".join(["skmia audit", *(_write_option(*one) for one in given.items())])
+        return write_command("skmia audit", command)
     own = {"shadows": settings["n_shadows"], "group": settings["group"], "fprs": settings["fprs"]}
     own |= {
         "confidence_level": settings["confidence_level"],
@@ -738,8 +742,3 @@ def _write_command(settings, seeds):
     }
     told = ", ".join(f"{name}={value!r}" for name, value in own.items() if value is not None)
     return f"audit(model, records, membership, {told})"
-
-
-def _write_option(name, value):
-    values = value if isinstance(value, list) else [] if value in (True, "True") else [value]
-    return shlex.join([f"--{name.replace('_', '-')}", *map(str, values)])

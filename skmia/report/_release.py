@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from .._core.checks import check_option
 from .._core.numbers import show
-from .._core.pages import CONCLUSIVE, LEAK
+from .._core.pages import CONCLUSIVE, LEAK, scale
 from .._core.records import Records
 from .._core.types import PathLike
 from .._core.validation import check_records
@@ -28,7 +28,6 @@ from ..disclosure import (
 )
 from ..metrics import Interval
 from ..synthetic import TableReport, excess_risk
-from ._level import scale
 from ._measure import OK, OVERALL
 from ._report import AuditReport
 from ._stand_in import describe_stand_in, why_no_reference, why_not_undecided

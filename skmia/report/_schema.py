@@ -5,12 +5,12 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from .._core.pages import CONCLUSIVE, EVIDENCE, check_evidence
+from .._core.pages import CONCLUSIVE, EVIDENCE, as_plain_level, check_evidence
 from .._core.visible import as_plain, visible
 from ..disclosure import DECISIONS, LOWER_ENDS
 from ._evidence import Grounds, choose_evidence
 from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
-from ._level import as_plain_level, measure_level
+from ._level import measure_level
 from ._measure import (
     COLUMNS,
     MOST_EXPOSED,

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from .._core.pages import EVIDENCE, check_evidence
+from .._core.pages import EVIDENCE, as_plain_level, check_evidence
 from ..synthetic import (
     FIRST,
     SCHEMA,
@@ -12,6 +12,7 @@ from ..synthetic import (
     choose_evidence,
     correct,
     list_reversals,
+    measure_level,
     write_verdict,
 )
 from ._schema import (
@@ -119,7 +120,8 @@ def check_table_document(document):
     evidence = choose_evidence(grounds)
     check_evidence(document, evidence)
     check_recommendation(document)
-    return document | {"verdict": write_verdict(grounds, evidence)}
+    level = as_plain_level(measure_level(grounds, evidence), ("excess",))
+    return document | {"verdict": write_verdict(grounds, evidence), "level": level}
 
 
 def _read_grounds(document):

@@ -1,10 +1,8 @@
 """An audit as sentences and tables for a terminal."""
 
-import textwrap
-
 import numpy as np
 
-from .._core.pages import BARS, WIDTH, wrap_lines
+from .._core.pages import BARS, WIDTH, read_level, wrap_lines, wrap_short
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ..disclosure import summarize
@@ -16,7 +14,6 @@ from ._level import (
     get_highest,
     list_routes,
     name_group,
-    read_level,
     tell_level,
 )
 from ._measure import CLASS, FEWEST, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
@@ -184,7 +181,6 @@ def format_table(frame):
     return lines
 
 
-_NARROW = 78
 _MOST_NOTES = 4
 # Groups of a route in the summary; all of them are among the details.
 _MOST_GROUPS = 8
@@ -200,32 +196,27 @@ def format_short(result, steps, trust):
         is_highest = route.level.order == highest.order
         heading = heading.upper() if is_highest else heading.lower()
         lines.append(f"  {BARS[route.level.filled]}  {heading}   {way}{_name_worst(route)}")
-    lines += ["", *_fill(sentence)]
+    lines += ["", *wrap_short(sentence)]
     if highest.name != "unknown":
         lines += ["", *_tabulate(routes, choose_rate(routes), result.settings["confidence_level"])]
     lines += ["", *_list_trust(result, trust), ""]
     for place, (imperative, why, _, _) in enumerate(steps, 1):
         head = "  Next    " if place == 1 else " " * 10
-        lines += _fill(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
+        lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
     if result.recommendation is not None:
         lines += ["", *_list_policy(result.recommendation)]
     data, n_shadows = result.data, result.settings["n_shadows"]
     pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
     subject = _shorten(result.victim_name, _LONGEST_NAME + 8)
     sizes = f"{data['n_members']:,} members, {data['n_nonmembers']:,} non-members; {pool}."
-    lines += ["", *_fill(f"{subject}: {sizes}", "  Model   ", 10)]
+    lines += ["", *wrap_short(f"{subject}: {sizes}", "  Model   ", 10)]
     notes = list(map(visible, result.notes))
     if len(notes) > _MOST_NOTES:
         more = f"{len(notes) - _MOST_NOTES + 1} more notes are among the details."
         notes = [*notes[: _MOST_NOTES - 1], more]
     for place, note in enumerate(notes):
-        lines += _fill(note, " " * 10 if place else "  Note    ", 10)
+        lines += wrap_short(note, " " * 10 if place else "  Note    ", 10)
     return lines
-
-
-def _fill(text, first="", later=0):
-    indents = {"initial_indent": first, "subsequent_indent": " " * later}
-    return textwrap.wrap(visible(text), _NARROW, break_on_hyphens=False, **indents)
 
 
 def _name_worst(route):
@@ -277,7 +268,7 @@ def _tabulate(routes, rate, level):
     if rate is not None:
         verb = "is" if round(rate * base) == 1 else "are"
         told = f"Recognized when {rate * base:.0f} of {base:,} others {verb} mistaken. {told}"
-    return [*lines, *_fill(told, "  ", 2)]
+    return [*lines, *wrap_short(told, "  ", 2)]
 
 
 def _is_shown(group, routes):
@@ -313,19 +304,19 @@ def _list_trust(result, trust):
     n = result.data["n_nonmembers"]
     least = 100 * resolvable_fpr(n)
     more += f"Rates below {least:.2g}% cannot be measured with {n:,} non-members."
-    return [*_fill(line, "  Trust   ", 10), *_fill(more, " " * 10, 10)]
+    return [*wrap_short(line, "  Trust   ", 10), *wrap_short(more, " " * 10, 10)]
 
 
 def _list_policy(found):
     """What a policy recommends, without the names that only programs need."""
     said = f"As a {found.release}, by the policy {found.policy.name}: {found.result}."
     told = [*summarize(found.to_dict()), *(f"Condition: {name}." for name in found.conditions)]
-    lines = _fill(said, "  Policy  ", 10)
+    lines = wrap_short(said, "  Policy  ", 10)
     for text in told:
-        lines += _fill(text, " " * 10, 10)
+        lines += wrap_short(text, " " * 10, 10)
     for condition in found.tried:
         verb = "suffices" if condition.helps else "does not suffice"
-        lines += _fill(f"{condition.name}: {verb}.", " " * 10, 12)
+        lines += wrap_short(f"{condition.name}: {verb}.", " " * 10, 12)
     return lines
 
 

@@ -26,6 +26,7 @@ from ._table._evidence import (
     choose_evidence,
     correct,
     list_reversals,
+    measure_level,
     write_verdict,
 )
 from ._table._report import SCHEMA, SCHEMA_VERSION, as_document, render

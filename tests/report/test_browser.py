@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -289,3 +290,67 @@ def test_comparisons_and_inspections_begin_with_their_answer(open_page, result, 
                 assert min(page.evaluate(CONTRASTS))[0] >= 4.5
                 assert page.evaluate("document.documentElement.scrollWidth") <= width
                 assert page.complaints == [] and len(page.requests) == 1
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Pages of a table with copies, and of one of new rows, with names that want to be more."""
+    rng = np.random.default_rng(0)
+    columns = ["age", NAMES[2], "a_column_with_a_name_of_more_than_forty_characters", *"bcdef"]
+    real, made, holdout = (
+        pd.DataFrame(rng.normal(size=(300, 8)), columns=columns).assign(
+            city=rng.choice(["Rome", "Oslo"], 300)
+        )
+        for _ in range(3)
+    )
+    leaky = pd.concat([real[:200], made[200:]])
+    return {
+        "leaky": audit_table(real, leaky, holdout, target="city", random_state=0).to_html(),
+        "safe": audit_table(real, made, holdout, random_state=0).to_html(),
+        "blind": audit_table(real, made, random_state=0).to_html(),
+    }
+
+
+@pytest.mark.parametrize("kind", ["leaky", "safe", "blind"])
+def test_the_page_of_a_table_begins_with_its_level(open_page, tables, kind):
+    text = tables[kind]
+    page = open_page(text, **size(1280, 800))
+    wanted = ["h1", ".lead", "#next", *([".evidence"] if kind != "blind" else [])]
+    assert max(get_end(page, selector) for selector in wanted) <= 800
+    sizes = page.evaluate(
+        """[...document.querySelectorAll('body *')].map(
+            one => [parseFloat(getComputedStyle(one).fontSize), one.tagName])"""
+    )
+    assert {tag for size, tag in sizes if size == max(sizes)[0]} == {"H1"}
+    assert page.complaints == [] and len(page.requests) == 1
+    assert page.evaluate("window.ran") is None
+    assert "style=" not in text and len(text.encode()) < 60_000
+    page.screenshot(path=SCREENSHOTS / f"table_{kind}.png")
+    for width in (320, 390, 768):
+        page = open_page(text, **size(width))
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(UNEVEN) == []
+        if width == 390:
+            assert get_end(page, "#next") <= 844
+    printed = open_page(text).pdf(prefer_css_page_size=True, print_background=True)
+    assert 1 <= printed.count(b"/Type /Page\n") <= 6
+
+
+@pytest.mark.parametrize("settings", [{"color_scheme": "light"}, {"color_scheme": "dark"}, "print"])
+def test_each_text_of_a_table_stands_out_from_its_ground(open_page, tables, settings):
+    for text in tables.values():
+        page = open_page(text, **({} if settings == "print" else settings))
+        if settings == "print":
+            page.emulate_media(media="print")
+        found = page.evaluate(CONTRASTS)
+        assert len(found) > 50 and min(found)[0] >= 4.5, min(found)
+
+
+def test_a_checker_of_accessibility_finds_no_fault_in_a_table(open_page, tables):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    for text in tables.values():
+        page = open_page(text, bypass_csp=True, **size(1280))
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from damages import KINDS, change, find_places
+from scipy.special import ndtri
 from sklearn.neighbors import KernelDensity
 
+from skmia._core.pages import LEAK, NONE
 from skmia.report._table_schema import check_table_document
-from skmia.synthetic import audit_table
+from skmia.synthetic import Grounds, audit_table, measure_level
 from skmia.synthetic._table import save_table
 from skmia.synthetic._table._report import render
 
@@ -71,6 +73,7 @@ def test_damages_are_found(document, damage, message):
 # What may be anything of its kind, and parts of arrays that can be shorter.
 ESTIMATES = {"estimate", "low", "high", "share", "real", "chance", "synthetic"}
 FREE = {"versions", "seeds", "seconds", "recommendation", "spread"}
+FREE |= {"level"}  # which is derived again
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -96,10 +99,11 @@ def test_names_cannot_forge_lines(report):
     pytest.importorskip("jinja2")
     for text in (report.summary(), report.to_markdown(), report.to_html()):
         assert NAME not in text
-    assert all(len(line) <= 100 for line in report.summary().split("\n"))
+    for width, verbose in ((80, False), (100, True)):
+        assert max(map(len, report.summary(verbose).split("\n"))) <= width
     page = report.to_html(title="A <b>table</b>")
     assert "<script>window.ran" not in page and "<b>table" not in page
-    assert "Leakage found" in page and "mirrored" in page
+    assert "At least clear leakage</h1>" in page and "mirrored" in page
     assert "script\\>" in report.to_markdown()
     assert 'sandbox=""' in report._repr_html_()
 
@@ -127,7 +131,7 @@ def test_a_report_without_holdout():
     found = check_table_document(json.loads(report.to_json()))
     assert found["evidence"] == "unknown" and found["results"] == []
     page = report.to_html()
-    assert "It cannot be said whether the table leaks" in page and "Privacy:" not in page
+    assert "<h1>No verdict</h1>" in page and "Singling out" not in page
     assert "no holdout" in report.to_markdown()
     assert repr(report) == "TableReport(30 rows, evidence='unknown')"
 
@@ -143,7 +147,7 @@ def test_further_tables_of_the_generator():
     assert (report.spread["smallest"] <= report.spread["mean"]).all()
     found = check_table_document(json.loads(report.to_json()))
     assert found["spread"][0]["n_tables"] == 5
-    for text in (report.summary(), report.to_html(), report.to_markdown()):
+    for text in (report.summary(verbose=True), report.to_html(), report.to_markdown()):
         assert "5 further tables of the generator" in text
     with pytest.raises(TypeError, match="sample method"):
         audit_table(X, X, generator=3)
@@ -153,5 +157,108 @@ def test_further_tables_of_the_generator():
 
 
 def test_long_names_end_in_dots_in_a_terminal(report):
-    assert "inference of a\\n<script>win...  " in report.summary()
-    assert max(map(len, report.summary().splitlines())) <= 100
+    assert "inference of a\\n<script>win...  " in report.summary(verbose=True)
+    assert "  inference of a\\n<script…" in report.summary()
+
+
+def make_grounds(evidence=LEAK, loss=None, **numbers):
+    """Grounds with numbers, each an estimate and the lower end of its interval."""
+    rows = {name.replace("_", " "): pair for name, pair in numbers.items()}
+    frame = pd.DataFrame(rows, index=["estimate", "low"]).T
+    if loss is not None:
+        frame.loc["privacy loss"] = loss, loss
+    frame["leak"] = evidence == LEAK
+    return Grounds(frame, {}, 0.95, 0.01, None)
+
+
+@pytest.mark.parametrize(
+    "low, estimate, word",
+    [
+        (0.33, 0.33, "Severe"),
+        (0.3299, 0.3299, "Clear"),
+        (0.3299, 0.4, "At least clear"),
+        (0.09, 0.2, "Clear"),
+        (0.0899, 0.0899, "Slight"),
+        (0.01, 0.1, "At least slight"),
+        (-0.5, 0.02, "Slight"),
+    ],
+)
+def test_limits_of_the_levels(low, estimate, word):
+    # Of a single number, nothing is corrected.
+    level = measure_level(make_grounds(linkability=(estimate, low)), LEAK)
+    assert level.word == word and level.groups[0]["number"] == "linkability"
+    for evidence in ("shift", "reversed", "unknown"):
+        assert measure_level(make_grounds(linkability=(estimate, low)), evidence).name == "unknown"
+    assert measure_level(make_grounds(NONE, linkability=(estimate, low)), NONE).name == "none"
+
+
+def test_lower_ends_are_corrected_for_all_numbers_and_the_highest_counts():
+    numbers = {"near_copies": (0.4, 0.34), "rare_copies": (0.02, 0.01), "linkability": (0.1, 0.08)}
+    found = measure_level(make_grounds(**numbers), LEAK)
+    low = found.numbers["excess"]["low"]
+    assert found.word == "At least clear" and found.numbers["excess"]["attack"] == "near copies"
+    # Rare copies have half of the significance level, the two others a quarter each.
+    wider = ndtri(1 - 0.05 / 4 / 2) / ndtri(1 - 0.05 / 2)
+    assert low == pytest.approx(0.4 - wider * 0.06)
+    # Of a number that is not beyond chance, nothing is shown; a loss is no share of attacks.
+    grounds = make_grounds(**numbers, loss=0.4)
+    grounds.results.loc["near copies", "leak"] = False
+    levels = {one["number"]: one["name"] for one in measure_level(grounds, LEAK).groups}
+    assert levels == {"near copies": "none", "rare copies": "slight", "linkability": "slight"}
+    grounds.results["leak"] = grounds.results.index == "privacy loss"
+    assert measure_level(grounds, LEAK).word == "Slight"
+
+
+def test_a_level_never_falls_with_a_number_or_a_narrower_interval():
+    def rank(estimate, width):
+        grounds = make_grounds(linkability=(estimate, estimate - width), singling_out=(0.1, 0.05))
+        return measure_level(grounds, LEAK).rank
+
+    grid = np.linspace(0, 1, 41)
+    for width in grid:
+        assert sorted(ranks := [rank(estimate, width) for estimate in grid]) == ranks
+    for estimate in grid:
+        assert sorted(ranks := [rank(estimate, width) for width in grid[::-1]]) == ranks
+
+
+def test_the_level_is_the_same_in_all_forms(report, document):
+    pytest.importorskip("jinja2")
+    heading = report.level.heading
+    assert document["level"]["name"] == report.level.name
+    assert document["level"]["limits"] == {"excess": {"clear": 0.09, "severe": 0.33}}
+    assert heading.upper() in report.summary() and f"**{heading}**" in report.to_markdown()
+    page = report.to_html()
+    assert f"<title>{heading}: " in page and f"<h1>{heading}</h1>" in page
+    forged = document | {"level": document["level"] | {"name": "none"}}
+    assert check_table_document(forged)["level"] == document["level"]
+
+
+def test_the_page_begins_with_what_matters_and_holds_each_number(report, document):
+    pytest.importorskip("jinja2")
+    page = report.to_html()
+    order = ["<h1>", 'class="lead"', 'id="next"', "Singling out", "Linkability", "Inference</h2>"]
+    order += [f'<section id="{name}"' for name in ("copies", "inference", "members", "use")]
+    order += [f'<section id="{name}"' for name in ("trust", "all", "repeat")]
+    places = [page.index(part) for part in order]
+    assert places == sorted(places) and "style=" not in page and "<script" not in page
+    assert page.count('<td data-l="p">') == len(document["results"])
+    assert "&lt; 0.001" in page and len(page) < 60_000
+
+
+@pytest.mark.parametrize("evidence", ["none", "shift", "reversed"])
+def test_each_evidence_has_its_words_and_steps(document, evidence):
+    pytest.importorskip("jinja2")
+    document["evidence"] = evidence
+    name = "none" if evidence == "none" else "unknown"
+    document["level"] |= {"name": name, "at_least": False}
+    for one in document["level"]["groups"]:
+        one |= {"name": name, "at_least": False}
+    page = render(document)
+    told = {
+        "none": "would have been found with a probability of 80%. A stronger attack may still",
+        "shift": "Training rows and rows never seen differ by themselves.",
+        "reversed": "Most often the two tables were swapped.",
+    }
+    assert told[evidence] in page and page.count("<li>") >= 2
+    assert ('class="evidence risks"' in page) == (evidence == "none")
+    assert ("Severe" in page.partition('id="trust"')[0]) is False

@@ -6,13 +6,17 @@ import html
 import json
 import math
 import re
+import shlex
 import textwrap
 import warnings
 from contextlib import suppress
+from datetime import datetime
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
+
+from scipy.special import ndtri
 
 from ..files import write_bytes
 from ..optional import import_optional
@@ -34,6 +38,32 @@ def wrap_lines(paragraphs):
     for text in paragraphs:
         lines += textwrap.wrap(visible(text), WIDTH, subsequent_indent="  ")
     return lines
+
+
+def wrap_short(text, first="", later=0):
+    """Lines of a summary, which have at most 80 characters."""
+    indents = {"initial_indent": first, "subsequent_indent": " " * later}
+    return textwrap.wrap(visible(text), 78, break_on_hyphens=False, **indents)
+
+
+def write_date(created):
+    """A time in ISO 8601 as one reads it."""
+    return f"{datetime.fromisoformat(created):%-d %B %Y, %H:%M} UTC"
+
+
+_NOT_GIVEN = None, False, "None", "False", []
+
+
+def write_command(program, given, places=()):
+    """A command with the options that were given; places: those that are named by their order."""
+    given = {name: value for name, value in given.items() if value not in _NOT_GIVEN}
+    named = [shlex.quote(str(given.pop(name))) for name in places if name in given]
+    return " ".join([program, *named, *(_write_option(*option) for option in given.items())])
+
+
+def _write_option(name, value):
+    values = value if isinstance(value, list) else [] if value in (True, "True") else [value]
+    return shlex.join([f"--{name.replace('_', '-')}", *map(str, values)])
 
 
 # Characters that Markdown or HTML would read as markup.
@@ -398,6 +428,22 @@ def set_level(evidence, numbers):
 def _grade(name, value):
     # A limit that was computed as a quotient of rates, like .35 / .07, may be a rounding below.
     return sum(value >= limit * (1 - 1e-12) for limit in LIMITS[name].values())
+
+
+def scale(level, stated):
+    """How much wider than the stated interval one of another level is, by the normal law."""
+    return ndtri((1 + level) / 2) / ndtri((1 + stated) / 2)
+
+
+def as_plain_level(level, names=("ratio", "auc")):
+    """A level for a document, with the limits of the numbers that it was set by."""
+    limits = {name: LIMITS[name] for name in names}
+    return {**level._asdict(), "groups": list(level.groups), "limits": limits}
+
+
+def read_level(plain):
+    """A level of a document, or that of one of its groups."""
+    return Level(**{name: plain[name] for name in Level._fields if name in plain})
 
 
 # Size and margins of the drawing of curves, in pixels; both axes are logarithmic.

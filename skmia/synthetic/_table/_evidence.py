@@ -5,7 +5,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..._core.pages import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, write_conclusion
+from ..._core.pages import (
+    LEAK,
+    NONE,
+    REVERSED,
+    SHIFT,
+    UNKNOWN,
+    scale,
+    set_level,
+    write_conclusion,
+)
 from ..._core.pvalues import format_pvalue
 
 # With fewer rows, a leak cannot be distinguished from chance.
@@ -108,6 +117,36 @@ def _get_blindness(grounds):
     if smallest < FEW_ROWS:
         return f"A table has {smallest} rows, and at least {FEW_ROWS} are needed."
     return None
+
+
+# Synthetic rows can be near training rows in a way that is no share of attacks.
+LOSS = "privacy loss"
+
+
+def measure_level(grounds, evidence):
+    """The level of each number, and the highest of those that are beyond chance."""
+    # The strongest of many is chosen, so lower ends are corrected as the p-values are.
+    frame, found = grounds.results, []
+    for (name, row), weight in zip(frame.iterrows(), weigh(frame.index) if len(frame) else ()):
+        if name == LOSS or np.isnan([row["estimate"], row["low"]]).any():
+            continue
+        wider = scale(1 - (1 - grounds.level) * weight, grounds.level)
+        low = float(row["estimate"] - wider * (row["estimate"] - row["low"]))
+        excess = {"low": low, "estimate": float(row["estimate"]), "attack": name}
+        own = NONE if evidence == LEAK and not row["leak"] else evidence
+        found.append(set_level(own, {"excess": excess})._replace(numbers={"excess": excess}))
+    leaking = [level for level in found if level.rank >= 0]
+    highest = max(leaking, key=_rank_level, default=set_level(evidence, {}))
+    groups = tuple(
+        {"number": level.numbers["excess"]["attack"]}
+        | {name: getattr(level, name) for name in ("name", "at_least", "numbers")}
+        for level in found
+    )
+    return highest._replace(groups=groups)
+
+
+def _rank_level(level):
+    return level.order, level.numbers["excess"]["low"]
 
 
 def write_verdict(grounds, evidence):

@@ -8,30 +8,44 @@ import numpy as np
 import pandas as pd
 
 from ..._core.pages import (
+    BARS,
+    CONCLUSIVE,
     LEAK,
+    LIMITS,
     NONE,
+    REVERSED,
+    SHIFT,
+    Level,
+    as_plain_level,
     escape,
     format_decision,
     frame_page,
     make_table,
+    read_level,
     render_page,
     save_documents,
     warn_of_failures,
     wrap_lines,
+    wrap_short,
+    write_command,
+    write_date,
     write_json,
     write_text,
 )
 from ..._core.pvalues import format_pvalue
 from ..._core.types import PathLike
 from ..._core.visible import as_plain, visible
-from ...disclosure import write_sheet
+from ...disclosure import summarize, write_sheet
 from ._evidence import (
     FIRST,
-    HEADLINES,
+    LOSS,
+    POWER,
     UNSEEN,
     Grounds,
     choose_evidence,
+    format_share,
     list_reversals,
+    measure_level,
     write_verdict,
 )
 
@@ -52,6 +66,7 @@ def as_document(report):
             **{name: getattr(report, name) for name in names},
             "evidence": report.evidence,
             "verdict": report.verdict,
+            "level": as_plain_level(report.level, ("excess",)),
             "recommendation": report.recommendation and report.recommendation.to_dict(),
             "checks": [{"name": name, **check} for name, check in report.checks.items()],
             "results": _list_rows(grounds.results),
@@ -89,7 +104,7 @@ _OF_UTILITY = {
     "columns": "distribution of each column, mean",
     "pairs": "pairs of columns, mean",
     "quality": "mean of both",
-    "resemblance loss": "0: synthetic rows lie like other real rows; 0.5: all are told apart",
+    "resemblance loss": "0: synthetic rows lie like other real rows; 0.5: all are distinguished",
 }
 
 
@@ -206,17 +221,8 @@ def format_summary(document):
     lines += wrap_lines(text for text in foot if text)
     lines += ["", *wrap_lines([document["verdict"]])]
     if document["recommendation"] is not None:
-        lines += ["", *wrap_lines(_list_decision(document["recommendation"]))]
+        lines += ["", *wrap_lines(f"  {text}" for text in document["recommendation"]["reasons"])]
     return "\n".join(lines)
-
-
-def _list_decision(found):
-    head = f"As a {found['release']}, by the policy {found['policy']['name']}: {found['result']}"
-    return [
-        head,
-        *(f"  {reason}" for reason in found["reasons"]),
-        *(f"  Condition: {name}" for name in found["conditions"]),
-    ]
 
 
 def _align(rows):
@@ -234,6 +240,8 @@ def format_markdown(document, title):
     lines = [f"# {escape(title)}", ""]
     if document["recommendation"] is not None:
         lines += format_decision(document["recommendation"])
+    lines += [f"**{_read_level(document).heading}**", ""]
+    lines += [escape(write_sentence(document).replace("**", "")), ""]
     lines += [f"**{document['evidence']}**: {escape(document['verdict'])}", ""]
     lines += [f"* {describe_rows(document['data'])}"]
     lines += [f"* Made by skmia {document['versions']['skmia']}, {document['created']}"]
@@ -261,89 +269,410 @@ def _as_table(rows):
 TITLE = "Audit of a synthetic table"
 
 
-def render(document, title=TITLE):
+def render(document, title=None):
     """Render the page of an audit of a synthetic table."""
-    headline = HEADLINES[document["evidence"]]
+    level, data = _read_level(document), document["data"]
+    command = document["settings"].get("command") or {}
+    name = command.get("synthetic", "a synthetic table")
+    held = data.get("n_holdout", 0)
+    subject = f"{name[0].upper()}{name[1:]}" if not command else name
+    is_shown = document["evidence"] in CONCLUSIVE
     return render_page(
         "page_table.html.j2",
         __package__,
-        title=title,
+        title=f"{level.heading}: {title or f'privacy audit of {visible(name)}'}",
+        kind=title or "privacy audit of a synthetic table",
+        date=write_date(document["created"]),
         audit=document,
-        headline=headline,
-        verdict=document["verdict"].removeprefix(f"{headline}. "),
-        rows=describe_rows(document["data"]),
-        privacy=[_describe_number(row) for row in document["results"]],
-        copies=[_describe_copies(row) for row in document["copies"] or ()],
+        level=level,
+        subject=f"{subject} · {data['n_synthetic']:,} rows, {data['n_columns']:,} columns · made "
+        f"from {data['n_real']:,} rows",
+        sentence=write_sentence(document),
+        steps=advise(document),
+        risks=[*_describe_risks(document)] if is_shown else [],
+        held=f"{held:,}" if held else None,
+        copies=_describe_copies(document) if is_shown else None,
+        inferred=_rank(document, "inference of ") if is_shown else [],
+        members=_rank(document, "membership by ") if is_shown else [],
         utility=[_describe_utility(row) for row in document["utility"]],
         worst=[
             (heading, [_describe_utility(row) for row in list_worst(document[name])])
             for heading, name in (("column", "columns"), ("pair of columns", "pairs"))
         ],
-        spread=describe_spread(document),
-        models=describe_models(document["trained"]),
+        lines=_describe_use(document),
+        trust=describe_trust(document),
+        limits=LIMITS["excess"],
+        rows=[_describe_number(document, row) for row in document["results"]],
         unseen=UNSEEN,
-        advice=_advise(document),
-        level=f"{100 * document['settings']['confidence_level']:g}%",
+        interval=f"{100 * document['settings']['confidence_level']:g}%",
+        command=_repeat(document, command),
     )
 
 
-def _describe_number(row):
+def _repeat(document, command):
+    if command:
+        return write_command("skmia table", command, ("synthetic", "real"))
+    given = {**document["settings"], **document["seeds"]}
+    told = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
+    held = ", holdout" if "n_holdout" in document["data"] else ""
+    return f"audit_table(real, synthetic{held}{told})"
+
+
+def _read_level(document):
+    return read_level(document["level"])
+
+
+def _find(document, start):
+    """The numbers whose name begins so, each with its level, the highest first."""
+    levels = {one["number"]: read_level(one) for one in document["level"]["groups"]}
+    rows = [row for row in document["results"] if row["name"].startswith(start)]
+    found = [(row, levels[row["name"]]) for row in rows if row["name"] in levels]
+    return sorted(found, key=lambda pair: (pair[1].order, _get_low(pair[1])), reverse=True)
+
+
+def _get_low(level):
+    return level.numbers["excess"]["low"]
+
+
+# What a number means for the people in the training rows, by the beginning of its name.
+_CLAUSES = {
+    "inference of ": "a missing value can be **inferred** from it",
+    "near copies": "{count} training rows have a **near copy** in it",
+    "rare copies": "{count} training rows have rare values and are **copied** into it",
+    "singling out": "a row can be **singled out** with it",
+    "linkability": "two parts of a row can be **linked** with it",
+    "membership by ": "who is in the training rows can be **told** from it",
+}
+_DOUBTS = {
+    SHIFT: "**Training rows and rows never seen differ by themselves.** They can be told apart "
+    "without the table, so nothing that an attack finds can be blamed on it, and nothing that it "
+    "misses excused.",
+    REVERSED: "**The table is nearer to rows never seen than to its training rows.** Most often "
+    "the two tables were swapped.",
+}
+
+
+def write_sentence(document):
+    """What was found, with what is stressed between two asterisks."""
+    level = _read_level(document)
+    if level.name == "unknown":
+        why = document["verdict"].partition(". ")[2]
+        return _DOUBTS.get(document["evidence"], f"**Nothing could have been found.** {why}")
+    if level.name == "none":
+        return (
+            f"None of {len(document['results'])} numbers is higher on training rows than on **rows "
+            f"never seen**, beyond chance. {_tell_smallest(document)} A stronger attack may still "
+            "succeed."
+        )
+    found = [(start, pairs[0]) for start in _CLAUSES if (pairs := _find(document, start))]
+    found = sorted(found, key=lambda one: (one[1][1].order, _get_low(one[1][1])), reverse=True)
+    if level.name == "slight":
+        return _write_slight(document, found)
+    clauses = [
+        _CLAUSES[start].format(count=_count_of(row["attack"] or 0))
+        for start, (row, own) in found
+        if own.rank == level.rank
+    ]
+    return f"The table reveals rows that it was made from: {' and '.join(clauses[:2])}."
+
+
+def _write_slight(document, found):
+    copied = dict(found)["rare copies"][0] if "rare copies" in dict(found) else {"leak": False}
+    if copied["leak"]:
+        n = copied["n_attacks"]
+        return (
+            f"**{copied['attack'] * n:,.0f} of {n:,.0f}** training rows have rare values and are "
+            "copied into the table. Few people are exposed, but these fully."
+        )
+    names = [row["name"] for _, (row, own) in found if own.rank >= 0] or [LOSS]
+    return (
+        f"The table says more of its training rows than of rows never seen, most by **{names[0]}**."
+        " It is more than chance, and too little to be sure of anybody."
+    )
+
+
+def _count_of(share):
+    """A share in whole ones of a hundred."""
+    return f"{100 * share:.0f} of 100" if share >= 0.005 or not share else "fewer than 1 of 100"
+
+
+def _tell_smallest(document):
+    copies = {row["name"]: row for row in document["copies"]}
+    share = copies[FIRST]["smallest_share_corrected"]
+    share = format_share(np.inf if share is None else share)
+    chance = f"with a probability of {100 * POWER:g}%"
+    return f"Copies of {share} of the training rows would have been found {chance}."
+
+
+# What to do next: an imperative, a reason, and a place with the words of its link.
+_RESULTS = {
+    "do not release": "Do not publish the table.",
+    "release": "The table may be published.",
+    "release with conditions": "Publish the table under conditions only.",
+    "cannot be said": "Do not publish the table yet.",
+}
+_CHANGE = (
+    "Change the generator, not the rows.",
+    "Train it for less long, on more rows, or privately: a filter of near rows shows where they "
+    "are.",
+)
+_AGAIN = "Audit the new table.", "Each draw of a generator leaks more or less.", None, ""
+_STEPS = {
+    NONE: (
+        ("Say with the table what was tested.", "And what would not have been found.", "#trust"),
+        ("Audit each table that is published.", "Another draw of one generator can leak.", None),
+        ("Use a private generator for the worst case.", "No audit gives a guarantee.", None),
+    ),
+    SHIFT: (
+        ("Take both tables from one population.", "Assign rows at random, by person.", None),
+        ("See in what they differ.", "A date, an age, a filter, another source.", "#trust"),
+        ("Then audit again.", "The numbers below have no level.", "#all"),
+    ),
+    REVERSED: (
+        ("Check the order of the tables.", "Synthetic rows first, then training rows.", "#repeat"),
+        ("Then audit again.", "The numbers below have no level.", "#all"),
+    ),
+}
+_BLIND = (
+    ("Put rows aside before the generator is trained.", "At random and by person.", None),
+    ("Then audit again, with these as the holdout.", "`--holdout FILE`", None),
+    ("Do not publish because of this page.", "It says nothing about leaks.", None),
+)
+
+
+def advise(document):
+    """At most three steps, each an imperative, a reason, and a place with the words of its link."""
+    steps, found = [], document["recommendation"]
+    if found is not None:
+        by = f"By the policy {found['policy']['name']}: {found['result']}."
+        steps.append((_RESULTS[found["result"]], by, "#decision", "Recommendation"))
+    if document["evidence"] != LEAK:
+        listed = _STEPS.get(document["evidence"], _BLIND)
+        steps += [(*step, "Where" if step[-1] else "") for step in listed]
+    else:
+        if found is None:
+            near = next(row for row in document["copies"] if row["name"] == "near copies")
+            why = "For the people in the training rows, it is personal data."
+            if _find(document, "near copies")[0][1].rank >= 0:
+                why = f"{near['train']:,.0f} of {near['n_train']:,.0f} training rows have a near "
+                why += "copy in it."
+            is_slight = _read_level(document).name == "slight"
+            told = "Do not treat the table as anonymous." if is_slight else _RESULTS[_REFUSED]
+            steps.append((told, why, None, ""))
+        steps += [(*_CHANGE, "#copies", "Copies"), _AGAIN]
+    return steps[:3]
+
+
+_REFUSED = "do not release"
+
+# The three risks of European guidance: heading, what it is, beginning of the names of its numbers.
+_RISKS = (
+    ("Singling out", "Values of a synthetic row point at one real row.", "singling out"),
+    ("Linkability", "Two halves of a real row are joined.", "linkability"),
+    ("Inference", "A missing value is guessed.", "inference of "),
+)
+
+
+def _describe_risks(document):
+    for heading, what, start in _RISKS:
+        found = _find(document, start)
+        if not found:
+            yield {"heading": heading, "what": "It could not be measured.", "number": "-"}
+            continue
+        row, level = found[0]
+        if start == "inference of ":
+            what = f"{what[:-1]}; worst column: {row['name'].removeprefix(start)}."
+        if row["name"] == "singling out, one column":
+            what = "A single value of a synthetic row points at one real row."
+        names = ("training rows", "attack"), ("rows never seen", "control"), ("guesses", "naive")
+        bars = [(words, row[name], _percent(row[name])) for words, name in names]
+        yield {"heading": heading, "what": what, "bars": bars, **_describe_excess(row, level)}
+
+
+def _percent(share):
+    if share is None:
+        return "-"
+    digits = 1 if 0 < share < 0.0095 else 0
+    return f"{100 * share:.{digits}f}%"
+
+
+def _describe_excess(row, level, unit="%"):
+    """A number as whole percent with its interval, and as a bar; below 0, which is chance, as 0."""
+    share, low, high = (min(1.0, max(0.0, row[name])) for name in ("estimate", "low", "high"))
+    cells = {"share": share, "low": low, "high": high, "level": level}
+    return cells | {
+        "number": f"{100 * share:.0f}{unit}",
+        "ends": f"{100 * low:.0f} to {100 * high:.0f}",
+    }
+
+
+def _rank(document, start):
+    """The rows of a table of numbers, the highest first."""
+    return [
+        {"name": row["name"].removeprefix(start), "small": _SAID.get(row["name"], "")}
+        | _describe_excess(row, level)
+        for row, level in _find(document, start)
+    ]
+
+
+_SAID = {name: text for name, text in _MEANINGS.items() if name.startswith("membership")}
+
+
+def _describe_copies(document):
+    """Near copies of a hundred on both sides, exact copies, and nearness, in words."""
+    rows = {row["name"]: row for row in document["copies"]}
+    near, every = rows["near copies"], rows.get("all copies")
+    level = next((level for _, level in _find(document, "near copies")), None)
+    sides = []
+    for words, (k, n) in {
+        "training rows have a near copy": ("train", "n_train"),
+        "rows never seen have one": ("test", "n_test"),
+    }.items():
+        share = near[k] / near[n]
+        number = _count_of(share).removesuffix(" of 100").replace("fewer than ", "< ")
+        sides.append({"number": number, "base": 100, "filled": round(100 * share), "text": words})
+        sides[-1]["level"] = level if k == "train" else None
+    counts = ""
+    if every is not None:
+        copied, held = (f"{every[k]:,.0f} of {every[f'n_{k}']:,.0f}" for k in ("train", "test"))
+        counts = f"{copied} training rows, {held} rows never seen. "
+    rare = rows[FIRST]
+    counts += f"{rare['train']:,.0f} of those copied have rare values. {_tell_smallest(document)}"
+    loss = next((row for row in document["results"] if row["name"] == LOSS), None)
+    nearness = None
+    if loss is not None and loss["estimate"] is not None:
+        points, low, high = (100 * loss[name] for name in ("estimate", "low", "high"))
+        nearness = (
+            "By nearness alone, synthetic rows are distinguished from rows never seen with "
+            f"{points:.0f} points more accuracy than from training rows ({low:.0f} to {high:.0f}; "
+            "privacy loss; 50 for a table of copies)."
+        )
+    return {"sides": sides, "exact": counts, "nearness": nearness}
+
+
+def _describe_number(document, row):
+    p = row["pvalue_holm"]
     return {
         "name": row["name"],
-        "meaning": explain(row["name"]),
-        "attack": format_rate(row["attack"]),
-        "control": format_rate(row["control"]),
-        "naive": format_rate(row["naive"]),
+        "rates": [format_rate(row[name]) for name in ("attack", "control", "naive")],
         "excess": format_interval(row),
-        "pvalue": format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p ").removeprefix("= "),
-        "leak": row["leak"],
+        "pvalue": "< 0.001" if p < 0.001 else f"{p:.2g}",
     }
 
 
-def _describe_copies(row):
-    smallest = row["smallest_share_corrected"]
-    return {
-        "name": row["name"],
-        "counts": [
-            f"{row[k]:,.0f} of {row[n]:,.0f}" for k, n in (("train", "n_train"), ("test", "n_test"))
-        ],
-        "smallest": "none" if smallest is None else f"{100 * smallest:.2g}%",
-    }
+_OUT_OF_HUNDRED = {
+    "columns": "Single columns",
+    "pairs": "Pairs of columns",
+    "quality": "Both together",
+    "resemblance loss": "Resemblance loss",
+}
 
 
 def _describe_utility(row):
-    return {
-        "name": row["name"],
-        "meaning": explain(row["name"]),
-        "value": format_interval(row),
-        "real": format_number(row["real"]),
-    }
+    made, own = (None if row[k] is None else f"{100 * row[k]:.1f}" for k in ("estimate", "real"))
+    name = _OUT_OF_HUNDRED.get(row["name"], row["name"])
+    meaning = explain(row["name"]).replace("0.5:", "50:")
+    return {"name": name, "meaning": meaning, "value": made, "real": own}
 
 
-def _advise(document):
-    """What to do next, in sentences."""
-    if document["evidence"] == LEAK:
-        return [
-            "Do not treat the table as anonymous: for the people in the training rows, it is "
-            "personal data.",
-            "Remove copies and near copies of training rows only together with their cause. A "
-            "filter that drops synthetic rows near training rows tells an attacker where these "
-            "are.",
-            "Train the generator with differential privacy, or with fewer steps and more rows, and "
-            "audit again.",
-        ]
-    if document["evidence"] == NONE:
-        return [
-            "Say with the table what was tested, and which copies would not have been found.",
-            "Audit each table that is released: another draw of the same generator can leak.",
-            "If the worst case matters, rely on a generator with a guarantee of differential "
-            "privacy; this page does not give one.",
-        ]
-    return [
-        "Put rows aside before the generator is trained, at random and by person, as a holdout, "
-        "and audit again.",
-        "Do not publish the table because of this page: it says nothing about leaks.",
+def _describe_use(document):
+    """Sentences on what the table is good for."""
+    least = list_worst(document["columns"])[:3]
+    alike = [f"{row['name']} ({100 * row['estimate']:.0f})" for row in least]
+    told = [f"Least alike: {', '.join(alike)}."] if alike else []
+    told += [describe_models(document["trained"])] if document["trained"] else []
+    return told + describe_spread(document)
+
+
+# What a check says if it passed, and if it warns.
+_STATEMENTS = {
+    "one population": (
+        "Training rows and rows never seen are alike",
+        "Training rows and rows never seen differ",
+    ),
+    "duplicates": ("Few rows are on both sides", "Many rows are on both sides"),
+    "resolution": ("Rarer copies would be missed", ""),
+}
+
+
+def describe_trust(document):
+    """Whether the numbers can be trusted, the checks as statements, and what was not run."""
+    checks = sorted(document["checks"], key=lambda check: check["status"] != "warning")
+    rows = [
+        {
+            "status": check["status"],
+            "words": _STATEMENTS.get(check["name"], (check["name"],) * 2)[
+                check["status"] == "warning"
+            ],
+            "text": check["text"],
+        }
+        for check in checks
+        if check["status"] != "not run"
     ]
+    n_passed, bad = sum(row["status"] == "passed" for row in rows), []
+    bad = [row["words"] for row in rows if row["status"] == "warning"]
+    passed = f"{n_passed or 'no'} check{'' if n_passed == 1 else 's'} passed"
+    failed = f"{len(bad) or 'none'} failed"
+    answer = "With care" if bad else "Yes"
+    answer = answer if document["evidence"] in CONCLUSIVE else "No"
+    not_run = [check["name"] for check in checks if check["status"] == "not run"]
+    return {"line": f"{answer}: {passed}, {failed}.", "rows": rows, "bad": bad, "not_run": not_run}
+
+
+_WIDTHS = 25, 14, 9, 7, 9
+
+
+def _lay(*cells):
+    padded = (f"{cell:{width}s}" for cell, width in zip(cells, _WIDTHS))
+    return f"  {''.join(padded)}{cells[-1]}".rstrip()
+
+
+def format_short(document):
+    """Format what a reader needs first, in lines of at most 80 characters, as on the page."""
+    level, trust = _read_level(document), describe_trust(document)
+    lines = [f"  {BARS[level.filled]}  {level.heading.upper()}   as a table", ""]
+    lines += wrap_short(write_sentence(document).replace("**", ""))
+    if document["evidence"] in CONCLUSIVE:
+        lines += ["", *_tabulate_risks(document)]
+    bad = f" {'; '.join(trust['bad'])}." if trust["bad"] else ""
+    lines += ["", *wrap_short(f"{trust['line']}{bad}", "  Trust   ", 10)]
+    if trust["not_run"]:
+        lines += wrap_short(f"Not run: {', '.join(trust['not_run'])}.", " " * 10, 10)
+    lines += wrap_short(" ".join(_describe_use(document)[:1]), "  Use     ", 10)
+    lines.append("")
+    for place, (imperative, why, _, _) in enumerate(advise(document), 1):
+        head = "  Next    " if place == 1 else " " * 10
+        lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
+    found = document["recommendation"]
+    if found is not None:
+        told = f"As a table, by the policy {found['policy']['name']}: {found['result']}."
+        lines += ["", *wrap_short(told, "  Policy  ", 10)]
+        for text in summarize(found):
+            lines += wrap_short(text, " " * 10, 10)
+    return [*lines, "", *wrap_short(describe_rows(document["data"]), "  Table   ", 10)]
+
+
+def _tabulate_risks(document):
+    """The highest number of each kind, in the order of the page."""
+    level = f"{100 * document['settings']['confidence_level']:g}%"
+    lines = [
+        _lay("", "because of", "training", "never", "by", ""),
+        _lay("of 100 attacks", "the table", "rows", "seen", "guessing", "level"),
+    ]
+    for start in ("singling out", "linkability", "inference of ", "near copies", "membership by "):
+        for row, own in _find(document, start)[:1]:
+            told = _describe_excess(row, own, "")
+            name = visible(row["name"])
+            name = name if len(name) < _WIDTHS[0] else f"{name[: _WIDTHS[0] - 2]}\u2026"
+            ends = told["ends"].replace(" to ", ", ")
+            rates = (
+                "-" if row[side] is None else _percent(row[side]).removesuffix("%")
+                for side in ("attack", "control", "naive")
+            )
+            number = f"{told['number']:>3} [{ends}]"
+            lines.append(_lay(name, number, *rates, own.word.lower()))
+    foot = f"Brackets: {level} intervals. All numbers: --verbose, or summary(verbose=True)."
+    return [*lines, *wrap_short(foot, "  ", 2)]
 
 
 if TYPE_CHECKING:
@@ -406,6 +735,12 @@ class TableReport:
           rows would not have been found.
     verdict : str
         The conclusion in words, after a headline.
+    level : Level
+        How much the table reveals: a ``name`` ("severe", "clear", "slight", "none", or "unknown"
+        without a verdict) and ``at_least``, whether an estimate reaches a higher level than the
+        lower end of its interval; in ``numbers`` the "excess" that set it, with its ``low`` end,
+        corrected for all numbers; and ``groups``, the level of each number. The user guide has the
+        limits.
 
     See Also
     --------
@@ -448,6 +783,10 @@ class TableReport:
     def verdict(self) -> str:
         return write_verdict(self.grounds, self.evidence)
 
+    @property
+    def level(self) -> Level:
+        return measure_level(self.grounds, self.evidence)
+
     def to_frame(self) -> pd.DataFrame:
         """The numbers as a DataFrame.
 
@@ -477,15 +816,17 @@ class TableReport:
         """
         return write_json(as_document(self), path)
 
-    def to_html(self, path: PathLike | None = None, *, title: str = TITLE) -> str:
+    def to_html(self, path: PathLike | None = None, *, title: str | None = None) -> str:
         """The report as a page that needs no other file and no network.
+
+        It begins with the level, and holds no script.
 
         Parameters
         ----------
         path : str or path, default=None
             File to which the page is also written, atomically and readable by its owner only.
-        title : str, default="Audit of a synthetic table"
-            Title of the page.
+        title : str, default=None
+            Title of the page, after the level. If None, it names the table.
 
         Returns
         -------
@@ -499,14 +840,21 @@ class TableReport:
         """
         return write_text(render(as_document(self), title), path)
 
-    def summary(self) -> str:
-        """The report as text, in lines of at most 100 characters.
+    def summary(self, verbose: bool = False) -> str:
+        """The report as text, in lines of at most 80 characters, in the order of the page.
+
+        Parameters
+        ----------
+        verbose : bool, default=False
+            Whether all numbers, checks and notes follow, in lines of at most 100 characters.
 
         Returns
         -------
         text : str
         """
-        return format_summary(as_document(self))
+        document = as_document(self)
+        details = ["", format_summary(document)] if verbose else []
+        return "\n".join([*format_short(document), *details])
 
     def to_markdown(self, title: str = TITLE) -> str:
         """The report as Markdown, for a merge request or a data sheet.
