@@ -111,6 +111,11 @@ def test_formats_for_other_programs(run):
     assert code == 1 and '<testsuite name="skmia table" tests="2" failures="1"' in out
     results = json.loads(run(*SAFE, "--format", "sarif")[1])["runs"][0]["results"]
     assert results[0]["message"]["text"].startswith("As a table: No leakage detected.")
+    assert results[0]["level"] == "none"
+    found = json.loads(run(*LEAKY, "--format", "sarif")[1])["runs"][0]["results"][0]
+    assert found["level"] == "warning" and "As a table: At least clear leakage." in str(found)
+    assert "At least clear leakage" in run(*LEAKY, "--format", "junit")[1]
+    assert "p, corrected" not in run(*LEAKY)[1] and "p, corrected" in run(*LEAKY, "--verbose")[1]
     assert run(*SAFE, "--format", "markdown")[1].startswith("# Audit of a synthetic table")
 
 

@@ -616,7 +616,8 @@ def describe_trust(document):
     answer = "With care" if bad else "Yes"
     answer = answer if document["evidence"] in CONCLUSIVE else "No"
     not_run = [check["name"] for check in checks if check["status"] == "not run"]
-    return {"line": f"{answer}: {passed}, {failed}.", "rows": rows, "bad": bad, "not_run": not_run}
+    line = f"{answer}: {passed}, {failed}." if rows else "No: no check could be run."
+    return {"line": line, "rows": rows, "bad": bad, "not_run": not_run}
 
 
 _WIDTHS = 25, 14, 9, 7, 9
