@@ -25,7 +25,7 @@ def test_a_table_with_copies_leaks_and_fresh_ones_do_not(tables):
     copied = pd.concat([real[:30], made[30:]])
     report = audit_table(real, copied, holdout, random_state=0)
     assert report.evidence == "leak" and report.verdict.startswith("Leakage found. ")
-    assert "rare copies, " in report.verdict and "rare copies" in report.summary()
+    assert "rare copies, " in report.verdict and "rare copies" in report.summary(verbose=True)
     assert report.results.loc["rare copies", "pvalue_holm"] < 0.05
     again = audit_table(real, copied, holdout, random_state=0)
     pd.testing.assert_frame_equal(report.to_frame(), again.results)
@@ -67,7 +67,7 @@ def test_without_a_holdout_nothing_can_be_said(tables):
     assert report.to_frame().empty and report.copies is None
     assert report.utility.loc["columns", "estimate"] == 1
     assert report.notes == ["No model was trained, because there is no holdout to measure it on."]
-    assert f"Note: {report.notes[0]}" in report.summary().splitlines()
+    assert f"Note: {report.notes[0]}" in report.summary(verbose=True).splitlines()
     few = Grounds(report.results, {"real": 19, "synthetic": 50, "holdout": 50}, 0.95, 0.1, None)
     assert choose_evidence(few) == "unknown" and "has 19 rows" in write_verdict(few, "unknown")
 

@@ -639,6 +639,8 @@ def format_short(document):
     lines += ["", *wrap_short(f"{trust['line']}{bad}", "  Trust   ", 10)]
     if trust["not_run"]:
         lines += wrap_short(f"Not run: {', '.join(trust['not_run'])}.", " " * 10, 10)
+    if document["evidence"] == NONE:
+        lines += wrap_short(UNSEEN, " " * 10, 10)
     lines += wrap_short(" ".join(_describe_use(document)[:1]), "  Use     ", 10)
     lines.append("")
     for place, (imperative, why, _, _) in enumerate(advise(document), 1):
