@@ -118,11 +118,10 @@ print(pd.DataFrame(rows).set_index("victim").T.round(3).to_string())
 # equally accurate on new people and leak far less. This is not a guarantee: the curve of LiRA still
 # lies above chance.
 
-figure, axes = plt.subplots(1, 2, figsize=(12, 5), sharey=True, layout="constrained")
-for ax, (name, result) in zip(axes, results.items(), strict=True):
-    result.plot(ax)
-    ax.set_title(name)
-    ax.legend(loc="lower right", fontsize="x-small")
+figure, rows = plt.subplots(2, 2, figsize=(10, 8), layout="constrained")
+for axes, (name, result) in zip(rows, results.items(), strict=True):
+    result.plot(axes)
+    axes[0].set_title(name)
 plt.show()
 
 # %%

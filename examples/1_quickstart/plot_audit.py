@@ -59,8 +59,8 @@ for name, report in {"before": before, "after": after}.items():
 # An attacker who can train forests of the same kind finds the rest, so this is a trade-off with
 # accuracy and not a guarantee.
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-for ax, (name, report) in zip(axes, {"as it is": before, "larger leaves": after}.items()):
-    report.plot(ax)
-    ax.set_title(name)
+figure, rows = plt.subplots(2, 2, figsize=(10, 8), layout="constrained")
+for axes, (name, report) in zip(rows, {"as it is": before, "larger leaves": after}.items()):
+    report.plot(axes)
+    axes[0].set_title(name)
 plt.show()

@@ -151,10 +151,11 @@ def test_it_is_the_same_in_report_json_and_page(result):
     assert document["level"]["numbers"]["auc"]["attack"] in result.scores
     assert document["level"]["limits"] == {name: LIMITS[name] for name in ("ratio", "auc")}
     assert document["file"]["level"]["name"] == result.file.level.name
+    highest = max(level, result.file.level, key=lambda one: one.order)
     for way, one in {"as a service": level, "as a file": result.file.level}.items():
         assert f"**{one.heading}** {way}" in result.to_markdown()
-        assert f"{one.heading.upper()}  {way}" in result.summary()
-    highest = max(level, result.file.level, key=lambda one: one.order)
+        heading = one.heading.upper() if one.order == highest.order else one.heading.lower()
+        assert f"{heading}   {way}" in result.summary()
     assert f"<h1>{highest.heading}</h1>" in result.to_html()
 
 
