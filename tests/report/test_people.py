@@ -66,7 +66,7 @@ def test_the_most_exposed_people_by_hand(report):
 
 def test_all_views_name_the_same_people(report):
     first = report.person_level["exposed"][0]["person"]
-    assert f"Most exposed people: {first} (10 records, p = 0.03" in report.summary()
+    assert f"Most exposed people: {first} (10 records, p = 0.03" in report.summary(verbose=True)
     assert f"| {first} | 10 |" in report.to_markdown()
     document = json.loads(report.to_json())
     assert document["person_level"]["exposed"][0]["person"] == first
