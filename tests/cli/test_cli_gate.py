@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from skmia.cli._gate import judge, list_findings
 from skmia.cli._options import Limit, parse_limit
 from skmia.report._evidence import Grounds
+from skmia.report._level import measure_level
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 ROWS = [
@@ -40,6 +41,7 @@ def make_report(evidence="none", group_p=0.5, **changes):
         permutation=SimpleNamespace(frame=null),
         evidence=evidence,
         verdict="The verdict.",
+        level=measure_level(grounds, evidence),
     )
 
 

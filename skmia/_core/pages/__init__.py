@@ -16,8 +16,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from scipy.special import ndtri
-
 from ..files import write_bytes
 from ..optional import import_optional
 from ..visible import as_html, visible
@@ -432,6 +430,8 @@ def _grade(name, value):
 
 def scale(level, stated):
     """How much wider than the stated interval one of another level is, by the normal law."""
+    from scipy.special import ndtri  # not for the command line's help, which names roles
+
     return ndtri((1 + level) / 2) / ndtri((1 + stated) / 2)
 
 
