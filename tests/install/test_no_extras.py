@@ -46,7 +46,11 @@ def public_modules(package):
             if module.ispkg:
                 yield from public_modules(imported)
 
-print(json.dumps({"public": list(public_modules(skmia)), "loaded": list(sys.modules)}))
+import pandas
+
+before = set(sys.modules)  # pandas loads pyarrow where it is there
+public = list(public_modules(skmia))
+print(json.dumps({"public": public, "loaded": sorted(sys.modules.keys() - before)}))
 """
 
 
