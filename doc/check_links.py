@@ -50,7 +50,9 @@ def problem(root, page, url, pages):
         target /= "index.html"
     if not target.is_relative_to(root) or not target.is_file():
         return f"{page.relative_to(root)}: no file for {url}"
-    if parts.fragment and target in pages:
+    # Pages of source code name all places by the module under which the first one is documented.
+    is_source = page.relative_to(root).parts[0] == "_modules"
+    if parts.fragment and target in pages and not is_source:
         if unquote(parts.fragment) not in pages[target].places:
             return f"{page.relative_to(root)}: no place for {url}"
     return None
