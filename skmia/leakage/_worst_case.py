@@ -319,7 +319,8 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         if groups is None:
             codes = np.zeros(len(X), dtype=np.intp)
         else:
-            codes = pd.Index(self._group_names).get_indexer(groups)
+            names = pd.Index(self._group_names, dtype=self._group_names.dtype)
+            codes = names.get_indexer(groups)
         posterior = self._witness.posterior(X, codes)
         return as_columns(posterior)
 
