@@ -41,6 +41,9 @@ class WatchedRows(LazyRows):
     def dtype(self):
         return self._table.dtype
 
+    def append(self, others):
+        raise NotImplementedError
+
     def _read(self, key):
         rows = self._table[key]
         self.most = max(self.most, len(rows))

@@ -48,7 +48,7 @@ def test_group_that_is_exposed_more_is_found_and_an_equal_one_is_not(report):
     assert kind["reject"] and means["noise"] > means["rule"] + 0.1
     assert kind["n_rounds"] == 16 and kind["anova_df"] == [1, 15]
     assert not tests["region"]["reject"]
-    text = report.summary().replace("\n  ", " ")
+    text = report.summary(verbose=True).replace("\n  ", " ")
     assert "differs between the groups of kind" in text
     assert "does not differ significantly between the groups of region" in text
     assert "(p ≤ 0.001 by permutation of the groups)" in text
@@ -170,7 +170,7 @@ def test_group_too_small_takes_no_part_and_is_named(problem):
     test = report.disparity["scopes"][0]
     assert test["left_out"] == ["one"]
     assert [group["group"] for group in test["groups"]] == ["many", "others"]
-    assert "Too small to take part: one." in report.summary().replace("\n  ", " ")
+    assert "Too small to take part: one." in report.summary(verbose=True).replace("\n  ", " ")
 
 
 def test_difficulty_is_that_for_models_that_know_neither_side():
