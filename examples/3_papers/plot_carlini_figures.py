@@ -123,8 +123,8 @@ ways = compare(
 # each record or one for all; the default shrinks between the two.
 
 VARIANCES = {
-    "one for each record": {"variance": "example", "gap": "raw"},
-    "one for all": {"variance": "pooled", "gap": "raw"},
+    "one for each record": {"variance": "example"},
+    "one for all": {"variance": "pooled"},
     "shrunk (default)": {},
 }
 SIZES = [size for size in (8, 16, 32, 64) if size <= N_SHADOWS]
