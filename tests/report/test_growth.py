@@ -308,7 +308,7 @@ def test_the_growth_is_in_the_summary_the_document_and_the_page(problem):
         "16 shadow models were trained. The last doubling changed the TPR at 10%"
     )
     assert "percentage points" in text and "16 more would take" in text
-    assert text in report.summary().replace("\n  ", " ")
+    assert text in report.summary(verbose=True).replace("\n  ", " ")
     document = json.loads(report.to_json())
     assert check_document(document)["growth"] == report.growth
     assert text in report.to_html()
