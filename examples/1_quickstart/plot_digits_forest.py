@@ -62,8 +62,8 @@ for name, attack in attacks.items():
 
 # %%
 # The left side of the ROC curve shows how many members are identified with almost no false
-# positives. The axes are logarithmic for this reason. In the gray area there are too few
-# non-members to measure the rate.
+# positives. The axes are logarithmic for this reason. They begin at 10 false positives: lower rates
+# cannot be measured with so few non-members.
 
 MembershipRocDisplay.from_estimator(attacks, records, membership, max_fpr=0.02)
 plt.show()

@@ -175,9 +175,9 @@ print("true positive rate at a false positive rate of 0.01\n", found.round(3).to
 
 # %%
 # The figure shows one victim in detail. The axes are logarithmic, because the left side matters:
-# members that are identified with almost no false positives. In the gray area there are too few
-# non-members to measure the rate. The curve of the loss begins at 0.03: for as many non-members,
-# and as many members, the probability of the label is rounded to 1.
+# members that are identified with almost no false positives. The axes begin at 10 false positives:
+# lower rates cannot be measured with so few non-members. The curve of the loss comes into view at
+# 0.03: for as many non-members, and as many members, the probability of the label is rounded to 1.
 
 key = next(reversed(rocs)) if FAST else "baskets: long"
 membership, scores = rocs[key]

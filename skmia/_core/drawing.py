@@ -1,12 +1,19 @@
-"""Helpers of the displays: colors, axes, and the scores of an attack."""
+"""Helpers of the displays: colors, dashes, legends, axes, and the scores of an attack."""
+
+from collections import Counter
+from textwrap import fill
 
 from .optional import import_optional
 
-# Okabe and Ito's palette, which readers with any color vision can tell apart, in an order that
-# keeps neighbors apart in brightness too; line styles repeat the distinction for gray print.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# After Okabe and Ito: readers with any color vision can tell them apart, and each has a contrast of
+# three to white and to the dark paper of the pages. Dashes repeat the distinction for gray print.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C7038", "#B230F2")
 LINE_STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
-GRAY = "#666666"
+# Of what is no curve, on light and on dark paper, as on the pages.
+_INKS, _GRAYS = ("#14181f", "#e9edf2"), ("#55606d", "#a3afbc")
+# Inches below which a figure is a column of a paper, and has smaller letters in its legend; letters
+# that are as wide as a symbol in it; share of a figure that it may take.
+_COLUMN, _SYMBOL, _MOST_LEGEND = 4.5, 8, 0.6
 
 
 def get_axes(ax):
@@ -21,6 +28,94 @@ def get_axes(ax):
 def thin_spines(ax):
     """Remove the two sides of the frame that carry no axis."""
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def ink(ax):
+    """Color of marks that are read like text, on the paper of the axes."""
+    return _INKS[_is_dark(ax)]
+
+
+def gray(ax):
+    """Color of lines that others are compared with, on the paper of the axes."""
+    return _GRAYS[_is_dark(ax)]
+
+
+def shade(ax):
+    """Opacity of areas around curves, on the paper of the axes."""
+    return 0.35 if _is_dark(ax) else 0.14
+
+
+def _is_dark(ax):
+    *color, opacity = ax.get_facecolor()
+    return sum(color if opacity else ax.figure.get_facecolor()[:3]) < 1.5
+
+
+def next_style(ax):
+    """The color that the fewest lines of the axes have, and the dashes of the next line."""
+    from matplotlib.colors import to_rgb
+
+    lines = [(line.get_color(), line.get_linestyle() != "None") for line in ax.lines]
+    lines += [(patch.get_edgecolor(), True) for patch in ax.patches if hasattr(patch, "get_data")]
+    lines = [(to_rgb(color), is_drawn) for color, is_drawn in lines]
+    # Gray and black are of what curves are compared with.
+    lines = [(rgb, is_drawn) for rgb, is_drawn in lines if max(rgb) - min(rgb) > 0.15]
+    near = [
+        min(COLORS, key=lambda color: sum((a - b) ** 2 for a, b in zip(rgb, to_rgb(color))))
+        for rgb, _ in lines
+    ]
+    n_curves = sum(is_drawn for _, is_drawn in lines)
+    # Once each color has had its dashes, the pairs are others.
+    dashes = LINE_STYLES[(n_curves + n_curves // len(COLORS)) % len(LINE_STYLES)]
+    return {"color": min(COLORS, key=Counter(near).__getitem__), "linestyle": dashes}
+
+
+def add_legend(ax, last=()):
+    """Name each meaning once, below the axes if there is room, else where the fewest lines run.
+
+    Labels that begin with one of `last` follow the others, whenever they were drawn.
+    """
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.transforms import ScaledTranslation
+
+    entries = {}
+    for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+        entries.setdefault(label, handle)
+    if not entries:
+        return
+    names = sorted(entries, key=lambda name: name.startswith(tuple(last)))
+    figure = ax.figure
+    inch = figure.dpi
+    size = "x-small" if figure.bbox.width < _COLUMN * inch else "small"
+    letter = 0.5 * FontProperties(size=size).get_size_in_points() / 72
+    n_letters = int(1.1 * ax.bbox.width / inch / letter)
+    labels = [fill(name, max(n_letters - _SYMBOL, 20)) for name in names]
+    longest = max(len(line) for label in labels for line in label.splitlines())
+    style = {"fontsize": size, "handles": [entries[name] for name in names], "labels": labels}
+    x_axis, y_axis = ax.xaxis.get_tightbbox(), ax.yaxis.get_tightbbox()
+    left = (ax.bbox.x0 - max(y_axis.x0, figure.bbox.x0)) / inch if y_axis else 0
+    down = (ax.bbox.y0 - x_axis.y0) / inch if x_axis else 0
+    legend = ax.legend(
+        **style,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=ax.transAxes + ScaledTranslation(-left / 2, -down, figure.dpi_scale_trans),
+        ncols=max(1, n_letters // (longest + _SYMBOL)),
+        frameon=False,
+    )
+    if figure.get_layout_engine() is None and not _make_room(ax, legend):
+        ax.legend(**style, loc="best", framealpha=0.9)
+
+
+def _make_room(ax, legend):
+    """Whether a legend fits below the axes, which are made shorter for it."""
+    figure, place = ax.figure, ax.get_subplotspec()
+    if place is None or not place.is_last_row():
+        return False
+    share = (ax.bbox.y0 - legend.get_window_extent().y0) / figure.bbox.height
+    if share > _MOST_LEGEND:
+        return False
+    figure.subplots_adjust(bottom=max(share + 0.01, figure.subplotpars.bottom))
+    return legend.get_window_extent().y0 >= figure.bbox.y0  # others have a place of their own
 
 
 def attack_scores(attack, records):

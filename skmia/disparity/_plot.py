@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.checks import check_confidence_level, check_option
-from .._core.drawing import COLORS, GRAY, get_axes, thin_spines
+from .._core.drawing import COLORS, add_legend, get_axes, gray, ink, thin_spines
 from .._core.types import ArrayLike
 from .._core.visible import visible
 from ._repeated_measures import check_table, describe_groups, drop_incomplete
@@ -220,7 +220,7 @@ class DisparityDisplay:
             mean,
             yerr=[mean - low, high - mean],
             fmt="D",
-            color="black",
+            color=ink(self.ax_),
             markersize=4,
             capsize=4,
             linewidth=1.4,
@@ -228,7 +228,12 @@ class DisparityDisplay:
             label=f"mean and its {100 * confidence_level:g}% interval over rounds",
         )
         self.ax_.axhline(
-            0, color=GRAY, linestyle=":", linewidth=1.2, zorder=0, label="no better than a coin"
+            0,
+            color=gray(self.ax_),
+            linestyle=":",
+            linewidth=1.2,
+            zorder=0,
+            label="no better than a coin",
         )
         self._label_axes(frame)
         return self
@@ -236,10 +241,10 @@ class DisparityDisplay:
     def _draw_boxes(self, values, places, kwargs):
         style = {
             "widths": 0.55,
-            "medianprops": {"color": "black", "linewidth": 1.0},
-            "whiskerprops": {"color": GRAY},
-            "capprops": {"color": GRAY},
-            "flierprops": {"marker": ".", "markersize": 4, "markeredgecolor": GRAY},
+            "medianprops": {"color": ink(self.ax_), "linewidth": 1.0},
+            "whiskerprops": {"color": gray(self.ax_)},
+            "capprops": {"color": gray(self.ax_)},
+            "flierprops": {"marker": ".", "markersize": 4, "markeredgecolor": gray(self.ax_)},
         }
         style |= kwargs | {"positions": places, "patch_artist": True}
         return self.ax_.boxplot(values, **style)["boxes"]
@@ -258,16 +263,14 @@ class DisparityDisplay:
             rotation=rotation,
             ha="right" if rotation else "center",
         )
-        title = f"Vulnerability of each group in {frame['n_rounds'].iloc[0]} rounds"
-        if self.name is not None:
-            title = f"{self.name}: {title[0].lower()}{title[1:]}"
+        rounds = f"{frame['n_rounds'].iloc[0]} rounds"
+        name = "Vulnerability of each group" if self.name is None else self.name
+        title = f"{name}, {rounds}"
         if self.pvalue is not None and np.isfinite(self.pvalue):
             title += f"\nall groups equally vulnerable: p = {self.pvalue:.2g}"
-        self.ax_.set(
-            xlim=(-0.6, len(names) - 0.4), ylabel="Vulnerability, TPR - FPR (0 = coin)", title=title
-        )
-        self.ax_.grid(axis="y", color=GRAY, alpha=0.2, linewidth=0.6)
+        self.ax_.set(xlim=(-0.6, len(names) - 0.4), ylabel="Vulnerability, TPR - FPR")
+        self.ax_.set_title(title, fontsize="medium")
+        self.ax_.grid(axis="y", color=gray(self.ax_), alpha=0.2, linewidth=0.6)
         self.ax_.set_axisbelow(True)
-        self.ax_.margins(y=0.15)
-        self.ax_.legend(fontsize="small", framealpha=0.9)
         thin_spines(self.ax_)
+        add_legend(self.ax_)

@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._core.checks import check_option
-from .._core.drawing import COLORS, GRAY, get_axes, thin_spines
+from .._core.drawing import get_axes, gray, ink, next_style, thin_spines
 from .._core.types import ArrayLike
 from ._comparison import PairedDifference, paired_difference
 
@@ -95,21 +95,22 @@ class CriticalDifferenceDisplay:
         ranks = self.average_ranks.sort_values(kind="stable")
         return ranks.rename_axis("method").rename("average_rank").reset_index()
 
-    def plot(self, ax: "Axes | None" = None, *, color: str = COLORS[0]) -> Self:
+    def plot(self, ax: "Axes | None" = None, *, color: str | None = None) -> Self:
         """Draw the diagram.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
-        color : color, default="#0072B2"
-            Color of the bars.
+        color : color, default=None
+            Color of the bars. If None, the one that the fewest lines of the axes have.
 
         Returns
         -------
         display : CriticalDifferenceDisplay
         """
         ax = get_axes(ax)
+        color = next_style(ax)["color"] if color is None else color
         frame = self.frame()
         names, ranks = frame["method"].tolist(), frame["average_rank"].to_numpy()
         depth = _FIRST_LABEL + _CLIQUE_STEP * len(self.cliques)
@@ -131,7 +132,7 @@ class CriticalDifferenceDisplay:
             is_left = k < n_left
             row = depth + (k if is_left else len(names) - 1 - k)
             side = left if is_left else right
-            ax.plot([rank, rank, side], [0, row, row], color=GRAY, lw=0.8)
+            ax.plot([rank, rank, side], [0, row, row], color=gray(ax), lw=0.8)
             label = f"{name}  {rank:.2f}" if is_left else f"{rank:.2f}  {name}"
             ax.annotate(
                 label,
@@ -142,7 +143,7 @@ class CriticalDifferenceDisplay:
                 va="center",
                 fontsize="small",
             )
-        ax.plot(ranks, np.zeros(len(ranks)), "o", color="black", ms=4, clip_on=False, zorder=3)
+        ax.plot(ranks, np.zeros(len(ranks)), "o", color=ink(ax), ms=4, clip_on=False, zorder=3)
 
     @staticmethod
     def _draw_axis(ax, n_methods, depth):
@@ -285,8 +286,9 @@ class PairedDifferenceDisplay:
         ax, frame = get_axes(ax), self.frame()
         places = range(len(frame))[::-1]
         away = [frame["estimate"] - frame["low"], frame["high"] - frame["estimate"]]
-        ax.axvline(0, color=GRAY, lw=0.8)
-        ax.errorbar(frame["estimate"], places, xerr=away, fmt="o", ms=5, capsize=2, color=COLORS[0])
+        color = next_style(ax)["color"]
+        ax.axvline(0, color=gray(ax), lw=0.8)
+        ax.errorbar(frame["estimate"], places, xerr=away, fmt="o", ms=5, capsize=2, color=color)
         ax.set_yticks(places, frame["attack"])
         ax.set_ylim(-0.5, len(frame) - 0.5)
         ax.set_xlabel(f"{self.metric} minus that of {self.reference}")
@@ -461,8 +463,9 @@ class PrivacyUtilityDisplay:
         ax = get_axes(ax)
         frame = self.frame()
         best = frame[frame["on_frontier"]].sort_values("leakage")
+        color = next_style(ax)["color"]
         bars = {"elinewidth": 0.8, "capsize": 2, "linestyle": "none"}
-        for part, color in ((frame[~frame["on_frontier"]], GRAY), (best, COLORS[0])):
+        for part, its_color in ((frame[~frame["on_frontier"]], gray(ax)), (best, color)):
             ax.errorbar(
                 part["leakage"],
                 part["utility"],
@@ -470,13 +473,13 @@ class PrivacyUtilityDisplay:
                 yerr=part["utility_std"],
                 marker="o",
                 ms=5,
-                color=color,
+                color=its_color,
                 **bars,
             )
-        ax.plot(best["leakage"], best["utility"], drawstyle="steps-post", color=COLORS[0], lw=1)
+        ax.plot(best["leakage"], best["utility"], drawstyle="steps-post", color=color, lw=1)
         if self.chosen is not None:
             at = self.leakage[self.chosen], self.utility[self.chosen]
-            ax.plot(*at, "o", ms=12, mfc="none", mec=COLORS[1], mew=1.5, label="chosen")
+            ax.plot(*at, "o", ms=12, mfc="none", mec=ink(ax), mew=1.5, label="chosen")
             ax.legend(loc="lower right", frameon=False)
         if annotate:
             for _, row in best.iterrows():

@@ -9,7 +9,15 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import auc
 
 from .._core.checks import check_confidence_level, check_judged, check_membership_scores, check_rate
-from .._core.drawing import COLORS, GRAY, LINE_STYLES, attack_scores, get_axes, thin_spines
+from .._core.drawing import (
+    add_legend,
+    attack_scores,
+    get_axes,
+    gray,
+    next_style,
+    shade,
+    thin_spines,
+)
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import ArrayLike
@@ -17,42 +25,40 @@ from ._intervals import check_people, split_people, thinned_sizes
 from ._membership import MIN_FALSE_POSITIVES, check_resolution, point_at_fpr, realizable_points
 from ._operating_point import count_points, tpr_limits
 
-
-def draw_background(ax, x_floor, y_floor, n_nonmembers, chance):
-    """Draw the line of chance if it is wanted, and shade rates that cannot be resolved."""
-    if chance:
-        rates = np.geomspace(min(x_floor, y_floor), 1, 200)
-        ax.plot(rates, rates, color=GRAY, linestyle=":", linewidth=1.2, label="chance: TPR = FPR")
-    ax.axvspan(
-        x_floor,
-        min(MIN_FALSE_POSITIVES / n_nonmembers, 1.0),
-        color=GRAY,
-        alpha=0.12,
-        linewidth=0,
-        zorder=0,
-        label=f"not resolvable: < {MIN_FALSE_POSITIVES} false positives",
-    )
+_TITLE = "ROC of membership inference"
+_CHANCE = "chance: TPR = FPR"
 
 
-def label_axes(ax, x_floor, y_floor, n_members, n_nonmembers):
-    """Label the axes and make them logarithmic, from a floor that stands for zero up to 1."""
+def _draw_chance(ax):
+    """Draw the line of chance, unless the axes have it; it is straight at any limits."""
+    if _CHANCE not in ax.get_legend_handles_labels()[1]:
+        style = {"color": gray(ax), "linestyle": ":", "linewidth": 1.2, "zorder": 1.5}
+        ax.plot([1e-9, 1], [1e-9, 1], label=_CHANCE, **style)
+
+
+def _label_axes(ax, x_floor, y_floor, n_members, n_nonmembers):
+    """Label the axes and make them logarithmic, down to the floors or those of earlier curves."""
+    if ax.get_xscale() == "log":
+        x_floor, y_floor = min(x_floor, ax.get_xlim()[0]), min(y_floor, ax.get_ylim()[0])
+    title = f"{_TITLE}\n{n_members:,} members, {n_nonmembers:,} non-members"
+    former = ax.get_title()
+    if former.startswith(_TITLE) and former != title:
+        title = _TITLE  # of other records
     ax.set(
         xscale="log",
         yscale="log",
         xlim=(x_floor, 1),
         ylim=(y_floor, 1),
-        xlabel="False positive rate (fraction of non-members)",
-        ylabel="True positive rate (fraction of members)",
-        title=(
-            "Membership inference: ROC on logarithmic axes\n"
-            f"{n_members:,} members, {n_nonmembers:,} non-members"
-        ),
+        xlabel=f"False positive rate (≥ {MIN_FALSE_POSITIVES} records)",
+        ylabel="True positive rate",
     )
+    ax.set_title(title, fontsize="medium")
     for axis, floor in ((ax.xaxis, x_floor), (ax.yaxis, y_floor)):
-        decades = 10.0 ** np.arange(np.ceil(np.log10(2 * floor) - 1e-9), 1)
+        decades = 10.0 ** np.arange(np.ceil(np.log10(3 * floor) - 1e-9), 1)
+        ticks = [floor, *decades]
         axis.set_minor_formatter("")
-        axis.set_ticks([floor, *decades], labels=["0", *(f"{rate:g}" for rate in decades)])
-    ax.grid(which="major", color=GRAY, alpha=0.2, linewidth=0.6)
+        axis.set_ticks(ticks, labels=[f"{rate:.2g}" for rate in ticks])
+    ax.grid(which="major", color=gray(ax), alpha=0.2, linewidth=0.6)
     thin_spines(ax)
 
 
@@ -117,9 +123,12 @@ class MembershipRocDisplay:
     """ROC curves of one or several membership attacks on logarithmic axes.
 
     At x, a curve shows the largest TPR that a threshold reaches with an FPR of at most x: a
-    staircase, like :func:`~skmia.metrics.tpr_at_fpr_score` without interpolation. The axes begin at
-    half of the smallest rate that is not zero; the tick "0" there stands for a rate of zero. Rates
-    with fewer than 10 false positives are shaded.
+    staircase, like :func:`~skmia.metrics.tpr_at_fpr_score` without interpolation. Curves, bands and
+    axes begin at the rate of 10 false positives; lower rates cannot be resolved.
+
+    Several displays can be drawn on the same axes: each curve has a color and dashes that the
+    others have not, and what they share stands in the legend once. The legend is below the axes,
+    in figures without a layout engine as well, unless nothing can be moved there.
 
     The band is pointwise: at each FPR it is the interval of
     :func:`~skmia.metrics.operating_point` for the TPR at this one rate, which takes into account
@@ -347,7 +356,8 @@ class MembershipRocDisplay:
             Axes to draw on. If None, a new figure is created.
 
         max_fpr : float, default=0.01
-            False positive rate at which the legend reports the TPR; the realized point is marked.
+            False positive rate at which the legend reports the TPR; the realized point is marked if
+            10 false positives support the rate.
 
         confidence_level : float or None, default=0.95
             Confidence level of the pointwise band of the TPR. If None, no band is drawn.
@@ -373,21 +383,22 @@ class MembershipRocDisplay:
         self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         self.lines_, self.bands_ = {}, {}
-        for position, name in enumerate(self.curves):
-            style = {
-                "color": COLORS[position % len(COLORS)],
-                "linestyle": LINE_STYLES[position % len(LINE_STYLES)],
-                "linewidth": 1.8,
-                "label": self._label(name, max_fpr),
-            } | kwargs
-            self._draw_curve(name, style)
-            self._mark_point(name, max_fpr)
-        if confidence_level is not None:
-            for name in self.curves:
+        for name in self.curves:
+            style = {"linewidth": 1.8, "label": self._label(name, max_fpr)} | kwargs
+            self._draw_curve(name, next_style(self.ax_) | style)
+            if confidence_level is not None:
                 self._draw_band(name, confidence_level)
-        draw_background(self.ax_, *self._floors(), self.n_nonmembers, chance)
-        label_axes(self.ax_, *self._floors(), self.n_members, self.n_nonmembers)
-        self.ax_.legend(loc="lower right", fontsize="small", framealpha=0.9)
+        if chance:
+            _draw_chance(self.ax_)
+        x_floor = min(0.1, *map(self._begin, self.curves))
+        y_floor = max(x_floor, 0.5 / self.n_members)
+        _label_axes(self.ax_, x_floor, min(y_floor, 0.1), self.n_members, self.n_nonmembers)
+        for name in self.curves:
+            self._mark_point(name, max_fpr)
+        if all(self._begin(name) == 1 for name in self.curves):
+            note = f"No rate can be resolved: there are at most\n{MIN_FALSE_POSITIVES} non-members."
+            self.ax_.text(0.05, 0.95, note, transform=self.ax_.transAxes, va="top")
+        add_legend(self.ax_, last=("pointwise", _CHANCE))
         return self
 
     def _corners(self, name):
@@ -409,50 +420,56 @@ class MembershipRocDisplay:
         """Return the numbers of members and non-members behind a curve."""
         return (self.n_members, self.n_nonmembers) if self.counts is None else self.counts[name]
 
-    def _floors(self):
-        return 0.5 / self.n_nonmembers, 0.5 / self.n_members
+    def _begin(self, name):
+        """Return the lowest rate that the records of a curve resolve."""
+        return min(MIN_FALSE_POSITIVES / self._count(name)[1], 1.0)
+
+    def _is_resolvable(self, name, max_fpr):
+        return check_resolution(self._count(name)[1], max_fpr, "ignore")
 
     def _label(self, name, max_fpr):
         fpr, tpr, _ = self.curves[name]
-        reached = tpr[point_at_fpr(fpr, max_fpr)]
-        numbers = f"AUC {auc(fpr, tpr):.3f}, TPR {reached:.3g} at FPR ≤ {max_fpr:g}"
-        if not check_resolution(self._count(name)[1], max_fpr, "ignore"):
-            numbers += " (not resolvable)"
+        reached = f"TPR {tpr[point_at_fpr(fpr, max_fpr)]:.3g} at FPR ≤ {max_fpr:g}"
+        if not self._is_resolvable(name, max_fpr):
+            reached = f"TPR at FPR ≤ {max_fpr:g} not resolvable"
+        numbers = f"AUC {auc(fpr, tpr):.3f}, {reached}"
         return numbers if name is None else f"{name}: {numbers}"
 
     def _draw_curve(self, name, style):
-        x_floor, y_floor = self._floors()
+        begin, (fpr, tpr, _) = self._begin(name), self.curves[name]
         corners = self._corners(name)
-        base = {"drawstyle": "steps-post", "clip_on": False, "zorder": 3}
-        x, y = np.maximum(corners["fpr"], x_floor), np.maximum(corners["tpr"], y_floor)
-        (self.lines_[name],) = self.ax_.plot(x, y, **(base | style))
-
-    def _mark_point(self, name, max_fpr):
-        x_floor, y_floor = self._floors()
-        fpr, tpr, _ = self.curves[name]
-        index = point_at_fpr(fpr, max_fpr)
-        self.ax_.plot(
-            max(fpr[index], x_floor),
-            max(tpr[index], y_floor),
-            marker="o",
-            markersize=7,
-            color=self.lines_[name].get_color(),
-            markeredgecolor="white",
-            clip_on=False,
-            zorder=4,
+        corners = corners[corners["fpr"] > begin]
+        x, y = [begin, *corners["fpr"]], [tpr[point_at_fpr(fpr, begin)], *corners["tpr"]]
+        (self.lines_[name],) = self.ax_.plot(
+            x, y, **({"drawstyle": "steps-post", "zorder": 3} | style)
         )
 
+    def _mark_point(self, name, max_fpr):
+        fpr, tpr, _ = self.curves[name]
+        index = point_at_fpr(fpr, max_fpr)
+        if self._is_resolvable(name, max_fpr) and tpr[index] >= self.ax_.get_ylim()[0]:
+            self.ax_.plot(
+                max(fpr[index], self._begin(name)),
+                tpr[index],
+                marker="o",
+                markersize=7,
+                linestyle="none",
+                color=self.lines_[name].get_color(),
+                markeredgecolor=self.ax_.get_facecolor(),
+                clip_on=False,
+                zorder=4,
+            )
+
     def _draw_band(self, name, confidence_level):
-        x_floor, y_floor = self._floors()
-        rates = np.geomspace(x_floor, 1, _MOST_RATES)
+        rates = np.geomspace(self._begin(name), 1, _MOST_RATES)
         low, high = self._limits(name, rates, confidence_level)
         self.bands_[name] = self.ax_.fill_between(
             rates,
-            np.maximum(low, y_floor),
-            np.maximum(high, y_floor),
+            low,
+            high,
             color=self.lines_[name].get_color(),
-            alpha=0.15,
+            alpha=shade(self.ax_),
             linewidth=0,
             zorder=2,
-            label=None if self.bands_ else f"pointwise {100 * confidence_level:g}% interval of TPR",
+            label=f"pointwise {100 * confidence_level:g}% interval of TPR",
         )

@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._core.checks import check_finite_vector, check_membership_scores
-from .._core.drawing import COLORS, GRAY, attack_scores, get_axes, thin_spines
+from .._core.drawing import COLORS, add_legend, attack_scores, get_axes, gray, ink, thin_spines
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import ArrayLike
@@ -265,7 +265,7 @@ class ScoreDistributionDisplay:
         if self.threshold is not None:
             self.threshold_line_ = self.ax_.axvline(
                 self.threshold,
-                color="black",
+                color=ink(self.ax_),
                 linestyle=":",
                 linewidth=1.6,
                 zorder=4,
@@ -288,17 +288,14 @@ class ScoreDistributionDisplay:
         return f"{label}, {rate} {np.mean(scores >= self.threshold):.3g}"
 
     def _label_axes(self):
-        title = "Scores of members and non-members"
-        self.ax_.set(
-            xlabel="Score (higher = more likely a member)",
-            ylabel="Fraction of the group in each bin",
-            title=title if self.name is None else f"{self.name}: {title[0].lower()}{title[1:]}",
-        )
-        self.ax_.grid(axis="y", color=GRAY, alpha=0.2, linewidth=0.6)
+        name = "" if self.name is None else f"{self.name}\n"
+        self.ax_.set_title(f"{name}Member and non-member scores", fontsize="medium")
+        self.ax_.set_xlabel("Score (higher = member)")
+        self.ax_.set_ylabel("Fraction of the group")
+        self.ax_.grid(axis="y", color=gray(self.ax_), alpha=0.2, linewidth=0.6)
         self.ax_.set_axisbelow(True)
-        self.ax_.margins(y=0.2)
-        self.ax_.legend(fontsize="small", framealpha=0.9)
         thin_spines(self.ax_)
+        add_legend(self.ax_)
 
 
 def _divide(scores, bins):

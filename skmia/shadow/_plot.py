@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
-from .._core.drawing import COLORS, GRAY, LINE_STYLES, get_axes, thin_spines
+from .._core.drawing import COLORS, add_legend, get_axes, gray, ink, next_style, thin_spines
 from .._core.groups import number_groups
 from .._core.moments import compute_both_moments
 from .._core.optional import import_optional
@@ -224,19 +224,15 @@ class RecordSeparationDisplay:
         ax = get_axes(ax)
         known = self.frame().dropna(subset="separation")
         edges = np.histogram_bin_edges(known["separation"], bins)
-        for k, (group, rows) in enumerate(known.groupby("group", observed=True)):
+        for group, rows in known.groupby("group", observed=True):
             heights = np.histogram(rows["separation"], edges)[0] / len(rows)
-            style = {
-                "label": f"{group} ({len(rows)} records)",
-                "color": COLORS[k % len(COLORS)],
-                "linestyle": LINE_STYLES[k % len(LINE_STYLES)],
-            }
+            style = next_style(ax) | {"label": f"{group} ({len(rows)} records)"}
             ax.stairs(heights, edges, **(style | kwargs))
         ax.set(xlabel="privacy score (separation)", ylabel="share of the records")
-        ax.grid(axis="y", color=GRAY, alpha=0.2, linewidth=0.6)
+        ax.grid(axis="y", color=gray(ax), alpha=0.2, linewidth=0.6)
         thin_spines(ax)
         if self.groups is not None:
-            ax.legend(fontsize="small", framealpha=0.9)
+            add_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -441,7 +437,8 @@ class RecordSignalsDisplay:
         self.axes_, self.figure_ = axes[:n_records], axes[0].figure
         for k, ax in enumerate(self.axes_):
             self._draw(ax, k, bins, kwargs)
-        self.axes_[0].legend(fontsize="small", framealpha=0.9)
+        # Of the panels in the lowest row, the first one.
+        add_legend(min(self.axes_, key=lambda ax: tuple(ax.get_position().min.round(3)[::-1])))
         return self
 
     def _draw(self, ax, k, bins, settings):
@@ -453,10 +450,10 @@ class RecordSignalsDisplay:
             style = {"label": label, "color": color, "alpha": 0.6} | settings
             ax.hist(self.signals[k, side], edges, **style)
         if self.victim is not None:
-            ax.axvline(self.victim[k], color="black", linestyle=":", label="the victim")
+            ax.axvline(self.victim[k], color=ink(ax), linestyle=":", label="the victim")
         ax.set_title(self.names[k], loc="left", fontsize="medium")
         ax.set(xlabel=self.signal_name, ylabel="models")
-        ax.grid(axis="y", color=GRAY, alpha=0.2, linewidth=0.6)
+        ax.grid(axis="y", color=gray(ax), alpha=0.2, linewidth=0.6)
         thin_spines(ax)
 
 

@@ -61,13 +61,13 @@ def test_a_test_is_drawn_with_its_pvalue(table):
     played = DisparityTest(random_state=0).fit(played)
     title = DisparityDisplay.from_estimator(played).ax_.get_title()
     assert title.endswith(f"all groups equally vulnerable: p = {played.pvalue_:.2g}")
-    assert display.ax_.get_title().startswith("Vulnerability of each group in 40 rounds")
+    assert display.ax_.get_title().startswith("Vulnerability of each group, 40 rounds")
     named = DisparityTest(attack=ThresholdAttack()).fit(table)
     titles = [
         DisparityDisplay.from_estimator(named, name=name).ax_.get_title() for name in (None, "loss")
     ]
-    assert titles[0].startswith("ThresholdAttack: vulnerability of each group")
-    assert titles[1].startswith("loss: vulnerability")
+    assert titles[0].startswith("ThresholdAttack, 40 rounds")
+    assert titles[1].startswith("loss, 40 rounds")
 
 
 def test_incomplete_rounds_are_not_drawn(table):

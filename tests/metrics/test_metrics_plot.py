@@ -1,3 +1,4 @@
+import itertools
 import sys
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from skmia import Records
+from skmia._core import drawing
 from skmia.metrics import (
     MembershipRocDisplay,
     ScoreDistributionDisplay,
@@ -52,16 +54,18 @@ def legend_texts(display):
     return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
-def test_roc_line_is_the_curve_with_zeros_at_half_a_record(evaluation):
+def test_roc_line_is_the_curve_from_ten_false_positives_on(evaluation):
     membership, strong, _ = evaluation
     display = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
     x, y = display.lines_["strong"].get_data()
     frame = display.frame()
-    np.testing.assert_array_equal(x, np.maximum(frame["fpr"], 0.5 / 1200))
-    np.testing.assert_array_equal(y, np.maximum(frame["tpr"], 0.5 / 400))
+    seen = frame["fpr"] > 10.5 / 1200
+    np.testing.assert_array_equal(x, [10 / 1200, *frame.loc[seen, "fpr"]])
+    first = tpr_at_fpr_score(membership, strong, max_fpr=10 / 1200)
+    np.testing.assert_array_equal(y, [first, *frame.loc[seen, "tpr"]])
     assert display.ax_.get_xscale() == display.ax_.get_yscale() == "log"
-    assert display.ax_.get_xlim() == (0.5 / 1200, 1)
-    assert display.ax_.get_xticklabels()[0].get_text() == "0"
+    assert display.ax_.get_xlim() == (10 / 1200, 1)
+    assert display.ax_.get_xticklabels()[0].get_text() == "0.0083"
 
 
 def test_a_very_long_curve_keeps_points_that_are_close_together(evaluation, monkeypatch):
@@ -116,12 +120,11 @@ def test_the_band_has_the_limits_of_single_rates(evaluation):
     display = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
     edges = pd.DataFrame(display.bands_["strong"].get_paths()[0].vertices, columns=["fpr", "tpr"])
     band = edges.groupby("fpr")["tpr"].agg(["min", "max"])
-    assert (band.index[0], band.index[-1]) == (pytest.approx(0.5 / 1200), 1)
+    assert (band.index[0], band.index[-1]) == (pytest.approx(10 / 1200), 1)
     for fpr, (low, high) in band.iloc[[20, 60, 120, -20]].iterrows():
         point = operating_point(membership, strong, fpr, on_unresolvable="ignore")
         width = point.tpr_high - point.tpr_low
-        expected = max(point.tpr_low, 0.5 / 400), point.tpr_high  # the floor of the drawing
-        assert (low, high) == pytest.approx(expected, abs=0.03 * width)
+        assert (low, high) == pytest.approx((point.tpr_low, point.tpr_high), abs=0.03 * width)
 
 
 def test_a_short_frame_has_the_intervals_of_all_its_rates():
@@ -198,14 +201,147 @@ def test_answerless_attack_is_refused(display_class):
         display_class.from_estimator(object(), [[0], [1]], [0, 1])
 
 
-def test_unresolvable_rates_are_shaded_and_named(evaluation):
+def test_unresolvable_rates_are_not_drawn_but_named(evaluation):
     membership, strong, _ = evaluation
     display = MembershipRocDisplay.from_predictions(membership, strong, max_fpr=0.001)
-    (shade,) = [patch for patch in display.ax_.patches if "resolvable" in patch.get_label()]
-    corners = shade.get_patch_transform().transform(shade.get_path().vertices)
-    assert corners[:, 0].min() == pytest.approx(0.5 / 1200)
-    assert corners[:, 0].max() == pytest.approx(10 / 1200)
-    assert legend_texts(display)[0].endswith("(not resolvable)")
+    drawn = [line for line in display.ax_.lines if "chance" not in line.get_label()]
+    assert drawn == [display.lines_[None]] and not display.ax_.patches
+    assert legend_texts(display)[0].endswith("TPR at FPR ≤ 0.001 not resolvable")
+    few = MembershipRocDisplay.from_predictions(np.arange(20) % 2, np.arange(20))
+    assert len(few.lines_[None].get_xdata()) == 1
+    assert "No rate can be resolved" in few.ax_.texts[0].get_text()
+
+
+def test_curves_on_the_same_axes_differ_and_share_what_they_mean(evaluation):
+    import matplotlib.pyplot as plt
+
+    membership, strong, weak = evaluation
+    _, ax = plt.subplots()
+    for k in range(8):
+        scores = strong + k * weak
+        MembershipRocDisplay.from_predictions(membership, scores, name=f"attack {k}", ax=ax)
+    curves = [line for line in ax.lines if line.get_label().startswith("attack")]
+    dashes = [str(line._unscaled_dash_pattern) for line in curves]  # no public name holds them all
+    colors = [line.get_color() for line in curves]
+    assert len(set(colors[:6])) == len(set(dashes[:6])) == 6
+    assert len(set(zip(colors, dashes, strict=True))) == 8
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [text[:8] for text in texts] == [f"attack {k}" for k in range(8)] + [
+        "pointwis",
+        "chance: ",
+    ]
+    assert sum(line.get_label().startswith("chance") for line in ax.lines) == 1
+
+
+def test_records_of_other_numbers_take_the_counts_out_of_the_title(evaluation):
+    import matplotlib.pyplot as plt
+
+    membership, strong, _ = evaluation
+    _, ax = plt.subplots()
+    MembershipRocDisplay.from_predictions(membership, strong, ax=ax)
+    assert ax.get_title() == "ROC of membership inference\n400 members, 1,200 non-members"
+    few = np.r_[np.flatnonzero(membership), np.flatnonzero(~membership.astype(bool))[:200]]
+    MembershipRocDisplay.from_predictions(membership[few], strong[few], ax=ax)
+    assert ax.get_title() == "ROC of membership inference"
+    assert ax.get_xlim() == (10 / 1200, 1)
+
+
+def test_a_color_is_the_one_that_the_lines_of_others_use_least():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    ax.plot([0, 1], color="#1f77b4")  # the blue of matplotlib is near the first color
+    ax.plot([0, 1], color="0.5")  # gray is no curve's
+    assert drawing.next_style(ax) == {"color": drawing.COLORS[1], "linestyle": "--"}
+
+
+# Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.
+COLOR_VISIONS = {
+    "normal": np.eye(3),
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def linear_rgb(color):
+    from matplotlib.colors import to_rgb
+
+    values = np.array(to_rgb(color))
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def lab(linear):
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = np.array(to_xyz) @ np.clip(linear, 0, 1) / [0.9505, 1, 1.089]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def contrast(*colors):
+    low, high = sorted(linear_rgb(color) @ [0.2126, 0.7152, 0.0722] for color in colors)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("paper", ["#ffffff", "#0f1318"])
+def test_colors_stand_out_from_light_and_dark_paper(paper):
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    ax.set_facecolor(paper)
+    assert all(contrast(color, paper) >= 3 for color in drawing.COLORS)
+    assert contrast(drawing.gray(ax), paper) >= 4.5
+    assert contrast(drawing.ink(ax), paper) >= 7
+
+
+@pytest.mark.parametrize("vision", COLOR_VISIONS)
+def test_colors_differ_with_any_color_vision(vision):
+    seen = [lab(COLOR_VISIONS[vision] @ linear_rgb(color)) for color in drawing.COLORS]
+    # Differences of 2.3 are just noticeable.
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
+
+
+@pytest.mark.parametrize("layout", [None, "constrained", "tight"])
+@pytest.mark.parametrize("size", [(6.4, 4.8), (3.3, 3.3)])
+@pytest.mark.filterwarnings("error")
+def test_a_legend_covers_no_axes_and_a_title_fits(evaluation, layout, size):
+    import matplotlib.pyplot as plt
+
+    membership, strong, weak = evaluation
+    figure, ax = plt.subplots(figsize=size, layout=layout)
+    scores = {"LiRA": strong, "reference ratio": weak}
+    MembershipRocDisplay.from_predictions(membership, scores, ax=ax, max_fpr=0.02)
+    figure.canvas.draw()
+    legend, title = ax.get_legend().get_window_extent(), ax.title.get_window_extent()
+    assert legend.y1 < ax.xaxis.label.get_window_extent().y0
+    for box in (legend, title):
+        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 and box.y1 <= figure.bbox.y1
+    assert ax.bbox.height > 0.3 * figure.bbox.height
+
+
+def test_a_legend_stays_on_axes_that_nothing_moves(evaluation):
+    import matplotlib.pyplot as plt
+
+    membership, strong, _ = evaluation
+    figure = plt.figure()
+    ax = figure.add_axes((0.1, 0.1, 0.8, 0.8))
+    MembershipRocDisplay.from_predictions(membership, strong, ax=ax)
+    assert ax.get_position().bounds == pytest.approx((0.1, 0.1, 0.8, 0.8))
+    legend = ax.get_legend().get_window_extent()
+    assert ax.bbox.x0 <= legend.x0 and legend.y1 <= ax.bbox.y1
 
 
 def test_band_and_chance_line_can_be_left_out(evaluation):
