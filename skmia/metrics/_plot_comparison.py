@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._core.checks import check_option
-from .._core.drawing import get_axes, gray, ink, next_style, thin_spines
+from .._core.drawing import add_legend, get_axes, gray, ink, next_style, thin_spines
 from .._core.types import ArrayLike
 from ._comparison import PairedDifference, paired_difference
 
@@ -463,24 +463,24 @@ class PrivacyUtilityDisplay:
         ax = get_axes(ax)
         frame = self.frame()
         best = frame[frame["on_frontier"]].sort_values("leakage")
-        color = next_style(ax)["color"]
-        bars = {"elinewidth": 0.8, "capsize": 2, "linestyle": "none"}
-        for part, its_color in ((frame[~frame["on_frontier"]], gray(ax)), (best, color)):
-            ax.errorbar(
-                part["leakage"],
-                part["utility"],
-                xerr=part["leakage_std"],
-                yerr=part["utility_std"],
-                marker="o",
-                ms=5,
-                color=its_color,
-                **bars,
-            )
-        ax.plot(best["leakage"], best["utility"], drawstyle="steps-post", color=color, lw=1)
+        rest = frame[~frame["on_frontier"]]
+        style = next_style(ax)
+        color = style["color"]
+        bars = {"marker": "o", "ms": 5, "elinewidth": 0.8, "capsize": 2, "linestyle": "none"}
+        for part, label, its_color in (
+            (best, "on the frontier", color),
+            (rest, "below the frontier", gray(ax)),
+        ):
+            away = {"xerr": part["leakage_std"], "yerr": part["utility_std"]}
+            if len(part):
+                ax.errorbar(
+                    part["leakage"], part["utility"], **away, **bars, color=its_color, label=label
+                )
+        ax.plot(best["leakage"], best["utility"], drawstyle="steps-post", lw=1, **style)
         if self.chosen is not None:
             at = self.leakage[self.chosen], self.utility[self.chosen]
-            ax.plot(*at, "o", ms=12, mfc="none", mec=ink(ax), mew=1.5, label="chosen")
-            ax.legend(loc="lower right", frameon=False)
+            ring = {"ms": 12, "mfc": "none", "mew": 1.5, "color": color, "linestyle": "none"}
+            ax.plot(*at, "o", **ring, label="chosen by the search")
         if annotate:
             for _, row in best.iterrows():
                 ax.annotate(
@@ -493,5 +493,6 @@ class PrivacyUtilityDisplay:
         ax.set_xlabel(f"{self.leakage_name} (left = better)")
         ax.set_ylabel(f"{self.utility_name} (up = better)")
         thin_spines(ax)
+        add_legend(ax, last=("below", "chosen"))
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -36,6 +36,23 @@ def test_the_frontier_is_that_of_two_loops():
     np.testing.assert_array_equal(display.frame()["on_frontier"], expected)
 
 
+def test_marks_and_the_ring_are_named_in_colors_of_the_drawing():
+    some, none = np.array([0.9, 0.8, 0.7]), np.zeros(3)
+    display = PrivacyUtilityDisplay(
+        utility=some,
+        leakage=np.array([0.4, 0.1, 0.2]),
+        utility_std=none,
+        leakage_std=none,
+        labels=["large", "small", "odd"],
+        chosen=1,
+    ).plot()
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert set(texts) == {"chosen by the search", "on the frontier", "below the frontier"}
+    ring = next(line for line in display.ax_.lines if line.get_label() == "chosen by the search")
+    frontier = next(line for line in display.ax_.lines if line.get_drawstyle() == "steps-post")
+    assert ring.get_markeredgecolor() == frontier.get_color()
+
+
 @pytest.fixture(scope="module")
 def search():
     X, y = load_iris(return_X_y=True)
@@ -57,7 +74,7 @@ def test_a_search_is_drawn_with_its_choice(search):
     assert named == set(frame.loc[frame["on_frontier"], "candidate"])
     assert display.ax_.get_xlabel() == f"{display.leakage_name} (left = better)"
     assert display.ax_.get_ylabel() == f"{display.utility_name} (up = better)"
-    chosen = next(line for line in display.ax_.lines if line.get_label() == "chosen")
+    chosen = next(line for line in display.ax_.lines if line.get_label() == "chosen by the search")
     assert chosen.get_ydata()[0] == search.cv_results_["mean_test_accuracy"][search.best_index_]
 
 
