@@ -1,6 +1,7 @@
 """Helpers of the displays: colors, dashes, legends, axes, and the scores of an attack."""
 
 from collections import Counter
+from math import dist
 from textwrap import fill
 
 from .optional import import_optional
@@ -25,9 +26,12 @@ def get_axes(ax):
     return ax
 
 
-def thin_spines(ax):
-    """Remove the two sides of the frame that carry no axis."""
+def thin_frame(ax, grid=None):
+    """Remove the two sides of the frame that carry no axis, and draw thin lines from the others."""
     ax.spines[["top", "right"]].set_visible(False)
+    if grid is not None:
+        ax.grid(which="major", axis=grid, color=gray(ax), alpha=0.2, linewidth=0.6)
+        ax.set_axisbelow(True)
 
 
 def ink(ax):
@@ -59,10 +63,7 @@ def next_style(ax):
     lines = [(to_rgb(color), is_drawn) for color, is_drawn in lines]
     # Gray and black are of what curves are compared with.
     lines = [(rgb, is_drawn) for rgb, is_drawn in lines if max(rgb) - min(rgb) > 0.15]
-    near = [
-        min(COLORS, key=lambda color: sum((a - b) ** 2 for a, b in zip(rgb, to_rgb(color))))
-        for rgb, _ in lines
-    ]
+    near = [min(COLORS, key=lambda color: dist(rgb, to_rgb(color))) for rgb, _ in lines]
     n_curves = sum(is_drawn for _, is_drawn in lines)
     # Once each color has had its dashes, the pairs are others.
     dashes = LINE_STYLES[(n_curves + n_curves // len(COLORS)) % len(LINE_STYLES)]
@@ -70,10 +71,7 @@ def next_style(ax):
 
 
 def add_legend(ax, last=()):
-    """Name each meaning once, below the axes if there is room, else where the fewest lines run.
-
-    Labels that begin with one of `last` follow the others, whenever they were drawn.
-    """
+    """Name each meaning once, below the axes or where few lines run; `last` are beginnings."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.transforms import ScaledTranslation
 
@@ -83,8 +81,7 @@ def add_legend(ax, last=()):
     if not entries:
         return
     names = sorted(entries, key=lambda name: name.startswith(tuple(last)))
-    figure = ax.figure
-    inch = figure.dpi
+    figure, inch = ax.figure, ax.figure.dpi
     size = "x-small" if figure.bbox.width < _COLUMN * inch else "small"
     letter = 0.5 * FontProperties(size=size).get_size_in_points() / 72
     n_letters = int(1.1 * ax.bbox.width / inch / letter)

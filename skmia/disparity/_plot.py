@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.checks import check_confidence_level, check_option
-from .._core.drawing import COLORS, add_legend, get_axes, gray, ink, thin_spines
+from .._core.drawing import COLORS, add_legend, get_axes, gray, ink, thin_frame
 from .._core.types import ArrayLike
 from .._core.visible import visible
 from ._repeated_measures import check_table, describe_groups, drop_incomplete
@@ -34,11 +34,9 @@ class DisparityDisplay:
     ----------
     vulnerabilities : DataFrame of shape (n_rounds, n_groups)
         Finite values, a column for each group.
-
     pvalue : float, default=None
         P-value of the hypothesis that all groups are equally vulnerable, for the title. If None or
         NaN, it is left out.
-
     name : str, default=None
         Name of the attack, for the title.
 
@@ -46,13 +44,10 @@ class DisparityDisplay:
     ----------
     ax_ : matplotlib Axes
         Axes with the groups.
-
     figure_ : matplotlib Figure
         Figure containing them.
-
     bodies_ : dict of matplotlib artists
         Group -> box or violin.
-
     means_ : matplotlib ErrorbarContainer
         Means and intervals.
 
@@ -94,13 +89,10 @@ class DisparityDisplay:
         ----------
         test : DisparityTest
             A fitted test.
-
         name : str, default=None
             Name of the attack. If None, the class name of the test's ``attack``, if it has one.
-
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
-
         **kwargs : dict
             Passed to :meth:`plot`.
 
@@ -124,13 +116,10 @@ class DisparityDisplay:
         ----------
         table : DataFrame or array-like of shape (n_rounds, n_groups)
             A column for each group; rounds with NaN are left out.
-
         name : str, default=None
             Name of the attack.
-
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
-
         **kwargs : dict
             Passed to :meth:`plot`.
 
@@ -183,13 +172,10 @@ class DisparityDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
-
         kind : {"box", "violin"}, default="box"
             Box with whiskers to 1.5 interquartile ranges and outliers, or mirrored density.
-
         confidence_level : float, default=0.95
             Confidence level of the interval of each mean.
-
         **kwargs : dict
             Passed to the `boxplot` or `violinplot` function of matplotlib.
 
@@ -215,26 +201,12 @@ class DisparityDisplay:
             color = COLORS[place % len(COLORS)]
             body.set(facecolor=color, edgecolor=color, alpha=0.45)
         mean, low, high = frame[["mean", "low", "high"]].to_numpy().T
-        self.means_ = self.ax_.errorbar(
-            places,
-            mean,
-            yerr=[mean - low, high - mean],
-            fmt="D",
-            color=ink(self.ax_),
-            markersize=4,
-            capsize=4,
-            linewidth=1.4,
-            zorder=5,
-            label=f"mean and its {100 * confidence_level:g}% interval over rounds",
-        )
-        self.ax_.axhline(
-            0,
-            color=gray(self.ax_),
-            linestyle=":",
-            linewidth=1.2,
-            zorder=0,
-            label="no better than a coin",
-        )
+        style = {"color": ink(self.ax_), "markersize": 4, "capsize": 4, "linewidth": 1.4}
+        style["label"] = f"mean and its {100 * confidence_level:g}% interval over rounds"
+        away = [mean - low, high - mean]
+        self.means_ = self.ax_.errorbar(places, mean, yerr=away, fmt="D", zorder=5, **style)
+        style = {"color": gray(self.ax_), "linestyle": ":", "linewidth": 1.2, "zorder": 0}
+        self.ax_.axhline(0, **style, label="no better than a coin")
         self._label_axes(frame)
         return self
 
@@ -257,12 +229,8 @@ class DisparityDisplay:
         # A dollar sign would begin a formula.
         names = [visible(group).replace("$", r"\$") for group in frame.index]
         rotation = 30 if max(map(len, names)) > _LONGEST_LEVEL_NAME else 0
-        self.ax_.set_xticks(
-            range(len(names)),
-            labels=names,
-            rotation=rotation,
-            ha="right" if rotation else "center",
-        )
+        side = "right" if rotation else "center"
+        self.ax_.set_xticks(range(len(names)), labels=names, rotation=rotation, ha=side)
         rounds = f"{frame['n_rounds'].iloc[0]} rounds"
         name = "Vulnerability of each group" if self.name is None else self.name
         title = f"{name}, {rounds}"
@@ -270,7 +238,5 @@ class DisparityDisplay:
             title += f"\nall groups equally vulnerable: p = {self.pvalue:.2g}"
         self.ax_.set(xlim=(-0.6, len(names) - 0.4), ylabel="Vulnerability, TPR - FPR")
         self.ax_.set_title(title, fontsize="medium")
-        self.ax_.grid(axis="y", color=gray(self.ax_), alpha=0.2, linewidth=0.6)
-        self.ax_.set_axisbelow(True)
-        thin_spines(self.ax_)
+        thin_frame(self.ax_, grid="y")
         add_legend(self.ax_)

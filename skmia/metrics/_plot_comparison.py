@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._core.checks import check_option
-from .._core.drawing import add_legend, get_axes, gray, ink, next_style, thin_spines
+from .._core.drawing import add_legend, get_axes, gray, ink, next_style, thin_frame
 from .._core.types import ArrayLike
 from ._comparison import PairedDifference, paired_difference
 
@@ -134,15 +134,9 @@ class CriticalDifferenceDisplay:
             side = left if is_left else right
             ax.plot([rank, rank, side], [0, row, row], color=gray(ax), lw=0.8)
             label = f"{name}  {rank:.2f}" if is_left else f"{rank:.2f}  {name}"
-            ax.annotate(
-                label,
-                (side, row),
-                xytext=(-4 if is_left else 4, 0),
-                textcoords="offset points",
-                ha="right" if is_left else "left",
-                va="center",
-                fontsize="small",
-            )
+            where = {"xytext": (-4 if is_left else 4, 0), "textcoords": "offset points"}
+            where |= {"ha": "right" if is_left else "left", "va": "center"}
+            ax.annotate(label, (side, row), **where, fontsize="small")
         ax.plot(ranks, np.zeros(len(ranks)), "o", color=ink(ax), ms=4, clip_on=False, zorder=3)
 
     @staticmethod
@@ -157,10 +151,6 @@ class CriticalDifferenceDisplay:
         ax.set_xticks(range(1, n_methods + 1, step))
         ax.set_xlabel("average rank (1 = best)")
         ax.spines[["left", "right", "bottom"]].set_visible(False)
-
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class PairedDifferenceDisplay:
@@ -292,13 +282,9 @@ class PairedDifferenceDisplay:
         ax.set_yticks(places, frame["attack"])
         ax.set_ylim(-0.5, len(frame) - 0.5)
         ax.set_xlabel(f"{self.metric} minus that of {self.reference}")
-        thin_spines(ax)
+        thin_frame(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def _is_efficient(utility, leakage):
@@ -466,16 +452,14 @@ class PrivacyUtilityDisplay:
         rest = frame[~frame["on_frontier"]]
         style = next_style(ax)
         color = style["color"]
-        bars = {"marker": "o", "ms": 5, "elinewidth": 0.8, "capsize": 2, "linestyle": "none"}
-        for part, label, its_color in (
-            (best, "on the frontier", color),
-            (rest, "below the frontier", gray(ax)),
+        bars = {"fmt": "o", "ms": 5, "elinewidth": 0.8, "capsize": 2}
+        for part, its_color, label in (
+            (best, color, "on the frontier"),
+            (rest, gray(ax), "below the frontier"),
         ):
-            away = {"xerr": part["leakage_std"], "yerr": part["utility_std"]}
             if len(part):
-                ax.errorbar(
-                    part["leakage"], part["utility"], **away, **bars, color=its_color, label=label
-                )
+                numbers = part[["leakage", "utility", "utility_std", "leakage_std"]].to_numpy()
+                ax.errorbar(*numbers.T, **bars, color=its_color, label=label)
         ax.plot(best["leakage"], best["utility"], drawstyle="steps-post", lw=1, **style)
         if self.chosen is not None:
             at = self.leakage[self.chosen], self.utility[self.chosen]
@@ -483,16 +467,12 @@ class PrivacyUtilityDisplay:
             ax.plot(*at, "o", **ring, label="chosen by the search")
         if annotate:
             for _, row in best.iterrows():
-                ax.annotate(
-                    row["candidate"],
-                    (row["leakage"], row["utility"]),
-                    xytext=(6, -11),
-                    textcoords="offset points",
-                    fontsize="small",
-                )
+                at = row["leakage"], row["utility"]
+                where = {"xytext": (6, -11), "textcoords": "offset points"}
+                ax.annotate(row["candidate"], at, **where, fontsize="small")
         ax.set_xlabel(f"{self.leakage_name} (left = better)")
         ax.set_ylabel(f"{self.utility_name} (up = better)")
-        thin_spines(ax)
+        thin_frame(ax)
         add_legend(ax, last=("below", "chosen"))
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -9,15 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import auc
 
 from .._core.checks import check_confidence_level, check_judged, check_membership_scores, check_rate
-from .._core.drawing import (
-    add_legend,
-    attack_scores,
-    get_axes,
-    gray,
-    next_style,
-    shade,
-    thin_spines,
-)
+from .._core.drawing import add_legend, attack_scores, get_axes, gray, next_style, shade, thin_frame
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import ArrayLike
@@ -25,15 +17,11 @@ from ._intervals import check_people, split_people, thinned_sizes
 from ._membership import MIN_FALSE_POSITIVES, check_resolution, point_at_fpr, realizable_points
 from ._operating_point import count_points, tpr_limits
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _TITLE = "ROC of membership inference"
 _CHANCE = "chance: TPR = FPR"
-
-
-def _draw_chance(ax):
-    """Draw the line of chance, unless the axes have it; it is straight at any limits."""
-    if _CHANCE not in ax.get_legend_handles_labels()[1]:
-        style = {"color": gray(ax), "linestyle": ":", "linewidth": 1.2, "zorder": 1.5}
-        ax.plot([1e-9, 1], [1e-9, 1], label=_CHANCE, **style)
 
 
 def _label_axes(ax, x_floor, y_floor, n_members, n_nonmembers):
@@ -58,8 +46,7 @@ def _label_axes(ax, x_floor, y_floor, n_members, n_nonmembers):
         ticks = [floor, *decades]
         axis.set_minor_formatter("")
         axis.set_ticks(ticks, labels=[f"{rate:.2g}" for rate in ticks])
-    ax.grid(which="major", color=gray(ax), alpha=0.2, linewidth=0.6)
-    thin_spines(ax)
+    thin_frame(ax, grid="both")
 
 
 # A curve of more points than these keeps about so many, evenly on linear and on logarithmic axes:
@@ -101,9 +88,6 @@ def _thin(curve):
     return tuple(values[kept] for values in curve)
 
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 # Maximum number of rates at which limits are computed.
 _MOST_RATES = 200
 
@@ -144,15 +128,12 @@ class MembershipRocDisplay:
     curves : dict
         Name (or None for a curve without name) -> ``(fpr, tpr, thresholds)`` as given by
         :func:`~skmia.metrics.membership_roc_curve`.
-
     n_members, n_nonmembers : int
         Numbers of records behind the rates.
-
     sizes : dict, default=None
         Name -> effective numbers of independent members and non-members at each threshold, as
         computed by :meth:`from_predictions` if people have several records. If None, all records
         are independent.
-
     counts : dict, default=None
         Name -> numbers of members and non-members behind a curve, if an attack cannot judge all of
         them. If None, all curves are computed on the same records.
@@ -161,13 +142,10 @@ class MembershipRocDisplay:
     ----------
     ax_ : matplotlib Axes
         Axes with the curves.
-
     figure_ : matplotlib Figure
         Figure containing the curves.
-
     lines_ : dict of matplotlib Line2D
         Name -> curve.
-
     bands_ : dict of matplotlib PolyCollection
         Name -> confidence band; empty without bands.
 
@@ -228,20 +206,15 @@ class MembershipRocDisplay:
         attack : estimator or mapping of str to estimator
             One fitted attack, or several with their names. Their `decision_function` is used, or
             `predict_proba` if they have none.
-
         records : Records or array-like
             Input of the attacks. The field ``group_by``, if present, says to whom each record
             belongs, see `groups` of :meth:`from_predictions`.
-
         membership : array-like of shape (n_records,)
             1 or True for members, 0 or False for non-members.
-
         name : str, default=None
             Name of a single attack. If None, its class name is used.
-
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
-
         **kwargs : dict
             Passed to :meth:`plot`.
 
@@ -279,24 +252,18 @@ class MembershipRocDisplay:
         ----------
         y_true : array-like of shape (n_records,)
             Membership: 1 or True for members, 0 or False for non-members.
-
         y_score : array-like of shape (n_records,) or mapping of str to array-like
             Finite scores; higher means more likely a member. A mapping holds the scores of several
             attacks for the same records.
-
         groups : array-like of shape (n_records,), default=None
             Person of each record. If None, all records are independent.
-
         judged : mapping of str to array-like of shape (n_records,), default=None
             For each curve, by name, which records the attack can judge; the others are left out of
             its curve. If None, all records are drawn.
-
         name : str, default=None
             Name of a single curve.
-
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
-
         **kwargs : dict
             Passed to :meth:`plot`.
 
@@ -354,17 +321,13 @@ class MembershipRocDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
-
         max_fpr : float, default=0.01
             False positive rate at which the legend reports the TPR; the realized point is marked if
             10 false positives support the rate.
-
         confidence_level : float or None, default=0.95
             Confidence level of the pointwise band of the TPR. If None, no band is drawn.
-
         chance : bool, default=True
             Whether to draw the line TPR = FPR.
-
         **kwargs : dict
             Passed to the `plot` function of matplotlib for every curve.
 
@@ -384,12 +347,13 @@ class MembershipRocDisplay:
         self.figure_ = self.ax_.figure
         self.lines_, self.bands_ = {}, {}
         for name in self.curves:
-            style = {"linewidth": 1.8, "label": self._label(name, max_fpr)} | kwargs
-            self._draw_curve(name, next_style(self.ax_) | style)
+            style = next_style(self.ax_) | {"drawstyle": "steps-post", "linewidth": 1.8}
+            self._draw_curve(name, style | {"label": self._label(name, max_fpr)} | kwargs)
             if confidence_level is not None:
                 self._draw_band(name, confidence_level)
-        if chance:
-            _draw_chance(self.ax_)
+        if chance and _CHANCE not in self.ax_.get_legend_handles_labels()[1]:
+            style = {"color": gray(self.ax_), "linestyle": ":", "linewidth": 1.2, "zorder": 1.5}
+            self.ax_.plot([1e-9, 1], [1e-9, 1], label=_CHANCE, **style)  # straight at any limits
         x_floor = min(0.1, *map(self._begin, self.curves))
         y_floor = max(x_floor, 0.5 / self.n_members)
         _label_axes(self.ax_, x_floor, min(y_floor, 0.1), self.n_members, self.n_nonmembers)
@@ -437,39 +401,21 @@ class MembershipRocDisplay:
 
     def _draw_curve(self, name, style):
         begin, (fpr, tpr, _) = self._begin(name), self.curves[name]
-        corners = self._corners(name)
-        corners = corners[corners["fpr"] > begin]
-        x, y = [begin, *corners["fpr"]], [tpr[point_at_fpr(fpr, begin)], *corners["tpr"]]
-        (self.lines_[name],) = self.ax_.plot(
-            x, y, **({"drawstyle": "steps-post", "zorder": 3} | style)
-        )
+        seen = self._corners(name).query("fpr > @begin")
+        x, y = [begin, *seen["fpr"]], [tpr[point_at_fpr(fpr, begin)], *seen["tpr"]]
+        (self.lines_[name],) = self.ax_.plot(x, y, **style)
 
     def _mark_point(self, name, max_fpr):
         fpr, tpr, _ = self.curves[name]
         index = point_at_fpr(fpr, max_fpr)
         if self._is_resolvable(name, max_fpr) and tpr[index] >= self.ax_.get_ylim()[0]:
-            self.ax_.plot(
-                max(fpr[index], self._begin(name)),
-                tpr[index],
-                marker="o",
-                markersize=7,
-                linestyle="none",
-                color=self.lines_[name].get_color(),
-                markeredgecolor=self.ax_.get_facecolor(),
-                clip_on=False,
-                zorder=4,
-            )
+            style = {"color": self.lines_[name].get_color(), "markersize": 7}
+            style |= {"markeredgecolor": self.ax_.get_facecolor(), "clip_on": False, "zorder": 4}
+            self.ax_.plot(max(fpr[index], self._begin(name)), tpr[index], "o", **style)
 
     def _draw_band(self, name, confidence_level):
         rates = np.geomspace(self._begin(name), 1, _MOST_RATES)
         low, high = self._limits(name, rates, confidence_level)
-        self.bands_[name] = self.ax_.fill_between(
-            rates,
-            low,
-            high,
-            color=self.lines_[name].get_color(),
-            alpha=shade(self.ax_),
-            linewidth=0,
-            zorder=2,
-            label=f"pointwise {100 * confidence_level:g}% interval of TPR",
-        )
+        style = {"color": self.lines_[name].get_color(), "alpha": shade(self.ax_), "linewidth": 0}
+        style |= {"label": f"pointwise {100 * confidence_level:g}% interval of TPR", "zorder": 1.6}
+        self.bands_[name] = self.ax_.fill_between(rates, low, high, **style)

@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._core.checks import check_finite_vector, check_membership_scores
-from .._core.drawing import COLORS, add_legend, attack_scores, get_axes, gray, ink, thin_spines
+from .._core.drawing import COLORS, add_legend, attack_scores, get_axes, ink, thin_frame
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import ArrayLike
@@ -29,16 +29,12 @@ class ScoreDistributionDisplay:
     ----------
     member_scores : ndarray of shape (n_members,)
         Scores of members, higher means more likely a member.
-
     nonmember_scores : ndarray of shape (n_nonmembers,)
         Scores of non-members.
-
     bin_edges : ndarray of shape (n_bins + 1,)
         Increasing edges of the bins of both histograms.
-
     threshold : float, default=None
         Records with at least this score are predicted as members. If None, no line is drawn.
-
     name : str, default=None
         Name of the attack.
 
@@ -46,13 +42,10 @@ class ScoreDistributionDisplay:
     ----------
     ax_ : matplotlib Axes
         Axes with the histograms.
-
     figure_ : matplotlib Figure
         Figure containing them.
-
     patches_ : dict of matplotlib StepPatch
         ``"member"`` and ``"non-member"``.
-
     threshold_line_ : matplotlib Line2D or None
         The line at `threshold`.
 
@@ -106,26 +99,19 @@ class ScoreDistributionDisplay:
         ----------
         attack : estimator
             A fitted attack. Its `decision_function` is used, or `predict_proba` if it has none.
-
         records : Records or array-like
             Input of the attack.
-
         membership : array-like of shape (n_records,)
             1 or True for members, 0 or False for non-members.
-
         bins : int or str, default=50
             As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.
-
         threshold : float, "auto" or None, default="auto"
             Where to draw the threshold; "auto" is the threshold of the attack's `predict`, 0 for
             `decision_function` and 1/2 for `predict_proba`.
-
         name : str, default=None
             Name of the attack. If None, its class name is used.
-
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
-
         **kwargs : dict
             Passed to :meth:`plot`.
 
@@ -167,22 +153,16 @@ class ScoreDistributionDisplay:
         ----------
         y_true : array-like of shape (n_records,)
             Membership: 1 or True for members, 0 or False for non-members.
-
         y_score : array-like of shape (n_records,)
             Finite scores, higher means more likely a member.
-
         bins : int or str, default=50
             As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.
-
         threshold : float, default=None
             Where to draw the threshold. If None, none is drawn.
-
         name : str, default=None
             Name of the attack.
-
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
-
         **kwargs : dict
             Passed to :meth:`plot`.
 
@@ -232,10 +212,8 @@ class ScoreDistributionDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
-
         log : bool, default=False
             Whether to use a logarithmic axis for heights, which shows the few records of a tail.
-
         **kwargs : dict
             Passed to the `stairs` function of matplotlib for both groups.
 
@@ -252,10 +230,7 @@ class ScoreDistributionDisplay:
         self.figure_ = self.ax_.figure
         histograms = self.frame().groupby("group")
         self.patches_ = {}
-        for group, color, linestyle in (
-            ("member", COLORS[0], "-"),
-            ("non-member", COLORS[1], "--"),
-        ):
+        for group, color, linestyle in zip(self._groups(), COLORS, ("-", "--"), strict=False):
             height = histograms.get_group(group)["fraction"].to_numpy()
             outline = {"color": color, "linestyle": linestyle, "linewidth": 1.6, "zorder": 3}
             self.ax_.stairs(height, self.bin_edges, **outline)
@@ -263,14 +238,9 @@ class ScoreDistributionDisplay:
             self.patches_[group] = self.ax_.stairs(height, self.bin_edges, **(style | kwargs))
         self.threshold_line_ = None
         if self.threshold is not None:
-            self.threshold_line_ = self.ax_.axvline(
-                self.threshold,
-                color=ink(self.ax_),
-                linestyle=":",
-                linewidth=1.6,
-                zorder=4,
-                label=f"threshold {self.threshold:.3g}",
-            )
+            style = {"color": ink(self.ax_), "linestyle": ":", "linewidth": 1.6, "zorder": 4}
+            style["label"] = f"threshold {self.threshold:.3g}"
+            self.threshold_line_ = self.ax_.axvline(self.threshold, **style)
         if log:
             self.ax_.set_yscale("log")
         self._label_axes()
@@ -292,9 +262,7 @@ class ScoreDistributionDisplay:
         self.ax_.set_title(f"{name}Member and non-member scores", fontsize="medium")
         self.ax_.set_xlabel("Score (higher = member)")
         self.ax_.set_ylabel("Fraction of the group")
-        self.ax_.grid(axis="y", color=gray(self.ax_), alpha=0.2, linewidth=0.6)
-        self.ax_.set_axisbelow(True)
-        thin_spines(self.ax_)
+        thin_frame(self.ax_, grid="y")
         add_legend(self.ax_)
 
 

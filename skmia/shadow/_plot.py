@@ -1,6 +1,6 @@
 """Histograms of the signals of shadow models for single records."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
-from .._core.drawing import COLORS, add_legend, get_axes, gray, ink, next_style, thin_spines
+from .._core.drawing import COLORS, add_legend, get_axes, ink, next_style, thin_frame
 from .._core.groups import number_groups
 from .._core.moments import compute_both_moments
 from .._core.optional import import_optional
@@ -229,16 +229,12 @@ class RecordSeparationDisplay:
             style = next_style(ax) | {"label": f"{group} ({len(rows)} records)"}
             ax.stairs(heights, edges, **(style | kwargs))
         ax.set(xlabel="privacy score (separation)", ylabel="share of the records")
-        ax.grid(axis="y", color=gray(ax), alpha=0.2, linewidth=0.6)
-        thin_spines(ax)
+        thin_frame(ax, grid="y")
         if self.groups is not None:
             add_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-
-if TYPE_CHECKING:
-    pass
 
 _MOST = 24  # panels
 
@@ -453,8 +449,7 @@ class RecordSignalsDisplay:
             ax.axvline(self.victim[k], color=ink(ax), linestyle=":", label="the victim")
         ax.set_title(self.names[k], loc="left", fontsize="medium")
         ax.set(xlabel=self.signal_name, ylabel="models")
-        ax.grid(axis="y", color=gray(ax), alpha=0.2, linewidth=0.6)
-        thin_spines(ax)
+        thin_frame(ax, grid="y")
 
 
 def _make_axes(n_records) -> "np.ndarray[Any, Any]":
