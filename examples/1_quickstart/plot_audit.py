@@ -62,5 +62,5 @@ for name, report in {"before": before, "after": after}.items():
 figure, rows = plt.subplots(2, 2, figsize=(10, 8), layout="constrained")
 for axes, (name, report) in zip(rows, {"as it is": before, "larger leaves": after}.items()):
     report.plot(axes)
-    axes[0].set_title(name)
+    axes[1].set_title(name)
 plt.show()

@@ -100,9 +100,13 @@ def _draw_dots(ax, grids, level):
             ax.scatter(x[is_filled], -rows[is_filled], 22, color)
             ax.scatter(x[~is_filled], -rows[~is_filled], 3, _SOFT)
         words = fill(one["text"], 20)
-        ax.text(13 * place - 0.4, 4, f"{one['number']} of {one['base']:,}", color=color, size=14)
-        ax.text(13 * place - 0.4, 3.5, words, va="top", size=8, color=_INK)
-    ax.set(xlim=(-1, max(13 * len(grids) - 3, 10)), ylim=(-10, 7), aspect="equal")
+        # From the dots upwards, however many lines the words have.
+        above = {"textcoords": "offset points", "xy": (13 * place - 0.4, 0.8)}
+        ax.annotate(words, **above, xytext=(0, 0), size=8, color=_INK)
+        height = 10 * (1 + words.count("\n")) + 3
+        number = f"{one['number']} of {one['base']:,}"
+        ax.annotate(number, **above, xytext=(0, height), size=14, color=color)
+    ax.set(xlim=(-1, max(13 * len(grids) - 3, 10)), ylim=(-10, 8), aspect="equal")
     ax.set_title(level.heading, loc="left", color=_COLORS[level.name], weight="bold")
     ax.set_axis_off()
 
