@@ -51,7 +51,6 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "auto_examples",
     "filename_pattern": example_pages.pattern_of_runnable(HERE.parent / "examples"),
-    "default_thumb_file": str(HERE / "_static" / "not_run.svg"),
     "backreferences_dir": "auto_examples/by_name",
     "doc_module": ("skmia",),
     "within_subsection_order": "FileNameSortKey",

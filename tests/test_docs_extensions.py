@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -167,3 +168,30 @@ def test_examples_that_read_data_are_run_where_there_are_data(data, extension, m
     pattern = extension("example_pages").pattern_of_runnable(EXAMPLES)
     assert re.search(pattern, "/any/1_quickstart/plot_digits_forest.py")
     assert bool(re.search(pattern, "/any/1_quickstart/plot_adult_pipeline.py")) == bool(data)
+
+
+@pytest.mark.parametrize("data", ["", "/somewhere"])
+@pytest.mark.parametrize("name", ["digits_forest", "adult_pipeline"])
+def test_page_of_an_example_shows_a_stored_picture_if_it_was_not_run(
+    data, name, extension, monkeypatch, tmp_path
+):
+    from docutils import nodes
+
+    monkeypatch.setenv("SKMIA_EXAMPLE_DATA", data)
+    docname = f"auto_examples/1_quickstart/plot_{name}"
+    script = tmp_path / f"{docname}.py"
+    script.parent.mkdir(parents=True)
+    source = EXAMPLES / "1_quickstart" / script.name
+    script.write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    app = SimpleNamespace(
+        env=SimpleNamespace(docname=docname),
+        config=SimpleNamespace(sphinx_gallery_conf={"gallery_dirs": "auto_examples"}),
+        srcdir=str(tmp_path),
+    )
+    page = nodes.section("", nodes.title("", "Title"), nodes.paragraph("", "Text"))
+    extension("example_pages").say_how_it_was_run(app, page)
+    images = [image["uri"] for image in page.findall(nodes.image)]
+    is_shown = name == "adult_pipeline" and not data
+    assert images == ([f"/_static/examples/plot_{name}.png"] if is_shown else [])
+    assert page[1].astext().startswith("Shown without" if is_shown else "The output on this page")
+    assert all((DOC / image.lstrip("/")).is_file() for image in images)

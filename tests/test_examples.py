@@ -52,3 +52,15 @@ def test_example_is_a_page_of_a_gallery(path):
     assert len(re.findall(r"^# %%$", source, re.MULTILINE)) >= 3
     assert (path.parent / "GALLERY_HEADER.txt").is_file()  # without it the folder is left out
     assert f"({path.parent.name}/{path.name})" in (ROOT / "examples" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("path", filter(needs_data, EXAMPLES), ids=lambda path: path.stem)
+def test_example_that_needs_data_has_a_small_picture(path):
+    picture = f"_static/examples/{path.stem}.png"
+    assert f'# sphinx_gallery_thumbnail_path = "{picture}"\n' in path.read_text(encoding="utf-8")
+    assert (ROOT / "doc" / picture).stat().st_size <= 30_000
+
+
+def test_pictures_are_of_examples_that_need_data():
+    pictures = (ROOT / "doc" / "_static" / "examples").iterdir()
+    assert {path.stem for path in pictures} == {path.stem for path in EXAMPLES if needs_data(path)}

@@ -8,6 +8,8 @@ audits it as a whole, breaks the result down by race, and varies one hyperparame
 The table is downloaded from the UCI Machine Learning Repository on first use.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/examples/plot_adult_pipeline.png"
+
 import os
 from pathlib import Path
 
@@ -121,7 +123,7 @@ print(pd.DataFrame(rows).set_index("victim").T.round(3).to_string())
 figure, rows = plt.subplots(2, 2, figsize=(10, 8), layout="constrained")
 for axes, (name, result) in zip(rows, results.items(), strict=True):
     result.plot(axes)
-    axes[0].set_title(name)
+    axes[1].set_title(name)
 plt.show()
 
 # %%
@@ -146,5 +148,5 @@ ax.set_yticks(
 )
 ax.axvline(0, color="gray", linewidth=1)
 ax.set(xlabel="Advantage of LiRA: TPR - FPR", title="Leak by race (number of members)")
-ax.legend(loc="upper center")
+figure.legend(loc="outside lower center", ncols=2)
 plt.show()

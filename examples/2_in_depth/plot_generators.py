@@ -12,6 +12,8 @@ from the UCI Machine Learning Repository on first use; without a connection, peo
 full version takes a few minutes on one core.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/examples/plot_generators.png"
+
 import os
 from importlib.util import find_spec
 from pathlib import Path

@@ -11,6 +11,8 @@ The images are downloaded from their publishers on first use. The full version t
 minutes on one core.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/examples/plot_del_grosso_figure32.png"
+
 import os
 from functools import partial
 from pathlib import Path

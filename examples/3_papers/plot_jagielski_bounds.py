@@ -11,6 +11,8 @@ auditor access to every training step, which brings the bounds much closer toget
 The images are downloaded on first use. The full version takes about eight minutes on one core.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/examples/plot_jagielski_bounds.png"
+
 import os
 from pathlib import Path
 

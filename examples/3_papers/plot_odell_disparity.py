@@ -14,6 +14,8 @@ a folder that has the table of the thesis, with five. The full version takes abo
 two cores.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/examples/plot_odell_disparity.png"
+
 import os
 from pathlib import Path
 

@@ -13,6 +13,8 @@ Adult is downloaded from the UCI Machine Learning Repository on first use. The f
 about eight minutes on one core.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/examples/plot_pedersen_dp_wgan.png"
+
 import os
 from pathlib import Path
 

@@ -11,6 +11,8 @@ Location-30 and Adult are downloaded on first use. The full version takes about 
 on one core.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/examples/plot_shokri_figure9.png"
+
 import os
 import warnings
 from pathlib import Path

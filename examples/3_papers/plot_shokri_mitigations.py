@@ -11,6 +11,8 @@ Location-30 is downloaded on first use. The full version trains 240 nets and tak
 on one core.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/examples/plot_shokri_mitigations.png"
+
 import os
 import warnings
 from pathlib import Path
