@@ -10,8 +10,6 @@ from .optional import import_optional
 # three to white and to the dark paper of the pages. Dashes repeat the distinction for gray print.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C7038", "#B230F2")
 LINE_STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
-# Of what is no curve, on light and on dark paper, as on the pages.
-_INKS, _GRAYS = ("#14181f", "#e9edf2"), ("#55606d", "#a3afbc")
 # Inches below which a figure is a column of a paper, and has smaller letters in its legend; letters
 # that are as wide as a symbol in it; share of a figure that it may take.
 _COLUMN, _SYMBOL, _MOST_LEGEND = 4.5, 8, 0.6
@@ -34,24 +32,26 @@ def thin_frame(ax, grid=None):
         ax.set_axisbelow(True)
 
 
+def on_paper(ax, light, dark):
+    """The first of two for axes on light paper, the second for those on dark paper."""
+    *color, opacity = ax.get_facecolor()
+    is_dark = sum(color if opacity else ax.figure.get_facecolor()[:3]) < 1.5
+    return dark if is_dark else light
+
+
 def ink(ax):
-    """Color of marks that are read like text, on the paper of the axes."""
-    return _INKS[_is_dark(ax)]
+    """Color of marks that are read like text, as on the pages."""
+    return on_paper(ax, "#14181f", "#e9edf2")
 
 
 def gray(ax):
-    """Color of lines that others are compared with, on the paper of the axes."""
-    return _GRAYS[_is_dark(ax)]
+    """Color of lines that others are compared with, as on the pages."""
+    return on_paper(ax, "#55606d", "#a3afbc")
 
 
 def shade(ax):
-    """Opacity of areas around curves, on the paper of the axes."""
-    return 0.35 if _is_dark(ax) else 0.14
-
-
-def _is_dark(ax):
-    *color, opacity = ax.get_facecolor()
-    return sum(color if opacity else ax.figure.get_facecolor()[:3]) < 1.5
+    """Opacity of areas around curves."""
+    return on_paper(ax, 0.14, 0.35)
 
 
 def next_style(ax):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from .._core.drawing import gray, ink, on_paper, shade
 from .._core.files import write_bytes
 from .._core.optional import import_optional
 from .._core.pages import (
@@ -49,15 +50,15 @@ from ._text import (
 from ._verdict import write_verdict
 from .checks._base import ERROR, NOT_RUN, PASSED, WARNING
 
-# Colors of the levels, as on light paper of the page.
+# Colors of the levels, on light and on dark paper of the page, and of what is no member.
 _COLORS = {
-    "severe": "#a3123a",
-    "clear": "#b04c00",
-    "slight": "#806200",
-    "none": "#0b6659",
-    "unknown": "#55606d",
+    "severe": ("#a3123a", "#ff8fa6"),
+    "clear": ("#b04c00", "#ffb26b"),
+    "slight": ("#806200", "#e6cd68"),
+    "none": ("#0b6659", "#6fd6c2"),
+    "unknown": ("#55606d", "#a3afbc"),
 }
-_INK, _SOFT, _GRAY = "#14181f", "#c3cad3", "#55606d"
+_SOFT = "#c3cad3", "#4a5665"
 
 
 def draw_picture(document, axes):
@@ -69,9 +70,9 @@ def draw_picture(document, axes):
     for curve in curves:
         kept = np.asarray(curve["fpr"]) >= curve["from"]
         fpr, tpr, low, high = (np.asarray(curve[k])[kept] for k in ("fpr", "tpr", "low", "high"))
-        color = _COLORS[curve["level"]]
+        color = on_paper(ax, *_COLORS[curve["level"]])
         ax.plot(fpr, tpr, "--" if curve["dashed"] else "-", color=color, label=curve["name"])
-        ax.fill_between(fpr, low, high, color=color, alpha=0.14, linewidth=0)
+        ax.fill_between(fpr, low, high, color=color, alpha=shade(ax), linewidth=0)
         if curve["at"]:
             ax.plot(*curve["at"], "o", color=color)
         ax.annotate(
@@ -79,10 +80,10 @@ def draw_picture(document, axes):
             curve["at"] or (fpr[0], tpr[0]),
             **{"xytext": (7, -12), "textcoords": "offset points", "color": color},
         )
-    ax.plot([1e-3, 1], [1e-3, 1], ":", color=_GRAY, linewidth=1)
-    ax.annotate("guessing", (0.12, 0.07), color=_GRAY)
+    ax.plot([1e-3, 1], [1e-3, 1], ":", color=gray(ax), linewidth=1)
+    ax.annotate("guessing", (0.12, 0.07), color=gray(ax))
     if rate is not None:
-        ax.axvline(rate, color=_SOFT, linewidth=1, zorder=0)
+        ax.axvline(rate, color=on_paper(ax, *_SOFT), linewidth=1, zorder=0)
     ax.set(xscale="log", yscale="log", xlim=(1e-3, 1), ylim=(1e-3, 1))
     ax.set(xlabel="others mistaken for members", ylabel="members recognized")
     for axis in (ax.xaxis, ax.yaxis):
@@ -94,20 +95,22 @@ def _draw_dots(ax, grids, level):
     """Draw a grid of dots for each count, with its number above it."""
     columns, rows = np.arange(100) % 10, np.arange(100) // 10
     for place, one in enumerate(grids):
-        x, color = 13 * place + columns, _COLORS[one["level"].name] if one["level"] else _INK
+        pair = one["level"] and _COLORS[one["level"].name]
+        x, color = 13 * place + columns, on_paper(ax, *pair) if pair else ink(ax)
         is_filled = np.arange(100) < one["filled"]
         if one["base"] == 100:
             ax.scatter(x[is_filled], -rows[is_filled], 22, color)
-            ax.scatter(x[~is_filled], -rows[~is_filled], 3, _SOFT)
+            ax.scatter(x[~is_filled], -rows[~is_filled], 3, on_paper(ax, *_SOFT))
         words = fill(one["text"], 20)
         # From the dots upwards, however many lines the words have.
         above = {"textcoords": "offset points", "xy": (13 * place - 0.4, 0.8)}
-        ax.annotate(words, **above, xytext=(0, 0), size=8, color=_INK)
+        ax.annotate(words, **above, xytext=(0, 0), size=8, color=ink(ax))
         height = 10 * (1 + words.count("\n")) + 3
         number = f"{one['number']} of {one['base']:,}"
         ax.annotate(number, **above, xytext=(0, height), size=14, color=color)
     ax.set(xlim=(-1, max(13 * len(grids) - 3, 10)), ylim=(-10, 8), aspect="equal")
-    ax.set_title(level.heading, loc="left", color=_COLORS[level.name], weight="bold")
+    color = on_paper(ax, *_COLORS[level.name])
+    ax.set_title(level.heading, loc="left", color=color, weight="bold")
     ax.set_axis_off()
 
 

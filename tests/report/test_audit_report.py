@@ -1,6 +1,7 @@
 """What an audit says and writes: all of the numbers, and no more than they bear."""
 
 import json
+import re
 import sys
 import textwrap
 from dataclasses import replace
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmia import audit
+from skmia._core import pages
 from skmia._core.pages import WIDTH
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import auc_interval
@@ -183,6 +185,22 @@ def test_plot_draws_on_given_axes(result):
     names = [line.get_label() for line in axes[1].get_lines()]
     assert {"file", "service"} <= set(names)
     assert axes[0].get_title(loc="left") == "Severe leakage"
+
+
+@pytest.mark.parametrize("paper", ["#ffffff", "#000000"])
+def test_picture_and_page_have_the_same_colors(result, paper):
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots(1, 2)
+    for ax in axes:
+        ax.set_facecolor(paper)
+    result.plot(axes)
+    css = Path(pages.__file__).with_name("page.css").read_text(encoding="utf-8")
+    light, dark = css.split("@media (prefers-color-scheme: dark)")[:2]
+    of_page = dict(re.findall(r"--(\w+): (#\w+)", light if paper == "#ffffff" else dark[:400]))
+    drawn = {line.get_label(): line.get_color() for line in axes[1].get_lines()}
+    assert drawn["file"] == of_page["severe"]
+    words = {text.get_text(): text.get_color() for text in axes[1].texts}
+    assert words["guessing"] == of_page["quiet"]
+    assert {text.get_color() for text in axes[0].texts} <= set(of_page.values())
 
 
 def test_addresses_are_not_shown():
