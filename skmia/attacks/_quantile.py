@@ -138,7 +138,7 @@ class QuantileAttack(BaseAttack):
     published attack fits location and scale by one likelihood, or each quantile separately. An
     ``estimator`` that predicts quantiles, such as a net with a pinball loss, gives a quantile of
     the signal as the location and a quantile of the absolute residuals as the scale; the threshold
-    keeps the rate for both. The user guide shows one for images.
+    keeps the rate for both.
 
     References
     ----------
