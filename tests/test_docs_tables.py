@@ -90,22 +90,6 @@ def test_attacks_with_a_wanted_rate_are_listed():
     assert read_names(listed) == has | {"DensityAttack"}
 
 
-@pytest.mark.parametrize(
-    "answer, kind", [("decision values", "decision"), ("values", "value"), ("labels", "label")]
-)
-def test_attacks_that_can_read_an_answer_are_listed(answer, kind):
-    rows = read_tables(GUIDE / "models.md")["Outputs and the attacks that read them"]
-    row = next(row for row in rows if row["output used"] == answer)
-    listed, *others = row["attacks that can read it"].split("; ")
-    needs = {name: one().needs() for name, one in tables.find_attacks().items()}
-    # What reads the file of a model reads no output, whatever it is.
-    of_outputs = {name: one for name, one in needs.items() if "file" not in one.access}
-    reading = {name for name, one in of_outputs.items() if kind in one.reads}
-    assert read_names(listed) >= reading
-    for name in read_names(" ".join([listed, *others])) - reading:
-        assert {"signal", "signals"} & set(ATTACKS[name]().get_params())
-
-
 def test_attacks_that_need_outputs_of_shadow_models_are_listed():
     page = (GUIDE / "shadow_models.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith('| `"outputs"` |'))
