@@ -52,7 +52,7 @@ def read_tables(page):
 TABLES = read_tables(GUIDE / "table_of_attacks.md")
 ROWS = {
     row["attack"].strip("`"): row
-    for title in ("Membership", "A released mean", "An attribute", "A label")
+    for title in ("Membership", "Means, attributes and labels")
     for row in TABLES[title]
 }
 SIGNALS = {row["signal"].strip("`"): row for row in TABLES["Signals"]}
