@@ -1,4 +1,4 @@
-"""How well attacks tell members from non-members: five kinds of victims, pools of 4 to 64 models.
+"""How well attacks tell members from non-members: kinds of victims, pools of 4 to 64 models.
 
 Each victim is a fresh model that is trained on a random half of the records and is in no pool. Its
 pool of K models is a random draw of its own out of one larger pool. The script prints the mean over
@@ -6,14 +6,16 @@ victims of the AUC and of the TPR at FPRs of 1% and 0.1%, and the paired differe
 errors, to two attacks of a few lines that are written here and to the first form of LiRA with the
 most models. Every number goes to a CSV file.
 
-    python benchmarks/bench_strength.py --data FOLDER [--kinds digits adult noisy baskets small_net]
+    python benchmarks/bench_strength.py --data FOLDER [--kinds digits adult ...]
         [--models 4 8 16 64] [--victims 12] [--attacks "LiRA()" "RMIA()"] [--design paired]
         [--null] [--checkpoint FOLDER] [--output benchmarks/results/strength.csv]
 
 With --null, the training sets of the models and of the victims are replaced by drawn ones of which
 the models know nothing: every AUC has to be 1/2.
 
-The folder of the data holds adult.csv.gz, the table of the UCI repository with a header.
+The kinds are in `_victims.py`. The folder of the data holds adult.csv.gz, diabetes130.csv.gz,
+law_school.csv.gz and pendigits.csv.gz (UCI repository, fairml), fashion_mnist.npz and
+cifar100_10k.npz.
 """
 
 import argparse
@@ -22,74 +24,22 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from literature_nets import make_small_net
+from _victims import KINDS
 from scipy.special import log_softmax
 from scipy.stats import norm
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
-from sklearn.neural_network import MLPClassifier
 
-from skmia import Outputs, Records, ShadowPool
+from skmia import Outputs, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, StackedAttack, ThresholdAttack
-from skmia.datasets import load_sklearn, make_membership_problem
 from skmia.metrics import tpr_at_fpr_score
 
 MEASURES = {"AUC": None, "TPR at 1%": 0.01, "TPR at 0.1%": 0.001}
 UNIT = {"paired": 2, "balanced": 8, "independent": 1}
-KINDS, ATTACKS, BY_HAND = {}, {}, {}
+ATTACKS, BY_HAND = {}, {}
 
 # LiRA with variances shrunk to their mean and gaps as they are.
 FIRST_LIRA = 'LiRA(variance="conjugate")'
-
-
-# Kinds of victims: a function of the folder of the data that returns records and a model
-
-
-def kind(make):
-    KINDS[make.__name__] = make
-    return make
-
-
-def read_adult(folder, n_records):
-    table = pd.read_csv(Path(folder) / "adult.csv.gz").drop(columns=["split", "fnlwgt"])
-    table = table.drop_duplicates().sample(n_records, random_state=0)
-    y = (table.pop("income") == ">50K").to_numpy(int)
-    return pd.get_dummies(table, dtype=float), y
-
-
-@kind
-def digits(folder):
-    return load_sklearn("digits"), RandomForestClassifier(100)
-
-
-@kind
-def adult(folder):
-    return Records(*read_adult(folder, 4000)), RandomForestClassifier(100)
-
-
-@kind
-def noisy(folder):
-    records, rng = load_sklearn("digits"), np.random.default_rng(0)
-    y = np.where(rng.random(len(records)) < 0.2, rng.integers(0, 10, len(records)), records.y)
-    return Records(records.X / 16, y), MLPClassifier((64,), max_iter=500)
-
-
-@kind
-def baskets(folder):
-    from _nets import make_net
-
-    records, _ = make_membership_problem(
-        4000, n_features=200, n_classes=100, kind="baskets", random_state=0
-    )
-    return records, make_net(200, 128, len(np.unique(records.y)), max_epochs=60)
-
-
-@kind
-def small_net(folder):
-    X, y = read_adult(folder, 6000)
-    X = np.array((X - X.mean()) / (X.std() + 1e-9), np.float32)
-    return Records(X, y), make_small_net(X.shape[1], max_epochs=200)
 
 
 # Attacks: a function of a frozen pool that returns an attack
@@ -112,6 +62,7 @@ attack('LiRA(variance="pooled")')(lambda pool: LiRA(None, pool, variance="pooled
 attack("LiRA(online=False)")(lambda pool: LiRA(None, pool, online=False))
 attack("RMIA()")(lambda pool: RMIA(None, pool))
 attack("RMIA(criterion=0.01)")(lambda pool: RMIA(None, pool, criterion=0.01))
+attack('RMIA(criterion="roc_auc")')(lambda pool: RMIA(None, pool, criterion="roc_auc"))
 attack("RMIA(temperature=1)")(lambda pool: RMIA(None, pool, temperature=1.0))
 attack("RMIA(temperature=2)")(lambda pool: RMIA(None, pool, temperature=2.0))
 attack("RMIA(online=False)")(lambda pool: RMIA(None, pool, online=False))
@@ -121,10 +72,11 @@ attack('RMIA(online=False, a="auto", criterion=0.01)')(
 )
 attack("CalibratedAttack()")(lambda pool: CalibratedAttack(None, pool))
 attack("StackedAttack()")(lambda pool: StackedAttack(None, pool, random_state=0))
+
 attack("StackedAttack(boosted=False)")(lambda pool: StackedAttack(None, pool, boosted=False))
 
 
-# By hand: a function of the probabilities of the label and of the training sets
+# By hand: a function of the likelihoods of the label, of its log odds, and of the training sets
 
 
 def by_hand(function):
@@ -133,16 +85,15 @@ def by_hand(function):
 
 
 @by_hand
-def RMIA_by_hand(p_victim, p_shadows, inside):
-    return np.log(p_victim + 1e-12) - np.log(p_shadows.mean(axis=0) + 1e-12)
+def RMIA_by_hand(victim, shadows, inside):
+    return np.log(victim[0] + 1e-12) - np.log(shadows[0].mean(axis=0) + 1e-12)
 
 
 @by_hand
-def LiRA_by_hand(p_victim, p_shadows, inside):
-    phi, shadows = (np.log(p + 1e-12) - np.log(1 - p + 1e-12) for p in (p_victim, p_shadows))
-    into, out = np.where(inside, shadows, np.nan), np.where(inside, np.nan, shadows)
-    log_in = norm.logpdf(phi, np.nanmedian(into, axis=0), np.nanstd(into))
-    return log_in - norm.logpdf(phi, np.nanmedian(out, axis=0), np.nanstd(out))
+def LiRA_by_hand(victim, shadows, inside):
+    into, out = np.where(inside, shadows[1], np.nan), np.where(inside, np.nan, shadows[1])
+    log_in = norm.logpdf(victim[1], np.nanmedian(into, axis=0), np.nanstd(into))
+    return log_in - norm.logpdf(victim[1], np.nanmedian(out, axis=0), np.nanstd(out))
 
 
 # The measurement
@@ -157,12 +108,24 @@ def train(name, n_models, seed, design, options):
     return records, pool.fit(records)
 
 
-def probability_of_label(pool, records):
+def read_label(pool, victims, records):
+    """Likelihood and log odds of the label under each model; (2, n_models, n) of both pools."""
+    if pool.classes_ is None:
+        residuals = [one.outputs_ - records.y for one in (pool, victims)]
+        spread = residuals[0][~pool.membership_].std()
+        return [
+            np.stack([norm.pdf(one, scale=spread), -np.log(np.abs(one) + 1e-12)])
+            for one in residuals
+        ]
     place = np.searchsorted(pool.classes_, records.y), np.arange(len(records))
-    values = pool.outputs_.astype(np.float64)
-    if pool.output_kind_ == "logits":
-        values = np.exp(log_softmax(values, axis=2))
-    return values[:, place[1], place[0]]
+    read = []
+    for one in (pool, victims):
+        values = one.outputs_.astype(np.float64)
+        if one.output_kind_ == "logits":
+            values = np.exp(log_softmax(values, axis=2))
+        p = values[:, place[1], place[0]]
+        read.append(np.stack([p, np.log(p + 1e-12) - np.log(1 - p + 1e-12)]))
+    return read
 
 
 def draw_pool(pool, size, unit, rng):
@@ -200,11 +163,11 @@ def run_kind(name, options):
     for membership in victims.membership_:
         differ = (pool.membership_ != membership).sum(axis=1)
         assert differ.min() > 0 and differ.max() < len(records), "a victim is in the pool"
-    p_pool, p_victims = (probability_of_label(one, records) for one in (pool, victims))
+    of_pool, of_victims = read_label(pool, victims, records)
     right = [Outputs(v, victims.classes_, victims.output_kind_) for v in victims.outputs_]
-    accuracy = np.array([outputs.is_correct(records.y) for outputs in right])
-    sides = [accuracy[victims.membership_ == side].mean() for side in (True, False)]
-    print(f"\n{name}: {len(records)} records, accuracy {sides[0]:.3f} / {sides[1]:.3f}", flush=True)
+    sides = [of_victims[0][victims.membership_ == side].mean() for side in (True, False)]
+    sizes = f"{len(records)} records, likelihood {sides[0]:.3f} / {sides[1]:.3f}"
+    print(f"\n{name}: {sizes}", flush=True)
     rows = []
     for victim, membership in enumerate(victims.membership_):
         answered = records.with_fields(outputs=right[victim])
@@ -214,7 +177,7 @@ def run_kind(name, options):
             if options.null:
                 membership = draw_null(drawn, rng)
             results = {
-                hand: function(p_victims[victim], p_pool[models], drawn.membership_)
+                hand: function(of_victims[:, victim], of_pool[:, models], drawn.membership_)
                 for hand, function in BY_HAND.items()
             }
             usable = np.ones(len(records), dtype=bool)
@@ -271,7 +234,7 @@ def main():
     parser.add_argument("--pool", type=int, default=96, help="models of the larger pool")
     parser.add_argument("--design", choices=list(UNIT), default="paired")
     parser.add_argument("--null", action="store_true", help="training sets that models do not know")
-    parser.add_argument("--data", default=".")
+    parser.add_argument("--data", type=Path, default=".")
     parser.add_argument("--checkpoint")
     parser.add_argument("--output")
     options = parser.parse_args()

@@ -12,7 +12,7 @@ import types
 import weakref
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import distribution, packages_distributions
+from importlib.metadata import distributions
 from importlib.util import find_spec, resolve_name
 from inspect import CO_NEWLOCALS, CO_OPTIMIZED
 from pathlib import Path
@@ -158,13 +158,12 @@ def package_of(module):
     file = _get_file(module) or _get_file(root)
     if root in sys.stdlib_module_names and (file is None or _is_of_python(file)):
         return PYTHON
-    for name in _distributions().get(root, ()) if file is not None else ():
-        found = distribution(name)
+    for found in _find_distributions(root) if file is not None else ():
         folder = Path(found.locate_file("")).resolve()
         # The source folder of an editable install has other metadata, and its code can change.
         is_installed = found.read_text("METADATA") is not None or _SITES & set(folder.parts)
         if is_installed and folder in file.parents:
-            return Package(name, found.version)
+            return Package(found.metadata["Name"], found.version)
     return None
 
 
@@ -181,8 +180,17 @@ def _get_own_version():
 
 
 @cache
-def _distributions():
-    return packages_distributions()
+def _find_distributions(root):
+    """Distributions with a module, by their lists of names or of files."""
+    # As packages_distributions does, which parses the files of all distributions for a second.
+    files = tuple(f"\n{root}{end}" for end in ("/", ".py,", "."))
+    found = []
+    for one in distributions():
+        names = (one.read_text("top_level.txt") or "").split()
+        listed = "" if names else "\n" + (one.read_text("RECORD") or "")
+        if root in names or any(start in listed for start in files):
+            found.append(one)
+    return found
 
 
 def _get_file(module):

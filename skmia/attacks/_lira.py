@@ -129,14 +129,6 @@ def _log_probability(right, count, share, strength):
     return log - gammaln(count + strength) + gammaln(strength)
 
 
-# A share is a whole number of votes if it is so within this part of a vote. It leaves room for the
-# rounding of a logit in single precision.
-_ROUNDING_VOTE_LAW = 1e-2
-
-# Share of the values, among those that are neither 0 nor all votes, that are whole numbers in a
-# model whose voters answer 0 or 1. Duplicates with different labels make some leaves mixed.
-_MOSTLY_WHOLE = 0.9
-
 # Range of the correlation between two votes.
 _CORRELATIONS = 1e-6, 0.95
 
@@ -153,16 +145,14 @@ def count_voters(estimator):
     return None
 
 
-def choose_law(pool, reads, columns, shrinks):
+def choose_law(pool, reads, shrinks):
     """Choose between votes, bits and a normal law for a signal of a pool."""
     reading = pool.locate_signal(reads)
     if reading.signal == Correctness():
         return BitLaw(shrinks)
     n_voters = count_voters(pool.estimator) if reading.signal == ScaledLogit() else None
     if n_voters is not None and n_voters > 1:
-        law = VoteLaw(n_voters, float(pool.resolution_[reading.place]), shrinks)
-        if law.are_votes(law.read(pool.values_at(columns, reads))):
-            return law
+        return VoteLaw(n_voters, float(pool.resolution_[reading.place]), shrinks)
     return NormalLaw(shrinks)
 
 
@@ -192,19 +182,13 @@ class Votes(NamedTuple):
 class VoteLaw(Law):
     """Distributions of the number of votes for the label."""
 
-    # A distribution is described by the mean share and the correlation between votes.
+    # A distribution is described by the mean share and the correlation between votes. Leaves with
+    # several rows give shares that are no whole numbers of votes; the law is taken for these, too.
 
     def __init__(self, n_voters, resolution, shrinks):
         super().__init__(shrinks)
         self.n_voters = n_voters
         self.change = Votes(n_voters, resolution)
-
-    def are_votes(self, shares):
-        """Whether the shares are whole numbers of votes."""
-        votes = self.n_voters * shares[(shares > 0) & (shares < 1)].astype(np.float64)
-        if not len(votes):  # all models are unanimous about all records
-            return True
-        return bool(np.mean(np.abs(votes - np.round(votes)) < _ROUNDING_VOTE_LAW) >= _MOSTLY_WHOLE)
 
     def _cut(self, share):
         half = 0.5 / self.n_voters
@@ -385,7 +369,7 @@ class Trends(SidesComparison):
         pool, columns = reader.pool, _draw_sample(reader)
         self.partners, self.law = pool.design_.partners, NormalLaw(self.shrinks)
         if self.likelihood == "auto":
-            self.law = choose_law(pool, self.reads, columns, self.shrinks)
+            self.law = choose_law(pool, self.reads, self.shrinks)
         self.likelihood = "normal" if isinstance(self.law, NormalLaw) else "beta-binomial"
         known = pool.moments(self.reads, self.law.change)
         if known is None:
@@ -510,8 +494,9 @@ class LiRA(PoolAttack):
     likelihood : {"auto", "normal"}, default="auto"
         Distribution of the models of a record, for ``"shrunk"`` and ``"trend"`` online: of the
         number of votes for the label (``"auto"``, if the pool's models are forests, bagging or
-        nearest neighbors with uniform weights, each voter answers 0 or 1, and the signal is the log
-        odds; a predicted label counts as one vote), else of the signal.
+        nearest neighbors with uniform weights, and the signal is the log odds; the share of a leaf
+        with several rows counts as a part of a vote, a predicted label as one vote), else of the
+        signal.
     prior : float, default=0.5
         Share of members assumed in :meth:`predict_proba` and in the threshold.
     target_fpr : float, default=None

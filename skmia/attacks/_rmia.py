@@ -172,7 +172,9 @@ class RMIA(PoolAttack):
         warning says where it was not.
     criterion : "auto", "roc_auc" or float, default="auto"
         Power by which ``"auto"`` chooses: the AUC, or the TPR at this FPR. ``"auto"`` is the TPR at
-        `target_fpr` if this is set (at 0.01 if it is lower, and with temperature 1), else the AUC.
+        `target_fpr` if this is set (at 0.01 if it is lower, and with temperature 1), else at the
+        lowest FPR that the records resolve, as in
+        :func:`skmia.model_selection.choose_by_power`.
 
     Attributes
     ----------
@@ -315,7 +317,7 @@ class RMIA(PoolAttack):
     def _choose_criterion(self):
         if self.criterion != "auto":
             return self.criterion
-        return "roc_auc" if self.target_fpr is None else max(self.target_fpr, _LEAST_RATE)
+        return "auto" if self.target_fpr is None else max(self.target_fpr, _LEAST_RATE)
 
     def _compare(self, records):
         self._choose_settings(records)

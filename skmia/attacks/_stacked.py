@@ -467,8 +467,9 @@ class StackedAttack(PoolAttack):
     victim in turn. Their training sets are known, so a logistic regression and boosted trees learn
     from their features to separate members and non-members; the
     membership of the victim's records plays no part. Of each single score, the logistic regression
-    and its sum with the trees, the one with the largest AUC on these models is used. The score is
-    the log odds of membership.
+    and its sum with the trees, the strongest one on these models is used: by the TPR at the lowest
+    FPR that the records resolve, or by the AUC with fewer than 8 models or few records. The score
+    is the log odds of membership.
 
     Parameters
     ----------

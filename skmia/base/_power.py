@@ -23,8 +23,13 @@ from ._pool_attack import (
     treats_models_as_victims,
 )
 
-# False positive rate at which the power is reported if the AUC decides.
+# False positive rate at which the power is reported if the AUC decides, below which it varies too
+# much between models to choose by.
 _USUAL_RATE = 0.01
+
+# Number of records for each false positive that a rate allows of one model and fold: of a model's
+# records half are non-members, and a stack deals them into four folds.
+_RECORDS_OF_A_RATE = 16
 
 
 class PowerChoice(NamedTuple):
@@ -49,7 +54,7 @@ def choose_by_power(
     grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
     records: Records,
     *,
-    criterion: float | Literal["roc_auc"] = "roc_auc",
+    criterion: float | Literal["auto", "roc_auc"] = "auto",
 ) -> PowerChoice:
     """Choose an attack, or settings of it, by its power on shadow models treated as the victim.
 
@@ -68,9 +73,11 @@ def choose_by_power(
         empty dict to compare attacks as they are.
     records : Records of n records
         Records of the pool; others are left out.
-    criterion : "roc_auc" or float, default="roc_auc"
-        What is compared: the AUC, or the TPR at this FPR. The TPR at rates below 0.01 varies so
-        much between models that a choice by the TPR at 0.01 is as good for them.
+    criterion : "auto", "roc_auc" or float, default="auto"
+        What is compared: the AUC, or the TPR at this FPR. ``"auto"`` is the lowest FPR that the
+        records resolve, from 0.01 on: 16 divided by their number. With fewer than 160 records it is
+        the AUC. The TPR at rates below 0.01 varies so much between models that a choice by the TPR
+        at 0.01 is as good for them.
 
     Returns
     -------
@@ -125,10 +132,12 @@ def choose_by_power(
     """
     check_records(records)
     attacks = dict(attack) if isinstance(attack, Mapping) else {None: attack}
-    rate = _USUAL_RATE if _is_auc(criterion) else check_rate(criterion, "criterion")
     pools = _get_pools(attacks, records)
     pool = next(iter(pools.values()))
     known = pool.locate(records) >= 0
+    if isinstance(criterion, str) and criterion == "auto":
+        criterion = choose_criterion(int(known.sum()))
+    rate = _USUAL_RATE if _is_auc(criterion) else check_rate(criterion, "criterion")
     # What the victim answered is of no use here, and no attack can read it by accident.
     records = (records if known.all() else records[known])._without("outputs")
     _check_training_sets(pools, records)
@@ -191,6 +200,12 @@ def _check_training_sets(pools, records):
                 "they are not the same models treated as the victim; fit both pools on the same "
                 "records, with as many models and the same random_state."
             )
+
+
+def choose_criterion(n_records):
+    """Return the lowest FPR that the records of a pool resolve, or ``"roc_auc"`` if none."""
+    rate = max(_USUAL_RATE, _RECORDS_OF_A_RATE / max(n_records, 1))
+    return rate if rate < 0.1 else "roc_auc"
 
 
 def _is_auc(criterion):

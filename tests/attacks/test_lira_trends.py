@@ -376,11 +376,13 @@ def test_unanimous_forests_vote_as_well():
     assert np.array_equal(attack.score_samples(records), np.zeros(40))
 
 
-def test_shares_that_are_no_whole_votes_are_not_counted(make_world):
+def test_shares_of_large_leaves_are_parts_of_votes(make_world):
     world = draw_votes(make_world, paired, 8)
     rng = np.random.default_rng(0)
     shares = rng.uniform(0.01, 0.99, world.inside.shape)
     pool = ShadowPool.from_scores(logit(shares), world.inside, world.records)
     pool.estimator = RandomForestClassifier(N_TREES)
-    assert attack_on(world._replace(pool=pool)).likelihood_ == "normal"
+    attack = attack_on(world._replace(pool=pool))
+    assert attack.likelihood_ == "beta-binomial"
+    assert np.isfinite(attack.score_samples(world.records)).all()
     assert attack_on(world, likelihood="normal").likelihood_ == "normal"

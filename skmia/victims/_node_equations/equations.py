@@ -339,6 +339,8 @@ class Collector:
         variances = variances + rounding**2 + noise * self.share * size**2
         if rounded is not None and rounded.step.any():
             variances = variances + self._add_blur(place, nodes, rounded)
+        else:
+            self._blur.append(sparse.csr_array((len(kept), len(nodes))))
         self._variances.append(variances[kept])
 
     def draw(self, kept, times=1):
@@ -398,17 +400,18 @@ class Further:
 
 
 def _entries(place, nodes, coefficients):
-    """Return equation, record and coefficient of each record that is in an equation."""
-    equation = place[nodes]
-    used = np.flatnonzero((coefficients != 0) & (equation >= 0))
-    return equation[used], used, coefficients[used]
+    """Return the coefficients of the records in the equations of some nodes, a row for each."""
+    # A matrix for each set of nodes takes half the memory of lists of all entries.
+    equations = place[place >= 0]
+    first = equations[0] if len(equations) else 0
+    used = np.flatnonzero((coefficients != 0) & (place[nodes] >= 0))
+    values = np.asarray(coefficients, dtype=np.float64)[used]
+    shape = len(equations), len(nodes)
+    return sparse.csr_array((values, (place[nodes[used]] - first, used)), shape=shape)
 
 
 def _matrix(entries, shape):
-    if not entries:
-        return sparse.csr_array(shape)
-    rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
-    return sparse.csr_array((values.astype(np.float64), (rows, columns)), shape=shape)
+    return sparse.vstack(entries, format="csr") if entries else sparse.csr_array(shape)
 
 
 def count_candidates(nodes, n_nodes):
