@@ -11,6 +11,7 @@ import pickle
 import re
 import sys
 import warnings
+from collections import Counter
 from copy import copy
 from itertools import product
 from pathlib import Path
@@ -54,7 +55,7 @@ _METHODS = (
     "predict predict_proba decision_function score_samples transform inverse_transform kneighbors "
     "mahalanobis"
 ).split()
-_WORDS = {"no": "do not use it", "part": "use a part", "yes": "use it", "-": "there are none"}
+_WORDS = {"no": "no", "part": "a part", "yes": "yes", "-": "-"}
 _NOTHING = pd.DataFrame(columns=["kind", "attribute", "use", "estimator"])
 
 
@@ -167,11 +168,18 @@ def collect(kinds):
     return pd.concat([describe(*one) for one in kinds.items() if one[0] not in _AROUND])
 
 
+def join_pairs(names):
+    """Names of estimators, with a star for Classifier and Regressor of one name."""
+    stems = {name: re.sub("(Classifier|Regressor)$", "*", name) for name in names}
+    pairs = Counter(stems.values())
+    return sorted({stem if pairs[stem] == 2 else name for name, stem in stems.items()})
+
+
 def write_table(found, kinds):
     """Attributes of some kinds, with the estimators that have them."""
-    lines = ["| attribute | estimators | predictions |", "|---|---|---|"]
+    lines = ["| attribute | estimators | used |", "|---|---|---|"]
     some = found[found["kind"].isin(kinds)]
-    groups = some.groupby(["attribute", "use"])["estimator"].agg(lambda names: sorted(set(names)))
+    groups = some.groupby(["attribute", "use"])["estimator"].agg(join_pairs)
     merged = {}
     for (attribute, use), names in groups.items():
         merged.setdefault((tuple(names), use), []).append(attribute)

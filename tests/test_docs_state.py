@@ -29,7 +29,8 @@ def find_line(kind, name, attribute):
     """The line of the page on an attribute of an estimator."""
     title = next(title for title, kinds in tables.KINDS.items() if kind in kinds)
     section = TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-    lines = [line for line in section.splitlines() if f"`{name}`" in line]
+    names = f"`{name}`", f"`{name.replace('Classifier', '*')}`"
+    lines = [line for line in section.splitlines() if any(one in line for one in names)]
     return next(line for line in lines if f"`{attribute}`" in line.split("|")[1])
 
 
