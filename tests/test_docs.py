@@ -86,8 +86,8 @@ def test_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
 
 
 # Bytes of a page, and of all pages of the user guide; they may only fall.
-PAGE_LIMIT, GUIDE_LIMIT = 20_000, 493_700
-LONGER = {"attacks.md", "models.md", "policies.md", "releases.md"}  # pages that wait to be divided
+PAGE_LIMIT, GUIDE_LIMIT = 20_000, 439_700
+LONGER = {"attacks.md", "models.md"}  # pages that wait to be divided
 
 
 def test_pages_of_the_user_guide_are_short():
