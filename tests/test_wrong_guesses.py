@@ -11,10 +11,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict, train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Outputs, Records, audit
+from skmia import Outputs, Records, ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.defenses import DPSGDClassifier
+from skmia.games import membership_game
 from skmia.metrics import membership_advantage_scorer, tpr_at_fpr_scorer
+from skmia.testing import check_attack
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(120, 3)), columns=["age", "wage", "height"])
@@ -105,7 +107,7 @@ GUESSES = [
     (
         "labels in text for a model of numbers",
         lambda: sides((X_TRAIN, TEXT[0]), (X_TEST, TEXT[1])),
-        r"'no' is none of \[0, 1\]",
+        r"'no' is none of \[0, 1\]. Pass the numbers .* \{'no': 0, 'yes': 1\} if",
     ),
     ("one-hot labels", lambda: sides((X_TRAIN, pd.get_dummies(Y_TRAIN))), "2-dimensional labels"),
     ("no membership", lambda: run(MODEL, RECORDS), "membership is required if the victim is fit"),
@@ -121,6 +123,12 @@ GUESSES = [
     ("the name of an attack", lambda: sides(attacks="LiRA"), "attacks must be"),
     ("a list of attacks", lambda: sides(attacks=[LiRA()]), "attacks must be"),
     ("one attack", lambda: sides(attacks=LiRA()), "attacks must be"),
+    ("an attack's class", lambda: sides(attacks={"LiRA": LiRA}), r"LiRA is a class.*write LiRA\("),
+    ("a class alone", lambda: sides(attacks=LiRA), "LiRA is a class, not an instance"),
+    ("a class in a game", lambda: membership_game(TREE, LiRA, RECORDS, n_rounds=2), "not an inst"),
+    ("the class of the pool", lambda: LiRA(MODEL, shadows=ShadowPool).fit(RECORDS), "not an inst"),
+    ("the class of the model", lambda: LiRA(type(TREE), shadows=2).fit(RECORDS), "victim Decision"),
+    ("a class to check", lambda: check_attack(LiRA, RECORDS, MEMBERSHIP), "LiRA is a class"),
     ("an odd number of models", lambda: sides(attacks={"LiRA": LiRA()}, shadows=3), "even"),
     ("one rate", lambda: sides(fprs=0.1), FINE),
     ("a rate in percent", lambda: sides(fprs=[5]), "fraction"),

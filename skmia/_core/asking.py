@@ -67,8 +67,16 @@ def unwrap(estimator):
     return estimator
 
 
+def refuse_class(value, role):
+    """Refuse a class where an instance belongs."""
+    if isinstance(value, type):
+        name = value.__name__
+        raise TypeError(f"The {role} {name} is a class, not an instance: write {name}(...).")
+
+
 def check_victim(victim):
     """Check that a victim is a fitted model."""
+    refuse_class(victim, "victim")
     if not hasattr(victim, "predict"):
         raise TypeError(
             "victim must be a fitted classifier or regressor with a predict method; "
@@ -80,6 +88,7 @@ def check_victim(victim):
 
 def check_fitted(estimator, role):
     """Refuse an estimator that is not fitted, and say how to keep it so."""
+    refuse_class(estimator, role)
     try:
         check_is_fitted(estimator)
     except NotFittedError:

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from .containers import in_memory
 from .features import as_matrix, split_columns
+from .numbers import as_series
 from .records import Records
 from .splits import draw_halves, number_units
 
@@ -97,7 +98,7 @@ def _join_texts(records):
 
 def _read_texts(column):
     """The cells of a column as texts, "" where there is none; None if it does not hold texts."""
-    column = pd.Series(column)
+    column = as_series(column)
     if pd.api.types.is_numeric_dtype(column.dtype) or column.dtype.kind in "mM":
         return None
     cells = column.astype(object).tolist()

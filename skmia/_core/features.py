@@ -5,6 +5,7 @@ import pandas as pd
 from scipy import sparse
 
 from .containers import describe_rows, in_memory, is_frame, is_tensor, to_numpy
+from .numbers import as_series
 from .tokens import BagOfTokens, hold_tokens
 
 
@@ -15,14 +16,14 @@ class _Column:
     # a period of dates only where they are in order.
 
     def __init__(self, values):
-        values = pd.Series(values)
+        values = as_series(values)
         self._start = values.min() if values.dtype.kind in "mM" else None
         is_number = pd.api.types.is_numeric_dtype(values.dtype) and values.dtype.kind != "c"
         has_codes = self._start is None and not is_number
         self._known = pd.Index(_sort(values.dropna()), dtype=object) if has_codes else None
 
     def encode(self, values):
-        values = pd.Series(values)
+        values = as_series(values)
         if self._start is not None:
             return (values - self._start).dt.total_seconds().to_numpy(dtype=np.float32)
         if self._known is None:

@@ -53,12 +53,21 @@ def to_array(values, name, must="be an array", dtype=None):
         raise ValueError(f"{name} must {must}; got {show(values)}.") from None
 
 
+def as_series(values, infers=False):
+    """A column, with objects in the type that all of them have if it ``infers``."""
+    try:
+        column = pd.Series(values)
+        return column.infer_objects() if infers else column
+    except UnicodeEncodeError:  # half a character, which text of Arrow cannot hold
+        return pd.Series(values, dtype=object)
+
+
 def as_plain(array):
     """Convert objects of a nullable column to numbers, with NaN for missing values."""
     if array.dtype != object:
         return array
     filled = np.where(pd.isna(array), np.nan, array).reshape(-1)
-    return pd.Series(filled).infer_objects().to_numpy().reshape(array.shape)
+    return as_series(filled, infers=True).to_numpy().reshape(array.shape)
 
 
 def are_among(array, allowed):

@@ -104,6 +104,16 @@ def show_classes(classes):
     return f"[{', '.join(shown)}{', ...' if len(classes) > 10 else ''}]"
 
 
+def _say_numbers(y, classes):
+    """What to do with texts as labels of a model whose classes are numbers."""
+    labels = sorted({label for label in y.tolist() if isinstance(label, str)})
+    if not labels or classes.dtype.kind not in "biuf":
+        return ""
+    pairs = show(dict(zip(labels, np.sort(classes).tolist())))
+    example = f", {pairs} if they follow sorted order" if len(labels) == len(classes) else ""
+    return f" Pass the numbers that the model was trained with{example}."
+
+
 class Resolution:
     """Smallest positive p or 1 - p among probabilities; 0 if none of them is 0 or 1."""
 
@@ -256,6 +266,7 @@ class Outputs:
             raise ValueError(
                 f"{unknown.sum()} of {len(y)} records have a label that the model does not know, "
                 f"first at position {first}: {label!r} is none of {show_classes(self.classes)}."
+                f"{_say_numbers(y, self.classes)}"
             )
         return index
 

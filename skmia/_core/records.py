@@ -27,7 +27,7 @@ from .containers import (
     unpack,
 )
 from .hashing import check_fingerprints, digest_records
-from .numbers import LARGEST, show, to_array
+from .numbers import LARGEST, as_series, show, to_array
 from .outputs import Outputs, as_key
 from .types import ArrayLike, Rows
 from .visible import as_html, visible
@@ -81,7 +81,7 @@ def as_labels(y, n_records):
             f"first at position {missing.argmax()}."
         )
     if y.dtype == object:  # from a nullable column; scikit-learn does not accept objects as classes
-        y = pd.Series(y).infer_objects().to_numpy()
+        y = as_series(y, infers=True).to_numpy()
     check_one_type(y)
     return read_only(y)
 
@@ -91,7 +91,7 @@ def as_ids(ids):
     ids = as_array(ids, "ids")
     if ids.ndim != 1 or not len(ids) or pd.isna(ids).any():
         raise ValueError(f"ids must hold one identifier for each record; got {show(ids)}.")
-    again = pd.Series(ids).duplicated()
+    again = as_series(ids).duplicated()
     if again.any():
         first = ids[again].tolist()[0]
         raise ValueError(f"ids must be all different; {show(first)} occurs more than once.")

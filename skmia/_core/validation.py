@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .asking import check_order, check_victim, query_victim
-from .numbers import show, to_array
+from .numbers import as_series, show, to_array
 from .outputs import Outputs
 from .records import Records
 
@@ -39,7 +39,7 @@ def check_membership(membership, n_records):
             f"membership has no value for {missing.sum()} of {n_records} records, first at "
             f"position {missing.argmax()}."
         )
-    membership = pd.Series(membership).infer_objects().to_numpy()  # numbers of a nullable column
+    membership = as_series(membership, infers=True).to_numpy()  # numbers of a nullable column
     is_number = membership.dtype.kind in "biuf"
     values = pd.unique(membership) if is_number else membership  # other cells may not be comparable
     if not is_number or not np.isin(values, (0, 1)).all():

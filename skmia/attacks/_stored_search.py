@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import is_regressor
 
 from .._core.containers import in_memory, is_frame, is_tensor, to_numpy
-from .._core.numbers import show
+from .._core.numbers import as_series, show
 from ..victims import SCORES, TRANSFORMED_TARGET, iter_inner_models
 
 # Largest number of decimal places of a column that counts as decimal.
@@ -135,7 +135,7 @@ def make_views(model, records):
     """Make the views of records for all parts of a fitted model."""
     raw = make_columns(records.X)
     # Class labels are not evidence, because every model of the same task stores all of them.
-    y = _as_column(pd.Series(np.asarray(records.y))) if is_regressor(model) else None
+    y = _as_column(np.asarray(records.y)) if is_regressor(model) else None
     views = [View("raw", raw, len(raw), y if y is not None and y.dtype.kind == "f" else None)]
     for inner in iter_inner_models(model, records.X, y):
         if inner.view is not None and inner.X is not None:
@@ -146,7 +146,7 @@ def make_views(model, records):
 def _view(inner):
     # Targets as they are belong to the raw columns.
     y = inner.y if inner.view.endswith(TRANSFORMED_TARGET) else None
-    y = None if y is None else _as_column(pd.Series(np.asarray(y)))
+    y = None if y is None else _as_column(np.asarray(y))
     place = inner.path if inner.view.startswith(SCORES) else ""
     return View(inner.view, make_columns(inner.X), inner.n_source, y, place, inner.passed)
 
@@ -167,17 +167,17 @@ def make_columns(X):
         return {str(name): _as_column(X.iloc[:, j]) for j, name in enumerate(X.columns)}
     X = np.asarray(X)
     X = X.reshape(len(X), -1)
-    return {str(j): _as_column(pd.Series(X[:, j])) for j in range(X.shape[1])}
+    return {str(j): _as_column(X[:, j]) for j in range(X.shape[1])}
 
 
 def _as_column(values):
-    values = values.infer_objects()
+    values = as_series(values, infers=True)
     if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values):
         # Adding 0 turns -0 into 0.
         return values.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0
     text = values.astype(object)
     try:
-        return text.where(text.notna(), _MISSING).astype(str).to_numpy(dtype=str)
+        return text.where(text.notna(), _MISSING).to_numpy(dtype=object).astype(str)
     except UnicodeDecodeError:
         raise ValueError(
             "Cells that hold bytes cannot be searched for; turn them into text."

@@ -12,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
 from .._core.asking import check_fitted, unwrap
 from .._core.needs import ANY, Needs
+from .._core.numbers import as_series
 from ..base import BaseAttack
 from ..victims import has_file, iter_inner_models, read_state
 from ._stored_search import (
@@ -416,7 +417,7 @@ def _count_unknown(inner):
     missing = [
         np.zeros(len(column), dtype=bool)
         if column.dtype.kind != one.dtype.kind
-        else ~pd.Series(column).isin(one).to_numpy()
+        else ~as_series(column).isin(one).to_numpy()
         for column, one in zip(columns, known, strict=True)
     ]
     return np.sum(missing, axis=0)

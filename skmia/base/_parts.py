@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import get_tags
 
-from .._core.asking import unwrap
+from .._core.asking import refuse_class, unwrap
 from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.numbers import show
 from .._core.records import Records
@@ -41,6 +41,7 @@ def _children_of(estimator):
 def parts_of(estimator):
     """Return the attacks and transformers of signals that an estimator combines, at any depth."""
     # Frozen estimators are left out because they are not fitted again.
+    refuse_class(estimator, "attack")
     if isinstance(estimator, FrozenEstimator):
         return []
     if hasattr(estimator, "needs"):
@@ -78,6 +79,7 @@ def needs_of(estimator: BaseEstimator) -> Needs | None:
     True
     """
     if isinstance(estimator, FrozenEstimator):
+    refuse_class(estimator, "attack")
         needs = needs_of(estimator.estimator)
         return None if needs is None else replace(needs, known=NOBODY, lacks=())
     if hasattr(estimator, "needs"):
@@ -239,7 +241,9 @@ def list_keeps(part, records):
 def open_pool(attack, records):
     """Return the pool of an attack; a number becomes an unfitted one of clones of the victim."""
     shadows = attack.shadows
+    refuse_class(attack, "attack")
     if isinstance(unwrap(shadows), ShadowPool):
+    refuse_class(shadows, "pool")
         return shadows
     is_number = isinstance(shadows, Integral) and not isinstance(shadows, bool)
     if not is_number or shadows < 2 or shadows % 2:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from .._core.asking import unwrap
+from .._core.asking import refuse_class, unwrap
 from .._core.needs import ACCESS
 from .._core.sklearn import (
     N_JOBS,
@@ -122,14 +122,14 @@ def choose_attacks(attacks, request):
     if isinstance(attacks, str) and attacks == "default":
         return default_attacks(request)
     if not hasattr(attacks, "items"):
+        refuse_class(attacks, "attack")
         got = repr(attacks) if isinstance(attacks, str) else type(attacks).__name__
         raise TypeError(f'attacks must be "default" or map names to unfitted attacks; got {got}.')
     if not attacks:
         raise ValueError("attacks must name at least one attack; got none.")
-    chosen = {str(name): clone(attack) for name, attack in attacks.items()}
-    for name, attack in chosen.items():
+    for name, attack in attacks.items():
         _check_attack(name, attack)
-    return chosen
+    return {str(name): clone(attack) for name, attack in attacks.items()}
 
 
 def _check_attack(name, attack):

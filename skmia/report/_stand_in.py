@@ -30,6 +30,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from .._core.asking import query_aligned, query_victim, unwrap
 from .._core.containers import in_memory, is_frame
+from .._core.numbers import as_series
 from .._core.outputs import Outputs
 from .._core.splits import compute_strata, draw_halves, number_units
 from .._core.tokens import hold_tokens
@@ -201,7 +202,7 @@ def _make_encoder(X):
 
 
 def _take_column(X, j):
-    return X.iloc[:, j] if is_frame(X) else pd.Series(X[:, j]).infer_objects()
+    return X.iloc[:, j] if is_frame(X) else as_series(X[:, j], infers=True)
 
 
 def _is_number(column):

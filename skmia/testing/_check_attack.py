@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
+from .._core.asking import refuse_class
 from .._core.records import Records
 from .._core.types import ArrayLike, Seed
 from ..shadow import ShadowPool
@@ -185,6 +186,7 @@ def check_attack(
     >>> victim, shadows, records, membership = make_attack_problem()
     >>> check_attack(ThresholdAttack(victim), records, membership)
     """
+    refuse_class(attack, "attack")
     checks, expected = _bind_checks(records, membership, expected_failed_checks)
     for check in checks:
         if check.name not in expected:

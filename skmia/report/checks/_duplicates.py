@@ -8,7 +8,7 @@ from scipy import sparse
 
 from ..._core.containers import in_memory, is_frame, is_tensor, take_rows, to_numpy
 from ..._core.features import code_cells
-from ..._core.numbers import SMALLEST, check_number, to_array
+from ..._core.numbers import SMALLEST, as_series, check_number, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
@@ -185,7 +185,7 @@ def _split(table):
     if is_tensor(table) or table.dtype.kind in "biuf":
         return None
     table = table.reshape(len(table), int(np.prod(table.shape[1:])))
-    return [pd.Series(table[:, j]) for j in range(table.shape[1])]
+    return [as_series(table[:, j]) for j in range(table.shape[1])]
 
 
 class _Column:
@@ -200,7 +200,7 @@ class _Column:
     """
 
     def __init__(self, column):
-        column = _infer(column)
+        column = as_series(column, infers=True)
         self._is_time = column.dtype.kind in "mM"
         is_number = pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind != "c"
         self._known, self.n_codes, self.is_constant = None, 0, False
@@ -218,7 +218,7 @@ class _Column:
             codes[codes < 0] = self.n_codes - 1
             codes[cells.isna().to_numpy()] = self.n_codes - 2
             return codes
-        column = _infer(column)
+        column = as_series(column, infers=True)
         if self._is_time:
             times = np.full(len(column), np.nan)
             times[column.notna()] = column.dropna().astype(np.int64)
@@ -226,10 +226,6 @@ class _Column:
         if not pd.api.types.is_numeric_dtype(column.dtype):
             column = pd.to_numeric(column, errors="coerce")
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def _infer(column):
-    return column.infer_objects() if column.dtype == object else column
 
 
 _MOST_PAIRS = 100

@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from ..._core.containers import in_memory, is_frame, is_tensor, take_rows, to_numpy
 from ..._core.features import code_cells, split_columns
-from ..._core.numbers import check_count
+from ..._core.numbers import as_series, check_count
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
@@ -344,7 +344,7 @@ def _tell(row):
 def _list_features(records, rows, people, rng):
     """Features of the records at some rows, and the number of these records."""
     X = in_memory(take_rows(records.X, rows))
-    units = None if people is None else pd.factorize(pd.Series(people))[0]
+    units = None if people is None else pd.factorize(as_series(people))[0]
     if sparse.issparse(X):
         features = _describe_stored(X)
     elif not is_frame(X) and X.ndim > 2:
@@ -421,10 +421,8 @@ def _describe_columns(X, units, rng):
 
 def _read(column, units):
     """The values of a column of numbers, or the features of another one."""
-    column = pd.Series(column)
-    is_category = isinstance(column.dtype, pd.CategoricalDtype)
-    column = column.astype(object) if is_category else column
-    column = column.infer_objects() if column.dtype == object else column
+    is_category = isinstance(getattr(column, "dtype", None), pd.CategoricalDtype)
+    column = as_series(column.astype(object) if is_category else column, infers=True)
     if column.dtype.kind in "mM":
         return None, list(_describe_times(column, units))
     if pd.api.types.is_bool_dtype(column.dtype):
