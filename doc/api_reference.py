@@ -11,6 +11,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from functools import cache
 
 import skmia
@@ -55,6 +56,17 @@ def result_names(module):
 def documented_names(module):
     """Names that have a page: those of ``__all__``, then the types of results."""
     return [*public_names(module), *result_names(module)]
+
+
+def file_of(room, name):
+    """The module in which a name of a room is written; classes and functions are named by rooms."""
+    thing = getattr(room, name)
+    if inspect.isfunction(thing):
+        return inspect.unwrap(thing).__globals__["__name__"]
+    ours = [module for full, module in sys.modules.items() if full.startswith("skmia.")]
+    able = (module for module in ours if vars(module).get(name) is thing)
+    start = re.compile(rf"^class {name}\b", re.MULTILINE)
+    return next((one.__name__ for one in able if start.search(inspect.getsource(one))), None)
 
 
 def first_paragraph(thing):

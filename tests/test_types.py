@@ -5,6 +5,8 @@
 
 import importlib.util
 import inspect
+import re
+import sys
 from itertools import chain
 from numbers import Integral, Real
 from pathlib import Path
@@ -12,7 +14,7 @@ from types import UnionType
 from typing import Literal, Union, get_args, get_origin, get_overloads
 
 import pytest
-from public import PUBLIC
+from public import PUBLIC, reference
 
 from skmia._core.sklearn import Interval, StrOptions
 from skmia._core.types import ArrayLike, Named, Seed
@@ -90,6 +92,42 @@ def test_a_signature_without_types_is_found():
         "__init__: what it returns",
         "size: what it returns",
     ]
+
+
+# What help and tooltips show are public names
+
+PRIVATE = re.compile(r"\b[a-z]\w*(?:\.\w+)*\._\w+")
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_no_signature_shows_a_private_name(name):
+    shown = [str(inspect.signature(function)) for function in iter_functions(PUBLIC[name])]
+    assert PRIVATE.findall(" ".join([repr(PUBLIC[name]), *shown])) == []
+
+
+def test_a_private_name_is_found():
+    assert PRIVATE.findall("(a: skmia._core.records.Records, *_args, b=(1, ...))") != []
+    assert PRIVATE.findall("(a: skmia.Records | None = _MOST, *, _b: int = 1.)") == []
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_classes_and_functions_are_named_by_a_room_that_has_them(name):
+    thing = PUBLIC[name]
+    if inspect.isclass(thing) or inspect.isfunction(thing):
+        assert PRIVATE.findall(f"{thing.__module__}.{thing.__name__}") == []
+        room = importlib.import_module(thing.__module__)
+        assert getattr(room, thing.__name__) is thing
+        file = sys.modules[reference.file_of(room, thing.__name__)].__file__
+        written = rf"^(?:class|def) {thing.__name__}\b"
+        assert re.search(written, Path(file).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_no_page_of_the_site_names_a_private_module():
+    texts = [*reference.pages().values(), *(inspect.getdoc(thing) for thing in PUBLIC.values())]
+    pages = [path for path in (ROOT / "doc").rglob("*.md") if "build" not in path.parts]
+    texts += [path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *pages]]
+    assert len(texts) > 600
+    assert [found for text in texts for found in re.findall(r"\bskmia[\w.]*\._\w+", text)] == []
 
 
 # Types of parameters and their constraints

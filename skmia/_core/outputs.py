@@ -525,3 +525,6 @@ class Outputs:
     def __repr__(self):
         classes = "" if self.classes is None else f", classes={show_classes(self.classes)}"
         return f"Outputs({len(self)} answers, kind={self.kind!r}{classes})"
+
+
+Outputs.__module__ = "skmia"  # from where it is imported

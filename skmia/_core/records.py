@@ -672,3 +672,6 @@ def _describe(values):
     told = [f"{kind} ({count:,})" for kind, count in zip(kinds, counts)]
     few = _list_some(told) if len(told) <= _MOST_SHOWN else ""
     return f"{values.dtype}, {len(kinds):,} different{few}"
+
+
+Records.__module__ = "skmia"  # from where it is imported

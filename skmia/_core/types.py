@@ -4,13 +4,15 @@ import os
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator
 
 
 class Named:
     """Alternatives in the words that people know, as ``help`` and tooltips show them."""
 
-    # What numpy calls array-like is six lines of nested types when it is printed.
+    # What numpy calls array-like is six lines of nested types when it is printed, and classes of
+    # other libraries are printed with the file that they are in.
 
     def __init__(self, *parts):
         self.parts = parts
@@ -28,26 +30,32 @@ class Named:
 def _name(part):
     if part is None or isinstance(part, str):
         return str(part)
-    return part.__name__ if type(part) is type else repr(part).replace("typing.", "")
+    return part.__name__ if isinstance(part, type) else repr(part).replace("typing.", "")
 
 
 # A type checker reads what the names stand for.
 if TYPE_CHECKING:
     import torch
+    from numpy.random import Generator as Generator
     from numpy.typing import ArrayLike as ArrayLike
+    from numpy.typing import DTypeLike as DTypeLike
     from scipy import sparse
+    from sklearn.frozen import FrozenEstimator as Frozen
 
     # Rows of features, in any form in which a model may take them: tables are array-like.
     Rows: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix | torch.Tensor
+    # What cv may be, apart from None.
+    Splitter: TypeAlias = int | BaseCrossValidator
 else:
     ArrayLike = Named("array-like")
     Rows = Named("array-like", "sparse matrix", "Tensor")
+    DTypeLike = Named("dtype-like")
+    Frozen = Named(FrozenEstimator)
+    Generator = Named(np.random.Generator)
+    Splitter = Named(int, BaseCrossValidator)
 
 # What random_state may be.
 Seed: TypeAlias = int | np.random.RandomState | None
-
-# What cv may be, apart from None.
-Splitter: TypeAlias = int | BaseCrossValidator
 
 # A float for numbers and an array for arrays; a union would have to be taken apart at every use.
 FloatOrArray: TypeAlias = Any

@@ -5,6 +5,7 @@ of :class:`RangeAttack` in :mod:`skmia.attacks.ranges`, the formulas of :class:`
 :mod:`skmia.attacks.diversity`.
 """
 
+from .._core import name_by_room
 from . import diversity, ranges, white_box
 from ._analytic_lira import AnalyticLiRA
 from ._attack_people import PeopleEvidence as PeopleEvidence
@@ -61,3 +62,5 @@ __all__ = [
     "attack_people",
     "shadow_nonmember_scores",
 ]
+
+name_by_room(__name__)

@@ -5,13 +5,13 @@ from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
 
 from .._core.left_out import compare_left_out
 from .._core.moments import compute_both_moments, compute_moments
 from .._core.needs import NON_MEMBERS
 from .._core.records import Records
 from .._core.sklearn import StrOptions
+from .._core.types import Frozen
 from .._core.validation import check_records
 from ..base import Comparison, PoolAttack
 from ..shadow import ShadowPool
@@ -175,7 +175,7 @@ class CalibratedAttack(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
         *,
         reference: Literal["out", "midpoint", "rank", "population"] = "out",
         signal: str | Signal = "auto",

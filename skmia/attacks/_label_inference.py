@@ -7,7 +7,6 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.asking import check_victim, log_label_scores, query_aligned, query_victim
 from .._core.outputs import Outputs
 from .._core.records import Records
-from .._core.types import ArrayLike
+from .._core.types import ArrayLike, Frozen
 from .._core.validation import check_records
 from ..base import get_pool
 from ..metrics import advantage_interval, share_interval
@@ -107,7 +106,7 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
     ) -> None:
         self.victim = victim
         self.shadows = shadows

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import expit, gammaln, logit
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
@@ -29,6 +28,7 @@ from .._core.normal_law import (
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
+from .._core.types import Frozen
 from ..base import Comparison, PoolAttack, PoolReader
 from ..shadow import ShadowPool
 from ..signals import POOLED, Correctness, ScaledLogit, Signal
@@ -584,7 +584,7 @@ class LiRA(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
         *,
         signal: str | Signal = "auto",
         online: bool = True,

@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +16,7 @@ from .._core.numbers import as_numbers as as_array
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
-from .._core.types import Rows
+from .._core.types import Frozen, Rows
 from .._core.validation import check_records
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
@@ -232,7 +231,7 @@ class OneQueryAttack(BaseAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
         *,
         penalty: float | Literal["auto"] = "auto",
         n_steps: int = 50,

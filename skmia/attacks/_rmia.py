@@ -12,6 +12,7 @@ from .._core.left_out import part_of, values_of
 from .._core.moments import CACHED, count_models, cut
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
+from .._core.types import Frozen
 from .._core.validation import check_records
 from ..base import Comparison, PoolAttack, TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
@@ -254,7 +255,7 @@ class RMIA(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
         *,
         online: bool = True,
         signal: str | Signal = "auto",

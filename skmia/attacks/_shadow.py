@@ -6,7 +6,6 @@ from contextlib import nullcontext
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
@@ -17,7 +16,7 @@ from .._core.probabilities import as_columns
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, at_least
-from .._core.types import Seed
+from .._core.types import Frozen, Seed
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
@@ -130,7 +129,7 @@ class ShadowAttack(BaseAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
         *,
         attack_estimator: BaseEstimator | None = None,
         features: Sequence[str | Signal] = ("probabilities",),

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +19,7 @@ from .._core.features import FeatureEncoder
 from .._core.needs import Needs
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
-from .._core.types import Rows, Seed
+from .._core.types import Frozen, Rows, Seed
 from .._core.validation import check_records
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
@@ -332,7 +331,7 @@ class TransferredQueryAttack(BaseAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
         *,
         search: Literal["auto", "gradient", "swap"] = "auto",
         confidence: float | Literal["auto"] = "auto",

@@ -9,13 +9,12 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, gen_batches
 
 from .._core.moments import SMALLEST_SPREAD, compute_moments
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
-from .._core.types import ArrayLike, Seed
+from .._core.types import ArrayLike, Frozen, Seed
 from ..base import Comparison, PoolAttack, PoolReader
 from ..exceptions import ResolutionWarning
 from ..shadow import ShadowPool
@@ -232,7 +231,7 @@ class VulnerableRecordsAttack(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
         *,
         radius: Literal["auto"] | float = "auto",
         share: float = 0.1,

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.frozen import FrozenEstimator
 
 from .._core.asking import check_victim
 from .._core.containers import is_frame, is_tensor, refuse_foreign
@@ -17,7 +16,7 @@ from .._core.numbers import as_numbers, show
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import at_least
-from .._core.types import Seed
+from .._core.types import Frozen, Seed
 from .._core.validation import call_given, check_records
 from ..base import BaseAttack, PoolAttack, connect, is_open, open_pool
 from ..shadow import ShadowPool
@@ -293,8 +292,7 @@ class RangeAttack(BaseAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
-    >>> from sklearn.ensemble import RandomForestClassifier
+    >>>     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import LiRA, RangeAttack
     >>> from skmia.attacks.ranges import GaussianRange
@@ -325,7 +323,7 @@ class RangeAttack(BaseAttack):
         self,
         victim: BaseEstimator | None = None,
         attack: BaseAttack | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
         *,
         sampler: Callable | None = None,
         n_samples: int = 10,

@@ -1,5 +1,6 @@
 """Base classes of attacks, their declared needs, and how they are connected to a victim."""
 
+from .._core import name_by_room
 from .._core.needs import Needs, Offer
 from .._core.validation import query
 from ._attack import BaseAttack, best_threshold, get_judged
@@ -61,3 +62,5 @@ __all__ = [
     "needs_of",
     "query",
 ]
+
+name_by_room(__name__)

@@ -14,6 +14,7 @@ from .._core.asking import refuse_class, unwrap
 from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.numbers import show
 from .._core.records import Records
+from .._core.types import Frozen
 from ..shadow import ShadowPool
 from ..signals import Signal
 from ..victims import get_access, get_kind, is_trainable
@@ -40,8 +41,8 @@ def _children_of(estimator):
 
 def parts_of(estimator):
     """Return the attacks and transformers of signals that an estimator combines, at any depth."""
-    # Frozen estimators are left out because they are not fitted again.
     refuse_class(estimator, "attack")
+    # Frozen estimators are left out because they are not fitted again.
     if isinstance(estimator, FrozenEstimator):
         return []
     if hasattr(estimator, "needs"):
@@ -78,8 +79,8 @@ def needs_of(estimator: BaseEstimator) -> Needs | None:
     >>> needs_of(LogisticRegression()) is None
     True
     """
-    if isinstance(estimator, FrozenEstimator):
     refuse_class(estimator, "attack")
+    if isinstance(estimator, FrozenEstimator):
         needs = needs_of(estimator.estimator)
         return None if needs is None else replace(needs, known=NOBODY, lacks=())
     if hasattr(estimator, "needs"):
@@ -152,7 +153,7 @@ def _freeze(model):
 def connect(
     estimator: BaseEstimator,
     victim: BaseEstimator,
-    pool: ShadowPool | FrozenEstimator | None = None,
+    pool: ShadowPool | Frozen | None = None,
     *,
     stored: bool = False,
 ) -> BaseEstimator:
@@ -240,10 +241,10 @@ def list_keeps(part, records):
 
 def open_pool(attack, records):
     """Return the pool of an attack; a number becomes an unfitted one of clones of the victim."""
-    shadows = attack.shadows
     refuse_class(attack, "attack")
-    if isinstance(unwrap(shadows), ShadowPool):
+    shadows = attack.shadows
     refuse_class(shadows, "pool")
+    if isinstance(unwrap(shadows), ShadowPool):
         return shadows
     is_number = isinstance(shadows, Integral) and not isinstance(shadows, bool)
     if not is_number or shadows < 2 or shadows % 2:

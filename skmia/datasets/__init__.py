@@ -1,5 +1,6 @@
 """Data sets as records: synthetic, shipped with scikit-learn, or downloaded."""
 
+from .._core import name_by_room
 from ._images import fetch_cifar10, fetch_cifar100, fetch_fashion_mnist, fetch_mnist
 from ._tables import (
     fetch_adult,
@@ -25,3 +26,5 @@ __all__ = [
     "load_sklearn",
     "make_membership_problem",
 ]
+
+name_by_room(__name__)

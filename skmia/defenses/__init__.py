@@ -3,6 +3,7 @@
 Mechanisms that add noise to data are in :mod:`skmia.defenses.mechanisms`.
 """
 
+from .._core import name_by_room
 from . import mechanisms
 from ._cross_fit import SELENADefense
 from ._dp_sgd import DPSGDClassifier, PrivacyLedger
@@ -41,3 +42,5 @@ __all__ = [
     "soften_values",
     "strip_state",
 ]
+
+name_by_room(__name__)

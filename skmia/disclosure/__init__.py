@@ -1,5 +1,6 @@
 """Checks of a model before its release, as research environments make them."""
 
+from .._core import name_by_room
 from ._case import check_decimals, check_model, check_provenance
 from ._judge import LOWER_ENDS, Condition, Measurement
 from ._judge import JudgedCheck as JudgedCheck
@@ -18,9 +19,9 @@ from ._result import MembershipMeasure as MembershipMeasure
 from ._result import StructuralCheck as StructuralCheck
 from ._result import StructuralReport as StructuralReport
 from ._result import Threshold as Threshold
+from ._rules import ParameterCondition, load_rules
 from ._rules import Rule as Rule
 from ._rules import RuleBook as RuleBook
-from ._rules import load_rules
 from ._sheet import DECISIONS, name_check, record_decision, render_sheet, summarize, write_sheet
 from ._structural_checks import structural_checks
 
@@ -34,3 +35,5 @@ __all__ = [
     "recommend",
     "structural_checks",
 ]
+
+name_by_room(__name__)

@@ -19,33 +19,16 @@ _WORDS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A condition on one parameter of an estimator.
-
-    Attributes
-    ----------
-    parameter : str
-    text : str
-        ``"<"``, ``"<="``, ``">"``, ``">="`` or ``"=="`` with a value, ``"none"``, ``"all"`` (all
-        features: None or 1.0) or ``"int"``; ``"not "`` before it for the contrary. A comparison
-        with what is not a number does not hold.
-    """
+class ParameterCondition:
+    """A condition on one parameter of an estimator."""
 
     parameter: str
+    # "<", "<=", ">", ">=" or "==" with a value, "none", "all" (all features: None or 1.0) or "int";
+    # "not " before it for the contrary. A comparison with what is not a number does not hold.
     text: str
 
     def holds(self, settings: dict) -> bool:
-        """Whether the condition holds; it does not if there is no such parameter.
-
-        Parameters
-        ----------
-        settings : dict
-            Parameters of the estimator.
-
-        Returns
-        -------
-        holds : bool
-        """
+        """Whether the condition holds; it does not if there is no such parameter."""
         if self.parameter not in settings:
             return False
         negated, sign, wanted, word = _FORM.fullmatch(self.text).groups()
@@ -64,7 +47,7 @@ def parse_conditions(parameter, texts):
                 f"The condition on {parameter} must be a comparison such as '<= 5', or 'none', "
                 f"'all' or 'int', each with 'not ' before it or without; got {show(text)}."
             )
-    return [Condition(parameter, text) for text in texts]
+    return [ParameterCondition(parameter, text) for text in texts]
 
 
 def _is(word, value):
@@ -103,14 +86,14 @@ class Rule:
     name : str
     estimators : tuple of str
         Names of the classes that it is about, and of classes that these derive from.
-    conditions : tuple of Condition
+    conditions : tuple of ParameterCondition
     source : str
         Where it comes from.
     """
 
     name: str
     estimators: tuple[str, ...]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[ParameterCondition, ...]
     source: str
 
 

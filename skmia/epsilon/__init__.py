@@ -4,6 +4,7 @@ Bounds from guesses that are at hand are in :mod:`skmia.epsilon.bounds`, canarie
 :mod:`skmia.epsilon.canaries`.
 """
 
+from .._core import name_by_room
 from . import bounds, canaries
 from ._epsilon_audit import EpsilonAudit
 from ._label_audit import LabelAudit
@@ -21,3 +22,5 @@ __all__ = [
     "one_run_epsilon_bounds",
     "one_run_epsilon_lower_bound",
 ]
+
+name_by_room(__name__)

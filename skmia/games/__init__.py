@@ -3,6 +3,7 @@
 Ready ways of unlearning are in :mod:`skmia.games.unlearning`.
 """
 
+from .._core import name_by_room
 from . import unlearning
 from ._density_attack import DensityAttack
 from ._leave_two_unlabeled import PairPrivacy as PairPrivacy
@@ -22,3 +23,5 @@ __all__ = [
     "retraining_oracle",
     "unlearning_game",
 ]
+
+name_by_room(__name__)

@@ -5,12 +5,12 @@ from typing import Literal
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
 
 from .._core.moments import SMALLEST_SPREAD, compute_both_moments
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import StrOptions
+from .._core.types import Frozen
 from ..base import Comparison, PoolAttack
 from ..shadow import ShadowPool
 from ..signals import Confidence
@@ -128,7 +128,7 @@ class DensityAttack(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
         *,
         density: Literal["normal", "kde"] = "normal",
         statistic: Literal["confidence", "auto"] = "confidence",

@@ -22,6 +22,7 @@ from .._core.records import Records
 from .._core.sample_weights import fit_weighted, name_parameter, weights_for
 from .._core.sklearn import Interval, at_least, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
+from .._core.types import Generator
 from ..exceptions import TrainingError
 
 __all__ = [
@@ -90,7 +91,7 @@ class Forgetting(ABC):
         records: Records,
         keep: np.ndarray,
         forget: np.ndarray,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Any:
         """Return a model that should be as if it had been trained on the kept records alone."""
         self.validate()

@@ -1,5 +1,6 @@
 """What a model file holds of its training records, for those who decide about its release."""
 
+from .._core import name_by_room
 from ._inspect import inspect_model
 from ._reconstruct import Reconstruction as Reconstruction
 from ._reconstruct import reconstruct_values
@@ -12,3 +13,5 @@ __all__ = [
     "inspect_model",
     "reconstruct_values",
 ]
+
+name_by_room(__name__)

@@ -3,6 +3,7 @@
 Bounds that are formulas of a few numbers are in :mod:`skmia.leakage.bounds`.
 """
 
+from .._core import name_by_room
 from . import bounds
 from ._gaussian import GaussianRegressionAttacker, leverage_total_variation, normal_total_variation
 from ._generalization_gap import GeneralizationGapBound
@@ -33,3 +34,5 @@ __all__ = [
     "normal_total_variation",
     "total_variation",
 ]
+
+name_by_room(__name__)

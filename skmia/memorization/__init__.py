@@ -1,6 +1,8 @@
 """Sequence models: memorization of random sequences, and language models as victims."""
 
+from .._core import name_by_room
 from .._core.tokens import TokenOutputs
+from .._core.types import TokenModel
 from ._exposure import Exposure, skew_normal_exposure
 from ._extraction import ExtractionResult as ExtractionResult
 from ._extraction import shortest_path_extraction
@@ -26,3 +28,5 @@ __all__ = [
     "skew_normal_exposure",
     "token_records",
 ]
+
+name_by_room(__name__)

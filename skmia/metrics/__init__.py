@@ -3,6 +3,7 @@
 Distances of distributions are in :mod:`skmia.metrics.distances`.
 """
 
+from .._core import name_by_room
 from . import distances
 from ._comparison import PairedDifference as PairedDifference
 from ._comparison import RankingTest, paired_difference
@@ -76,3 +77,5 @@ __all__ = [
     "tpr_at_fpr_score",
     "tpr_at_fpr_scorer",
 ]
+
+name_by_room(__name__)

@@ -1,5 +1,6 @@
 """Leakage as a score of models, and the power of attacks on shadow models as the victim."""
 
+from .._core import name_by_room
 from ..base import PowerChoice as PowerChoice
 from ..base import choose_by_power
 from ._leakage_scorer import best_below_leakage, make_leakage_scorer
@@ -14,3 +15,5 @@ __all__ = [
     "make_leakage_scorer",
     "power_curve",
 ]
+
+name_by_room(__name__)

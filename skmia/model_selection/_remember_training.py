@@ -134,7 +134,7 @@ class RememberTraining(MetaEstimatorMixin, BaseEstimator):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
         return getattr(vars(self).get("estimator_", self.estimator), name)
 
-    def get_metadata_routing(self) -> MetadataRouter:
+    def get_metadata_routing(self) -> Any:
         """Return the routing of metadata: all of it goes to the estimator.
 
         Returns

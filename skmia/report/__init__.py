@@ -1,5 +1,7 @@
 """The report of :func:`skmia.audit`, and its checks as functions."""
 
+from .._core import name_by_room
+from .._core.pages import Level
 from ._case import AS_FILE, CHECKS, OPENING, SHADOWS, list_shares
 from ._case import Case as Case
 from ._comparison import PEOPLE, READ_SO, compare_audits, render_comparison
@@ -9,10 +11,12 @@ from ._examine import Findings as Findings
 from ._file import FileFindings as FileFindings
 from ._measure import OK, OVERALL, list_subsets
 from ._page import render
+from ._plan import Request
 from ._pool_size import AUTO
 from ._release import list_measurements, recommend_release
 from ._report import AuditReport as AuditReport
 from ._report import save_report
+from ._rounds import Repetitions
 from ._run import Run as Run
 from ._schema import SCHEMA, SCHEMA_VERSION, as_document, check_document
 from ._stand_in import RECIPE
@@ -44,3 +48,5 @@ __all__ = [
     "positive_control",
     "recommend_release",
 ]
+
+name_by_room(__name__)

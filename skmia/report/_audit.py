@@ -9,7 +9,6 @@ from typing import Literal, ParamSpec
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 
@@ -18,7 +17,7 @@ from .._core.circumstances import Clock, list_versions, tell_time
 from .._core.numbers import to_array
 from .._core.progress import show_stages
 from .._core.records import Records
-from .._core.types import ArrayLike, Rows, Seed
+from .._core.types import ArrayLike, Frozen, Rows, Seed
 from ..defenses import PrivacyLedger
 from ..shadow import ShadowPool
 from ..signals import Confidence
@@ -195,7 +194,7 @@ def audit(
     train: tuple[Rows, ArrayLike] | Records | None = None,
     held_out: tuple[Rows, ArrayLike] | Records | None = None,
     attacks: Literal["default"] | Mapping[str, BaseEstimator] = "default",
-    shadows: Literal["auto"] | int | ShadowPool | FrozenEstimator = "auto",
+    shadows: Literal["auto"] | int | ShadowPool | Frozen = "auto",
     time_budget: float | None = None,
     estimator: BaseEstimator | None = None,
     group: str | Sequence[str] | None = None,
@@ -397,3 +396,6 @@ def audit(
             people=case.people,
             **describe(case, run, clock),
         )
+
+
+audit.__module__ = "skmia"  # from where it is imported

@@ -1,9 +1,12 @@
 """Shadow models, and records to train them on where there are none."""
 
+from .._core import name_by_room
+from .._core.moments import Sides
 from ._layouts import Shadows as Shadows
 from ._layouts import load_shadows, save_shadows
 from ._plot import RecordSeparationDisplay, RecordSignalsDisplay, record_separation
 from ._pool import ShadowPool, without  # the pool is public as skmia.ShadowPool
+from ._stored import Law, Reading
 from ._synthesis import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
 
 __all__ = [
@@ -16,3 +19,5 @@ __all__ = [
     "record_separation",
     "save_shadows",
 ]
+
+name_by_room(__name__)

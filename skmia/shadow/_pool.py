@@ -401,3 +401,6 @@ class ShadowPool(
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
+
+
+ShadowPool.__module__ = "skmia"  # from where it is imported

@@ -3,6 +3,7 @@
 Those of texts are in :mod:`skmia.signals.sequences`.
 """
 
+from .._core import name_by_room
 from . import sequences
 from ._base import AnswerSignal, Signal, VictimSignal
 from ._boundary import AdversarialDistance, BoundaryDistance
@@ -71,3 +72,5 @@ __all__ = [
     "VictimSignal",
     "get_signal_names",
 ]
+
+name_by_room(__name__)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +13,7 @@ from .._core.filed import rows_of
 from .._core.numbers import as_numbers
 from .._core.outputs import KINDS, Outputs
 from .._core.records import Records
-from .._core.types import ArrayLike
+from .._core.types import ArrayLike, DTypeLike
 from .._core.validation import check_records, query
 
 _BITS = 16

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import DTypeLike
 from scipy.special import expit
 
 from .._core.numbers import SMALLEST, check_number
 from .._core.probabilities import PROBABILITY_FLOOR, log_sum_exp
+from .._core.types import DTypeLike
 from ._base import SMALLEST_RESIDUAL, AnswerSignal, Clipping, LogitSmoothing, ResidualSmoothing
 
 if TYPE_CHECKING:

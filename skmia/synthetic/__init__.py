@@ -3,6 +3,7 @@
 Bounds of a critic's gradients are in :mod:`skmia.synthetic.critic_bounds`.
 """
 
+from .._core import name_by_room
 from . import critic_bounds
 from ._adversarial_accuracy import AdversarialAccuracy as AdversarialAccuracy
 from ._adversarial_accuracy import NearestNeighborAdversarialAccuracy
@@ -49,3 +50,5 @@ __all__ = [
     "excess_risk",
     "rare_class_rate",
 ]
+
+name_by_room(__name__)

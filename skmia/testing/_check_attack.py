@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from .._core.asking import refuse_class
 from .._core.records import Records
-from .._core.types import ArrayLike, Seed
+from .._core.types import ArrayLike, Frozen, Seed
 from ..shadow import ShadowPool
 from ._attack_checks import ATTACK_CHECKS, SharedFits
 
@@ -37,8 +37,8 @@ class AttackProblem(NamedTuple):
         1 for members, 0 for non-members.
     """
 
-    victim: FrozenEstimator
-    shadows: FrozenEstimator
+    victim: Frozen
+    shadows: Frozen
     records: Records
     membership: np.ndarray
 

@@ -1,5 +1,6 @@
 """Models under attack: services, and white-box access."""
 
+from .._core import name_by_room
 from .._core.augmentation import Augmentation, random_crops, random_flips
 from .._core.weight_average import WeightAverage
 from ._boosters import (
@@ -69,3 +70,5 @@ __all__ = [
     "read_onnx_file",
     "read_state",
 ]
+
+name_by_room(__name__)

@@ -3,6 +3,7 @@
 ``CHECKS`` lists them in the order of the report.
 """
 
+from ..._core import name_by_room
 from ._base import BaseCheck
 from ._base import Check as Check
 from ._baseline import BaselineCheck, DifficultyCheck
@@ -40,3 +41,5 @@ CHECKS = (
     NegativeControlCheck(),
     SmallGroupsCheck(),
 )
+
+name_by_room(__name__)

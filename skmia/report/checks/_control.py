@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, is_regressor
-from sklearn.frozen import FrozenEstimator
 from sklearn.tree import ExtraTreeClassifier
 
 from ..._core.asking import unwrap
@@ -19,7 +18,7 @@ from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.splits import compute_strata
-from ..._core.types import ArrayLike, Seed
+from ..._core.types import ArrayLike, Frozen, Seed
 from ..._core.validation import check_membership, check_records
 from ...base import has_own_victim
 from ...metrics import auc_interval
@@ -148,7 +147,7 @@ def negative_control(
     membership: ArrayLike,
     *,
     attacks: Literal["default"] | Mapping[str, BaseEstimator] = "default",
-    shadows: int | ShadowPool | FrozenEstimator = 16,
+    shadows: int | ShadowPool | Frozen = 16,
     confidence_level: float = 0.95,
     n_jobs: int | None = None,
     random_state: Seed = None,
