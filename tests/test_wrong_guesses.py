@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
+from skmia.base import BaseAttack, Needs
 from skmia.defenses import DPSGDClassifier
 from skmia.games import membership_game
 from skmia.metrics import membership_advantage_scorer, tpr_at_fpr_scorer
@@ -26,6 +27,7 @@ TRAIN, HELD_OUT = (X_TRAIN, Y_TRAIN), (X_TEST, Y_TEST)
 TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
 MODEL = clone(TREE).fit(*TRAIN)
 RECORDS, MEMBERSHIP = Records.from_sides(TRAIN, HELD_OUT)
+HALVES = np.array(["a\ud800", "b"] * 30, dtype=object)
 TEXT = Y_TRAIN.map({0: "no", 1: "yes"}), Y_TEST.map({0: "no", 1: "yes"})
 
 
@@ -50,6 +52,35 @@ def search(scoring):
     attack = ThresholdAttack(FrozenEstimator(MODEL))
     grid = GridSearchCV(attack, {}, scoring=scoring, error_score="raise", cv=2)
     return grid.fit(RECORDS, MEMBERSHIP)
+
+
+class Undeclared(BaseAttack):
+    """Calls the victim, and declares nothing."""
+
+    def __init__(self, victim=None):
+        self.victim = victim
+
+    def _fit(self, records, membership):
+        pass
+
+    def _score_samples(self, records):
+        return self.victim.predict_proba(records.X).max(axis=1)
+
+    def _natural_offset(self, records):
+        return 0.5
+
+
+class Declared(Undeclared):
+    def _needs(self):
+        return Needs(reads=frozenset({"proba"}), access=frozenset({"queries"}))
+
+
+class Unfinished(BaseAttack):
+    def __init__(self, victim=None):
+        self.victim = victim
+
+    def _fit(self, records, membership):
+        pass
 
 
 WRITE = r"[Ww]rite audit\(model, train=\(X_train, y_train\), held_out=\(X_test, y_test\)\)"
@@ -115,6 +146,7 @@ GUESSES = [
     ("words", lambda: run(MODEL, RECORDS, ["in"] * 60 + ["out"] * 60), "must be 1 for members and"),
     ("members alone", lambda: run(MODEL, RECORDS[:60], MEMBERSHIP[:60]), "contain no non-members"),
     ("truth values", lambda: run(MODEL, RECORDS, MEMBERSHIP == 1), FINE),
+    ("half a character", lambda: sides((X_TRAIN, HALVES), (X_TEST, HALVES)), "'a.ud800' is none"),
     # The model and the settings
     ("an unfitted model", lambda: run(TREE, train=TRAIN, held_out=HELD_OUT), FINE),
     ("a class", lambda: run(DecisionTreeClassifier, RECORDS, MEMBERSHIP), "not an instance"),
@@ -136,6 +168,17 @@ GUESSES = [
     # Attacks and scorers
     ("an attack on a matrix", lambda: LiRA(MODEL, shadows=2).fit(X, Y), r"as Records\(X, y\)"),
     ("records as a matrix", lambda: clone(TREE).fit(RECORDS, Y), "takes records.X"),
+    (
+        "an unfinished attack",
+        Unfinished,
+        'not define _natural_offset, _score.*"An attack of your own"',
+    ),
+    (
+        "an attack that calls the victim",
+        lambda: sides(attacks={"mine": Undeclared()}),
+        r"left out: it calls victim.predict_proba without .*base.query\(self.victim, records\), or",
+    ),
+    ("an attack that says so", lambda: sides(attacks={"mine": Declared()}), FINE),
     ("an unknown field", lambda: RECORDS["race"], "no field 'race'; their fields: none"),
     ("bare answers", lambda: Records(X, Y, outputs=MODEL.predict_proba(X)), FINE),
     ("answers without classes", lambda: Outputs(MODEL.predict_proba(X)), "classes"),

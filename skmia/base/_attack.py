@@ -54,6 +54,11 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
                     f"{cls.__name__} has no parameter {name!r}, which belongs to the pool: "
                     f"shadows=ShadowPool(model, {name}={kwargs[name]!r})."
                 )
+        if cls.__abstractmethods__:
+            raise TypeError(
+                f"{cls.__name__} does not define {', '.join(sorted(cls.__abstractmethods__))}; the "
+                'page "An attack of your own" of the user guide shows what each method returns.'
+            )
         return super().__new__(cls)
 
     if not TYPE_CHECKING:

@@ -299,8 +299,22 @@ def _run_all(plan, case, clock):
                 attack = prepare(plan.attacks[name], case.request)
                 found[name] = _judge(case, connect(attack, case.request.victim, pool, stored=True))
         except Exception as error:  # whatever it is, the other attacks can still run
-            failures.append(f"{name} was left out: {describe_error(error)}")
+            why = _say_undeclared(error, case.request.victim) or describe_error(error)
+            failures.append(f"{name} was left out: {why}")
     return pool, growth, found, failures
+
+
+def _say_undeclared(error, victim):
+    """What cures an attack that queries its victim and does not say so; None for other errors."""
+    # An attack without access to the victim gets stored outputs, and None for the victim.
+    name = getattr(error, "name", None)
+    if getattr(error, "obj", error) is not None or not hasattr(victim, name or ""):
+        return None
+    return (
+        f"it calls victim.{name} without declaring it. Read the stored outputs with "
+        "skmia.base.query(self.victim, records), or return a Needs with "
+        "access=frozenset({'queries'}) from _needs."
+    )
 
 
 def _get_pool(plan, case, clock):
