@@ -41,6 +41,11 @@ from ._job import (
 from ._lookup import PoolLookup
 from ._stored import PoolMoments, StoredSignals, open_arrays
 
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before scikit-learn 1.9, which has no callbacks
+    CallbackSupportMixin, with_callbacks = type("NoCallbacks", (), {}), lambda method: method
+
 
 def without(pool, what, records):
     """Return the pool without something that it keeps."""
@@ -68,7 +73,13 @@ def without(pool, what, records):
 
 
 class ShadowPool(
-    ImportedPools, StoredSignals, PoolLookup, PoolMoments, TransformerMixin, BaseEstimator
+    ImportedPools,
+    StoredSignals,
+    PoolLookup,
+    PoolMoments,
+    CallbackSupportMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Pool of shadow models, each trained on a random half of the records.
 
@@ -291,6 +302,9 @@ class ShadowPool(
     def fit(self, X: Records, y: Any = None) -> Self:
         """Train the shadow models.
 
+        Callbacks of scikit-learn 1.9, such as ``set_callbacks(ProgressBar())``, are told of each
+        model. One that asks to stop is not followed, because attacks need the whole design.
+
         Parameters
         ----------
         X : Records of n records
@@ -317,7 +331,8 @@ class ShadowPool(
         self._forget()
         with saying_what_is_kept(checkpoint, self.n_estimators):
             results = run_visibly(plan, job, self.verbose, "shadow models", checkpoint)
-            got = gather(results, self.n_estimators, len(records), on_disk=self.on_disk)
+            tell = self._gather_and_tell if hasattr(self, "_skl_callbacks") else self._gather
+            got = tell(results, records)
         arrays = got.signals, got.outputs, job.subsets
         if self.on_disk:
             paths = checkpoint.paths(self.n_estimators)
@@ -326,6 +341,24 @@ class ShadowPool(
         if isinstance(checkpoint, MemoryCheckpoint):
             self._share(checkpoint)
         return self
+
+    def _gather(self, results, records):
+        return gather(results, self.n_estimators, len(records), on_disk=self.on_disk)
+
+    @with_callbacks
+    def _gather_and_tell(self, results, records):
+        return self._gather(self._tell_callbacks(results, records), records)
+
+    def _tell_callbacks(self, results, records):
+        """Yield the results, and tell the callbacks of scikit-learn of each one."""
+        whole = self._init_callback_context(max_subtasks=self.n_estimators)
+        whole.call_on_fit_task_begin(estimator=self, X=records)
+        for result in results:
+            task = whole.subcontext(task_name="shadow model")
+            task.call_on_fit_task_begin(estimator=self)
+            task.call_on_fit_task_end(estimator=self)
+            yield result
+        whole.call_on_fit_task_end(estimator=self, X=records)
 
     def _start(self, records):
         """Return the checkpoint and the entropy of all seeds, after checking for free memory."""

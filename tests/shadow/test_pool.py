@@ -662,3 +662,51 @@ def test_the_first_models_are_a_pool_that_copies_nothing(records):
     np.testing.assert_array_equal(first.transform(records), pool.transform(records)[:, :4])
     assert np.shares_memory(first.signals_, pool.signals_)
     assert pool.n_estimators == 8
+
+
+# Callbacks of scikit-learn 1.9
+
+
+class Told:
+    """A callback that notes what it is told."""
+
+    def __init__(self):
+        self.said = []
+
+    def setup(self, estimator, context):
+        self.said.append("setup")
+
+    def on_fit_task_begin(self, estimator, context, *, X=None):
+        self.said.append((context.task_name, context.max_subtasks, X is not None))
+
+    def on_fit_task_end(self, estimator, context):
+        self.said.append(f"end of {context.task_name}")
+        return True  # a request to stop, which a pool does not follow
+
+    def teardown(self, estimator, context):
+        self.said.append("teardown")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_callbacks_are_told_of_each_model(records, n_jobs):
+    pytest.importorskip("sklearn.callback")
+    told, alone = Told(), fit_pool(GaussianNB(), records)
+    pool = ShadowPool(GaussianNB(), 4, random_state=0, batched=False, n_jobs=n_jobs)
+    pool.set_callbacks(told).fit(records)
+    assert told.said == [
+        "setup",
+        ("fit", 4, True),
+        *4 * [("shadow model", 0, False), "end of shadow model"],
+        "end of fit",
+        "teardown",
+    ]
+    np.testing.assert_array_equal(pool.signals_, alone.signals_)
+    assert not hasattr(pickle.loads(pickle.dumps(pool)), "_callback_fit_ctx")
+
+
+def test_callbacks_are_torn_down_after_an_error(records):
+    pytest.importorskip("sklearn.callback")
+    told = Told()
+    with pytest.raises(TrainingError):
+        ShadowPool(GaussianNB(priors=[0.5]), 4, batched=False).set_callbacks(told).fit(records)
+    assert told.said[0] == "setup" and told.said[-1] == "teardown"
