@@ -1,10 +1,15 @@
 """Run the code of README.md and write what it prints, and its picture, into the README.
 
     make readme
+    python doc/make_readme.py --for-index
 
 The first Python block is executed as it stands. The table that it prints becomes the text block
 below it, the numbers of the sentences after that table are read off the report, and the top of the
 HTML page becomes doc/_static/report.png (where playwright and chromium are installed).
+
+The second command makes the links and pictures of README.md absolute, because a package index shows
+it without the other files. They lead to the tag of the version at the address that pyproject.toml
+names as Repository.
 """
 
 import contextlib
@@ -12,9 +17,13 @@ import io
 import os
 import re
 import shutil
+import sys
 import tempfile
 import textwrap
+import tomllib
 from pathlib import Path
+
+import skmia
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -23,6 +32,8 @@ PICTURE = ROOT / "doc" / "_static" / "report.png"
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SENTENCE = re.compile(r"^The forest classifies .*?\.(?=\n\n)", re.MULTILINE | re.DOTALL)
+# A picture or a link to a file; those within the page and to other sites stay.
+LINK = re.compile(r"(!?)\[([^]]*)\]\((?!#|[a-z]+://)([^)]+)\)")
 FILE = re.compile(r"^A model that is shared as a file .*?\.(?=\n\n)", re.MULTILINE | re.DOTALL)
 
 
@@ -95,7 +106,29 @@ def take_picture(page, picture):
         browser.close()
 
 
+def make_absolute(text, address, version):
+    """README with links and pictures that work where its other files are not."""
+
+    def lead(found):
+        kind = "raw" if found[1] else "blob"
+        return f"{found[1]}[{found[2]}]({address}/{kind}/v{version}/{found[3]})"
+
+    return LINK.sub(lead, text)
+
+
+def rewrite_for_index():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    address = project.get("urls", {}).get("Repository")
+    if address is None:
+        sys.exit("pyproject.toml names no Repository in [project.urls], so no link can be absolute")
+    text = README.read_text(encoding="utf-8")
+    README.write_text(make_absolute(text, address, skmia.__version__), encoding="utf-8")
+
+
 def main():
+    if sys.argv[1:] == ["--for-index"]:
+        rewrite_for_index()
+        return
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         text, _ = rewrite(README.read_text(encoding="utf-8"))
         take_picture(Path(os.getcwd(), "report.html"), PICTURE)

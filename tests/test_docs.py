@@ -111,6 +111,39 @@ def test_readme_shows_what_its_code_gives(tmp_path, monkeypatch):
     assert (tmp_path / "report.html").exists()
 
 
+def test_the_first_page_of_the_site_says_what_the_readme_says():
+    page, text = (
+        (ROOT / "doc" / "index.md").read_text(encoding="utf-8"),
+        README.read_text(encoding="utf-8"),
+    )
+    start, end = re.findall(r'^:(?:start-after|end-before): "(.*)"$', page, re.MULTILINE)
+    shown = text.partition(f"{start}\n")[2].partition(f"\n{end}\n")
+    assert "## Installation" in shown[0] and shown[2] != ""
+    assert re.findall("^## (I .*)$", shown[0], re.MULTILINE) == [
+        "I have a model",
+        "I have a file to release",
+        "I have a table to publish",
+        "I search for a model that leaks less",
+        "I do research",
+    ]
+    # What is included is rewritten for the folder of the site only if it lies there.
+    links = readme.LINK.findall(shown[0])
+    assert links and all(target.startswith("doc/") for _, _, target in links)
+    assert "```" not in page.partition("```\n")[2].partition("```{toctree}")[0]
+
+
+def test_links_of_the_readme_are_absolute_on_a_package_index():
+    text = README.read_text(encoding="utf-8")
+    made = readme.make_absolute(text, "https://example.org/us/skmia", "1.2.3")
+    targets = re.findall(r"\]\(([^)]+)\)", made)
+    assert targets and all(target.startswith(("https://", "#")) for target in targets)
+    assert (
+        "![" in text and "](https://example.org/us/skmia/raw/v1.2.3/doc/_static/report.png)" in made
+    )
+    assert "](https://example.org/us/skmia/blob/v1.2.3/CONTRIBUTING.md)" in made
+    assert readme.make_absolute(made, "https://example.org/us/skmia", "1.2.3") == made
+
+
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_links_of_a_page_lead_to_files_that_exist(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
