@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import first_minutes
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +26,7 @@ TOYS = [
     "bench_served_model.py --names normal --halves 1 --candidates 20 --queries 50",
     "bench_tables.py --rows 200 --columns 4",
     "bench_workers.py --workers 1 --models 4 --ways n_jobs",
+    "first_minutes.py --here",
 ]
 
 
@@ -46,3 +48,11 @@ def test_a_script_runs_to_its_end(toy, tmp_path):
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert ended.stdout
+
+
+def test_a_newcomer_needs_no_more_commands_and_lines_than_promised():
+    doors, installation = first_minutes.read_doors()
+    counted = {door.name: door.count() for door in doors}
+    assert counted.keys() == first_minutes.TARGETS.keys()
+    assert {name: n for name, n in counted.items() if n > first_minutes.TARGETS[name]} == {}
+    assert installation.startswith("pip install")
