@@ -4,7 +4,6 @@ import time
 import warnings
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -31,7 +30,8 @@ from ._errors import CommandError, tell
 from ._gate import CODES, list_findings
 from ._model import OF_DAMAGE
 from ._options import is_of_strangers, list_rates
-from ._output import Outcome, as_settings, check_folder, collect_warnings, conclude, finish
+from ._output import Outcome, check_folder, collect_warnings, conclude, finish
+from ._parser import as_settings
 from ._policy import CONDITIONS, POLICY, follow_policy, read_policy
 from ._problem import make_problem, read_tables
 
@@ -118,8 +118,8 @@ class _Steps:
                 result, broken = follow_policy(result, self._policy, problem, arguments)
         self._stages.close()
         notes = [*result.notes, *problem.notes, *self._caught]
-        command = as_settings(arguments) | {"members": _without_folder(arguments.members)}
-        result = replace(result, notes=notes, settings=result.settings | {"command": command})
+        settings = result.settings | {"command": as_settings(arguments)}
+        result = replace(result, notes=notes, settings=settings)
         findings = list_findings(result, self._limits, arguments.release)
         source = _name_source(arguments)
         return conclude(result, as_document(result), findings, arguments, source, broken)
@@ -239,8 +239,3 @@ def _read_limits(limits, problem):
             )
         found.append(limit._replace(scope=scope))
     return found
-
-
-def _without_folder(members):
-    """Return the name of a column, or of a file without its folder."""
-    return Path(members).name if members is not None and Path(members).is_file() else members

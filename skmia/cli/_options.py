@@ -456,13 +456,14 @@ def save_config(arguments, usual):
     for name, value in vars(arguments).items():
         if name in ("command", "debug", "config", "save_config") or value == getattr(usual, name):
             continue
-        values = [_write(one) for one in value] if isinstance(value, list) else _write(value)
+        values = [as_plain(one) for one in value] if isinstance(value, list) else as_plain(value)
         # JSON's texts, numbers and bools are those of TOML.
         lines.append(f"{name.replace('_', '-')} = {json.dumps(values, ensure_ascii=False)}\n")
     arguments.save_config.write_text("".join(lines), "utf-8")
 
 
-def _write(value):
+def as_plain(value):
+    """The value of an option as it is typed, or as JSON takes it."""
     if isinstance(value, tuple):  # a limit, or a label and its class
         return getattr(value, "text", None) or "=".join(value)
     return str(value) if isinstance(value, Path) else value

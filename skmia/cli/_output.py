@@ -5,7 +5,6 @@ import sys
 import tempfile
 import warnings
 from contextlib import contextmanager
-from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
@@ -197,20 +196,3 @@ def collect_warnings(caught):
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: caught.setdefault(tell(message))
         yield
-
-
-def as_settings(arguments):
-    """The options of a command as values of JSON, with files without their folders."""
-    return {
-        name: _as_setting(value)
-        for name, value in vars(arguments).items()
-        if name not in ("command", "debug", "files", "config", "save_config")
-    }
-
-
-def _as_setting(value):
-    if isinstance(value, list):
-        return [getattr(item, "text", item) for item in value]  # of a limit
-    if isinstance(value, Path):
-        return value.name  # folders are private
-    return value if isinstance(value, int | float | None) else str(value)

@@ -1,6 +1,8 @@
 """The options of the command line."""
 
 import argparse
+import os
+import shlex
 from pathlib import Path
 
 from .._core import __version__
@@ -10,6 +12,7 @@ from ._errors import CommandError
 from ._options import (
     ESTIMATORS,
     FORMATS,
+    as_plain,
     decimal_count,
     fraction,
     job_count,
@@ -616,3 +619,42 @@ def _add_output(group):
         "records and in every group in which leakage was found. auc.high=0.6 compares the upper "
         "end of the interval (.low the lower one), group:race=Black:auc=0.6 one group",
     )
+
+
+_PLACES = "synthetic", "real"  # files that are named by their order
+
+
+def as_settings(arguments):
+    """The options of a command as values of JSON, and the command that repeats it."""
+    left_out = "command", "debug", "files", "config", "save_config"
+    given = {
+        name: _as_setting(value) for name, value in vars(arguments).items() if name not in left_out
+    }
+    return given | {"repeat": _write_command(arguments.command, given)}
+
+
+def _as_setting(value):
+    if isinstance(value, list):
+        return [_as_setting(one) for one in value]
+    # Folders are private, also those of --members and --policy, which may be files.
+    is_file = isinstance(value, Path) or (isinstance(value, str) and os.path.isfile(value))
+    return Path(value).name if is_file else as_plain(value)
+
+
+def _write_command(program, given):
+    """The command with the options that differ from the usual ones."""
+    places = [given[name] for name in _PLACES if name in given]
+    words = [program, *(f"./{name}" if name.startswith("-") else name for name in places)]
+    usual = vars(make_parser().parse_args(words))
+    for name, value in given.items():
+        if name in _PLACES or value == _as_setting(usual[name]):
+            continue
+        option = f"--{name.replace('_', '-')}"
+        values = value if isinstance(value, list) else [] if value is True else [value]
+        values = list(map(str, values))
+        # Behind a space, a value with a hyphen would be another option.
+        if any(text.startswith("-") for text in values):
+            words += [f"{option}={text}" for text in values]
+        else:
+            words += [option, *values]
+    return shlex.join(["skmia", *words])

@@ -1,10 +1,7 @@
 """The recommendation of a policy, with all that a second person needs to repeat it."""
 
-import shlex
-import sys
 from dataclasses import replace
 from hashlib import file_digest
-from pathlib import Path
 
 from .._core.progress import enter_stage
 from .._core.visible import visible
@@ -12,6 +9,7 @@ from ..disclosure import load_policy
 from ..report import RECIPE, is_recipe, measure_conditions, recommend_release
 from ._errors import CommandError, tell
 from ._gate import EXCEEDED, INCONCLUSIVE, Finding
+from ._parser import as_settings
 
 _NOT_MEASURED = (
     "No condition of a release was measured; with --measure-conditions, rounded answers, labels "
@@ -106,14 +104,10 @@ def as_finding(recommendation):
 
 def describe_origin(arguments, files=("data", "train", "heldout", "model", "answers")):
     """The command without folders, which are private, and the hash of each file that it names."""
-    origin = {"command": shlex.join(["skmia", *map(_without_folder, sys.argv[1:])])}
+    origin = {"command": as_settings(arguments)["repeat"]}
     for name in files:
         path = getattr(arguments, name)
         if path is not None:
             with open(path, "rb") as file:
                 origin[f"sha256 of {path.name}"] = file_digest(file, "sha256").hexdigest()
     return origin
-
-
-def _without_folder(word):
-    return Path(word).name if "/" in word and Path(word).exists() else word

@@ -10,7 +10,8 @@ from ..synthetic import as_document, audit_table, save_table
 from ._errors import CommandError, tell
 from ._gate import Finding, compare_largest, judge_verdict, miss_number
 from ._options import NUMBERS, TABLE
-from ._output import as_settings, check_folder, collect_warnings, conclude, finish
+from ._output import check_folder, collect_warnings, conclude, finish
+from ._parser import as_settings
 from ._policy import describe_origin, read_policy
 from ._table import check_column, check_values, read_table
 

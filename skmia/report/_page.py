@@ -12,7 +12,6 @@ from .._core.pages import (
     draw_roc,
     read_level,
     render_page,
-    write_command,
     write_date,
 )
 from .._core.pvalues import format_pvalue
@@ -733,8 +732,8 @@ def _describe_knowledge(document):
 def _write_command(settings, seeds):
     """The command, or the call, that repeats the audit."""
     command = settings.get("command")
-    if command:
-        return write_command("skmia audit", command)
+    if isinstance(command, dict) and "repeat" in command:
+        return str(command["repeat"])
     own = {"shadows": settings["n_shadows"], "group": settings["group"], "fprs": settings["fprs"]}
     own |= {
         "confidence_level": settings["confidence_level"],

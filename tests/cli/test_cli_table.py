@@ -1,6 +1,9 @@
 """``skmia table``: what it prints and writes, its gate, and its refusals."""
 
+import html
 import json
+import re
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -73,6 +76,20 @@ def test_files_and_the_page_again(run, tmp_path):
     page = tmp_path / "again.html"
     assert main(["report", str(tmp_path / "out" / "table.json"), "--out", str(page)]) == 0
     assert page.read_text() == (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_command_on_the_page_repeats_the_audit(run, folder, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("jinja2")
+    limits = ("--fail-above", "linkability=1", "--secrets", "city", "--seed", "1")
+    assert run(*LEAKY, *limits, "--out", tmp_path / "one")[0] == 0
+    page = (tmp_path / "one" / "report.html").read_text()
+    told = re.search(r"<pre><bdi>skmia (.*)</bdi></pre>", page)[1]
+    told = told.replace("--out one", f"--out {tmp_path / 'two'}")
+    monkeypatch.chdir(folder)
+    assert main(shlex.split(html.unescape(told))) == 0
+    capsys.readouterr()
+    one, two = (json.loads((tmp_path / name / "table.json").read_text()) for name in ("one", "two"))
+    assert one["results"] == two["results"] and one["verdict"] == two["verdict"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A decision that a second person repeats, bit by bit, from what its document says."""
 
+import html
 import json
 import shlex
 import shutil
@@ -13,6 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skmia.cli import main
+from skmia.cli._options import place_files
+from skmia.cli._parser import as_settings, make_parser
 
 # What differs between two runs of the same command: when it was run, and for how long.
 TIMES = "created", "seconds", "seconds_per_model"
@@ -47,8 +50,8 @@ def test_two_people_get_the_same_numbers(table, tmp_path, monkeypatch, capsys):
     first.mkdir()
     write_case(first, table)
     command = [
-        *("audit", "--data", first / "people.csv", "--target", "income", "--members", "trained"),
-        *("--model", first / "model.skops", "--group-by", "person"),
+        *("audit", first / "model.skops", first / "people.csv", "--target", "income"),
+        *("--members", "trained", "--group-by", "person"),
         *("--policy", "cautious", "--release", "file", "--shadows", "4", "--jobs", "1"),
         *("--out", first / "audit"),
     ]
@@ -58,6 +61,8 @@ def test_two_people_get_the_same_numbers(table, tmp_path, monkeypatch, capsys):
     found = document["recommendation"]
     # The second person has the files of these hashes, and the command.
     origin = found["provenance"]
+    page = (first / "audit" / "report.html").read_text()
+    assert f"<pre><bdi>{html.escape(origin['command'])}</bdi></pre>" in page
     second.mkdir()
     for name in ("people.csv", "model.skops"):
         shutil.copy(first / name, second / name)
@@ -70,3 +75,29 @@ def test_two_people_get_the_same_numbers(table, tmp_path, monkeypatch, capsys):
     again = json.loads((second / "audit" / "audit.json").read_text())
     assert without_times(again) == without_times(document)
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("audit", "audit"),
+        ("audit --data a/t.csv --seed 0 --jobs 1", "audit --data t.csv --jobs 1"),
+        ("audit x/m.skops y/t.csv --members z", "audit --data t.csv --members z --model m.skops"),
+        ("audit --train=/a/b.csv --heldout=c.csv", "audit --train b.csv --heldout c.csv"),
+        ("audit --drop=-a --drop b c", "audit --drop=-a --drop=b --drop=c"),
+        ("audit --label-map '<=50K=a b' 1=True", None),
+        ("audit --fpr 0.1 1e-05 --member-value=-1 --quick --target None", None),
+        ("audit --fail-above auc=0.5 group:a=b:auc.low=1 --decimals 1", None),
+        ("audit --provenance 'purpose=a b' --recipe '\"x\" $y' --time-limit 90.0", None),
+        ("table ./-a.csv b.csv --drop c 'd e' --secrets f", None),
+    ],
+)
+def test_a_command_is_repeated_as_it_stands(words, told):
+    given = make_parser().parse_args(shlex.split(words))
+    if given.command == "audit":
+        place_files(given)
+    settings = as_settings(given)
+    command = shlex.split(settings["repeat"])
+    again = make_parser().parse_args(command[1:])
+    assert as_settings(again) == settings and command[0] == "skmia"
+    assert told is None or settings["repeat"] == f"skmia {told}"

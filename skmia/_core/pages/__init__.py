@@ -6,7 +6,6 @@ import html
 import json
 import math
 import re
-import shlex
 import textwrap
 import warnings
 from contextlib import suppress
@@ -47,21 +46,6 @@ def wrap_short(text, first="", later=0):
 def write_date(created):
     """A time in ISO 8601 as one reads it."""
     return f"{datetime.fromisoformat(created):%-d %B %Y, %H:%M} UTC"
-
-
-_NOT_GIVEN = None, False, "None", "False", []
-
-
-def write_command(program, given, places=()):
-    """A command with the options that were given; places: those that are named by their order."""
-    given = {name: value for name, value in given.items() if value not in _NOT_GIVEN}
-    named = [shlex.quote(str(given.pop(name))) for name in places if name in given]
-    return " ".join([program, *named, *(_write_option(*option) for option in given.items())])
-
-
-def _write_option(name, value):
-    values = value if isinstance(value, list) else [] if value in (True, "True") else [value]
-    return shlex.join([f"--{name.replace('_', '-')}", *map(str, values)])
 
 
 # Characters that Markdown or HTML would read as markup.

@@ -27,7 +27,6 @@ from ..._core.pages import (
     warn_of_failures,
     wrap_lines,
     wrap_short,
-    write_command,
     write_date,
     write_json,
     write_text,
@@ -310,8 +309,8 @@ def render(document, title=None):
 
 
 def _repeat(document, command):
-    if command:
-        return write_command("skmia table", command, ("synthetic", "real"))
+    if "repeat" in command:
+        return str(command["repeat"])
     given = {**document["settings"], **document["seeds"]}
     told = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
     held = ", holdout" if "n_holdout" in document["data"] else ""
