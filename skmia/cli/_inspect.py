@@ -48,7 +48,7 @@ def _inspect(arguments):
         records = None if arguments.data is None else _read_records(arguments, model)
         inspection = inspect_model(model, records)
     plain = json.dumps(inspection.to_dict(), indent=1, default=_as_plain, allow_nan=False)
-    return inspection.summary(), plain
+    return inspection.summary(arguments.verbose), plain
 
 
 def _read_records(arguments, model):

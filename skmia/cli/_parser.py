@@ -166,8 +166,8 @@ examples:
 _INSPECT = """\
 List what a model file holds of its training records, in seconds.
 
-Prints each stored array that comes from training records, the number of training rows if the file
-states it, what each part of the model reveals, which attacks read it and what would change it.
+Prints whether training rows are stored, what each part of the model reveals, which attacks read it
+and what would change it, and with --verbose each stored array that comes from training records.
 With --data, also looks for the rows and values of a table in the file, and says how well the nodes
 of a tree model would tell which of its rows were used for training.
 """
@@ -301,6 +301,7 @@ def _add_inspect(commands):
         action="store_true",
         help="allow MODEL to be a pickle or joblib file; loading one executes any code in it",
     )
+    inspect.add_argument("--verbose", action="store_true", help="also print all arrays and places")
     inspect.add_argument("--json", action="store_true", help="print JSON instead of text")
     inspect.add_argument(
         "--out", type=Path, metavar="FILE", help="also write an HTML page of what the file holds"

@@ -239,11 +239,11 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     >>> inspection.level, inspection.n_rows
     ('rows', 50)
     >>> print(inspection)
-      ▂▅█  SEVERE, EXPECTED   this file was not attacked, only read
+      ▂▅█  THE FILE STORES TRAINING ROWS: SEVERE LEAKAGE EXPECTED   only read
     <BLANKLINE>
-    Inspection of KNeighborsClassifier
-    The file holds training rows.
-    At least 50 training rows, as the file states.
+    The file holds training rows. This file was not attacked, only read.
+    <BLANKLINE>
+    KNeighborsClassifier · at least 50 training rows, as the file states
     ...
     >>> inspection.to_frame()[["path", "kind", "shape"]].head(1)
          path  kind    shape

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from .._core.pages import BARS, LEAK, Level, render_page, set_level, wrap
+from .._core.pages import BARS, LEAK, Level, render_page, set_level, wrap_short
 from .._core.visible import Shown, visible
 
 _MOST_PLACES = 12
+_NOBODY = "no attack of skmia"
+_HITS = "A number of hits near the one expected by chance is not evidence, and no hit is proof."
 # Standard deviations of a rare event beyond which hits are listed.
 _FAR = 3
 
@@ -27,34 +29,50 @@ _SERVICE = (
 )
 
 
-def write_summary(inspection):
-    """The text of a ModelInspection."""
-    n_rows = inspection.n_rows
-    stated = "The file does not state the number of training rows."
-    if n_rows is not None:
-        stated = f"At least {n_rows:,} training rows, as the file states."
-    lines = [
-        _write_heading(inspection.to_dict()),
-        "",
-        f"Inspection of {visible(inspection.model)}",
-        _HEADLINES[inspection.level],
-        stated,
-        "",
-        *_write_stored(inspection.to_frame()),
-    ]
+def write_summary(inspection, verbose=False):
+    """The text of a ModelInspection: the answer, what the file holds, and what to do."""
+    told = _tell(inspection.to_dict())
+    lines = [f"  {BARS[told['level'].filled]}  {told['heading'].upper()}   only read", ""]
+    lines += [*wrap_short(told["sentence"].replace("**", "")), "", *wrap_short(told["subject"])]
+    for title, name in _SECTIONS.items():
+        lines += ["", f"  {title}", *_lay_out(told[name])]
+    lines.append("")
+    for place, (imperative, why, _, _) in enumerate(told["steps"], 1):
+        head = "" if place > 1 else "  Next"
+        lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head:10s}{place}  ", 13)
+    if not verbose:
+        lines += ["", "  All arrays and places: --verbose, or summary(verbose=True)."]
+        return "\n".join(lines)
+    lines += ["", *_write_stored(inspection.to_frame()), ""]
     for one in inspection.findings:
-        lines += ["", *_write_finding(one)]
+        number = f" ({one.n_estimators:,} of them)" if one.n_estimators > 1 else ""
+        place = f"{visible(one.path)}: " if one.path else ""
+        lines.append(f"{place}{visible(one.estimator)}{number}: {one.level}")
     lines += _write_rebuilt(inspection.rebuilt)
-    if inspection.candidates is not None:
-        lines += ["", *_write_candidates(inspection.candidates)]
-    if inspection.unread:
-        first, n_unread = visible(inspection.unread[0]), len(inspection.unread)
-        lines += ["", wrap(f"Warning: {n_unread} objects could not be read, such as {first}.")]
-    return "\n".join([*lines, "", wrap(_SERVICE)])
+    lines += [] if inspection.candidates is None else _write_hits(inspection.candidates)
+    return "\n".join(lines)
+
+
+_SECTIONS = {
+    "What the file holds": "parts",
+    "Among the candidates": "candidates",
+    "What would change it": "changes",
+}
+_LONGEST = 30  # name of a part in the text
+
+
+def _lay_out(rows):
+    """Names and what is told of each, side by side; a name that is repeated stands there once."""
+    width = min(_LONGEST, max((len(visible(name)) for name, _ in rows), default=0))
+    lines, last = [], None
+    for name, told in rows:
+        shown = "" if name == last else visible(name)[:width]
+        lines += wrap_short(told, f"    {shown:{width}s}  ", width + 6)
+        last = name
+    return lines
 
 
 _STRENGTHS = "equations", "thresholds", "optimum"  # attacks that say what they expect
-_READ = "this file was not attacked, only read"
 
 
 def _expect(document):
@@ -69,39 +87,41 @@ def _expect(document):
     return set_level(LEAK, {"auc": {"low": max(aucs), "estimate": max(aucs)}})
 
 
-def _write_heading(document):
-    """How much an attack with these candidates is expected to find; never a measured level."""
-    level = _expect(document)
-    told = "EXPECTED ONLY" if level.name == "unknown" else f"{level.word.upper()}, EXPECTED"
-    return f"  {BARS[level.filled]}  {told}   {_READ}"
-
-
 def render_inspection(document):
     """Render the page of an inspection from its document."""
+    told = _tell(document)
+    title = f"{told['answer']}: inspection of {visible(document['model'])[:60]}"
+    return render_page("page_inspect.html.j2", __package__, title=title, found=document, **told)
+
+
+def _tell(document):
+    """What page and text say of an inspection."""
     found, level = document["candidates"], _expect(document)
     is_stored = document["level"] == "rows" or (found is not None and found["n_rows"] > 0)
     answer = f"The file stores {'' if is_stored else 'no '}training rows"
     if document["unread"] and not is_stored:
-        answer = "No training rows were found in the file"
+        answer = "No training rows found in the file"
     expected = "expected leakage unknown" if level.name == "unknown" else level.heading.lower()
     expected += "" if level.name == "unknown" else " expected"
-    return render_page(
-        "page_inspect.html.j2",
-        __package__,
-        title=f"{answer}: inspection of {visible(document['model'])[:60]}",
-        heading=f"{answer}: {expected}",
-        level=level,
-        sentence=_write_sentence(document, is_stored),
-        steps=_advise(is_stored, found),
-        found=document,
-        candidates=_tell_candidates(found, document["unread"]),
-        changes=list(
-            dict.fromkeys(
-                (one["estimator"], text) for one in document["findings"] for text in one["changes"]
-            )
-        ),
-        service=_SERVICE,
-    )
+    stated = "the file does not state how many training rows"
+    if document["n_rows"] is not None:
+        stated = f"at least {document['n_rows']:,} training rows, as the file states"
+    parts = [
+        (one["estimator"], f"{one['stores']} Read by {', '.join(one['attacks']) or _NOBODY}.")
+        for one in document["findings"]
+    ]
+    changes = [(one["estimator"], text) for one in document["findings"] for text in one["changes"]]
+    return {
+        "answer": answer,
+        "heading": f"{answer}: {expected}",
+        "level": level,
+        "sentence": _write_sentence(document, is_stored),
+        "subject": f"{visible(document['model'])} · {stated}",
+        "steps": _advise(is_stored, found),
+        "parts": parts or [("No part", "is known to store training data.")],
+        "candidates": _tell_candidates(found, document["unread"]),
+        "changes": [*dict.fromkeys(changes), ("All parts", _SERVICE)],
+    }
 
 
 def _write_sentence(document, is_stored):
@@ -131,23 +151,24 @@ def _advise(is_stored, found):
 
 
 def _tell_candidates(found, unread):
-    """Sentences on what was found of candidates, and on what could not be read."""
-    told = ["No candidate records were given, so none was looked for."]
+    """What was found of candidates, and what could not be read, each with its name."""
+    told = [("Not given", "No candidate records were given, so none was looked for.")]
     if found is not None:
-        told = [
-            f"{found['n_rows']:,} of {found['n_candidates']:,} candidates are stored as whole "
-            f"rows; {found['n_values']:,} more have a stored value that is unlikely by chance. A "
-            "number of hits near the one expected by chance is not evidence, and no hit is proof."
+        stored = f"{found['n_rows']:,} of {found['n_candidates']:,} candidates are stored as whole"
+        told = [("Whole rows", f"{stored} rows.")]
+        told += [
+            (name, write(found[key]))
+            for name, key, write in (
+                ("Counts in nodes", "equations", _write_equations),
+                ("Thresholds", "thresholds", _write_thresholds),
+                ("Optimum", "optimum", _write_optimum),
+            )
+            if found[key] is not None
         ]
-        if found["equations"] is not None:
-            told += _write_equations(found["equations"])
-        if found["thresholds"] is not None:
-            told.append(_write_thresholds(found["thresholds"]))
-        if found["optimum"] is not None:
-            told.append(_write_optimum(found["optimum"]))
-        told += [f"Note: {note}" for note in found["notes"]]
+        rare = f"{found['n_values']:,} more have a stored value that is unlikely by chance. {_HITS}"
+        told += [("Rare values", rare), *(("Note", note) for note in found["notes"])]
     if unread:
-        told.append(f"{len(unread):,} objects could not be read, such as {unread[0]}.")
+        told.append(("Not read", f"{len(unread):,} objects, such as {unread[0]}."))
     return told
 
 
@@ -186,19 +207,9 @@ def _write_rebuilt(frame):
     return lines + [f"  {line}" for line in write_counts(frame, _MOST_PLACES)]
 
 
-def _write_finding(one):
-    place = f"{visible(one.path)}: " if one.path else ""
-    number = f" ({one.n_estimators:,} of them)" if one.n_estimators > 1 else ""
-    lines = [f"{place}{visible(one.estimator)}{number}: {one.level}", wrap(one.stores, "  ")]
-    lines.append(f"  Read by: {', '.join(one.attacks) or 'no attack of skmia'}.")
-    return lines + [wrap(f"Change: {change}", "  ") for change in one.changes]
-
-
-def _write_candidates(found):
-    lines = [f"Among {found.n_candidates:,} candidate records"]
-    lines.append(f"  whole row stored: {found.n_rows:,} records")
-    lines.append(f"  a value stored that is unlikely by chance: {found.n_values:,} further records")
+def _write_hits(found):
     hits = _list_hits(found.places)
+    lines = ["", "Places with more hits of candidates than chance explains"]
     if len(hits):
         lines.append(f"  {'rows':>8s}{'by chance':>11s}{'values':>9s}{'by chance':>11s}  place")
     for one in hits.iloc[:_MOST_PLACES].itertuples():
@@ -210,16 +221,7 @@ def _write_candidates(found):
     if n_more:
         places = "one more place" if n_more == 1 else f"{n_more:,} more places"
         lines.append(f"  in {places}, about as many as expected by chance")
-    lines.append(
-        "  A number of hits near the one expected by chance is not evidence, and no hit is proof."
-    )
-    if found.equations is not None:
-        lines += _write_equations(found.equations)
-    if found.thresholds is not None:
-        lines.append(_write_thresholds(found.thresholds))
-    if found.optimum is not None:
-        lines.append(_write_optimum(found.optimum))
-    return lines + [wrap(f"Note: {visible(note)}", "  ") for note in found.notes]
+    return lines
 
 
 def _list_hits(places):
@@ -235,30 +237,24 @@ def _list_hits(places):
 
 def _write_equations(one):
     rows = "" if one["n_rows"] is None else f"{one['n_rows']:,g} "
-    return [
-        wrap(
-            f"The nodes give {one['n_equations']:,} equations, which narrow the candidates down "
-            f"by {one['known']:.0%}: "
-            f"expected AUC {one['expected_auc']:.3f} (0.5 is chance), if all {rows}"
-            "training rows are among the candidates.",
-            "  ",
-        )
-    ]
+    return (
+        f"The nodes give {one['n_equations']:,} equations, which narrow the candidates down by "
+        f"{one['known']:.0%}: expected AUC {one['expected_auc']:.3f} (0.5 is chance), if all {rows}"
+        "training rows are among the candidates."
+    )
 
 
 def _write_thresholds(one):
-    return wrap(
+    return (
         f"Values of the candidates explain {one['explained']:.0%} of {one['n_thresholds']:,} "
-        f"thresholds: expected AUC {one['expected_auc']:.3f} from them alone.",
-        "  ",
+        f"thresholds: expected AUC {one['expected_auc']:.3f} from them alone."
     )
 
 
 def _write_optimum(one):
-    return wrap(
+    return (
         f"The optimum that the training reached determines {one['known']:.0%} of what there is to "
-        f"know about which candidates are members: expected AUC {one['expected_auc']:.3f}.",
-        "  ",
+        f"know about which candidates are members: expected AUC {one['expected_auc']:.3f}."
     )
 
 
@@ -404,14 +400,19 @@ class ModelInspection(Shown):
             else vars(found) | {"places": _as_lists(found.places), "notes": list(found.notes)},
         }
 
-    def summary(self) -> str:
+    def summary(self, verbose: bool = False) -> str:
         """Return the inspection as text.
+
+        Parameters
+        ----------
+        verbose : bool, default=False
+            Whether to add all stored arrays and the places of what was found.
 
         Returns
         -------
         text : str
         """
-        return write_summary(self)
+        return write_summary(self, verbose)
 
     def to_html(self) -> str:
         """Return the inspection as a page, one HTML file without a script.

@@ -239,7 +239,7 @@ def test_the_strength_of_the_optimum_is_told():
     inspection = inspect_model(fit(LogisticRegression(tol=1e-8)), RECORDS)
     found = inspection.candidates.optimum
     assert (found["n_equations"], 0.5 < found["expected_auc"] < 0.7) == (5, True)
-    assert "expected AUC" in inspection.summary()
+    assert "expected AUC" in " ".join(inspection.summary().split())
 
 
 def test_why_the_equations_were_not_solved_is_told():
@@ -293,12 +293,18 @@ def test_the_summary_says_it_in_words():
     inspection = inspect_model(fit(model), RECORDS)
     text = str(inspection)
     assert text == inspection.summary()
-    head, _, name = text.split("\n")[:3]
-    assert ", EXPECTED   this file was not attacked, only read" in head
-    assert name == "Inspection of Pipeline(MinMaxScaler, RandomForestClassifier)"
-    assert f"At least {N} training rows" in text
-    assert re.search(r"steps\[1\]: RandomForestClassifier: counts\n", text)
-    assert re.search(r"expected AUC 0\.\d{3}", text)
+    lines = text.split("\n")
+    answer = "THE FILE STORES NO TRAINING ROWS"
+    assert re.match(rf"  [^ ]{{3}}  {answer}: .* EXPECTED   only read$", lines[0])
+    assert max(map(len, lines)) <= 80
+    assert f"Pipeline(MinMaxScaler, RandomForestClassifier) · at least {N} training" in text
+    order = ["What the file holds", "Among the candidates", "What would change it", "Next    1  "]
+    places = [text.index(f"\n  {title}") for title in order]
+    assert places == sorted(places)
+    assert re.search(r"expected\s+AUC\s+0\.\d{3}", text)
+    details = inspection.summary(verbose=True)
+    assert re.search(r"\nsteps\[1\]: RandomForestClassifier: counts\n", details)
+    assert "weighted_n_node_samples" in details and "weighted_n_node_samples" not in text
 
 
 class Foreign:
