@@ -8,6 +8,7 @@ from functools import cache
 from importlib.metadata import version
 
 from . import __version__
+from .progress import enter_stage
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib")
 
@@ -22,6 +23,7 @@ class Clock:
     @contextmanager
     def __call__(self, part):
         start = time.perf_counter()
+        enter_stage(part)
         yield
         seconds = time.perf_counter() - start
         if part is not None:

@@ -127,8 +127,9 @@ def check_table_document(document):
 def _read_grounds(document):
     level = document["settings"]["confidence_level"]
     checks = {check["name"]: check for check in document["checks"]}
-    if "one population" not in checks:
-        raise ValueError("checks lacks one population")
+    if "interval" not in checks.get("one population", ()):
+        raise ValueError("checks lacks one population, or its interval")
+    maybe(many(_RATE, 3, 3))(checks["one population"]["interval"], "checks.interval")
     n_rows = {name: document["data"].get(f"n_{name}", 0) for name in ("real", "synthetic")}
     n_rows["holdout"] = document["data"].get("n_holdout", 0)
     count()(n_rows["holdout"], "data.n_holdout")

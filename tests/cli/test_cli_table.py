@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skmia._core import progress
 from skmia.cli import main
 from skmia.synthetic import audit_table
 
@@ -76,6 +77,24 @@ def test_files_and_the_page_again(run, tmp_path):
     page = tmp_path / "again.html"
     assert main(["report", str(tmp_path / "out" / "table.json"), "--out", str(page)]) == 0
     assert page.read_text() == (tmp_path / "out" / "report.html").read_text()
+
+
+def test_one_bar_shows_each_part(run, monkeypatch):
+    seen = []
+    monkeypatch.setattr(progress.Stages, "enter", lambda self, name: seen.append(name))
+    shares = []
+    monkeypatch.setattr(progress.Stages, "__init__", _note_shares(shares, progress.Stages.__init__))
+    code, _, _ = run(*LEAKY, "--target", "city", "--seed", "3")
+    assert code == 0 and list(shares[0]) == list(dict.fromkeys(seen)) and len(shares) == 1
+    assert all(shares[0].values())
+
+
+def _note_shares(shares, make):
+    def note_and_make(self, given, file):
+        shares.append(given)
+        make(self, given, file)
+
+    return note_and_make
 
 
 def test_the_command_on_the_page_repeats_the_audit(run, folder, tmp_path, monkeypatch, capsys):

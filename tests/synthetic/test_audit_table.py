@@ -1,5 +1,7 @@
 """The audit of a synthetic table: copies, fresh rows, a mirror, and what cannot be said."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -79,16 +81,37 @@ def test_tables_in_which_copies_could_not_be_found():
     assert report.checks["duplicates"]["status"] == "warning"
 
 
+def read_strip(report):
+    """What the picture of a page without a verdict says, the first of it in bold."""
+    pytest.importorskip("jinja2")
+    page = report.to_html()
+    assert page.count('class="srow main"') == 1 and "<figure" not in page
+    return re.findall(r'srow(?: main)?"><span>(.*?)</span>.*?<b>(.*?)</b>', page)
+
+
+def test_without_a_holdout_the_picture_says_that_it_could_be_anything(tables):
+    real, _, made = tables
+    report = audit_table(real, made, random_state=0)
+    assert read_strip(report) == [("nothing was measured", "unknown")]
+    assert "M10.0 10H370.0" in report.to_html() and 'class="pt"' not in report.to_html()
+
+
 def test_tables_of_two_populations(tables):
     real, holdout, made = tables
     report = audit_table(real, made, holdout.assign(a=holdout["a"] + 3), random_state=0)
-    assert report.evidence == "shift" and report.checks["one population"]["status"] == "warning"
+    shift = report.checks["one population"]
+    assert report.evidence == "shift" and shift["status"] == "warning"
+    rows = read_strip(report)
+    assert rows[0] == ("without the table", f"{100 * shift['interval'][0]:.0f} of 100")
+    assert rows[1][0] == "best attack on the table" and shift["interval"][1] > 0.5
 
 
 def test_swapped_tables(tables):
     real, holdout, made = tables
     report = audit_table(holdout, pd.concat([real[:60], made[60:]]), real, random_state=0)
     assert report.evidence == "reversed" and "swapped" in report.verdict
+    words, number = read_strip(report)[0]
+    assert words == "worst attack on the table" and int(number.split()[0]) < 50
 
 
 def test_weighted_holm_by_hand():

@@ -40,7 +40,7 @@ _MANY = 0.1
 def make_checks(tables, shift, copies):
     """List the checks."""
     if "holdout" not in tables:
-        missing = {"status": NOT_RUN, "text": "There is no holdout."}
+        missing = {"status": NOT_RUN, "text": "There is no holdout.", "interval": None}
         return {name: dict(missing) for name in ("one population", "duplicates", "resolution")}
     return {
         "one population": _check_shift(shift),
@@ -51,7 +51,7 @@ def make_checks(tables, shift, copies):
 
 def _check_shift(shift):
     if shift is None:
-        return {"status": NOT_RUN, "text": "There are too few rows."}
+        return {"status": NOT_RUN, "text": "There are too few rows.", "interval": None}
     estimate, low, high = shift
     text = (
         "A model without the synthetic rows distinguishes training rows from the holdout with AUC "
@@ -59,8 +59,8 @@ def _check_shift(shift):
     )
     if low <= 0.5:
         text += "; a warning is given if the interval lies above 0.5."
-        return {"status": PASSED, "text": text}
-    return {"status": WARNING, "text": f"{text}."}
+        return {"status": PASSED, "text": text, "interval": list(map(float, shift))}
+    return {"status": WARNING, "text": f"{text}.", "interval": list(map(float, shift))}
 
 
 def _check_duplicates(real, holdout):

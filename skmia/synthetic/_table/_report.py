@@ -289,6 +289,7 @@ def render(document, title=None):
         sentence=write_sentence(document),
         steps=advise(document),
         risks=[*_describe_risks(document)] if is_shown else [],
+        doubts=_list_doubts(document),
         held=f"{held:,}" if held else None,
         copies=_describe_copies(document) if is_shown else None,
         inferred=_rank(document, "inference of ") if is_shown else [],
@@ -306,6 +307,24 @@ def render(document, title=None):
         interval=f"{100 * document['settings']['confidence_level']:g}%",
         command=_repeat(document, command),
     )
+
+
+def _list_doubts(document):
+    """How often a training row ranks above a row never seen, what forbids a verdict first."""
+    checks = {check["name"]: check for check in document["checks"]}
+    shift = checks["one population"]["interval"]
+    rows = [("without the table", *shift)] if shift else []
+    attacks = [
+        [(1 + row[end]) / 2 for end in ("estimate", "low", "high")]
+        for row in document["results"]
+        if row["name"].startswith("membership by ") and row["low"] is not None
+    ]
+    if attacks and document["evidence"] == REVERSED:
+        rows.insert(0, ("worst attack on the table", *min(attacks)))
+    elif attacks:
+        rows.append(("best attack on the table", *max(attacks)))
+    # Without rows never seen, it could be anything.
+    return rows or [("nothing was measured", None, 0.0, 1.0)]
 
 
 def _repeat(document, command):
@@ -711,7 +730,7 @@ class TableReport:
         Quality, privacy loss and share of rare copies of five further tables of the generator, if
         it was given: ``mean``, ``sd``, ``smallest``, ``largest``, ``n_tables``.
     checks : dict of str to dict
-        ``status`` and ``text`` of each check.
+        ``status`` and ``text`` of each check; of "one population" the AUC and its ``interval``.
     data : dict
         ``n_real``, ``n_synthetic``, ``n_holdout``, ``n_columns``.
     settings, seeds : dict
@@ -756,7 +775,7 @@ class TableReport:
     pairs: pd.DataFrame
     trained: dict[str, Any] | None
     spread: pd.DataFrame | None
-    checks: dict[str, dict[str, str]]
+    checks: dict[str, dict[str, Any]]
     data: dict[str, int]
     settings: dict[str, Any]
     seeds: dict[str, Any]
