@@ -74,6 +74,49 @@ def _as_number(text):
         return None
 
 
+# By name of a parameter: what it sets, and what that has to do with training records.
+_SETTINGS = {
+    "max_depth": ("Levels of a tree", "deep trees end in leaves of few records"),
+    "min_samples_leaf": ("Records of a leaf", "a small leaf describes its records"),
+    "min_child_samples": ("Records of a leaf", "a small leaf describes its records"),
+    "min_samples_split": ("Records of a split", "a split of few records follows each of them"),
+    "max_features": ("Features of a split", "they decide how closely splits follow the records"),
+    "n_estimators": ("Trees", "each tree tells more of the records"),
+    "bootstrap": ("A sample for each tree", "it decides which trees have seen a record"),
+    "splitter": ("Choice of a split", "the best one follows the records, a random one less"),
+    "min_child_weight": ("Weight of a leaf", "a light leaf describes few records"),
+    "C": ("Weight of errors", "it decides how much a single record counts"),
+    "gamma": ("Reach of a record", "it decides how much a single record counts"),
+    "eps": ("Privacy budget", "it sets the noise that hides a record"),
+    "dhat": ("Features of the kernel", "they set how the noise hides a record"),
+}
+_SIGNS = {">": "more than", "<=": "at most", ">=": "at least", "<": "less than"}
+_CONTRARY = {">": "<=", "<=": ">", ">=": "<", "<": ">="}
+_VALUES = {"int": "a whole number", "none": "not given", "all": "all of them"}
+
+
+def describe_flags(flags):
+    """What rules that hold say of each setting, in a sentence with its plain name."""
+    found = {}
+    for condition in (condition for rule in flags for condition in rule.conditions):
+        found.setdefault(condition.parameter, {})[_tell_condition(condition)] = None
+    return [
+        f"{plain} ({name}), {' and '.join(told)}{why and ': '}{why}."
+        for name, told in found.items()
+        for plain, why in [_SETTINGS.get(name, ("Setting", ""))]
+    ]
+
+
+def _tell_condition(condition):
+    negated, sign, wanted, word = _FORM.fullmatch(condition.text).groups()
+    if sign not in _SIGNS:
+        return f"{'not ' if negated else ''}{_VALUES[word] if word else wanted}"
+    sign = _CONTRARY[sign] if negated else sign
+    # Rules have halves between counts.
+    is_half = wanted.endswith(".5") and sign in (">", "<=")
+    return f"{_SIGNS[sign]} {wanted.removesuffix('.5') if is_half else wanted}"
+
+
 SHIPPED = ("skmia", "sacro_ml", "safemodel")
 
 

@@ -18,7 +18,7 @@ _LONGEST, _FEWEST_WORDS = 240, 3
 
 # Groups beside all records; the sheet refers to the report for the others.
 _MOST_GROUPS = 8
-_CHARACTERS = {"name": 40, "text": 330, "command": 700}
+_CHARACTERS = {"name": 40, "text": 330, "settings": 560, "command": 700}
 
 # By name: plain name, what it means, and what a good reason says.
 CHECKS = {
@@ -197,14 +197,16 @@ def _make_check(row, reasons):
     failed, level = row["status"] != PASS, row["level"]
     kind = {"block": "bad", "review": "ask", "note": "info"}[level] if failed else "ok"
     means = CHECKS.get(row["name"], ("", ""))[1]
-    # More than the first sentence of a result is in the report.
-    text = row["text"] if row["status"] == MISSING else f"{row['text'].split('. ')[0].rstrip('.')}."
+    # The report has more than the first sentence, and of settings the rules that they break.
+    first, _, rest = row["text"].partition(". ")
+    text = row["text"] if row["status"] == MISSING else f"{first.rstrip('.')}."
+    text = rest if row["name"] == "rules" and rest else text
     return {
         "name": name_check(row["name"]),
         "kind": kind,
         "level": _LEVELS[level],
         "means": means,
-        "text": _shorten(text, _CHARACTERS["text"]),
+        "text": _shorten(text, _CHARACTERS["settings" if row["name"] == "rules" else "text"]),
         "reason": reasons.get(row["name"]) if failed and level == "review" else None,
         "good": _get_good(row["name"]),
     }

@@ -20,7 +20,7 @@ from ..victims import find_model, has_leaves, iter_leaves, read_state
 from ._case import open_case, round_answers
 from ._parameters import ParameterCount, count_parameters, measure_effective_dof
 from ._result import SOURCES, StructuralCheck, StructuralReport, measure_membership
-from ._rules import RuleBook
+from ._rules import RuleBook, describe_flags
 
 
 @dataclass
@@ -283,7 +283,8 @@ def check_rules(book, flags):
         return StructuralCheck("rules", "both", PASSED, "", None, None, text, book.source)
     names = ", ".join(rule.name for rule in flags)
     sources = "; ".join(dict.fromkeys(rule.source for rule in flags))
-    text = f"The settings are in the rules {book.name!r}: {names}."
+    told = [f"The settings are in the rules {book.name!r}: {names}.", *describe_flags(flags)]
+    text = " ".join(told)
     return StructuralCheck("rules", "both", FLAGGED, names, None, None, text, sources)
 
 

@@ -1,5 +1,7 @@
 """Rules about hyper-parameters: as published, as corrected, and as a user writes them."""
 
+import re
+
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -8,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier as Tree
 
 from skmia.disclosure import load_rules
+from skmia.disclosure._rules import describe_flags
 from skmia.victims import read_booster_file
 
 
@@ -130,3 +133,21 @@ def test_rules_that_do_not_exist():
         load_rules("strict")
     with pytest.raises(TypeError, match="or a path; got 3"):
         load_rules(3)
+
+
+@pytest.mark.parametrize("name", ["skmia", "sacro_ml", "safemodel"])
+def test_each_setting_of_the_rules_has_words_and_a_reason(name):
+    for rule in load_rules(name).rules:
+        told = describe_flags([rule])
+        assert len(told) == len({condition.parameter for condition in rule.conditions})
+        for text in told:
+            assert not text.startswith("Setting (")
+            assert re.fullmatch(r"[A-Z][A-Za-z ]+ \([A-Za-z_]+\), [a-z0-9. ]+: [a-z, ]+\.", text)
+
+
+def test_settings_are_told_by_their_limits():
+    (rule,) = [rule for rule in load_rules("skmia").rules if rule.name == "tree 3"]
+    told = describe_flags([rule])
+    assert "Records of a leaf (min_samples_leaf), more than 7 and at most 15: a small" in told[2]
+    (rule,) = [r for r in load_rules("safemodel").rules if r.name == "forest: bootstrap"]
+    assert describe_flags([rule])[0].startswith("A sample for each tree (bootstrap), not true: ")

@@ -12,10 +12,12 @@ from skmia.disclosure import (
     Measurement,
     StructuralCheck,
     load_policy,
+    load_rules,
     recommend,
     record_decision,
     render_sheet,
 )
+from skmia.disclosure._structural_checks import check_rules
 from skmia.metrics import Interval
 
 pytest.importorskip("jinja2")
@@ -36,7 +38,7 @@ FLAGGED = {
     "occurs; the fewest are 1.",
     "residual_dof": "14,000 members minus 19,044 parameters (sum over all trees) leave -5,044 "
     "degrees of freedom; fewer than 10 are flagged. The largest single tree has 205 parameters.",
-    "rules": "The settings are in the rules 'sacro_ml': more than 12 trees, deeper than 3.",
+    "rules": check_rules(load_rules("skmia"), [load_rules("skmia").rules[6]]).text,
 }
 
 
@@ -91,6 +93,18 @@ def test_it_says_what_is_recommended_and_why():
     assert text.index("Small leaves") < text.index("Groups that stand alone")
     assert "Why acceptable: which columns an outsider knows" in text
     assert "The largest single tree" not in text  # which is in the report
+
+
+def test_flagged_settings_have_plain_names_and_a_sentence_each():
+    text = read_text(render_sheet(make_document()))
+    for told in (
+        "Levels of a tree (max_depth), more than 3: deep trees end in leaves of few records.",
+        "Trees (n_estimators), more than 35: each tree tells more of the records.",
+        "Features of a split (max_features), all of them: ",
+        "A sample for each tree (bootstrap), true: ",
+    ):
+        assert told in text
+    assert "forest 2" not in text and "..." not in text
 
 
 def test_each_number_and_limit_stands_there_once():
