@@ -377,7 +377,8 @@ class AuditReport:
     verdict : str
         The conclusion in words, after a headline.
     level : Level
-        How much leaks from the answers: a ``name`` ("severe", "clear", "slight", "none", or
+        How much leaks from the answers, by limits that are the same for all audits and that no
+        policy changes: a ``name`` ("severe", "clear", "slight", "none", or
         "unknown" without a verdict) and ``at_least``, whether an estimate reaches a higher level
         than the lower end of its interval; ``numbers``, the ``low`` ends, corrected for the number
         of attacks, of the "auc" and of the "ratio" of a true to its false positive rate, that set

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core.pages import BARS, WIDTH, read_level, wrap_lines, wrap_short
+from .._core.pages import BARS, LEAK, WIDTH, read_level, wrap_lines, wrap_short
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ..disclosure import summarize
@@ -199,7 +199,7 @@ def format_short(result, steps, trust):
     lines += ["", *wrap_short(sentence)]
     if highest.name != "unknown":
         lines += ["", *_tabulate(routes, choose_rate(routes), result.settings["confidence_level"])]
-    lines += ["", *_list_trust(result, trust), ""]
+    lines += ["", *_list_people(result), *_list_trust(result, trust), ""]
     for place, (imperative, why, _, _) in enumerate(steps, 1):
         head = "  Next    " if place == 1 else " " * 10
         lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
@@ -292,6 +292,17 @@ def _write_count(row, base):
 
 def _write_auc(row):
     return "-" if row is None else format_auc(*(row[name] for name in _INTERVAL))
+
+
+def _list_people(result):
+    """How well people with several records are found, and who most, in a line."""
+    found = result.person_level
+    if found is None:
+        return []
+    auc = "too few to be measured" if found["auc"] is None else f"AUC {found['auc']:.3f}"
+    names = [visible(row["person"]) for row in found["exposed"]] if result.evidence == LEAK else []
+    most = f"; most exposed: {', '.join(names)}" if names else ""
+    return [_shorten(f"  People  {found['n_members']:,} who are members, {auc}{most}", 78)]
 
 
 def _list_trust(result, trust):

@@ -66,6 +66,10 @@ def test_the_most_exposed_people_by_hand(report):
 
 def test_all_views_name_the_same_people(report):
     first = report.person_level["exposed"][0]["person"]
+    (line,) = [one for one in report.summary().split("\n") if one.startswith("  People  ")]
+    n, auc = report.person_level["n_members"], report.person_level["auc"]
+    told = f"  People  {n} who are members, AUC {auc:.3f}; most exposed: {first}"
+    assert line.startswith(told) and len(line) <= 80
     assert f"Most exposed people: {first} (10 records, p = 0.03" in report.summary(verbose=True)
     assert f"| {first} | 10 |" in report.to_markdown()
     document = json.loads(report.to_json())
@@ -123,7 +127,7 @@ def test_without_people_or_with_one_record_each_nothing_is_said():
     model.fit(records.X[membership], records.y[membership])
     for some in (records, Records(records.X, records.y)):
         found = audit(model, some, membership, attacks={"loss": ThresholdAttack()}, file=False)
-        assert found.person_level is None and "People:" not in found.summary()
+        assert found.person_level is None and "  People  " not in found.summary()
         assert "<h2>People</h2>" not in found.to_html()
 
 

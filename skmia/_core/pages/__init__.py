@@ -349,7 +349,8 @@ ASCII = str.maketrans("\u2582\u2585\u2588\u00b7\u2026", "###..")
 
 # Limits of the levels. Half of those that a false positive rate is multiplied by are members that
 # an attacker recognizes by 5 of 6, and by 19 of 20; a member ranks above another record 3 of 5
-# times, and 4 of 5; the excess is of attacks on a table. Two of each three are choices.
+# times, and 4 of 5; the excess is of attacks on a table. Two of each three are choices. No policy
+# sets them, so that one word means the same on all pages; what a policy limits is in its advice.
 LIMITS = {
     "ratio": {"clear": 5.0, "severe": 20.0},
     "auc": {"clear": 0.60, "severe": 0.80},
