@@ -336,6 +336,24 @@ def test_nothing_sticks_out(open_sheet, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_checker_of_accessibility_finds_no_fault(open_sheet, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    given = {"because": WHY, "reasons": REASONS, "conditions": "until May"}
+    document = decide(make_document(20), decision="release with conditions", **given)
+    for shown in (make_document(2), document):
+        page = open_sheet(shown, bypass_csp=True, viewport={"width": width, "height": 800})
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_recommendation_and_the_decision_are_on_the_first_screen(open_sheet):
+    page = open_sheet(make_document(20), viewport={"width": 1280, "height": 800})
+    for selector in ("h1", ".rec", ".box"):
+        box = page.locator(selector).bounding_box()
+        assert box["y"] + box["height"] <= 800
+
+
 def test_the_marks_of_checks_are_not_moved_out_of_the_paper(open_sheet):
     page = open_sheet(make_document(2))
     moved = page.locator(".checks th > span").evaluate_all(

@@ -293,6 +293,35 @@ def test_comparisons_and_inspections_begin_with_their_answer(open_page, result, 
 
 
 @pytest.fixture(scope="module")
+def others(result):
+    """Pages of two audits, of a file that stores rows and of one that does not."""
+    records, _ = make_membership_problem(200, random_state=0)
+    document = json.loads(result.to_json())
+    models = {"rows": KNeighborsClassifier(), "sums": RandomForestClassifier(5, random_state=0)}
+    return {"two audits": render_comparison(document, document, ("before", "after"))} | {
+        name: inspect_model(model.fit(records.X, records.y), records).to_html()
+        for name, model in models.items()
+    }
+
+
+@pytest.mark.parametrize("kind", ["two audits", "rows", "sums"])
+def test_comparisons_and_inspections_are_read_by_all_and_printed(open_page, others, kind):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    last = "#result table" if kind == "two audits" else "#next"
+    for width, height in ((1280, 800), (390, 844)):
+        page = open_page(others[kind], bypass_csp=True, **size(width, height))
+        if width == 1280:
+            assert max(get_end(page, selector) for selector in ("h1", ".lead", last)) <= height
+            page.screenshot(path=SCREENSHOTS / f"{kind.replace(' ', '_')}.png")
+            printed = page.pdf(prefer_css_page_size=True, print_background=True)
+            assert 1 <= printed.count(b"/Type /Page\n") <= 6
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.fixture(scope="module")
 def tables():
     """Pages of a table with copies, and of one of new rows, with names that want to be more."""
     rng = np.random.default_rng(0)
