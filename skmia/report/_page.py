@@ -146,8 +146,8 @@ def render(document, title=None, values=None):
         way="" if level.name == "unknown" else MEANS[get_highest(routes).way],
         same_recipe=document["settings"]["shadow_estimator"] == document["victim"],
         audit=document,
-        values=_read_values(document, values),
         **_describe(document, routes),
+        **_list_exposed(document, values),
     )
 
 
@@ -171,17 +171,6 @@ def cut_name(name, longest=_LONGEST_SUBJECT):
     return f"{whole if len(whole) > longest // 2 else name[:longest]}…"
 
 
-def _read_values(document, values):
-    """Return the names of the columns and, for each exposed record, its values as text."""
-    exposed, n_records = document["exposed"], document["data"]["n_records"]
-    if values is None:
-        return [], [[]] * len(exposed)
-    if len(values) != n_records:
-        raise ValueError(f"values needs a row for each of {n_records} records; got {len(values)}.")
-    rows = pd.DataFrame(values).iloc[[row["position"] for row in exposed]]
-    return list(map(str, rows.columns)), rows.astype(str).to_numpy().tolist()
-
-
 def _describe(document, routes):
     checks = read_checks(document)
     verdict = document["verdict"].partition(". ")[2]
@@ -193,7 +182,6 @@ def _describe(document, routes):
         "steps": advise(document, routes, checks),
         "panel": _describe_panel(document, routes, checks),
         "groups": _describe_groups(document, routes),
-        "exposed": _list_exposed(document),
         "people": document["person_level"] and _describe_people(document, routes),
         "trust": describe_trust(checks, document["evidence"] in CONCLUSIVE),
         "attacks": [*_list_attacks(routes, OVERALL, "all")],
@@ -456,7 +444,10 @@ def _note_numbers(document, routes, shown, rate):
     elif len(shown) < len(routes):
         way = next(route.way for route in routes if route not in shown)
         found = document["file"]["verdict"] if way == FILE else document["verdict"]
-        notes.append(f"No verdict {MEANS[way]}: {found.partition('. ')[2]}")
+        found = found.partition(". ")[2]
+        # What is not read is named where the file is told of, by names that programs have.
+        found = "no attack reads all of it." if found.startswith("Not read: ") else found
+        notes.append(f"No verdict {MEANS[way]}: {found}")
     return notes
 
 
@@ -600,20 +591,24 @@ def _list_other_groups(document, routes):
     return {"names": names, "rows": cells} if len(names) > 1 or len(cells) else None
 
 
-def _list_exposed(document):
-    """The most exposed records of each route that leaks."""
-    ways = {FILE: document["file"], SERVICE: document}
-    return [
+def _list_exposed(document, values):
+    """The most exposed records of each route that leaks, with their values if these are given."""
+    ways, n_records = {FILE: document["file"], SERVICE: document}, document["data"]["n_records"]
+    if values is not None and len(values) != n_records:
+        raise ValueError(f"values needs a row for each of {n_records} records; got {len(values)}.")
+    table = pd.DataFrame(values, index=range(n_records) if values is None else None).astype(str)
+    exposed = [
         {
             "way": MEANS[way].capitalize(),
             "rows": found["exposed"],
             "n_others": document["data"]["n_nonmembers"],
             "sure": sum(row["n_above"] == 0 for row in found["exposed"]),
-            "is_service": way == SERVICE,
+            "cells": table.iloc[[row["position"] for row in found["exposed"]]].to_numpy().tolist(),
         }
         for way, found in ways.items()
         if found is not None and found["evidence"] == LEAK and found["exposed"]
     ]
+    return {"exposed": exposed, "columns": list(map(str, table.columns))}
 
 
 def _describe_people(document, routes):

@@ -182,8 +182,8 @@ def format_table(frame):
 
 
 _MOST_NOTES = 4
-# Groups of a route in the summary; all of them are among the details.
-_MOST_GROUPS = 8
+# Groups of a route in the summary, and people; all of them are among the details.
+_MOST_GROUPS, _MOST_PEOPLE = 8, 5
 
 
 def format_short(result, steps, trust):
@@ -300,7 +300,8 @@ def _list_people(result):
     if found is None:
         return []
     auc = "too few to be measured" if found["auc"] is None else f"AUC {found['auc']:.3f}"
-    names = [visible(row["person"]) for row in found["exposed"]] if result.evidence == LEAK else []
+    exposed = found["exposed"][:_MOST_PEOPLE] if result.evidence == LEAK else []
+    names = [visible(row["person"]) for row in exposed]
     most = f"; most exposed: {', '.join(names)}" if names else ""
     return [_shorten(f"  People  {found['n_members']:,} who are members, {auc}{most}", 78)]
 

@@ -63,6 +63,7 @@ def test_two_people_get_the_same_numbers(table, tmp_path, monkeypatch, capsys):
     origin = found["provenance"]
     page = (first / "audit" / "report.html").read_text()
     assert f"<pre><bdi>{html.escape(origin['command'])}</bdi></pre>" in page
+    assert page.count("--group-by") == 1 and "<dt><bdi>command</bdi>" not in page
     second.mkdir()
     for name in ("people.csv", "model.skops"):
         shutil.copy(first / name, second / name)
