@@ -158,7 +158,6 @@ def _name(model):
 
 # XGBoost shows its many parameters that were not set as well.
 _MOST_CHARACTERS = 10_000
-_WITH_UNSET = re.compile(r"\bXGB\w+\([^()]*\)")
 _UNSET = re.compile(r"\w+=(?:None|nan), |, \w+=(?:None|nan)|, \.\.\.")
 
 
