@@ -432,9 +432,8 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
 
     for the released mean :math:`\hat\mu` of n rows and the target z. An attacker without the true
     moments estimates them from reference rows; with a covariance of all columns, this is the
-    covariance attack of Azize and Basu. After :meth:`from_moments` the score is this ratio. After
-    ``fit`` it is the ratio of the estimated moments minus :math:`(1 - \tfrac{1}{2n}) p`, the same
-    number for all releases (see Notes).
+    covariance attack of Azize and Basu. The threshold of the largest advantage is 0 for known
+    moments and is measured on held-out rows for estimated ones (see Notes).
 
     Parameters
     ----------
@@ -482,14 +481,13 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
 
     Notes
     -----
-    Scores are in nats and the threshold of the largest advantage is 0. The ratio of estimated
-    moments would be too high by a constant: the direction :math:`a = \Sigma^{-1} (z - \mu)` points
-    away from the reference rows that gave :math:`\mu` and :math:`\Sigma`, so new rows project on it
-    at :math:`a^\top \mu + p`, where the pull p is nine tenths of the mean projection
-    :math:`a^\top (x - \mu)` of a held-out tenth of the reference rows on the direction of the
-    others. This center takes the place of :math:`a^\top \mu` in both terms, which subtracts
-    :math:`(1 - \tfrac{1}{2 \rho n}) p` from :math:`\ell`, for the share :math:`\rho` of the rows in
-    the mean. After sub-sampling the score
+    Scores are in nats. The ratio of estimated moments is too high by a constant: the direction
+    :math:`a = \Sigma^{-1} (z - \mu)` points away from the reference rows that gave :math:`\mu` and
+    :math:`\Sigma`, so new rows project on it at :math:`a^\top \mu + p`, where the pull p is nine
+    tenths of the mean projection :math:`a^\top (x - \mu)` of a held-out tenth of the reference rows
+    on the direction of the others. This does not change the order of releases. It moves the
+    threshold of the largest advantage from 0 to :math:`(1 - \tfrac{1}{2 \rho n}) p`, which is
+    `offset_`, for the share :math:`\rho` of the rows in the mean. After sub-sampling the score
     is the ratio :math:`\ell` of a mean of :math:`\rho n` rows that the target is among for sure.
     The ratio of the game itself, :math:`\log(1 - \rho + \rho e^\ell)`, increases with it but is the
     same number for all small :math:`\ell`, up to rounding. The paper prints another ratio, which
@@ -557,7 +555,8 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
         return moments.solve(self.target_ - moments.mean)
 
     def _score_at(self, projection):
-        return projection - self._law.center - self._move / 2
+        at_mean, at_target = (float(self.direction_ @ x) for x in (self.location_, self.target_))
+        return projection - at_mean - (at_target - at_mean) / self._n_drawn / 2
 
 
 class MeanScalarProductAttack(BaseMeanAttack):

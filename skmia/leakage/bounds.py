@@ -292,8 +292,9 @@ def dp_advantage_bound(
 ) -> FloatOrArray:
     """Membership advantage that no attack on a differentially private model can exceed.
 
-    The difference between the advantages of one attack on two groups of records is at most twice
-    that; between the best attacks on each group, at most that.
+    It also bounds the disparity of two groups of records, the difference between the advantages on
+    them: of the best attacks on each group by this number, which is theorem 8 of O'Dell, and of one
+    attack, which may be right on one group and misled on the other, by twice this number.
 
     Parameters
     ----------

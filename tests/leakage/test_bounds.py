@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
+from skmia.leakage import WorstCaseVulnerability
 from skmia.leakage.bounds import (
     bounded_loss_success_bound,
     dp_advantage_bound,
@@ -358,3 +359,18 @@ def test_the_difference_of_an_attack_between_two_groups_reaches_twice_the_bound(
     error = 4 * np.sqrt(4 * 0.25 / (n / 4))
     assert abs(first) <= bound + error and abs(second) <= bound + error
     assert 1.9 * bound < first - second <= 2 * bound + error
+
+
+def test_the_disparity_of_the_best_attacks_reaches_the_bound_and_not_more():
+    # One group has its bits released by randomized response, the other has nothing released.
+    rng = np.random.default_rng(0)
+    n, epsilon = 200_000, 1.0
+    membership, group = rng.integers(2, size=(2, n))
+    keep = rng.random(n) < np.exp(epsilon) / (1 + np.exp(epsilon))
+    answer = np.where(keep, membership, 1 - membership) * (group == 0)
+    worst = WorstCaseVulnerability("plugin", group_column=1, n_permutations=1)
+    worst.fit(np.column_stack([answer, group]), membership)
+    found = worst.group_vulnerability_["vulnerability"]
+    error = 4 * np.sqrt(2 * 0.25 / (n / 4))
+    assert abs(np.ptp(found) - dp_advantage_bound(epsilon)) < error
+    assert np.ptp(found) <= dp_advantage_bound(epsilon, form="printed") + error

@@ -624,7 +624,7 @@ def test_attacks_can_be_displayed():
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.5])
-def test_scores_are_the_documented_ratio_and_the_documented_constant(ratio):
+def test_scores_are_the_documented_ratio_and_the_threshold_the_documented_constant(ratio):
     rng = np.random.default_rng(5)
     X, z, released = rng.normal(size=(60, 20)), rng.normal(size=20), rng.normal(size=(7, 20))
     n, kept = 40, ratio * 40
@@ -650,5 +650,6 @@ def test_scores_are_the_documented_ratio_and_the_documented_constant(ratio):
     ]
     pull = 0.9 * np.mean(np.concatenate(pulls))
     constant = (1 - 1 / (2 * kept)) * pull
-    np.testing.assert_allclose(attack.score_samples(released), expected - constant)
-    assert abs(constant) > 0.1
+    np.testing.assert_allclose(attack.score_samples(released), expected)
+    assert attack.offset_ == pytest.approx(constant) and abs(constant) > 0.1
+    assert known.offset_ == pytest.approx(0)
