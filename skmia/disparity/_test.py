@@ -281,6 +281,15 @@ class DisparityTest(BaseEstimator):
     >>> bool(0 < test.pvalue_ <= 1)
     True
 
+    ``disparity_`` is the largest distance between means. Any other distance between two groups is
+    a function of the columns of ``vulnerabilities_``, such as one between their distributions:
+
+    >>> from scipy.stats import wasserstein_distance
+    >>> rounds = test.vulnerabilities_
+    >>> distance = wasserstein_distance(rounds["low"], rounds["high"])
+    >>> bool(distance >= abs(rounds["low"].mean() - rounds["high"].mean()))
+    True
+
     For a table of vulnerabilities that was computed elsewhere, only the analysis of variance is
     available:
 

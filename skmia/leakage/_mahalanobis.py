@@ -354,8 +354,8 @@ class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
     with the mean :math:`\mu` and the covariance :math:`\Sigma` of the rows and noise of the
     standard deviations :math:`\gamma` in each row. The log-likelihood ratio tends to
     :math:`N(-m/2, m)` for a non-member and to :math:`N(m/2, m)` for a member when rows and columns
-    grow together. Rows typically have :math:`m = d / n`: the more columns are released, the more
-    each record leaks, and records far from the center leak most.
+    grow together. On average over the rows of the distribution :math:`m = d / n`: the more columns
+    are released, the more each record leaks, and records far from the center leak most.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from published_lira import published_scores
+from published.lira import published_scores
 from scipy.stats import norm
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator

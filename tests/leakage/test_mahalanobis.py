@@ -55,6 +55,20 @@ def test_scores_of_the_experiment(bernoulli, targets):
     assert scores.round(3).tolist() == [8.891, 3.100, 4.934]
 
 
+@pytest.mark.parametrize("correlated", [False, True])
+def test_the_average_row_leaks_columns_over_rows(correlated):
+    # Remark 3.3 of the paper.
+    rng, n, d = np.random.default_rng(0), 40, 100
+    root = rng.normal(size=(d, d)) if correlated else np.diag(rng.uniform(0.1, 3, d))
+    X = rng.normal(size=(4000, d)) @ root
+    scores = MahalanobisLeakage.from_moments(np.zeros(d), root.T @ root, n_samples=n)
+    scores = scores.score_samples(X)
+    assert abs(scores.mean() - d / n) < 4 * scores.std() / 4000**0.5 < 0.03 * d / n
+    # With estimated variances it is so for any rows, but for the divisor of the variance.
+    own = MahalanobisLeakage(covariance="diagonal").fit(X).score_samples(X)
+    assert own.mean() == pytest.approx(d / 4000 * (1 - 1 / 4000))
+
+
 def test_mean_scores_of_the_experiment_have_a_closed_form():
     p = 0.25 + 0.5 * (np.arange(D) + 0.5) / D
     leakage = MahalanobisLeakage.from_moments(p, p * (1 - p), n_samples=N)

@@ -1,4 +1,13 @@
-"""What the code published with LiRA computes, written out from its formulas: an oracle."""
+"""What the code published with LiRA computes, with medians, written out from its formulas.
+
+    from published.lira import published_scores
+
+    scores = pool.signals_[0].transpose(1, 2, 0)  # of a ShadowPool, by model, record and query
+    found = -published_scores(scores, pool.membership_, target, fix_variance=False, online=True)
+
+``target`` holds the log odds of the victim, of shape (records, queries). ``LiRA`` has no parameter
+for this: means have less noise than medians, and tests hold it equal where both formulas agree.
+"""
 
 import numpy as np
 from scipy.stats import norm
