@@ -2,22 +2,47 @@
 
     python benchmarks/compare_published.py
 
-reads the kept results and the printed values of benchmarks/published; nothing is trained.
+reads the kept results and the printed values of benchmarks/published; nothing is trained. It also
+counts the outcomes in the rows of doc/papers.md, and writes the table of counts on that page.
 """
 
 import importlib
+import re
 from pathlib import Path
 
-from published.page import write_page
+from published.page import to_table, write_page
 
 RESULTS = Path(__file__).parent / "results"
+PAPERS = Path(__file__).parents[1] / "doc" / "papers.md"
+OUTCOMES = ("printed number", "direction", "simulated", "differs", "code", "not run")
 PARTS = ("del_grosso", "odell", "slides", "pedersen")
 
 
 def make_page():
     parts = [importlib.import_module(f"published.tables_{name}") for name in PARTS]
-    return write_page([section for part in parts for section in part.make_sections(RESULTS)])
+    sections = [section for part in parts for section in part.make_sections(RESULTS)]
+    row = re.compile(r"^\|[^|]*\|([^|]*)\|.*published\.md#([\w-]+)", re.MULTILINE)
+    found = row.findall(PAPERS.read_text(encoding="utf-8"))
+    return write_page(sections, {place: outcome.strip() for outcome, place in found})
+
+
+def read_outcomes(section):
+    """Outcomes of the rows of a section, the second cell of each."""
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [line.split("|")[2].strip() for line in lines[1:]]
+
+
+def count_outcomes(text):
+    """The page of papers with the table of counts that its rows give."""
+    _, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    found = {one.partition("\n")[0]: read_outcomes(one) for one in sections}
+    found["all"] = [outcome for outcomes in found.values() for outcome in outcomes]
+    rows = [[name, *map(one.count, OUTCOMES), len(one)] for name, one in found.items()]
+    rows = [[str(cell) for cell in row] for row in rows]
+    table = to_table(rows, ["document", *OUTCOMES, "all"])
+    return re.sub(r"^\| document \|.*?\n\n", f"{table}\n\n", text, flags=re.DOTALL | re.MULTILINE)
 
 
 if __name__ == "__main__":
+    PAPERS.write_text(count_outcomes(PAPERS.read_text(encoding="utf-8")), encoding="utf-8")
     (RESULTS / "published.md").write_text(make_page(), encoding="utf-8")

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from compare_published import OUTCOMES, count_outcomes
 from published.page import anchor
 
 from tests.test_docs_tables import PUBLIC, read_tables
@@ -13,7 +14,6 @@ PAGE = ROOT / "doc" / "papers.md"
 TABLES = read_tables(PAGE)
 ROWS = [row for name, rows in TABLES.items() if name != "Papers" for row in rows]
 LINK = re.compile(r"\]\(([^)]+)\)")
-STATES = ("works", "reproduced", "differs", "not run")
 
 
 @pytest.mark.parametrize("document", [name for name in TABLES if name != "Papers"])
@@ -32,20 +32,33 @@ def test_every_link_leads_to_a_file_and_a_place():
         assert not place or place in map(anchor, headings), target
 
 
-def test_every_row_has_a_state_and_a_link_or_a_reason():
+def test_every_row_has_one_outcome_and_a_link_or_a_reason():
     assert len({row["item"] for row in ROWS}) > len(ROWS) - 5
     for row in ROWS:
-        state = next(one for one in STATES if row["state"].startswith(one))
-        named = row["class or function"] or LINK.search(row["example"] + row["result"])
-        reason = row["state"].removeprefix(state).strip(" ,:;")
-        assert reason if state in ("differs", "not run") else named or reason, row["item"]
+        assert row["outcome"] in OUTCOMES, row
+        named = row["class or function"] or LINK.search(row["see"])
+        needs = row["outcome"] != "code"
+        assert row["note"] if needs else named or row["note"], row["item"]
 
 
-def test_the_counts_are_those_of_the_rows():
-    (counts,) = TABLES["Papers"]
-    for state in STATES:
-        assert int(counts[state]) == sum(row["state"].startswith(state) for row in ROWS), state
-    assert int(counts["all"]) == len(ROWS)
+def test_outcomes_are_defined_and_counted_from_the_rows():
+    text = PAGE.read_text(encoding="utf-8")
+    defined = re.findall(r"^\* \*\*([^*]+)\*\*", text, re.MULTILINE)
+    assert sorted(defined) == sorted(OUTCOMES)
+    assert count_outcomes(text) == text
+    *documents, everything = TABLES["Papers"]
+    assert [row["document"] for row in documents] == list(TABLES)[1:]
+    assert int(everything["all"]) == len(ROWS) == sum(int(everything[name]) for name in OUTCOMES)
+    moved = text.replace("| printed number |", "| differs |", 1)
+    assert count_outcomes(moved) != moved
+
+
+def test_a_printed_number_is_one_and_a_difference_says_how_much():
+    for row in ROWS:
+        if row["outcome"] == "printed number":
+            assert re.search(r"\d|authors", row["note"]), row["item"]
+        if row["outcome"] == "differs":
+            assert "printed" in row["note"] or re.search(r"\d", row["note"]), row["item"]
 
 
 def test_no_example_and_no_compared_table_is_left_out():

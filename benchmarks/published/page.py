@@ -11,10 +11,10 @@ result files. "Printed" is what a document prints, uncorrected; nothing of ours 
 published. Points that were published as files with the authors' code are called the authors'
 files. Our data, nets and sizes differ from those of the documents unless a section says
 otherwise, so most values cannot agree, and what is compared is the order of methods and the
-claims. [Papers](../../doc/papers.md) lists all tables and figures.
+claims. [Papers](../../doc/papers.md) lists all tables and figures, and says what the outcomes mean.
 
-| table | beside a result of ours | what agrees |
-|---|---|---|
+| table | outcome | beside a result of ours | what agrees |
+|---|---|---|---|
 """
 
 
@@ -50,10 +50,12 @@ def anchor(title):
     return kept.strip().replace(" ", "-")
 
 
-def write_page(sections):
+def write_page(sections, outcomes):
+    """The page; outcomes are those of the rows of doc/papers.md, by the places that they name."""
+    places = [anchor(one.title) for one in sections]
     rows = "\n".join(
-        f"| [{one.title}](#{anchor(one.title)}) | {one.source} | {one.agreement} |"
-        for one in sections
+        f"| [{one.title}](#{place}) | {outcomes[place]} | {one.source} | {one.agreement} |"
+        for one, place in zip(sections, places, strict=True)
     )
     parts = "\n\n".join(f"## {one.title}\n\n{one.body}" for one in sections)
     return f"{HEAD}{rows}\n\n{parts}\n"
