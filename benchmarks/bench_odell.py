@@ -7,16 +7,23 @@ Writes the numbers of every round and group, and prints the tests, the correlati
 It also writes the tests of the thesis beside their printed values, odell_tests.csv and
 odell_pairs.csv; ``--show`` writes these two from the kept rounds. The folder holds adult.csv.gz
 and law_school.csv.gz (the table with five races, as in the R package fairml), one row a person.
+
+    python benchmarks/bench_odell.py --data FOLDER --tables law_school --batch-size 8 --seed 0
+
+plays with another size of batches, which the thesis does not state. Its rounds are kept in
+odell_batches.csv as they end, so that an interrupted run continues; rounds that are there are not
+played again.
 """
 
 import argparse
 import os
 import resource
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import pandas as pd
+import torch
 from joblib.externals.loky import get_reusable_executor
 from literature_nets import make_small_net
 from published import annotate
@@ -34,6 +41,7 @@ TABLES = {
     "law_school": ("bar", True, "race1", []),
 }
 
+BATCHES, BLOCK = "odell_batches.csv", 100  # rounds that are trained and kept together
 PRINTED = {"law_school": ("7.3", "7.4"), "adult": ("7.5", "7.6")}  # tables of the thesis
 
 
@@ -78,6 +86,108 @@ def to_table(game):
     everyone["round"], everyone["group"] = everyone.index, "all"
     table = pd.concat([everyone[by_group.columns], by_group])
     return table.sort_values("round", kind="stable", ignore_index=True)
+
+
+def split(records, rng):
+    """Training, test and reference rows of a round; equal rows are in the same part."""
+    _, person = np.unique(records.fingerprint, return_inverse=True)
+    order = np.argsort(rng.permutation(person.max() + 1)[person], kind="stable")
+    return [
+        rng.permutation(part) for part in np.split(order, (np.array([4, 8]) * len(order)) // 10)
+    ]
+
+
+def halve(rows, y, rng):
+    """Rows in an order of which the first half has the labels of the second, as in a ShadowPool."""
+    rows = rng.permutation(rows)
+    rows = rows[np.argsort(y[rows], kind="stable")]
+    return np.concatenate([rng.permutation(rows[::2]), rng.permutation(rows[1::2])])
+
+
+def train_together(X, y, rows, options, seed):
+    """Whether each of many nets is right about each record, of shape (nets, records).
+
+    They are the nets of play(), all trained in one loop: net k on the records rows[k]. Of two
+    logits only the difference counts; its weights are moved by both, so twice as far.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    n_nets, n_rows = rows.shape
+    bound, rate = 10**-0.5, 0.01
+
+    def draw(*shape):
+        return bound * (2 * torch.rand(*shape, generator=generator) - 1)
+
+    first, shift = draw(n_nets, X.shape[1], 8), draw(n_nets, 1, 8)
+    last, level = (draw(2, n_nets, *shape).diff(dim=0)[0] for shape in ((8, 1), (1, 1)))
+    for _ in range(options.epochs):
+        for batch in torch.randperm(n_rows, generator=generator).split(options.batch_size):
+            known = rows[:, batch]
+            x = X[known]
+            hidden = torch.baddbmm(shift, x, first).relu_()
+            error = torch.baddbmm(level, hidden, last).sigmoid_()
+            error.sub_(y[known].unsqueeze(2)).div_(len(batch))
+            back = error * last.mT * (hidden > 0)
+            last.baddbmm_(hidden.mT, error, alpha=-2 * rate)
+            level.sub_(error.sum(dim=1, keepdim=True), alpha=2 * rate)
+            first.baddbmm_(x.mT, back, alpha=-rate)
+            shift.sub_(back.sum(dim=1, keepdim=True), alpha=rate)
+    right = [
+        (((X @ first[k] + shift[k]).relu() @ last[k] + level[k]) > 0).ravel() == (y > 0)
+        for k in range(n_nets)
+    ]
+    return torch.stack(right).numpy()
+
+
+def guess(right, member):
+    """Guesses "member" for a wrong and for a right answer, by trees that shadow models taught."""
+    counts = [[np.sum(member & ~right), np.sum(member & right)]]
+    counts.insert(0, [np.sum(~member & ~right), np.sum(~member & right)])
+    trees = XGBClassifier(n_estimators=100, n_jobs=1)
+    trees.fit([[0], [1], [0], [1]], [0, 0, 1, 1], sample_weight=np.ravel(counts))
+    return trees.predict([[0], [1]]).astype(bool)
+
+
+def play_together(name, options):
+    """Rounds with another size of batches, a block at a time; blocks that are kept are left out."""
+    path, records = options.results / BATCHES, None
+    facts = {"table": name, "batch_size": options.batch_size, "seed": options.seed}
+    for start in range(0, options.rounds, BLOCK):
+        kept = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=[*facts, "round"])
+        same = np.logical_and.reduce([kept[key] == value for key, value in facts.items()])
+        if start in set(kept.loc[same, "round"]):
+            continue
+        begun, records = process_time(), load(options.data, name) if records is None else records
+        rng = np.random.default_rng([options.seed, start])
+        parts = [split(records, rng) for _ in range(BLOCK)]
+        halves = [halve(part[2], records.y, rng) for part in parts for _ in range(5)]
+        half = min(map(len, halves)) // 2
+        sizes = min(len(part[0]) for part in parts)
+        X, y = torch.tensor(records.X), torch.from_numpy(records.y).float()
+        of_victims, of_shadows = (
+            train_together(X, y, torch.from_numpy(np.array(rows)), options, seed)
+            for rows, seed in (
+                ([part[0][:sizes] for part in parts], 2 * start + 1_000_000 * options.seed),
+                ([one[:half] for one in halves], 2 * start + 1 + 1_000_000 * options.seed),
+            )
+        )
+        rows = []
+        for k, (train, test, _) in enumerate(parts):
+            own = slice(5 * k, 5 * k + 5)
+            bits = np.concatenate([of_shadows[i][halves[i]] for i in range(own.start, own.stop)])
+            member = np.concatenate([np.arange(len(one)) < half for one in halves[own]])
+            flagged = guess(bits, member)[of_victims[k].astype(int)]
+            for group in ("all", *np.unique(records["group"])):
+                ours = (records["group"] == group) | (group == "all")
+                of_train, of_test = (part[ours[part]] for part in (train[:sizes], test))
+                found, gap = (
+                    values[of_train].mean() - values[of_test].mean()
+                    for values in (flagged, of_victims[k])
+                )
+                rows.append({**facts, "round": start + k, "group": group})
+                rows[-1] |= {"vulnerability": found, "gap": gap}
+        table = pd.DataFrame(rows).round(6)
+        table.to_csv(path, mode="a", header=not path.exists(), index=False)
+        print(f"{facts} rounds from {start}: {process_time() - begun:.0f} s", flush=True)
 
 
 def processor_seconds():
@@ -138,11 +248,16 @@ def main():
     parser.add_argument("--tables", nargs="+", default=["law_school", "adult"], choices=TABLES)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--epochs", type=int, default=200)
+    parser.add_argument("--batch-size", type=int, help="if not given, 128 and the full game")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     options.results.mkdir(exist_ok=True)
+    if options.batch_size:
+        for name in options.tables:
+            play_together(name, options)
+        return
     for name in () if options.show else options.tables:
         records = load(options.data, name)
         before, start = processor_seconds(), perf_counter()
