@@ -4,11 +4,13 @@
 
 The tables of the slides are drawn from MIMIC-III and are not public. Here, each is a part of
 Diabetes 130-US Hospitals (diabetes130.csv.gz in FOLDER) with as many rows, as many columns and the
-same share of the rare class. Writes pedersen_mode_collapse.csv, a row for each generator.
+same share of the rare class. Writes pedersen_mode_collapse.csv, a row for each generator;
+generators that are there are not trained again.
 """
 
 import argparse
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -100,18 +102,18 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    stays, rows = read_stays(options.data), []
-    for seed in range(options.seeds):
-        for number in TABLES:
-            tables = list(draw(stays, number))
-            for level in LEVELS:
-                start = time.process_time()
-                row = {"dataset": number, "sigma_dp": level, "seed": seed}
-                row |= run(*tables, level, seed)
-                rows.append(row)
-                print(f"{time.process_time() - start:.1f} s", row, flush=True)
-        table = annotate("pedersen_mode_collapse.csv", pd.DataFrame(rows))
-        table.to_csv(options.out / "pedersen_mode_collapse.csv", index=False, float_format="%.5g")
+    stays, path = read_stays(options.data), options.out / "pedersen_mode_collapse.csv"
+    plan = product(range(options.seeds), TABLES, LEVELS)
+    for seed, number, level in plan:
+        kept = pd.read_csv(path) if path.exists() else pd.DataFrame([], columns=["seed"])
+        cell = {"dataset": number, "sigma_dp": level, "seed": seed}
+        if np.logical_and.reduce([kept.get(key) == value for key, value in cell.items()]).any():
+            continue
+        start = time.process_time()
+        row = cell | run(*draw(stays, number), level, seed)
+        print(f"{time.process_time() - start:.1f} s", row, flush=True)
+        table = annotate(path.name, pd.concat([kept, pd.DataFrame([row])], ignore_index=True))
+        table.to_csv(path, index=False, float_format="%.5g")
 
 
 if __name__ == "__main__":

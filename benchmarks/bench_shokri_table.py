@@ -4,7 +4,8 @@
 
 Purchases and hospital stays themselves are not used: make_membership_problem(kind="baskets") makes
 bits in as many columns and classes. The attacker trains shadow models with the same mitigation on
-other records. Writes shokri_table_3.csv, a row for each table, mitigation and split.
+other records. Writes shokri_table_3.csv, a row for each table, mitigation and split; tables and
+splits that are there are not run again.
 """
 
 import argparse
@@ -110,16 +111,6 @@ def fit(model, records):
     )
 
 
-def save(rows, path):
-    """Write the rows of a table and a split, in place of those of an earlier run."""
-    table = pd.DataFrame(rows).round(4)
-    if path.exists():
-        earlier = pd.read_csv(path)
-        same = (earlier["data"] == rows[0]["data"]) & (earlier["split"] == rows[0]["split"])
-        table = pd.concat([earlier[~same], table], ignore_index=True)
-    annotate(path.name, table).to_csv(path, index=False)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", nargs="+", type=int, default=[0, 1])
@@ -129,11 +120,17 @@ def main():
     torch.set_num_threads(1)
     for split in options.splits:
         for table in options.tables:
+            path = options.out / "shokri_table_3.csv"
+            kept = pd.read_csv(path) if path.exists() else pd.DataFrame([], columns=["data"])
+            if ((kept["data"] == table) & (kept.get("split") == split)).any():
+                continue
             rows = []
             for row in play(table, split):
                 print(row, flush=True)
                 rows.append(row)
-            save(rows, options.out / "shokri_table_3.csv")
+            annotate(path.name, pd.concat([kept, pd.DataFrame(rows).round(4)])).to_csv(
+                path, index=False
+            )
 
 
 if __name__ == "__main__":

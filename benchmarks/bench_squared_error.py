@@ -4,7 +4,8 @@
 
 FOLDER holds mnist.npz, fashion_mnist.npz and cifar10_15k.npz. The nets of the thesis are trained
 on 8,000 images; thresholds and the shadow attack come from a net that was trained on other images.
-Writes del_grosso_table_3_1.csv, a row for each set, attack and seed.
+Writes del_grosso_table_3_1.csv, a row for each set, attack and seed; sets and seeds that are there
+are not run again.
 """
 
 import argparse
@@ -136,19 +137,15 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    rows, name = [], "del_grosso_table_3_1.csv"
+    path = options.out / "del_grosso_table_3_1.csv"
     for seed in range(options.seeds):
         for images in options.images:
-            for row in run(images, options.data, seed):
-                print(
-                    {
-                        k: round(v, 3) if k not in ("images", "attack") else v
-                        for k, v in row.items()
-                    },
-                    flush=True,
-                )
-                rows.append(row)
-            annotate(name, pd.DataFrame(rows).round(4)).to_csv(options.out / name, index=False)
+            kept = pd.read_csv(path) if path.exists() else pd.DataFrame([], columns=["images"])
+            if ((kept["images"] == images) & (kept.get("seed") == seed)).any():
+                continue
+            rows = pd.DataFrame(run(images, options.data, seed)).round(4)
+            print(rows.to_string(index=False), flush=True)
+            annotate(path.name, pd.concat([kept, rows])).to_csv(path, index=False)
 
 
 if __name__ == "__main__":

@@ -6,25 +6,39 @@ trains nets on more and more digits, written by 44 people and given to the net w
 guesses the writer of its members and of other digits by the four criteria. It writes
 benchmarks/results/pendigits_attributes.csv, a row for each net, criterion and kind of record, and
 prints the means. FOLDER holds pendigits.csv.gz.
+
+    python benchmarks/pendigits_attributes.py --data FOLDER --paths [--nets 5]
+
+has both halves of the figure with the sizes and settings of the authors' code: 33 points of the
+path of the pen (66 numbers) and the writer, 150 epochs with a squared error. It writes
+pendigits_paths.csv, a row for each net and series; nets that are there are not trained again.
+FOLDER holds pendigits_raw.npz.
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
+from bench_squared_error import Distance, SquaredDistance
 from literature_nets import make_pendigits_net
+from published import annotate
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 
 from skmia import Records
-from skmia.attacks import AttributeInferenceAttack
+from skmia.attacks import AttributeInferenceAttack, ThresholdAttack
+from skmia.leakage.bounds import bounded_loss_success_bound
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 4000)
 N_NETS, N_ASKED, N_REFERENCES = 5, 500, 3000
 CRITERIA = ("softmax", "accuracy", "loss", "gradient")
 WRITER = slice(16, 60)
+PATH_SIZES = (100, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 4000, 8000)
+N_POINTS, N_ATTACKED, THRESHOLD = 33, 100, 0.8
 
 
 def read(folder):
@@ -67,12 +81,78 @@ def run(folder):
                     }
 
 
+def read_paths(folder):
+    """Points at equal distances along the path of the pen, in [0, 1], and the writer."""
+    stored = np.load(folder / "pendigits_raw.npz")
+    rows = []
+    for path in np.split(stored["xy"].astype(float), np.cumsum(stored["n_points"], dtype=int)[:-1]):
+        steps = np.hypot(*np.diff(path, axis=0).T)
+        way = np.append(0, np.cumsum(steps + 1e-9))  # the pen may rest
+        where = np.linspace(0, way[-1], N_POINTS)
+        points = np.column_stack([np.interp(where, way, column) for column in path.T])
+        points -= points.min(axis=0)
+        rows.append((points / max(points.max(), 1)).ravel())
+    writer = np.eye(44, dtype=np.float32)[stored["writer"].astype(int) - 1]
+    return np.column_stack([rows, writer]).astype(np.float32), stored["digit"].astype(np.int64)
+
+
+def play_paths(X, y, n_members, seed):
+    """Value of each series of both halves of the figure, for one net."""
+    rows = np.random.default_rng(seed).permutation(len(X))
+    members, others = rows[:n_members], rows[n_members:][:2992]
+    torch.manual_seed(seed)
+    settings = {"max_epochs": 150, "batch_size": 50, "lr": 5e-3, "criterion": SquaredDistance}
+    settings["predict_nonlinearity"] = partial(torch.softmax, dim=1)
+    net = make_pendigits_net(X.shape[1], **settings).fit(X[members], y[members])
+    victim = FrozenEstimator(net)
+    asked = np.concatenate([members, others])
+    inside = np.arange(len(asked)) < n_members
+    records = Records(X[asked], y[asked]).with_outputs(victim)
+    distance = -ThresholdAttack(signal=Distance()).fit(records).score_samples(records)
+    gap = distance[~inside].mean() - distance[inside].mean()
+    sure = ThresholdAttack(signal="max_softmax").fit(records).score_samples(records) >= THRESHOLD
+    yield "success of softmax response (SR)", (1 + sure[inside].mean() - sure[~inside].mean()) / 2
+    yield "lower bound (LB)", bounded_loss_success_bound(max(gap, 0), 2)
+    yield "accuracy (Acc)", records["outputs"].is_correct(records.y)[~inside].mean()
+    attacked = Records(X[members[:N_ATTACKED]], y[members[:N_ATTACKED]])
+    writer = 66 + attacked.X[:, -44:].argmax(axis=1)  # the column that is hidden
+    for criterion in CRITERIA:
+        attack = AttributeInferenceAttack(
+            victim, slice(66, 110), criterion=criterion, baseline=DummyClassifier()
+        )
+        guesses = attack.fit(records).predict(attacked)
+        yield f"attribute inference: {criterion}", np.mean(guesses == writer)
+
+
+def run_paths(folder, out, n_nets):
+    X, y = read_paths(folder)
+    path = out / "pendigits_paths.csv"
+    for seed in range(n_nets):
+        for n_members in PATH_SIZES:
+            kept = pd.read_csv(path) if path.exists() else pd.DataFrame([], columns=["n", "seed"])
+            if ((kept["n"] == n_members) & (kept["seed"] == seed)).any():
+                continue
+            facts = {"n": n_members, "seed": seed}
+            table = [
+                {**facts, "series": series, "value": value}
+                for series, value in play_paths(X, y, n_members, seed)
+            ]
+            table = annotate(path.name, pd.DataFrame(table).round(4))
+            table.to_csv(path, mode="a", header=not path.exists(), index=False)
+            print(table.to_string(index=False), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--paths", action="store_true")
+    parser.add_argument("--nets", type=int, default=5)
     options = parser.parse_args()
     options.out.mkdir(exist_ok=True)
+    if options.paths:
+        run_paths(options.data, options.out, options.nets)
+        return
     table = pd.DataFrame(run(options.data)).round(4)
     table.to_csv(options.out / "pendigits_attributes.csv", index=False)
     groups = table.groupby(["kind", "criterion", "n_members"])["success"]

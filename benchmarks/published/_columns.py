@@ -201,6 +201,12 @@ def pendigits_attributes(table):
     return {"authors_files": [points.get(key) for key in keys]}
 
 
+def pendigits_paths(table):
+    points = _points("3.8")
+    keys = zip(table["series"], table["n"], strict=True)
+    return {"authors_files": [points.get((name, "pendigits", size)) for name, size in keys]}
+
+
 COLUMNS = {
     f"{function.__name__}.csv": function
     for function in (
@@ -218,6 +224,7 @@ COLUMNS = {
         del_grosso_figure31,
         del_grosso_figure32,
         pendigits_attributes,
+        pendigits_paths,
     )
 }
 
