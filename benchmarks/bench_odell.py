@@ -41,7 +41,7 @@ TABLES = {
     "law_school": ("bar", True, "race1", []),
 }
 
-BATCHES, BLOCK = "odell_batches.csv", 100  # rounds that are trained and kept together
+BATCHES = "odell_batches.csv"
 PRINTED = {"law_school": ("7.3", "7.4"), "adult": ("7.5", "7.6")}  # tables of the thesis
 
 
@@ -151,14 +151,14 @@ def play_together(name, options):
     """Rounds with another size of batches, a block at a time; blocks that are kept are left out."""
     path, records = options.results / BATCHES, None
     facts = {"table": name, "batch_size": options.batch_size, "seed": options.seed}
-    for start in range(0, options.rounds, BLOCK):
+    for start in range(0, options.rounds, options.block):
         kept = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=[*facts, "round"])
         same = np.logical_and.reduce([kept[key] == value for key, value in facts.items()])
         if start in set(kept.loc[same, "round"]):
             continue
         begun, records = process_time(), load(options.data, name) if records is None else records
         rng = np.random.default_rng([options.seed, start])
-        parts = [split(records, rng) for _ in range(BLOCK)]
+        parts = [split(records, rng) for _ in range(options.block)]
         halves = [halve(part[2], records.y, rng) for part in parts for _ in range(5)]
         half = min(map(len, halves)) // 2
         sizes = min(len(part[0]) for part in parts)
@@ -249,6 +249,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--batch-size", type=int, help="if not given, 128 and the full game")
+    parser.add_argument("--block", type=int, default=100, help="rounds trained and kept together")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--results", type=Path, default=RESULTS)
