@@ -202,9 +202,9 @@ def squared_error(results):
     near = unbalanced[["precision_at_99", "published_precision"]] - 8 / 18
     here, there = map(to_number, near.abs().max())
     agreement = (
-        "at a recall of 99% all three precisions are near the base rate, 8000 / 18000 = .444, within "
-        f"{here} here and {there} printed (largest difference {to_number(off)}); with a threshold "
-        f"from another net they are {to_number(low)} to {to_number(high)}"
+        "at a recall of 99% all three precisions are near the base rate, 8000 / 18000 = .444, "
+        f"within {here} here and {there} printed (largest difference {to_number(off)}); with a "
+        f"threshold from another net they are {to_number(low)} to {to_number(high)}"
     )
     body = to_table(
         rows, ["images", "attack", "precision", "recall", "precision at a recall of 99%", "printed"]
