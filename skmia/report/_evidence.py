@@ -113,7 +113,7 @@ def get_difference(checks):
 
 
 def _get_warning(checks, names):
-    """The first of the named checks that warns, or None; earlier audits lack some of them."""
+    """The first of the named checks that warns, or None; not every audit asks all of them."""
     return next((name for name in names if name in checks and checks[name].is_warning), None)
 
 

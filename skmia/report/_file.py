@@ -243,10 +243,10 @@ def _list_sources(case, attack):
         auc = float(roc_auc_score(case.membership, scores))
         exposed = _measure_exposed(case, part, scores)
         name, _, path = name.partition(" in ")
-        facts |= {"name": name, "path": path, "auc": auc, "exposed_auc": exposed}
+        stores = name == "stored values" and not path
+        hits = _count_hits(part, case.membership) if stores else None
+        facts |= {"name": name, "path": path, "auc": auc, "exposed_auc": exposed, "hits": hits}
         sources.append(facts)
-        if name == "stored values" and not path:
-            facts["hits"] = _count_hits(part, case.membership)
     return sources
 
 

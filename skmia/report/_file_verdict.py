@@ -151,7 +151,7 @@ def _describe_reason(facts):
     reason = _REASONS[strongest["name"]].format(
         n_equations=strongest["n_equations"] or 0, n_records=facts["n_records"]
     )
-    if strongest.get("path"):
+    if strongest["path"]:
         reason = f"Most is found in {strongest['path']}. {reason}"
     return f"{reason} {needed}"
 
@@ -204,7 +204,7 @@ def _describe_unknown(grounds, facts):
         return facts["reason"]
     if choose_evidence(grounds) == UNKNOWN:
         return describe_blindness(grounds)
-    hits = next((one["hits"] for one in facts["sources"] if one.get("hits")), None)
+    hits = next((one["hits"] for one in facts["sources"] if one["hits"]), None)
     found = "Nothing was found in the rest of the file."
     if hits is not None and hits["members"] > hits["nonmembers"]:
         found = (

@@ -45,13 +45,10 @@ def refuse(where, wanted, value):
     raise ValueError(f"{where or 'the document'} must be {wanted}; got {reprlib.repr(value)}")
 
 
-def check_fields(document, kind, added):
-    """Check size and kind of a document; return it with the fields that were added since."""
+def check_fields(document, kind):
+    """Check size and kind of a document."""
     _check_size(document)
-    if isinstance(document, dict):
-        document = document | {name: added[name] for name in added if name not in document}
     kind(document, "")
-    return document
 
 
 def _check_size(document):
@@ -161,18 +158,6 @@ def fields(**fields):
             raise ValueError(f"{where or 'the document'} lacks {', '.join(missing)}")
         for name, check_it in fields.items():
             check_it(value[name], f"{where}.{name}" if where else name)
-
-    return check
-
-
-def with_later(kind, **later):
-    """An object of a kind that may also have these fields, which earlier documents lack."""
-
-    def check(value, where):
-        kind(value, where)
-        for name, check_it in later.items():
-            if name in value:
-                check_it(value[name], f"{where}.{name}")
 
     return check
 
@@ -325,7 +310,7 @@ _JUDGED = fields(
 
 def make_recommendation(*ways):
     """The kind of a recommendation for some ways of release."""
-    found = fields(
+    return fields(
         result=word(RELEASE, CONDITIONS, REFUSE, UNKNOWN),
         release=word(*ways),
         not_asked=many(text, 0, _MOST_NAMED),
@@ -359,9 +344,6 @@ def make_recommendation(*ways):
         policy=fields(name=text, sha256=text, text=text),
         provenance=mapping(text, _MOST_NAMED),
         signatures=many(fields(role=text, name=text, signature=text, date=text), 0, _MOST_NAMED),
-    )
-    return with_later(
-        found,
         requirements=many(
             fields(name=word(REFERENCE, STORED), is_met=flag, text=text), 0, _MOST_NAMED
         ),
@@ -422,7 +404,7 @@ def _check_requirements(document, found):
     """Refuse a release without what the policy asks for, and models that were not compared."""
     helping = next((one for one in found["tried"] if one["helps"]), None)
     is_other_way = helping is not None and helping["release"] != found["release"]
-    for one in found.get("requirements", []):  # earlier documents have none
+    for one in found["requirements"]:
         if one["name"] == STORED and is_other_way and found["result"] == CONDITIONS:
             continue
         if not one["is_met"]:
@@ -438,15 +420,12 @@ def _read_check(check):
     return Check(*(check[name] for name in ("name", "status", "text", "finding")))
 
 
-# Fields that earlier audits lack.
-_ADDED = dict.fromkeys(("drift", "file", "growth", "recommendation", "person_level", "reference"))
-
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 
 # The numbers of shadow models are powers of two; checks, seeds and timed parts are few.
 _MOST_SIZES, _MOST_NAMED_SCHEMA = 64, 200
 
-# Checks in every document of this version; later versions may add others.
+# Checks that every document has, beside those of some kinds of data.
 _CHECKS = (
     "blind baseline",
     "difficulty",
@@ -571,8 +550,9 @@ _PERMUTATION = maybe(
     fields(n_permutations=count(1), n_units=count(1), n_mixed=count(), numbers=many(_NULL, low=1))
 )
 
-_SOURCE_FIELDS = fields(
+_SOURCE = fields(
     name=text,
+    path=text,
     auc=_RATE,
     expected_auc=maybe(_RATE),
     expected_tpr=maybe(_RATE),
@@ -580,19 +560,8 @@ _SOURCE_FIELDS = fields(
     misfit=maybe(number(0)),
     n_exposed=maybe(count()),
     exposed_auc=maybe(_RATE),
+    hits=maybe(fields(members=_RATE, nonmembers=_RATE)),
 )
-
-
-_HITS = fields(members=_RATE, nonmembers=_RATE)
-
-
-def _SOURCE(value, where):
-    _SOURCE_FIELDS(value, where)
-    # Documents of earlier versions have neither.
-    text(value.get("path", ""), f"{where}.path")
-    if "hits" in value:
-        _HITS(value["hits"], f"{where}.hits")
-
 
 _ENTRY = fields(place=text, size=count(), part=maybe(text))
 
@@ -662,7 +631,7 @@ _DOCUMENT = fields(
 
 def check_document(document):
     """Check a document from an untrusted source, and derive its verdict again."""
-    document = check_fields(document, _DOCUMENT, _ADDED)
+    check_fields(document, _DOCUMENT)
     grounds = _read_grounds(document)
     _check_results(document, grounds.results)
     _check_names(document, grounds)

@@ -33,9 +33,6 @@ from ._schema import (
 
 _MOST_NAMED = 200
 
-# Fields that earlier audits lack.
-_ADDED = dict.fromkeys(("spread",))
-
 _RATE, _NUMBER = number(0, 1), maybe(number())
 _SHARE = maybe(number(high=1))
 _LIMITS = dict.fromkeys(("estimate", "low", "high"), _SHARE)
@@ -112,7 +109,7 @@ _DOCUMENT = fields(
 
 def check_table_document(document):
     """Check a document from an untrusted source, and derive its verdict again."""
-    document = check_fields(document, _DOCUMENT, _ADDED)
+    check_fields(document, _DOCUMENT)
     _check_limits(document)
     grounds = _read_grounds(document)
     if document["reversed"] != list_reversals(grounds.results):

@@ -429,7 +429,7 @@ def describe_sources(facts):
     shown = sorted(sources, key=lambda source: -source["auc"])[:_MOST_SOURCES]
     for source in (one for one in sources if one in shown):
         name, found = source["name"].capitalize(), f"AUC {source['auc']:.3f}"
-        name += f" in {source['path']}" if source.get("path") else ""
+        name += f" in {source['path']}" if source["path"] else ""
         if source["n_equations"] is not None:
             name += f" ({source['n_equations']:,} for {facts['n_records']:,} unknown memberships)"
         if source["expected_auc"] is not None:

@@ -224,9 +224,6 @@ class StoredSignals:
             kept |= {"models"} | (get_access(first)[0] & {"gradients"})
         return frozenset(kept)
 
-    def _will_store(self):
-        return signals_of(self._expected_kind(), self.signals, self.temperatures)
-
     def _expected_kind(self):
         """Kind of the outputs of models that are yet to be trained."""
         return "label" if self.output_kind == "label" else get_kind(unwrap(self.estimator))

@@ -114,12 +114,6 @@ def test_contradictions_are_refused(report, change, message):
         check_document(document)
 
 
-def test_documents_of_earlier_versions_have_no_people(report):
-    document = json.loads(report.to_json())
-    del document["person_level"]
-    assert check_document(document)["person_level"] is None
-
-
 def test_without_people_or_with_one_record_each_nothing_is_said():
     rng = np.random.default_rng(0)
     records, membership = make_people(rng, [1] * 60)

@@ -198,11 +198,10 @@ def test_the_sheet_names_what_is_requested(leaky):
     page = render_sheet(document)
     assert page.count('rows="1">a study &lt;i&gt;</textarea>') == page.count("a study") == 1
     assert '<textarea id="public" rows="1"></textarea>' in page and "<bdi>skmia x</bdi>" in page
-    # Filled in later, and earlier documents, which lack these names.
+    # Filled in later, and without these names.
     document["recommendation"]["provenance"]["public columns"] = "sex"
     assert 'id="public" rows="1">sex</textarea>' in render_sheet(check_document(document))
     document["recommendation"]["provenance"] = {}
-    del document["recommendation"]["decision"]
     assert 'id="public" rows="1"></textarea>' in render_sheet(check_document(document))
 
 

@@ -148,8 +148,8 @@ def _tabulate(caption, head, rows):
 
 
 def _tell_requirements(found):
-    """What a release needs by the policy, in a line; empty for tables and in earlier documents."""
-    if found["release"] == "table" or "requirements" not in found:
+    """What a release needs by the policy, in a line; empty for tables."""
+    if found["release"] == "table":
         return ""
     able = {True: "able to find something", False: "not able to find anything"}
     listed = [f"{one['name']}: {able[one['is_met']]}" for one in found["requirements"]]
