@@ -5,13 +5,17 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from .optional import import_optional
 from .visible import visible
+
+_TABLE_ROWS = 1 << 16  # that are read at once of a table that is not in memory
 
 
 class Mapped(NamedTuple):
@@ -126,11 +130,185 @@ class DaskRows(LazyRows):
         return type(self)(da.concatenate([self._table, *(other._table for other in others)]))
 
 
+class TableRows(LazyRows):
+    """Rows of a table with named columns, of which blocks are read by its library."""
+
+    # What as_table gives of other tables, it has itself: columns, select, drop and to_native.
+
+    def __init__(self, table, blocks, lengths, columns):
+        super().__init__(table)
+        self._blocks, self.columns = blocks, list(columns)
+        self._starts = np.cumsum([0, *lengths])
+        if not blocks:
+            raise ValueError(f"X is a {self.kind} without rows.")
+
+    @property
+    def shape(self):
+        return int(self._starts[-1]), len(self.columns)
+
+    @abstractmethod
+    def _list_tables(self, block):
+        """Yield the tables of a block, one below the other, with the columns in their order."""
+
+    def _read(self, key):
+        rows = np.arange(*key.indices(len(self))) if isinstance(key, slice) else key
+        order = None if (rows[1:] >= rows[:-1]).all() else np.argsort(rows, kind="stable")
+        wanted = rows if order is None else rows[order]
+        numbers = np.unique(np.searchsorted(self._starts, wanted, "right") - 1)
+        parts = self._list_parts(wanted, numbers if len(wanted) else [0])  # one, for its types
+        table = self._join(parts, len(wanted))
+        return table if order is None else take_rows(table, np.argsort(order))
+
+    def _join(self, parts, n_rows):
+        return _join_frames(parts, n_rows)
+
+    def _list_parts(self, wanted, numbers):
+        for number in numbers:
+            start, stop = np.searchsorted(wanted, self._starts[[number, number + 1]])
+            rows = wanted[start:stop] - self._starts[number]
+            yield from self._take(self._blocks[number], rows)
+
+    def _take(self, block, rows):
+        """Take some rows of a block, which are sorted, from each of its tables."""
+        first = 0
+        for table in self._list_tables(block):
+            start, stop = np.searchsorted(rows, [first, first + len(table)])
+            if stop > start or not len(rows):
+                yield take_rows(table, rows[start:stop] - first)
+            if stop == len(rows):
+                return
+            first += len(table)
+
+    @property
+    def kind(self):
+        return f"{type(self._table).__module__.partition('.')[0]}.{super().kind}"
+
+    def append(self, others):
+        """Return the rows with others of the same class behind them, still not read."""
+        _check_tables([rows[:0] for rows in (self, *others)])
+        joined = copy(self)
+        joined._blocks = [block for rows in (self, *others) for block in rows._blocks]
+        lengths = [np.diff(rows._starts) for rows in (self, *others)]
+        joined._starts = np.cumsum([0, *np.concatenate(lengths)])
+        return joined
+
+    def select(self, columns):
+        """Return the rows with some of the columns, still not read."""
+        chosen = copy(self)
+        chosen.columns = list(columns)
+        return chosen
+
+    def drop(self, columns):
+        """Return the rows without some of the columns, still not read."""
+        return self.select([name for name in self.columns if name not in columns])
+
+    def to_native(self):
+        """Return the rows themselves."""
+        return self
+
+
+class FileRows(TableRows):
+    """Rows of a data set of Arrow, such as a folder of parquet, as frames of pandas."""
+
+    def __init__(self, table):
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+
+        blocks, lengths, self._settings = [], [], {}
+        for file in table.get_fragments():
+            is_parquet = isinstance(file, ds.ParquetFileFragment)
+            parts = file.split_by_row_group() if is_parquet else [file]
+            blocks += parts
+            lengths += [
+                part.row_groups[0].num_rows if is_parquet else part.count_rows() for part in parts
+            ]
+            if is_parquet:  # otherwise files are read ahead, several at a time
+                how = ds.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
+                self._settings = {"fragment_scan_options": how}
+        index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+        names = [name for name in table.schema.names if name not in index]
+        super().__init__(table, blocks, lengths, names)
+        # Files may number categories each in its own way, and a block that lacks no number has
+        # another type than one that does: both are those of the whole table.
+        self._categories, self._types = {}, {}
+        for name in names:
+            kind = table.schema.field(name).type
+            if pa.types.is_dictionary(kind):
+                column = table.to_table(columns=[name]).unify_dictionaries().column(0)
+                self._categories[name] = column.combine_chunks().dictionary
+            elif pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+                if table.count_rows(filter=ds.field(name).is_null()):
+                    empty = pa.table({name: pa.nulls(1, kind)})
+                    empty = empty.replace_schema_metadata(table.schema.metadata)
+                    self._types[name] = empty.to_pandas()[name].dtype
+
+    def _list_tables(self, block):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        schema, how = self._table.schema, {"use_threads": False, "batch_readahead": 0}
+        how |= {"batch_size": _TABLE_ROWS, "columns": self.columns, "schema": schema}
+        for batch in block.to_batches(**how, **self._settings):
+            columns = dict(zip(self.columns, batch.columns, strict=True))
+            for name in self._categories.keys() & columns.keys():
+                kind, known = schema.field(name).type, self._categories[name]
+                codes = pc.index_in(columns[name].dictionary_decode(), known)
+                columns[name] = pa.DictionaryArray.from_arrays(
+                    codes.cast(kind.index_type), known, ordered=kind.ordered
+                )
+            table = pa.table(columns).replace_schema_metadata(schema.metadata)
+            frame = table.to_pandas(ignore_metadata=False).reset_index(drop=True)
+            yield frame.astype({k: kind for k, kind in self._types.items() if k in columns})
+
+
+class PolarsRows(TableRows):
+    """Rows of a lazy frame of polars, as its frames."""
+
+    def __init__(self, table):
+        import polars as pl
+
+        n_rows = table.select(pl.len()).collect().item()
+        starts = range(0, n_rows, _TABLE_ROWS)
+        blocks = [table.slice(start, _TABLE_ROWS) for start in starts]
+        lengths = [min(_TABLE_ROWS, n_rows - start) for start in starts]
+        super().__init__(table, blocks, lengths, table.collect_schema().names())
+
+    def _list_tables(self, block):
+        yield block.select(self.columns).collect()
+
+    def _join(self, parts, n_rows):
+        return concat_rows(list(parts))
+
+
+class DaskFrameRows(TableRows):
+    """Rows of a dask frame, as frames of pandas."""
+
+    def __init__(self, table):
+        for name, dtype in table.dtypes.items():
+            if isinstance(dtype, pd.CategoricalDtype) and not table[name].cat.known:
+                raise ValueError("X has categories that dask does not know; call X.categorize().")
+        lengths = table.map_partitions(len).compute(scheduler="synchronous")
+        blocks = [table.partitions[k] for k in range(table.npartitions)]
+        super().__init__(table, blocks, lengths, table.columns)
+
+    def _list_tables(self, block):
+        yield block[self.columns].compute(scheduler="synchronous").reset_index(drop=True)
+
+
 def as_lazy(X):
     """Return rows to read block by block, or None for tables that are in memory."""
     root = type(X).__module__.partition(".")[0]
-    if root == "dask" and hasattr(X, "compute") and hasattr(X, "chunks"):
-        return DaskRows(X)
+    if isinstance(X, str | os.PathLike):
+        X = import_optional("pyarrow.dataset", "arrow").dataset(X)
+        return FileRows(X)
+    if root == "dask" and hasattr(X, "compute"):
+        if hasattr(X, "chunks"):
+            return DaskRows(X)
+        return DaskFrameRows(X) if hasattr(X, "columns") else None
+    if root == "polars" and hasattr(X, "collect"):
+        return PolarsRows(X)
+    if root == "pyarrow" and hasattr(X, "get_fragments"):
+        return FileRows(X)
     return X if isinstance(X, LazyRows) else None
 
 
@@ -140,8 +318,7 @@ def is_lazy(rows):
 
 def in_memory(rows):
     """Return all rows in memory, and those of any table as a DataFrame of pandas."""
-    if is_lazy(rows):
-        return rows[:]
+    rows = rows[:] if is_lazy(rows) else rows
     foreign = as_foreign(rows)
     return rows if foreign is None else to_pandas(foreign)
 
@@ -166,6 +343,7 @@ def as_foreign(X):
 
 def take_column(table, name):
     """Return a column of what :func:`as_table` returns, as a Series of pandas."""
+    table = in_memory(table.select([name])) if is_lazy(table) else table
     return table[name] if is_frame(table) else to_series(table[name])
 
 
@@ -296,8 +474,8 @@ def _refuse_bytes(frame):
 
 
 # What brings the rows of a table of each library into memory.
-_CURES = {"polars": "X.collect()", "dask": "X.compute()", "pyspark": "X.toPandas()"}
-_CURES |= {"duckdb": "X.to_arrow_table()", "ibis": "X.to_pyarrow()", "pyarrow": "X.to_table()"}
+_CURES = {"pyspark": "X.toPandas()", "duckdb": "X.to_arrow_table()", "ibis": "X.to_pyarrow()"}
+_CURES |= {"pyarrow": "X.to_table()"}
 
 
 def _refuse_unread(X):
@@ -312,7 +490,7 @@ def _refuse_unread(X):
         cure = _CURES.get(root, "X.to_pandas()")
     raise TypeError(
         f"X is a {root} {type(X).__name__}, which is not read as it is; give {cure}, or for more "
-        "rows than fit memory a memory-mapped array or Arrow table."
+        "rows than fit memory a folder of parquet or a memory-mapped array."
     )
 
 
@@ -383,7 +561,7 @@ def align_columns(rows, like):
 
 def as_table(rows):
     """Return rows of pandas, or those of another table as narwhals sees them; None for no table."""
-    return rows if is_frame(rows) else as_foreign(rows)
+    return rows if is_frame(rows) or isinstance(rows, TableRows) else as_foreign(rows)
 
 
 # Kinds of columns of pandas of which any two can be joined without another meaning of the values.
@@ -446,6 +624,26 @@ def _concat_frames(parts):
     frame = pd.concat(whole, axis=1)
     frame.columns = parts[0].columns
     return frame
+
+
+def _join_frames(parts, n_rows):
+    """Join frames of pandas of equal types, each of which is dropped once it is copied."""
+    # Numbers of one type are one array, which a model can take without a further copy.
+    arrays, others, stop = {}, {}, 0
+    for part in parts:
+        start, stop = stop, stop + len(part)
+        for dtype in part.dtypes.unique():
+            names = part.columns[part.dtypes == dtype]
+            if not isinstance(dtype, np.dtype) or dtype.kind == "O":
+                for name in names:
+                    others.setdefault(name, []).append(part[name])
+                continue
+            if dtype not in arrays:
+                arrays[dtype] = names, np.empty((len(names), n_rows), dtype)
+            arrays[dtype][1][:, start:stop] = part[names].to_numpy().T
+    joined = [pd.DataFrame(array.T, columns=names, copy=False) for names, array in arrays.values()]
+    joined += [pd.concat(columns, ignore_index=True).to_frame() for columns in others.values()]
+    return joined[0] if len(joined) == 1 else pd.concat(joined, axis=1)[list(part.columns)]
 
 
 def concat_rows(parts, what="rows"):

@@ -29,7 +29,7 @@ from .containers import (
 from .hashing import check_fingerprints, digest_records
 from .numbers import LARGEST, as_series, show, to_array
 from .outputs import Outputs, as_key
-from .types import ArrayLike, Rows
+from .types import ArrayLike, LazyTable, PathLike, Rows
 from .visible import as_html, visible
 
 _MOST_NAMES = 30  # of columns, in a message
@@ -220,10 +220,12 @@ class Records:
 
     Parameters
     ----------
-    X : ndarray of shape (n, ...), DataFrame, Arrow table, sparse matrix or torch tensor
+    X : ndarray of shape (n, ...), DataFrame, Arrow table, sparse matrix, torch tensor or path
         Features, one row per record, in the form that the victim expects. Models get tables of
         pandas, polars and pyarrow as they are. Memory-mapped arrays, dask arrays and Arrow tables
-        are not read as a whole: models are queried for blocks of rows.
+        are not read as a whole: models are queried for blocks of rows. Neither are a path of a
+        parquet file or a folder of them, a ``pyarrow.dataset`` and a dask frame, of which models
+        get frames of pandas, nor a lazy frame of polars whose rows come in one order.
     y : array-like of shape (n,), default=None
         Task labels: classes (numbers or strings) or real values.
     **fields : array-like of length n
@@ -276,7 +278,9 @@ class Records:
     # Otherwise Python would iterate with __getitem__, and numpy would build an array of records.
     __iter__ = None
 
-    def __init__(self, X: Rows, y: ArrayLike | None = None, **fields: ArrayLike) -> None:
+    def __init__(
+        self, X: Rows | LazyTable | PathLike, y: ArrayLike | None = None, **fields: ArrayLike
+    ) -> None:
         X = as_rows(X)
         n_records = X.shape[0]
         warn_of_rows(X, {"y": y, **fields})
@@ -298,9 +302,10 @@ class Records:
 
         Parameters
         ----------
-        frame : DataFrame or Arrow table of shape (n, k)
+        frame : DataFrame, Arrow table or path, of n rows and k columns
             Table with one row per record, of pandas, polars, pyarrow or another library that
-            narwhals reads; X is a table of the same library.
+            narwhals reads; X is a table of the same library. Of parquet, data sets and lazy frames,
+            the named columns are read.
         target : str, default=None
             Column of the task label; it leaves X.
         drop : str or sequence of str, default=()
@@ -331,7 +336,7 @@ class Records:
         table = as_table(as_rows(frame))
         if table is None:
             raise TypeError(
-                "from_frame takes a DataFrame of pandas or polars, or an Arrow table; got "
+                "from_frame takes a DataFrame of pandas or polars, an Arrow table or parquet; got "
                 f"{type(frame).__name__}."
             )
         drop = list(drop) if np.iterable(drop) and not isinstance(drop, str | bytes) else [drop]

@@ -63,6 +63,14 @@ FloatOrArray: TypeAlias = Any
 PathLike: TypeAlias = str | os.PathLike[str]
 
 
+class LazyTable(Protocol):
+    """A lazy frame of polars, a dask frame or a data set of Arrow, of which rows are read."""
+
+    def head(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the first rows."""
+        ...
+
+
 class TokenModel(Protocol):
     """What is asked of a sequence model, whatever its class."""
 

@@ -251,11 +251,11 @@ limit, table_limit, pair = map(_shown, (parse_limit, parse_table_limit, parse_pa
 text_pair, request_pair = map(_shown, (parse_text, parse_request))
 
 
-def check_file(path, option):
-    """Refuse the name of what is not a file."""
-    if path.is_dir():
+def check_file(path, option, *, or_folder=False):
+    """Refuse the name of what is not a file, or not a folder of them where that is a table."""
+    if path.is_dir() and not or_folder:
         raise CommandError(f"{option}: {path} is a folder, and a file is needed")
-    if not path.is_file():
+    if not (path.is_file() or path.is_dir()):
         raise CommandError(f"{option}: file not found: {path}")
 
 
@@ -314,7 +314,7 @@ def check(arguments):
         _check_needs_policy(arguments, ["provenance"])
     for name, option in _READ.get(command, {}).items():
         if getattr(arguments, name) is not None:
-            check_file(getattr(arguments, name), option)
+            check_file(getattr(arguments, name), option, or_folder=name != "model")
 
 
 # Files that a command reads, by the name of each in messages.

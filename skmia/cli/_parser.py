@@ -69,7 +69,7 @@ def _add_tables(table):
         table,
         "synthetic",
         metavar="SYNTHETIC",
-        help="synthetic table with a header row: .csv, .csv.gz or .parquet",
+        help="synthetic table with a header: .csv, .parquet (or a folder), .feather",
     )
     _add_file(table, "real", metavar="REAL", help="table of the rows that the generator has seen")
     _add_file(
@@ -288,7 +288,7 @@ def _add_inspect(commands):
         inspect,
         "--data",
         metavar="FILE",
-        help="table of candidate records to look for: .csv, .csv.gz or .parquet",
+        help="table of candidate records to look for: .csv, .parquet (or a folder), .feather",
     )
     inspect.add_argument("--target", metavar="COL", help="column that the model predicts")
     inspect.add_argument(
@@ -415,7 +415,7 @@ def _add_data(group):
         group,
         "--data",
         metavar="FILE",
-        help="table with a header row: .csv, .csv.gz or .parquet",
+        help="table with a header: .csv, .parquet (or a folder), .feather",
     )
     _add_file(
         group,

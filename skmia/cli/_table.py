@@ -25,18 +25,23 @@ _MISSING = "(missing)"
 
 def read_table(path, option="--data"):
     """Read a table from a file, with the names of its columns as text."""
-    check_file(path, option)
+    check_file(path, option, or_folder=True)
     try:
-        if path.suffix == ".parquet":
+        if path.is_dir() or path.suffix == ".parquet":
             frame = pd.read_parquet(path)
+        elif path.suffix in (".arrow", ".feather"):
+            frame = pd.read_feather(path)
         elif path.name.endswith((".csv", ".csv.gz")):
             _check_header(path, option)
             frame = pd.read_csv(path, low_memory=False, **_EXACT)
         else:
-            raise CommandError(f"{option}: {path.name} is neither .csv, .csv.gz nor .parquet")
+            raise CommandError(
+                f"{option}: {path.name} is neither .csv, .csv.gz, .parquet, .arrow, .feather nor a "
+                "folder of parquet"
+            )
     except ImportError:
         raise CommandError(
-            f"{option}: reading parquet needs a package: pip install pyarrow"
+            f"{option}: reading {path.name} needs a package: pip install pyarrow"
         ) from None
     except UnicodeDecodeError as error:
         message = f"{option}: {path.name} cannot be read: it is not text in UTF-8"

@@ -9,7 +9,7 @@ import pytest
 import skmia
 from skmia.cli import _problem, main
 from skmia.cli._model import make_estimator
-from skmia.cli._table import as_features, infer_task
+from skmia.cli._table import as_features, infer_task, read_table
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
@@ -100,7 +100,7 @@ def test_table_that_cannot_be_used(refuse, table, tmp_path, change, message):
         ("t.csv", b"\xff\xfe\x00", "cannot be read"),
         ("t.csv", b"a,\x00\n1,2\n", "a column whose name ends in a null character"),
         ("t.csv.gz", b"a,b\n1,2\n", "cannot be read"),
-        ("t.xlsx", b"a,b\n1,2\n", "neither .csv, .csv.gz nor .parquet"),
+        ("t.xlsx", b"a,b\n1,2\n", "neither .csv, .csv.gz, .parquet, .arrow, .feather nor a folder"),
         ("t.csv", b"income\na\nb\na\nb\n", "no features left"),
     ],
 )
@@ -120,6 +120,24 @@ def test_parquet(run, refuse, table, tmp_path):
         assert "pip install pyarrow" in line
     else:
         assert run("--data", path, "--target", "income", *QUICK)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["folder", "t.arrow", "t.feather"])
+def test_folders_of_parquet_and_arrow_files(run, table, tmp_path, name):
+    pytest.importorskip("pyarrow")
+    table.to_parquet(tmp_path / "t.parquet")
+    assert run("--data", tmp_path / "t.parquet", "--target", "income", *QUICK)[0] == 0
+    path = tmp_path / name
+    if name == "folder":
+        path.mkdir()
+        half = len(table) // 2
+        table[:half].to_parquet(path / "0.parquet")
+        table[half:].to_parquet(path / "1.parquet")
+    else:
+        table.to_feather(path)
+    known, other = (read_table(found) for found in (tmp_path / "t.parquet", path))
+    pd.testing.assert_frame_equal(known, other)
+    assert run("--data", path, "--target", "income", *QUICK)[0] == 0
 
 
 def test_parquet_without_a_reader(refuse, tmp_path, monkeypatch):

@@ -27,7 +27,10 @@ CALLS = [
     # The table.
     ("audit --data none.csv --target income", "--data: file not found: none.csv"),
     ("audit --data folder --target income", "--data: folder is a folder, and a file is needed"),
-    ("audit --data file --target income", "file is neither .csv, .csv.gz nor .parquet"),
+    (
+        "audit --data file --target income",
+        "file is neither .csv, .csv.gz, .parquet, .arrow, .feather nor a folder of parquet",
+    ),
     ("audit --data empty.csv --target income", "empty.csv cannot be read"),
     ("audit --data head.csv --target income", "head.csv has no rows"),
     ("audit --data latin.csv --target income", "it is not text in UTF-8"),

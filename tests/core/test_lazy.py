@@ -1,5 +1,7 @@
 """Tables that are not in memory give the numbers of tables in memory, and are read in blocks."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -120,3 +122,96 @@ def test_a_dask_array_of_unknown_length_is_refused():
     X = da.from_array(np.eye(6), chunks=2)
     with pytest.raises(ValueError, match="compute_chunk_sizes"):
         Records(X[X[:, 0] == 0])
+
+
+def as_files(frame, folder):
+    """A folder of parquet in row groups, of which most lack no value."""
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for k in range(3):
+        part = pa.Table.from_pandas(frame[40 * k : 40 * (k + 1)], preserve_index=False)
+        for name in ("count", "flag"):  # pandas itself has no type for them
+            values = [
+                None if value is pd.NA else value for value in frame.visits[40 * k : 40 * (k + 1)]
+            ]
+            values = pa.array(values, pa.int64())
+            part = part.append_column(name, values.cast(pa.bool_()) if name == "flag" else values)
+        parquet.write_table(part, folder / f"{k}.parquet", row_group_size=15)
+    return folder
+
+
+OPENED = {
+    "folder": lambda folder: folder,
+    "file": lambda folder: str(folder / "0.parquet"),
+    "dataset": lambda folder: pytest.importorskip("pyarrow.dataset").dataset(folder),
+    "polars": lambda folder: pytest.importorskip("polars").scan_parquet(folder),
+    "dask": lambda folder: pytest.importorskip("dask.dataframe").from_pandas(
+        pd.read_parquet(folder), npartitions=3
+    ),
+}
+
+
+def load(opened):
+    if hasattr(opened, "collect") or hasattr(opened, "compute"):
+        return opened.collect() if hasattr(opened, "collect") else opened.compute()
+    return pd.read_parquet(opened if isinstance(opened, str) else getattr(opened, "files", opened))
+
+
+@pytest.fixture(params=OPENED)
+def opened(request, tmp_path):
+    rng = np.random.default_rng(0)
+    late = np.arange(120) > 100  # missing values and categories that most row groups lack
+    names = np.where(late, "new", rng.choice(["a", "b"], 120))
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=120).astype(np.float32),
+            "wage": np.where(late, np.nan, rng.normal(size=120)),
+            "visits": pd.array(np.where(late, None, rng.integers(9, size=120)), dtype="Int64"),
+            "place": pd.Categorical(names),
+            "name": np.where(late, None, names),
+            "label": rng.integers(2, size=120),
+        }
+    )
+    frame["place"] = frame["place"].cat.set_categories(["new", "b", "a", "never"])
+    (tmp_path / "rows").mkdir()
+    return OPENED[request.param](as_files(frame, tmp_path / "rows"))
+
+
+def test_rows_of_files_are_those_of_the_frame(opened, monkeypatch):
+    monkeypatch.setattr(containers, "_TABLE_ROWS", 7)
+    frame = load(opened)
+    lazy, known = Records.from_frame(opened, "label"), Records.from_frame(frame, "label")
+    assert isinstance(lazy.X, containers.TableRows)
+    np.testing.assert_array_equal(lazy.digests, known.digests)
+    # Types and codes are those of the table, in blocks that lack what others have.
+    for key in (slice(10, 20), slice(None, None, -3), [5, 3, 29, -1, 5], slice(0), slice(None)):
+        read, wanted = lazy[key].X, known[key].X
+        assert type(read) is type(frame)
+        if isinstance(read, pd.DataFrame):
+            read, wanted = (rows.reset_index(drop=True) for rows in (read, wanted))
+            pd.testing.assert_frame_equal(read, wanted)
+        else:
+            assert read.equals(wanted) and read.schema == wanted.schema
+    sides = Records.from_sides((lazy.X, lazy.y), (lazy.X.select(lazy.X.columns[::-1]), lazy.y))[0]
+    np.testing.assert_array_equal(sides.digests, np.tile(known.digests, 2))
+    again = pickle.loads(pickle.dumps(lazy))
+    np.testing.assert_array_equal(Records(again.X, again.y).digests, known.digests)
+
+
+def test_a_pool_of_files_is_that_of_the_frame(opened, monkeypatch):
+    monkeypatch.setattr(containers, "_TABLE_ROWS", 7)
+    frame, columns, gone = load(opened), ["x", "wage"], ["count", "flag"]
+    pool, members = ShadowPool(DecisionTreeClassifier(max_depth=3), 2, random_state=0), []
+    for table in (opened, frame):
+        records = Records.from_frame(table, "label", drop=["visits", "place", "name", *gone])
+        assert list(records.X.columns) == columns
+        members.append(clone(pool).fit(records).signals_)
+    np.testing.assert_array_equal(*members)
+
+
+def test_categories_unknown_to_dask_are_refused():
+    dd = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame({"x": np.arange(4.0), "place": list("abab")})
+    X = dd.from_pandas(frame, npartitions=2).astype({"place": "category"})
+    with pytest.raises(ValueError, match=r"categories that dask does not know; .*categorize"):
+        Records(X)
