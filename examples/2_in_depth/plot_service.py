@@ -27,12 +27,13 @@ from skmia.victims import CallableVictim
 # %%
 # The server
 # ----------
-# A forest was trained on the members. The server counts the rows of each request.
+# A forest was trained on the members. The server counts the rows of each request, and is too busy
+# for the first one.
 
 records, membership = make_membership_problem(1000, random_state=0)
 members = records[membership == 1]
 forest = RandomForestClassifier(50, random_state=1).fit(members.X, members.y)
-requests = {"/proba": [], "/label": []}
+requests, busy = {"/proba": [], "/label": []}, {"/proba", "/label"}
 
 
 class Service(BaseHTTPRequestHandler):
@@ -40,6 +41,10 @@ class Service(BaseHTTPRequestHandler):
 
     def do_POST(self):
         rows = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path in busy:
+            busy.remove(self.path)
+            self.send_error(503)
+            return
         requests[self.path].append(len(rows))
         predict = forest.predict_proba if self.path == "/proba" else forest.predict
         body = json.dumps(predict(np.array(rows)).tolist()).encode()
@@ -70,8 +75,8 @@ def serve():
 # The client
 # ----------
 # A function takes a batch of rows and returns the answers. ``CallableVictim`` calls it for at most
-# ``batch_size`` rows at a time. The answers are stored with the records, so each record is sent
-# once, and the attacks run after the server is gone.
+# ``batch_size`` rows at a time, and once more after an error that may pass. The answers are stored
+# with the records, so each record is sent once, and the attacks run after the server is gone.
 
 
 class Client:
@@ -90,10 +95,11 @@ class Client:
 
 
 with serve() as url:
-    proba = CallableVictim(Client(f"{url}/proba"), classes=[0, 1], batch_size=200)
-    label = CallableVictim(Client(f"{url}/label"), classes=[0, 1], kind="label", batch_size=200)
+    settings = {"batch_size": 200, "retries": 3, "retry_on": (OSError,)}
+    proba = CallableVictim(Client(f"{url}/proba"), classes=[0, 1], **settings)
+    label = CallableVictim(Client(f"{url}/label"), classes=[0, 1], kind="label", **settings)
     asked = {"probabilities": records.with_outputs(proba), "labels": records.with_outputs(label)}
-print(requests)
+print(requests, proba.n_calls_, proba.n_queries_)
 
 # %%
 # The attacks

@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import gen_batches
+from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .advice import with_advice
@@ -82,8 +83,28 @@ def check_victim(victim):
             "victim must be a fitted classifier or regressor with a predict method; "
             f"got {type(unwrap(victim)).__name__}{_suggest_remedy(unwrap(victim))}."
         )
+    check_tags(unwrap(victim), "victim")
     check_fitted(unwrap(victim), "victim")  # the tags of a frozen one are a deep copy
     return victim
+
+
+def check_tags(estimator, role):
+    """Refuse what is no estimator of scikit-learn, with the way to make it one."""
+    if hasattr(estimator, "__sklearn_tags__"):
+        return
+    with suppress(AttributeError):  # the oldest supported scikit-learn has tags for every class
+        get_tags(estimator)
+        return
+    name = f"{type(estimator).__module__.partition('.')[0]}.{type(estimator).__name__}"
+    way = (
+        "asks it as skmia.victims.CallableVictim(function, classes), with a function of X that "
+        "returns class probabilities"
+    )
+    if hasattr(estimator, "fit"):
+        way = f"derives its class from sklearn.base.ClassifierMixin and BaseEstimator, or {way}"
+    elif name == "xgboost.Booster":
+        way = f"loads its file into XGBClassifier (save_model, load_model), or {way}"
+    raise TypeError(f"The {role} {name} is no estimator of scikit-learn. Give a model that {way}.")
 
 
 def check_fitted(estimator, role):
@@ -208,8 +229,10 @@ def query_victim(victim, X):
     # Even a query can draw random numbers: a data loader of torch draws a seed for each pass.
     with preserved_randomness(), accepting_read_only():
         n_rows = X.shape[0]
-        for rows in gen_batches(n_rows, CHUNK) if n_rows > CHUNK else [slice(None)]:
-            part = take_rows(X, rows)
+        # A victim with batches of its own is asked once, so that it can go on where it stopped.
+        is_whole = n_rows <= CHUNK or getattr(model, "asks_in_batches", False)
+        for rows in [slice(None)] if is_whole else gen_batches(n_rows, CHUNK):
+            part = X if is_whole else take_rows(X, rows)
             with with_advice(victim, part):
                 parts.append(_ask_writeable(_through(transform, model), part))
     outputs = parts[0] if len(parts) == 1 else type(parts[0]).concat(parts)

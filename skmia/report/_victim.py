@@ -56,7 +56,10 @@ def is_fitted(victim):
         check_is_fitted(victim)
     except NotFittedError:
         return False
-    except TypeError:  # not an estimator, which check_victim reports with a better message
+    except (
+        TypeError,
+        AttributeError,
+    ):  # not an estimator, which check_victim reports with a better message
         return True
     return True
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from .._core.asking import CHUNK, unwrap
+from .._core.asking import CHUNK, check_tags, unwrap
 from .._core.numbers import show
 from .._core.outputs import Resolution
 from .._core.randomness import draw_integers
@@ -324,6 +324,8 @@ class DrawnSets:
 
 def check_settings(pool):
     """Check parameters of a pool that are valid one by one."""
+    if pool.estimator is not None:
+        check_tags(unwrap(pool.estimator), "estimator")
     if pool.estimator is not None and not is_trainable(pool.estimator):
         name = type(unwrap(pool.estimator)).__name__
         raise ValueError(

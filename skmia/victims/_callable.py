@@ -1,6 +1,12 @@
 """Models that can only be queried: functions and web services."""
 
+import asyncio
+import inspect
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from numbers import Real
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -9,12 +15,14 @@ from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 
 from .._core.asking import GivenModel
-from .._core.containers import as_rows
+from .._core.containers import as_rows, take_rows
+from .._core.files import make_private_folder, write_atomically
 from .._core.groups import check_columns
 from .._core.numbers import show, to_array
-from .._core.sklearn import StrOptions, at_least, validate_params_of
-from .._core.types import ArrayLike, Rows
+from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
+from .._core.types import ArrayLike, PathLike, Rows
 from .._core.validation import call_given
+from .._training.digests import digest_table
 
 
 def _returns_probabilities(victim):
@@ -43,17 +51,34 @@ def _check_labels(answer, n_rows, classes):
     if not known.all():
         got, allowed = show(answer[~known].tolist()[0]), show(classes.tolist())
         raise ValueError(f"The function must return labels among classes {allowed}; got {got}.")
-    return answer
+    return answer.astype(classes.dtype)
+
+
+def _wait_for(answer):
+    """Await the answer of a coroutine function in a loop of its own, in notebooks as well."""
+
+    async def wait():
+        return await answer
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, wait()).result()
+
+
+_LONGEST_WAIT = 60  # seconds before a batch is asked again
 
 
 class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     """Classifier behind a function, such as a web service.
 
+    If a query is interrupted, by an error of the service or by the user, the batches that were
+    answered are kept, and the same query goes on where it stopped.
+
     Parameters
     ----------
     function : callable
-        Function of a batch of at most ``batch_size`` rows of X that returns their class
-        probabilities, an array of shape (n_rows, n_classes), or their labels, of shape (n_rows,).
+        Function, or coroutine function, of a batch of at most ``batch_size`` rows of X that returns
+        their class probabilities, an array of shape (n_rows, n_classes), or their labels, of shape
+        (n_rows,).
     classes : array-like of shape (n_classes,)
         Label of each column, in order. When labeled records are queried, a warning is issued if
         their labels fit another order better. For ``kind="label"``, all labels that the function
@@ -63,11 +88,27 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         ``predict_proba``.
     batch_size : int, default=1000
         Maximum number of rows per call.
+    retries : int, default=0
+        How often a batch is asked again after an error of ``retry_on``: after 1, 2, 4, ... seconds,
+        60 at most.
+    retry_on : tuple of exception classes, default=(OSError,)
+        Errors that may pass, such as ``urllib.error.HTTPError``, an ``OSError``.
+    max_calls_per_second : float, default=None
+        Largest rate of calls. If None, there is no limit.
+    checkpoint : str or Path, default=None
+        Folder in which answers are kept for good, one file for each batch: later queries of the
+        same batches, in other processes as well, read it instead of asking. Use a folder for one
+        service only, and none for a service that answers at random. If None, answers are kept in
+        memory until the query is complete.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, in the order of the columns.
+    n_calls_ : int
+        Number of calls so far, including those that failed.
+    n_queries_ : int
+        Number of rows that the function was called with so far.
 
     Raises
     ------
@@ -106,7 +147,13 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         "classes": ["array-like"],
         "kind": [StrOptions({"proba", "label"})],
         "batch_size": [at_least(1)],
+        "retries": [at_least(0)],
+        "retry_on": [tuple],
+        "max_calls_per_second": [Interval(Real, 0, None, closed="neither"), None],
+        "checkpoint": [str, Path, None],
     }
+
+    asks_in_batches = True
 
     # By the user, who can be wrong about the order of the function's columns.
     classes_are_given = True
@@ -118,11 +165,19 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         *,
         kind: Literal["proba", "label"] = "proba",
         batch_size: int = 1000,
+        retries: int = 0,
+        retry_on: tuple[type[Exception], ...] = (OSError,),
+        max_calls_per_second: float | None = None,
+        checkpoint: PathLike | None = None,
     ) -> None:
         self.function = function
         self.classes = classes
         self.kind = kind
         self.batch_size = batch_size
+        self.retries = retries
+        self.retry_on = retry_on
+        self.max_calls_per_second = max_calls_per_second
+        self.checkpoint = checkpoint
 
     @property
     def classes_(self) -> np.ndarray:
@@ -148,11 +203,56 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         """Yield the checked answers of the function, batch by batch."""
         validate_params_of(self)
         X, classes = as_rows(X), self.classes_
+        kept = vars(self).setdefault("_kept", {})
         for rows in gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ():
-            batch = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-            answer = call_given(self.function, "function", "f(X)", batch)
-            answer = to_array(answer, "What the function answers", must)
+            batch = take_rows(X, rows)
+            name = digest_table(batch)
+            answer = self._read(name) if self.checkpoint is not None else kept.get(name)
+            if answer is None:
+                answer = to_array(self._call(batch), "What the function answers", must)
+                answer = check(answer, batch.shape[0], classes)
+                if self.checkpoint is None:
+                    kept[name] = answer
+                else:
+                    self._write(name, answer)
             yield check(answer, batch.shape[0], classes)
+        kept.clear()
+
+    def _place(self, name):
+        return Path(self.checkpoint) / f"{self.kind}-{name[1:]}.npy"
+
+    def _read(self, name):
+        place = self._place(name)
+        return np.load(place, allow_pickle=False) if place.exists() else None
+
+    def _write(self, name, answer):
+        make_private_folder(Path(self.checkpoint))
+        write_atomically(self._place(name), lambda file: np.save(file, answer, allow_pickle=False))
+
+    def _call(self, batch):
+        """Ask for a batch, and again after errors that may pass."""
+        for attempt in range(self.retries + 1):
+            if self.max_calls_per_second is not None:
+                wait = vars(self).get("_last", -np.inf) + 1 / self.max_calls_per_second
+                time.sleep(max(0.0, wait - time.monotonic()))
+                self._last = time.monotonic()
+            self._n_calls = self.n_calls_ + 1
+            self._n_queries = self.n_queries_ + batch.shape[0]
+            try:
+                answer = call_given(self.function, "function", "f(X)", batch)
+                return _wait_for(answer) if inspect.isawaitable(answer) else answer
+            except self.retry_on:
+                if attempt == self.retries:
+                    raise
+                time.sleep(min(2**attempt, _LONGEST_WAIT))
+
+    @property
+    def n_calls_(self) -> int:
+        return vars(self).get("_n_calls", 0)
+
+    @property
+    def n_queries_(self) -> int:
+        return vars(self).get("_n_queries", 0)
 
     def predict(self, X: Rows) -> np.ndarray:
         """Return the label of each row, the most probable one unless the function returns labels.

@@ -1,3 +1,5 @@
+import asyncio
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -141,3 +143,121 @@ def test_a_service_is_no_shadow_model():
     records = Records(X, (X[:, 0] > 0).astype(int))
     with pytest.raises(ValueError, match="estimator must be a model that can be trained; Callab"):
         ShadowPool(service, 2, random_state=0).fit(records)
+
+
+class Flaky(Service):
+    """Fails at some of its calls."""
+
+    def __init__(self, failing, error=ConnectionError):
+        super().__init__()
+        self.failing, self.error, self.n_calls = set(failing), error, 0
+
+    def __call__(self, rows):
+        self.n_calls += 1
+        if self.n_calls in self.failing:
+            raise self.error(f"call {self.n_calls}")
+        return super().__call__(rows)
+
+
+@pytest.fixture
+def slept(monkeypatch):
+    """Seconds of each wait, of which none passes."""
+    seconds = []
+    monkeypatch.setattr("time.sleep", seconds.append)
+    return seconds
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_an_interrupted_query_goes_on_where_it_stopped(tmp_path, folder):
+    service = Flaky([3])
+    settings = {"batch_size": 7, "checkpoint": tmp_path / "answers" if folder else None}
+    victim = CallableVictim(service, [0, 1], **settings)
+    with pytest.raises(ConnectionError, match="call 3"):
+        answers_of(victim, X)
+    assert service.sizes == [7, 7]
+    # A folder serves another process as well.
+    again = CallableVictim(service, [0, 1], **settings) if folder else victim
+    np.testing.assert_allclose(answers_of(again, X).values[:, 1], expit(X[:, 0]))
+    assert service.sizes == [7, 7, 7, 4]
+    assert victim.n_calls_ + again.n_calls_ * folder == 5
+    again.predict_proba(X)  # a complete query is asked again, unless a folder has it
+    assert len(service.sizes) == (4 if folder else 8)
+
+
+def test_many_records_are_one_query(monkeypatch):
+    monkeypatch.setattr("skmia._core.asking.CHUNK", 10)
+    service = Flaky([4])
+    victim = CallableVictim(service, [0, 1], batch_size=5)
+    with pytest.raises(ConnectionError):
+        answers_of(victim, X)
+    answers_of(victim, X)
+    assert service.sizes == [5] * 5
+
+
+def test_labels_are_kept_with_their_classes(tmp_path):
+    for classes in ([False, True], ["no", "yes"]):
+        victim = CallableVictim(
+            lambda rows, classes=classes: [classes[int(x > 0)] for x in rows[:, 0]],
+            classes,
+            kind="label",
+            checkpoint=tmp_path / str(classes[0]),
+        )
+        first, again = victim.predict(X), victim.predict(X)
+        assert first.tolist() == again.tolist() == [classes[int(x > 0)] for x in X[:, 0]]
+        assert victim.n_queries_ == 25
+
+
+def test_errors_that_may_pass_are_asked_again(slept):
+    service = Flaky([1, 2, 5])
+    victim = CallableVictim(service, [0, 1], batch_size=10, retries=2)
+    np.testing.assert_allclose(victim.predict_proba(X)[:, 1], expit(X[:, 0]))
+    assert slept == [1, 2, 1]
+    assert (victim.n_calls_, victim.n_queries_) == (6, 10 * 3 + 10 + 5 * 2)
+    with pytest.raises(ConnectionError, match="call 2"):
+        CallableVictim(Flaky([1, 2]), [0, 1], retries=1).predict_proba(X)
+    with pytest.raises(KeyError):  # not among those that a user named
+        CallableVictim(Flaky([1], KeyError), [0, 1], retries=5).predict_proba(X)
+    victim = CallableVictim(Flaky([1], KeyError), [0, 1], retries=1, retry_on=(KeyError,))
+    assert victim.predict_proba(X).shape == (25, 2)
+
+
+def test_calls_keep_a_rate(slept, monkeypatch):
+    monkeypatch.setattr("time.monotonic", lambda: 100 + sum(slept))
+    victim = CallableVictim(Service(), [0, 1], batch_size=5, max_calls_per_second=4)
+    victim.predict_proba(X)
+    assert slept == [0.0] + [0.25] * 4
+
+
+def test_coroutine_functions_are_awaited():
+    async def ask(rows):
+        await asyncio.sleep(0)
+        return Service()(rows)
+
+    async def notebook():  # in a loop that runs already
+        return CallableVictim(ask, [0, 1], batch_size=9).predict_proba(X)
+
+    expected = Service()(X)
+    np.testing.assert_array_equal(CallableVictim(ask, [0, 1]).predict_proba(X), expected)
+    np.testing.assert_array_equal(asyncio.run(notebook()), expected)
+
+
+class Tagless:
+    """Has the methods of a classifier and is none of scikit-learn's."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+
+def test_models_that_are_no_estimators_are_told_the_way():
+    records = Records(X, (X[:, 0] > 0).astype(int))
+    said = r"is no estimator of scikit-learn\. Give a model that derives its class from .*Callable"
+    for make in (lambda: ThresholdAttack(Tagless()), lambda: ShadowPool(Tagless(), 2)):
+        with pytest.raises(TypeError, match=said):
+            make().fit(records)
+    xgboost = pytest.importorskip("xgboost")
+    booster = xgboost.train({}, xgboost.DMatrix(X, X[:, 0]), 1)
+    with pytest.raises(TypeError, match=r"victim xgboost\.Booster .* XGBClassifier .*save_model"):
+        ThresholdAttack(booster).fit(records)
