@@ -15,6 +15,9 @@ _TEXT = re.compile(
 # Torch: "mat1 and mat2 must have the same dtype", "expected scalar type Float but found Double",
 # "Input type (double) and bias type (float) should be the same".
 _DTYPE = re.compile(r"same dtype|scalar type|type \(.*\) and .* type \(.*\) should be the same")
+# XGBoost: "Must have at least 1 validation dataset for early stopping."; LightGBM: "For early
+# stopping, at least one dataset and eval metric is required for evaluation".
+_VALIDATION = re.compile(r"at least (1|one) (validation )?dataset", re.IGNORECASE)
 _MOST_COLUMNS = 3
 # Errors of Python and numpy if a model does not validate its input.
 _LOW = (TypeError, OverflowError, IndexError, KeyError, ZeroDivisionError)
@@ -63,6 +66,12 @@ def get_advice(error, model, X):
     text = _TEXT.search(str(error))
     if text:
         return _advise_on_text(text["value"], X)
+    if _VALIDATION.search(str(error)):
+        return (
+            f"{type(model).__name__} stops early and lacks the parameter eval_set of fit, its "
+            f"validation rows ({str(error).strip()}). ShadowPool(fit_params=f) takes a function "
+            "f(X, y) that splits them off the records of each model."
+        )
     if isinstance(error, RuntimeError) and _DTYPE.search(str(error)):
         return _advise_on_dtype(model, X)
     return None

@@ -1,12 +1,14 @@
 """Sample weights of records, and how they reach the fit of an estimator."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import sklearn
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from .asking import unwrap
-from .numbers import to_array
+from .numbers import show, to_array
 
 # Field of the records, and parameter of fit.
 WEIGHTS = "sample_weight"
@@ -62,8 +64,17 @@ def weights_for(estimator, records):
     return None if weights is None or name_parameter(estimator) is None else weights
 
 
-def fit_weighted(model, X, y, weights):
-    """Fit a model, with sample weights unless they are None."""
-    if weights is None:
-        return model.fit(X, y)
-    return model.fit(X, y, **{name_parameter(model): weights})
+def fit_weighted(model, X, y, weights, fit_params=None):
+    """Fit a model, with sample weights unless they are None, and with further parameters."""
+    given = fit_params(X, y) if callable(fit_params) else fit_params or {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"fit_params must give a dict of parameters of fit; got {show(given)}.")
+    given, name = dict(given), None if weights is None else name_parameter(model)
+    if name is not None and len({"X", "y", name} & given.keys()) not in (0, 3):
+        raise ValueError(
+            f"fit_params gives other rows of records that have the field {WEIGHTS!r}; let it give "
+            f"X, y and {name}."
+        )
+    if name is not None:
+        given.setdefault(name, weights)
+    return model.fit(given.pop("X", X), given.pop("y", y), **given)

@@ -123,6 +123,7 @@ class Data(NamedTuple):
     tables: list  # features of the records, then features of further queries
     y: np.ndarray
     weights: Any = None  # sample weights for fit, of shape (n,)
+    fit_params: Any = None  # further parameters of fit, or a function of (X, y) that gives them
 
     def packed(self):
         """Convert to arrays, which joblib can map into the memory of workers instead of copying."""
@@ -135,11 +136,11 @@ class Data(NamedTuple):
             X if place is None else place
             for X, place in zip((*self.tables, self.y), places, strict=True)
         )
-        return Data(tables, y, self.weights)
+        return self._replace(tables=tables, y=y)
 
     def unpacked(self):
         """Undo :meth:`packed` and :meth:`by_place`."""
-        return Data([unpack(X) for X in self.tables], unpack(self.y), self.weights)
+        return self._replace(tables=[unpack(X) for X in self.tables], y=unpack(self.y))
 
 
 class Job(NamedTuple):

@@ -12,7 +12,7 @@ from .._core.sample_weights import WEIGHTS
 from .._core.visible import visible
 from ..exceptions import CheckpointError
 from .digests import UnidentifiedError, digest_table
-from .identity import identify
+from .identity import identify, identify_values
 
 
 class Owner(NamedTuple):
@@ -60,6 +60,8 @@ def describe_job(job, records, entropy, design, numbers):
     try:
         identity = identify(job.estimator)
         known = {"versions": identity.versions, "parts": identity.parts}
+        if job.data.fit_params is not None:
+            known["parts"] |= identify_values({"fit_params": job.data.fit_params})
         kept = job.keep.describe()
     except UnidentifiedError as error:
         known, kept = {"unidentified": str(error)}, {}

@@ -169,7 +169,7 @@ def plan_training(job, batched="auto", exact=False, known=None):
             break
     if batched is True:
         raise ValueError(f"batched=True is not possible here; {'; '.join(reasons)}")
-    if not exact and job.data.weights is None:
+    if not exact and job.data.weights is None and job.data.fit_params is None:
         _warn_of_near_misses(ways, job)
     reason = "; ".join(reasons) or "batched=False"
     if where.name != "joblib":
@@ -182,6 +182,8 @@ def _why_not(way, job):
         return "The models are not trained by their own fit with seeds of ours."
     if job.data.weights is not None:
         return "Models with sample weights are trained one by one."
+    if job.data.fit_params is not None:
+        return "Models with fit_params are trained one by one."
     with PROCESS_LOCK:  # it may train models and trace nets
         return way.why_not(job)
 

@@ -395,7 +395,7 @@ def make_job(pool, records, entropy):
     tables = [copy.X for copy in augmented(records, pool.augment)]
     job = Job(
         estimator=estimator,
-        data=Data(tables, records.y, weights_for(estimator, records)),
+        data=Data(tables, records.y, weights_for(estimator, records), pool.fit_params),
         subsets=draw_training_sets(pool, records, seeds[0]),
         seeds=seeds[1:],
         keep=make_keeper(pool),

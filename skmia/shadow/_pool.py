@@ -1,7 +1,7 @@
 """Shadow models, trained once and shared by all attacks."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -27,6 +27,7 @@ from .._training.plan import (
     plan_training,
     saying_what_is_kept,
 )
+from .._training.ways.torch_nets.plan import why_not_class
 from ..signals import Signal
 from ._imported import ImportedPools, gather
 from ._job import (
@@ -147,6 +148,13 @@ class ShadowPool(
         are fitted again on the training records of each shadow model, before the estimator around
         them. If False, all models share them, which is correct only for parts that were fitted on
         other records, such as public data: leakage of those records is not measured.
+    fit_params : dict or callable, default=None
+        Further parameters of the estimator's ``fit``, as the victim was trained with: a dict, or a
+        function ``f(X, y)`` of the training records of a model that returns one. If it returns
+        ``"X"`` and ``"y"`` as well, the model is trained on these, so that rows for early stopping
+        can be split off them; all training records of the model count as IN. The function may draw
+        from numpy's global generator, which is seeded for each model. Models are trained one by
+        one.
     checkpoint : str or Path, default=None
         Folder that keeps every finished model. An interrupted fit continues from there and gives
         the same numbers as an uninterrupted one; a larger ``n_estimators`` trains only the further
@@ -250,6 +258,7 @@ class ShadowPool(
         "resolution": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "batched": ["boolean", StrOptions({"auto"}), at_least(2)],
         "refit_frozen": ["boolean"],
+        "fit_params": [dict, callable, None],
         "checkpoint": [str, Path, None],
         "on_disk": ["boolean"],
         "warm_start": ["boolean"],
@@ -273,6 +282,7 @@ class ShadowPool(
         resolution: Literal["auto"] | float = "auto",
         batched: Literal["auto"] | bool | int = "auto",
         refit_frozen: bool = True,
+        fit_params: Mapping[str, Any] | Callable[..., Mapping[str, Any]] | None = None,
         checkpoint: str | Path | None = None,
         on_disk: bool = False,
         warm_start: bool = False,
@@ -292,6 +302,7 @@ class ShadowPool(
         self.resolution = resolution
         self.batched = batched
         self.refit_frozen = refit_frozen
+        self.fit_params = fit_params
         self.checkpoint = checkpoint
         self.on_disk = on_disk
         self.warm_start = warm_start
@@ -337,6 +348,8 @@ class ShadowPool(
         if self.on_disk:
             paths = checkpoint.paths(self.n_estimators)
             arrays = open_arrays(paths, len(records), self.store == "outputs")
+        if why := why_not_class(job.estimator):
+            notes = (*notes, f"The shadow models were trained one by one: {why}")
         self._set(got, arrays, records, plan, notes)
         if isinstance(checkpoint, MemoryCheckpoint):
             self._share(checkpoint)

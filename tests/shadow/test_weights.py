@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.defenses import evaluate_defense
-from skmia.exceptions import CheckpointError
+from skmia.exceptions import CheckpointError, TrainingError
 from skmia.games import membership_game, retraining_oracle
 from skmia.signals import ScaledLogit
 
@@ -132,3 +132,50 @@ def test_models_trained_together_are_for_records_without_weights():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ShadowPool(LINE, 2, random_state=0).fit(WEIGHTED).backend_ == "joblib"
+
+
+def hold_back(X, y):
+    """Every third row, from a random one on, for early stopping."""
+    held = np.arange(len(y)) % 3 == np.random.randint(3)  # noqa: NPY002
+    return {"X": X[~held], "y": y[~held], "eval_set": [(X[held], y[held])], "verbose": False}
+
+
+def test_parameters_of_fit_are_made_of_the_rows_of_each_model(tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=30, early_stopping_rounds=2, n_jobs=1)
+    pool = ShadowPool(model, 4, fit_params=hold_back, random_state=0, store="models")
+    pool.set_params(checkpoint=tmp_path / "pool").fit(RECORDS)
+    for k, shadow in enumerate(pool.estimators_):
+        mine = pool.membership_[k]
+        starts = []
+        for start in range(3):
+            held = np.arange(mine.sum()) % 3 == start
+            own = clone(model).set_params(random_state=shadow.random_state)
+            sides = [(X[mine][held], Y[mine][held])]
+            own.fit(X[mine][~held], Y[mine][~held], eval_set=sides, verbose=False)
+            starts.append((own.predict_proba(X) == shadow.predict_proba(X)).all())
+        assert any(starts)
+    assert "fit_params" in pool.backend_reason_
+    again = clone(pool).fit(RECORDS)
+    np.testing.assert_array_equal(again.signals_, pool.signals_)
+    with pytest.raises(CheckpointError, match="fit_params"):
+        clone(pool).set_params(fit_params=lambda X, y: hold_back(X, y)).fit(RECORDS)
+    said = r"XGBClassifier stops early and lacks the parameter eval_set of fit, .*fit_params=f"
+    with pytest.raises(TrainingError, match=said):
+        ShadowPool(model, 2, random_state=0).fit(RECORDS)
+
+
+def test_constant_parameters_of_fit_and_wrong_ones():
+    class Told(LogisticRegression):
+        def fit(self, X, y, sample_weight=None, note=None):
+            self.note_ = note, sample_weight is not None
+            return super().fit(X, y, sample_weight)
+
+    pool = ShadowPool(Told(), 2, fit_params={"note": 5}, store="models", random_state=0)
+    assert [model.note_ for model in pool.fit(RECORDS).estimators_] == [(5, False)] * 2
+    assert [model.note_ for model in clone(pool).fit(WEIGHTED).estimators_] == [(5, True)] * 2
+    with pytest.raises(TrainingError, match="fit_params must give a dict of parameters .* got 3"):
+        clone(pool).set_params(fit_params=lambda X, y: 3).fit(RECORDS)
+    fewer = clone(pool).set_params(fit_params=lambda X, y: {"X": X[1:], "y": y[1:]})
+    with pytest.raises(TrainingError, match="let it give X, y and sample_weight"):
+        fewer.fit(WEIGHTED)

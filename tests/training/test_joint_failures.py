@@ -187,6 +187,9 @@ def test_a_class_of_the_user_that_is_trained_one_by_one_is_told_why(skorch, net)
         pool = fit_pool(estimator)
     assert pool.backend_ == "joblib"
     assert "Casting overrides fit of skorch." in pool.backend_reason_
+    assert pool.notes_ == [
+        "The shadow models were trained one by one: Casting overrides fit of skorch."
+    ]
     with pytest.raises(ValueError, match="not possible here; Casting overrides fit of skorch"):
         fit_pool(estimator, batched=True)
     with warnings.catch_warnings():

@@ -98,7 +98,8 @@ def fit_model(job, i, model):
     n_records, y = len(job.data.y), job.data.y[members]
     try:
         weights = None if job.data.weights is None else job.data.weights[members]
-        fit_weighted(model, take_rows(job.data.tables[0], members), y, weights)
+        rows = take_rows(job.data.tables[0], members)
+        fit_weighted(model, rows, y, weights, job.data.fit_params)
     except Exception as error:
         reason = get_advice(error, job.estimator, job.data.tables[0])
         reason = " ".join((reason or f"{type(error).__name__}: {error}").split())
