@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from public import PUBLIC
 from sklearn.base import BaseEstimator, clone
+from sklearn.covariance import LedoitWolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
@@ -64,7 +65,15 @@ from skmia.base import BaseAttack
 from skmia.defenses import LabelOnlyDefense, SoftRegressionDefense, StudentDefense
 from skmia.defenses.mechanisms import NonSphericalGaussianMechanism
 from skmia.epsilon import EpsilonAudit
-from skmia.leakage import LeaveOneOutLeakage
+from skmia.leakage import (
+    LeaveOneOutLeakage,
+    MahalanobisLeakage,
+    MeanGLiRAttack,
+    MeanLikelihoodRatioAttack,
+    MeanScalarProductAttack,
+    NoisyMean,
+    SubsampledMean,
+)
 from skmia.model_selection import RememberTraining
 from skmia.signals import (
     AdversarialDistance,
@@ -287,7 +296,7 @@ RECIPES = {
     StoredValuesAttack: make_stored_values_attacks,
     ThresholdAttack: make_threshold_attacks,
     TransferredQueryAttack: lambda problem: [
-        TransferredQueryAttack(problem.victim, problem.shadows, n_steps=2, random_state=0, **one)
+        TransferredQueryAttack(problem.victim, problem.shadows, n_steps=1, random_state=0, **one)
         for one in ({"n_partners": 1}, {"confidence": 0.5})
     ],
     VulnerableRecordsAttack: lambda problem: [
@@ -474,6 +483,8 @@ EXAMPLES = {
     for name in skmia.defenses.__all__
     if name.endswith("Defense") and name != "StudentDefense"
 }
+for changed in ("LabelOnly", "ReleasedFile", "Rounding", "Temperature", "TopK"):  # or refused
+    EXAMPLES[f"{changed}Defense"].set_params(estimator=DecisionTreeClassifier(random_state=0))
 EXAMPLES["StudentDefense"] = StudentDefense(LogisticRegression(), KernelDensity())
 EXAMPLES["RememberTraining"] = RememberTraining(LogisticRegression(max_iter=1000))
 EXAMPLES["OneOutput"] = OneOutput(LogisticRegression())
@@ -483,11 +494,26 @@ EXAMPLES["NonSphericalGaussianMechanism"] = NonSphericalGaussianMechanism(widths
 EXAMPLES["SyntheticDistance"] = SyntheticDistance(KernelDensity())
 # The number of sub-models is no part of the contract, and the default takes many times as long.
 EXAMPLES["EpsilonAudit"] = EpsilonAudit(n_trials=4)
-EXAMPLES["SELENADefense"].set_params(n_estimators=3, n_left_out=1)
+EXAMPLES["SELENADefense"].set_params(n_estimators=2, n_left_out=1)
 EXAMPLES["SoftLabelDefense"].set_params(n_estimators=4, n_left_out=2)
 EXAMPLES["SoftRegressionDefense"] = SoftRegressionDefense(
     DecisionTreeRegressor(), n_estimators=4, n_left_out=2
 )
+
+
+# Further settings, with which other parts of an estimator meet the checks.
+FURTHER = [
+    MahalanobisLeakage(covariance="full", noise_scale=0.1),
+    MahalanobisLeakage(covariance=LedoitWolf(), sampling_ratio=0.3, n_samples=50),
+    MahalanobisLeakage(sampling_ratio=0.3, subsampling="published"),
+    MeanLikelihoodRatioAttack(sampling_ratio=0.5, covariance=LedoitWolf(), target_fpr=0.1),
+    MeanScalarProductAttack(reference="mean", noise_scale=0.1),
+    MeanGLiRAttack(factor="n", target_fpr=0.1),
+    NoisyMean(0.5),
+    SubsampledMean(0.3, noise_scale=0.1),
+    LeaveOneOutLeakage(Ridge()),
+    LeaveOneOutLeakage(KNeighborsClassifier(2)),
+]
 
 
 def find_public_estimators():
@@ -566,7 +592,9 @@ def test_samples_and_targets_are_called_as_in_scikit_learn(name):
 def test_the_tags_say_who_takes_a_matrix():
     for estimator in find_estimators_of_matrices():
         assert estimator.__sklearn_tags__().input_tags.two_d_array
-    for one in (*find_attacks(), Signals, ShadowPool):
+    found = find_public_estimators()
+    tables = [found[name] for name, why in EXCLUDED.items() if "three tables" in why]
+    for one in (*find_attacks(), Signals, ShadowPool, *tables):
         assert not one().__sklearn_tags__().input_tags.two_d_array
 
 
@@ -580,7 +608,9 @@ def frozen_objects():
 
 @pytest.mark.usefixtures("frozen_objects")
 @pytest.mark.parametrize(
-    "estimator", find_estimators_of_matrices(), ids=lambda estimator: type(estimator).__name__
+    "estimator",
+    [*find_estimators_of_matrices(), *FURTHER],
+    ids=lambda estimator: type(estimator).__name__,
 )
 def test_scikit_learn_checks(estimator):
     check_estimator(estimator, on_skip=None)

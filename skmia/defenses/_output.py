@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +32,8 @@ class OutputDefense(DefendedClassifier):
 
     # Predicted labels come from the classifier. A fitted one is kept as it is in a FrozenEstimator.
 
+    _takes_outputs = False  # several for each row
+
     def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Fit the classifier.
 
@@ -47,12 +50,33 @@ class OutputDefense(DefendedClassifier):
         -------
         self : object
             Fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If there are several outputs for each row, of which the probabilities are changed.
         """
         validate_params_of(self)
+        shape = np.asarray(y).shape
+        if not self._takes_outputs and len(shape) == 2:
+            if shape[1] > 1:
+                name = type(self).__name__
+                raise ValueError(
+                    f"{name} changes the probabilities of one output; got y of shape {shape}. Give "
+                    f"sklearn.multioutput.MultiOutputClassifier({name}(...)), which defends each."
+                )
+            y = column_or_1d(y, warn=True)
         with with_advice(self.estimator, X):
             self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
         self.classes_ = self.estimator_.classes_
         return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label &= self._takes_outputs
+        given = get_tags(self.estimator).target_tags
+        tags.target_tags.multi_output = given.multi_output and self._takes_outputs
+        return tags
 
 
 class ProbabilityDefense(OutputDefense):
@@ -140,6 +164,8 @@ class LabelOnlyDefense(OutputDefense):
     >>> hasattr(defended, "predict_proba")
     False
     """
+
+    _takes_outputs = True
 
     def __init__(self, estimator: BaseEstimator) -> None:
         self.estimator = estimator

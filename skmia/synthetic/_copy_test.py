@@ -92,6 +92,11 @@ class CopyTest(BaseEstimator):
         self.confidence_level = confidence_level
         self.random_state = random_state
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # fit takes several tables
+        return tags
+
     def fit(
         self,
         train: ArrayLike,

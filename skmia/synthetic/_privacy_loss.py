@@ -213,6 +213,11 @@ class PrivacyLoss(BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # fit takes several tables
+        return tags
+
     def fit(self, train: ArrayLike, test: ArrayLike, synthetic: ArrayLike) -> Self:
         """Compare synthetic rows with both kinds of real rows.
 

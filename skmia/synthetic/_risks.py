@@ -262,6 +262,11 @@ class TableRisk(BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # fit takes several tables
+        return tags
+
     def fit(self, train: ArrayLike, test: ArrayLike, synthetic: ArrayLike) -> Self:
         """Attack training records and control records.
 

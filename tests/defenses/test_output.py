@@ -9,12 +9,21 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia import Records
 from skmia.attacks import ThresholdAttack
-from skmia.defenses import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
+from skmia.defenses import (
+    LabelOnlyDefense,
+    ReleasedFileDefense,
+    RoundingDefense,
+    TemperatureDefense,
+    TopKDefense,
+)
 
 X, Y = load_digits(return_X_y=True)
 MODEL = FrozenEstimator(RandomForestClassifier(50, random_state=0).fit(X[::2], Y[::2]))
@@ -37,6 +46,23 @@ def test_they_are_ordinary_classifiers(estimator, check):
 
 def answer(defense, **settings):
     return defense(MODEL, **settings).fit(X, Y).predict_proba(X)
+
+
+@pytest.mark.parametrize(
+    "defense", [RoundingDefense, TemperatureDefense, TopKDefense, ReleasedFileDefense]
+)
+def test_several_outputs_are_defended_one_by_one(defense):
+    targets = np.column_stack([Y > 0, Y > 1])
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    with pytest.raises(ValueError, match=r"one output; got y of shape .*MultiOutputClassifier"):
+        defense(tree).fit(X, targets)
+    assert not get_tags(defense(tree)).classifier_tags.multi_label
+    answers = MultiOutputClassifier(defense(tree)).fit(X, targets).predict_proba(X)
+    for column, answer in zip(targets.T, answers):
+        np.testing.assert_array_equal(answer, defense(tree).fit(X, column).predict_proba(X))
+    # Labels are those of the tree, for each output.
+    labels = LabelOnlyDefense(tree).fit(X, targets).predict(X)
+    np.testing.assert_array_equal(labels, tree.fit(X, targets).predict(X))
 
 
 def test_top_k_keeps_the_largest_as_they_are():

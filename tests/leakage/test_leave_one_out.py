@@ -23,7 +23,6 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import check_estimator
 
 from skmia.leakage import LeaveOneOutLeakage
 
@@ -221,11 +220,6 @@ def test_a_frozen_model_of_other_records_is_refused(model):
     frozen = FrozenEstimator(clone(model).fit(X[:50], y[:50]))
     with pytest.raises(ValueError, match="it was fitted on"):
         fit(frozen, y, "p")
-
-
-@pytest.mark.parametrize("model", [Ridge(), KNeighborsClassifier(2)])
-def test_scikit_learn_checks(model):
-    check_estimator(LeaveOneOutLeakage(model), on_skip=None)
 
 
 def test_leverages_of_separable_classes_do_not_overflow():

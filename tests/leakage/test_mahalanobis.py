@@ -8,25 +8,11 @@ from sklearn.base import clone
 from sklearn.covariance import EmpiricalCovariance, LedoitWolf
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from skmia._core import gaussians as _moments
 from skmia.leakage import MahalanobisLeakage
 
 N, D = 1000, 5000
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        MahalanobisLeakage(),
-        MahalanobisLeakage(covariance="full", noise_scale=0.1),
-        MahalanobisLeakage(covariance=LedoitWolf(), sampling_ratio=0.3, n_samples=50),
-        MahalanobisLeakage(sampling_ratio=0.3, subsampling="published"),
-    ],
-)
-def test_scikit_learn_checks(estimator):
-    check_estimator(estimator, on_skip=None)
 
 
 # The experiment of the paper: Bernoulli rows with 5,000 columns, means of 1,000 rows.

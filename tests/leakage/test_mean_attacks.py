@@ -2,10 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, kstest, multivariate_normal, ncx2, norm, rankdata, t
 from sklearn.base import clone
-from sklearn.covariance import LedoitWolf
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.estimator_checks import check_estimator
 
 from skmia.leakage import (
     MahalanobisLeakage,
@@ -19,22 +17,6 @@ from skmia.metrics import MembershipRocDisplay, clopper_pearson
 
 ATTACKS = [MeanLikelihoodRatioAttack, MeanScalarProductAttack, MeanGLiRAttack]
 RATES = [0.01, 0.05, 0.1, 0.5]
-
-
-@pytest.mark.parametrize(
-    "attack",
-    [
-        MeanLikelihoodRatioAttack(),
-        MeanLikelihoodRatioAttack(sampling_ratio=0.5, covariance=LedoitWolf(), target_fpr=0.1),
-        MeanScalarProductAttack(),
-        MeanScalarProductAttack(reference="mean", noise_scale=0.1),
-        MeanGLiRAttack(),
-        MeanGLiRAttack(factor="n", target_fpr=0.1),
-    ],
-    ids=repr,
-)
-def test_scikit_learn_checks(attack):
-    check_estimator(attack, on_skip=None)
 
 
 @pytest.mark.parametrize("attack", [MeanLikelihoodRatioAttack, MeanScalarProductAttack])
