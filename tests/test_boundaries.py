@@ -27,8 +27,8 @@ MOST = 2**31 - 1  # what every integer of numpy can hold
 # Names of parameters by their range. Where classes differ, the name has its class.
 RANGES = {
     "0..15": "ReleasedFileDefense.decimals",
-    f"0..{MOST}": """canary max_neighbors max_rejections n_given n_permutations output secrets
-        RoundingDefense.decimals NegativeWeights.n_epochs Relabeling.n_epochs""",
+    f"0..{MOST}": """canary max_neighbors max_rejections n_given n_permutations output retries
+        secrets RoundingDefense.decimals NegativeWeights.n_epochs Relabeling.n_epochs""",
     "0..": "noise_seed",
     f"1..{MOST}": """batch_size k max_changes max_failures max_iter max_queries max_samples
         min_changes n_attacks n_canaries n_columns n_copies n_critic n_draws n_epochs n_iterations
@@ -53,8 +53,8 @@ RANGES = {
     "(0, 0.5]": "max_samples",
     "[0.5, 1)": "baseline",
     "[0, 2]": "radius",
-    "(0, inf)": """bandwidth bandwidth_factor epsilon learning_rate max_spectral_norm max_weight
-        noise_std proxy_variance scale sensitivity step_size target_epsilon
+    "(0, inf)": """bandwidth bandwidth_factor epsilon learning_rate max_calls_per_second
+        max_spectral_norm max_weight noise_std proxy_variance scale sensitivity step_size target_epsilon
         temperature DPWassersteinGAN.max_grad_norm RenyiAttack.alpha""",
     "(0, inf]": "max_grad_norm",
     "[0, inf)": """claimed_epsilon mean_train_loss noise_multiplier noise_scale resolution
