@@ -129,7 +129,7 @@ GUESSES = [
     ("one side in text", lambda: sides(held_out=(X_TEST, TEXT[1])), "labels of one type.*astype"),
     ("labels of one side", lambda: sides(held_out=(X_TEST, None)), "all have labels or none has"),
     ("labels that are too few", lambda: sides((X_TRAIN, Y_TRAIN[1:])), "train: X has 60 records"),
-    ("a lazy table", lambda: sides((as_polars(X_TRAIN).lazy(), Y_TRAIN)), r"X\.collect\(\)"),
+    ("a lazy table", lambda: Records(as_polars(X_TRAIN).lazy(), Y_TRAIN), FINE),
     ("a dict of columns", lambda: Records(X.to_dict("list"), Y), "X must be an array, a DataFrame"),
     ("a path", lambda: Records("train.csv"), "X must be an array, a DataFrame"),
     ("an unknown column", lambda: Records.from_frame(X, "income"), "columns are age, wage, height"),

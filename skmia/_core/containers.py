@@ -299,8 +299,15 @@ def as_lazy(X):
     """Return rows to read block by block, or None for tables that are in memory."""
     root = type(X).__module__.partition(".")[0]
     if isinstance(X, str | os.PathLike):
-        X = import_optional("pyarrow.dataset", "arrow").dataset(X)
-        return FileRows(X)
+        said = f"X must be an array, a DataFrame or the path of parquet; {visible(str(X))} is none"
+        if not os.path.exists(X):
+            raise ValueError(f"{said}, and no file either.")
+        dataset = import_optional("pyarrow.dataset", "arrow")
+        try:
+            return FileRows(dataset.dataset(X))
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())[:100]
+            raise ValueError(f"{said} ({reason}).") from error
     if root == "dask" and hasattr(X, "compute"):
         if hasattr(X, "chunks"):
             return DaskRows(X)
