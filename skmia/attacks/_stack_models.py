@@ -138,8 +138,7 @@ class ChosenStack:
     Attributes
     ----------
     chosen : str
-        Name of the candidate with the largest power that is far enough ahead: the TPR at the
-        lowest FPR that the records resolve, or the AUC with few models or records.
+        Name of the candidate with the largest power that is far enough ahead.
     power : DataFrame
         Power of all candidates, as of :func:`skmia.model_selection.choose_by_power`.
     """
