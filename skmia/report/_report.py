@@ -600,12 +600,17 @@ class AuditReport:
         ------
         ImportError
             If matplotlib is not installed.
+        ValueError
+            If `axes` are not two.
         """
         if axes is None:
             pyplot = import_optional("matplotlib.pyplot", extra="plot")
             _, axes = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
+        axes = np.ravel(np.asarray(axes, dtype=object))
+        if len(axes) != 2:
+            raise ValueError(f"axes must be two, as of pyplot.subplots(1, 2); got {len(axes)}.")
         draw_picture(as_document(self), axes)
-        return np.asarray(axes, dtype=object)
+        return axes
 
     def save(self, directory: PathLike, *, values: pd.DataFrame | None = None) -> list[Path]:
         """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.

@@ -182,6 +182,8 @@ def test_plot_leaves_out_an_attack_that_can_judge_one_side_only(result):
 def test_plot_draws_on_given_axes(result):
     axes = pytest.importorskip("matplotlib.figure").Figure().subplots(1, 2)
     assert list(result.plot(axes)) == list(axes)
+    with pytest.raises(ValueError, match=r"axes must be two, .*; got 1"):
+        result.plot(axes[0])
     names = [line.get_label() for line in axes[1].get_lines()]
     assert {"file", "service"} <= set(names)
     assert axes[0].get_title(loc="left") == "Severe leakage"
