@@ -97,15 +97,6 @@ def test_attacks_that_need_outputs_of_shadow_models_are_listed():
     assert read_names(row) == {name for name, one in needs.items() if "outputs" in one.keeps}
 
 
-def test_strategies_that_need_probabilities_say_so():
-    for row in next(iter(read_tables(GUIDE / "white_box.md").values())):
-        for name in set(re.findall(r"`(\w+)", row["here"])) & set(tables.find_attacks()):
-            needs = ATTACKS[name]().needs()
-            if name != "ThresholdAttack":
-                takes_them = needs.reads <= {"proba", "logits"} and not needs.access
-                assert ("probabilities" in row["needs"]) == takes_them
-
-
 def test_every_signal_is_in_the_table():
     assert sorted(SIGNALS) == get_signal_names()
 
