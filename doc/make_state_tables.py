@@ -49,6 +49,8 @@ KINDS = {
 # Containers of members, which have attributes of their own.
 _MEMBERS = re.compile(r"^(?:estimators_|_predictors)(?:\[\*\])+\.|^_Booster.*(?=trees')")
 _LEAVES = re.compile(r"^(?:dummy_leaf_|root_)\..*\.")
+# Estimators of scikit-learn inside of others, which have rows of their own.
+_INNER = re.compile(r"^(?:estimator_|kernel_pca_|nbrs_)\.")
 # Hold what the estimators inside of them hold.
 _AROUND = {"CalibratedClassifierCV", "ColumnTransformer", "FeatureUnion"}
 _METHODS = (
@@ -104,7 +106,7 @@ def describe(name, kind):
         rows = [
             (one.kind, shorten(path), find_use(model, X, path, one, after.get(path)), name)
             for path, one in before.items()
-            if path not in model.get_params(deep=False)
+            if path not in model.get_params(deep=False) and not _INNER.match(path)
         ]
     found = pd.DataFrame(rows, columns=_NOTHING.columns)
     # Of many arrays of one name, such as those of all trees, one that is used is enough.
