@@ -7,7 +7,7 @@ trains generators on people of the Adult table, and measures for each how well a
 distinguishes training people from others, and how well a model of synthetic people works for real
 ones.
 
-Generators of SDV take part if it is installed (``pip install "skmia[sdv]"``). Adult is downloaded
+Generators of SDV take part if it is installed (``pip install ".[sdv]"``). Adult is downloaded
 from the UCI Machine Learning Repository on first use; without a connection, people are made up. The
 full version takes a few minutes on one core.
 """

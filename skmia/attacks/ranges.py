@@ -292,7 +292,8 @@ class RangeAttack(BaseAttack):
 
     Examples
     --------
-    >>>     >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import LiRA, RangeAttack
     >>> from skmia.attacks.ranges import GaussianRange

@@ -606,11 +606,11 @@ class AuditReport:
         if axes is None:
             pyplot = import_optional("matplotlib.pyplot", extra="plot")
             _, axes = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
-        axes = np.ravel(np.asarray(axes, dtype=object))
-        if len(axes) != 2:
-            raise ValueError(f"axes must be two, as of pyplot.subplots(1, 2); got {len(axes)}.")
-        draw_picture(as_document(self), axes)
-        return axes
+        both = np.ravel(np.asarray(axes, dtype=object))
+        if len(both) != 2:
+            raise ValueError(f"axes must be two, as of pyplot.subplots(1, 2); got {len(both)}.")
+        draw_picture(as_document(self), both)
+        return both
 
     def save(self, directory: PathLike, *, values: pd.DataFrame | None = None) -> list[Path]:
         """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.

@@ -91,8 +91,8 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     retries : int, default=0
         How often a batch is asked again after an error of ``retry_on``: after 1, 2, 4, ... seconds,
         60 at most.
-    retry_on : tuple of exception classes, default=(OSError,)
-        Errors that may pass, such as ``urllib.error.HTTPError``, an ``OSError``.
+    retry_on : tuple of exception classes, default=None
+        Errors that may pass. If None, ``OSError``, which ``urllib.error.HTTPError`` is.
     max_calls_per_second : float, default=None
         Largest rate of calls. If None, there is no limit.
     checkpoint : str or Path, default=None
@@ -148,7 +148,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         "kind": [StrOptions({"proba", "label"})],
         "batch_size": [at_least(1)],
         "retries": [at_least(0)],
-        "retry_on": [tuple],
+        "retry_on": [tuple, None],
         "max_calls_per_second": [Interval(Real, 0, None, closed="neither"), None],
         "checkpoint": [str, Path, None],
     }
@@ -166,7 +166,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         kind: Literal["proba", "label"] = "proba",
         batch_size: int = 1000,
         retries: int = 0,
-        retry_on: tuple[type[Exception], ...] = (OSError,),
+        retry_on: tuple[type[Exception], ...] | None = None,
         max_calls_per_second: float | None = None,
         checkpoint: PathLike | None = None,
     ) -> None:
@@ -241,7 +241,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
             try:
                 answer = call_given(self.function, "function", "f(X)", batch)
                 return _wait_for(answer) if inspect.isawaitable(answer) else answer
-            except self.retry_on:
+            except OSError if self.retry_on is None else self.retry_on:
                 if attempt == self.retries:
                     raise
                 time.sleep(min(2**attempt, _LONGEST_WAIT))
