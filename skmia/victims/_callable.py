@@ -231,6 +231,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
 
     def _call(self, batch):
         """Ask for a batch, and again after errors that may pass."""
+        passing = OSError if self.retry_on is None else self.retry_on
         for attempt in range(self.retries + 1):
             if self.max_calls_per_second is not None:
                 wait = vars(self).get("_last", -np.inf) + 1 / self.max_calls_per_second
@@ -241,7 +242,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
             try:
                 answer = call_given(self.function, "function", "f(X)", batch)
                 return _wait_for(answer) if inspect.isawaitable(answer) else answer
-            except OSError if self.retry_on is None else self.retry_on:
+            except passing:
                 if attempt == self.retries:
                     raise
                 time.sleep(min(2**attempt, _LONGEST_WAIT))
