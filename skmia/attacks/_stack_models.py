@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from ..base import choose_criterion, compare_by_power, compute_auc, compute_tpr, sort_sides
+from ..base import compare_by_power, compute_auc, compute_tpr, sort_sides
 
 # Number of rows that the trees are fitted on.
 _MOST_ROWS = 40_000
@@ -23,7 +23,7 @@ _DIGITS = 6
 # Least slope of the calibrated log odds. Without a leak the estimate is 0 plus noise.
 _LEAST_SLOPE = 0.01
 
-# False positive rate at which the power is reported if the AUC decides.
+# False positive rate at which the power is reported beside the AUC.
 _RATE = 0.01
 
 _LINEAR, _TREES = "logistic regression", "trees"
@@ -138,7 +138,7 @@ class ChosenStack:
     Attributes
     ----------
     chosen : str
-        Name of the candidate with the largest power that is far enough ahead.
+        Name of the candidate with the largest AUC that is far enough ahead.
     power : DataFrame
         Power of all candidates, as of :func:`skmia.model_selection.choose_by_power`.
     """
@@ -161,19 +161,15 @@ class ChosenStack:
         models = np.unique(rows.models)
         in_fold, units = [rows.folds == fold for fold in folds], units[models]
         cells = [[np.flatnonzero(here & (rows.models == k)) for here in in_fold] for k in models]
-        # The rates of few models vary too much to choose by.
-        criterion = "roc_auc" if margin else choose_criterion(len(rows.folds) / len(models))
-        decisive, rate = (0, _RATE) if criterion == "roc_auc" else (1, criterion)
-        choose = partial(_choose, candidates, units=units, margin=margin, rate=rate, by=decisive)
-        figures = [_measure(one, rows.is_member, cells, rate) for one in log_odds.values()]
+        figures = [_measure(values, rows.is_member, cells) for values in log_odds.values()]
         figures = np.array(figures)
 
         self._of_fold = {}
         for k, fold in enumerate(folds):
-            name, _ = choose(np.delete(figures, k, axis=2))
+            name, _ = _choose(candidates, np.delete(figures, k, axis=2), units, margin)
             models = [fitted[fold][one] for one in candidates[name]]
             self._of_fold[fold] = _calibrate(models, log_odds[name], rows, rows.folds != fold)
-        self.chosen, self.power = choose(figures)
+        self.chosen, self.power = _choose(candidates, figures, units, margin)
         everywhere = np.ones(len(rows.folds), dtype=bool)
         models = _fit(candidates[self.chosen], kinds, rows, everywhere).values()
         self._whole = _calibrate(list(models), log_odds[self.chosen], rows, everywhere)
@@ -220,41 +216,41 @@ def _score_folds(names, fitted, rows):
     return total
 
 
-def _measure(log_odds, is_member, cells, rate):
+def _measure(log_odds, is_member, cells):
     """Return AUC and TPR of each model in each fold, of shape (n_models, n_folds, 2)."""
     figures = np.full((len(cells), len(cells[0]), 2), np.nan)
     for k, j in np.ndindex(figures.shape[:2]):
         members, others = sort_sides(log_odds[cells[k][j]], is_member[cells[k][j]], True)
         if len(members) and len(others):
-            figures[k, j] = compute_auc(members, others), compute_tpr(members, others, rate)
+            figures[k, j] = compute_auc(members, others), compute_tpr(members, others, _RATE)
     return figures
 
 
-def _choose(candidates, figures, units, margin, rate, by):
+def _choose(candidates, figures, units, margin):
     """Return the name of the strongest candidate and the power of all."""
     n_usable = (~np.isnan(figures)).sum(axis=2)
     means = np.nansum(figures, axis=2) / np.where(n_usable > 0, n_usable, np.nan)
     settings = [{"score": name} for name in candidates]
-    choice = compare_by_power(settings, means, units, rate, by)
+    choice = compare_by_power(settings, means, units, _RATE)
     known = ~np.isnan(means).any(axis=(0, 2))
     return _choose_strongest(
-        list(candidates), means[:, known, by], units[known], margin
+        list(candidates), means[:, known, 0], units[known], margin
     ), choice.power
 
 
-def _choose_strongest(names, power, units, margin):
-    """Return the name of the candidate of the largest mean of power, of shape (n_candidates, n)."""
+def _choose_strongest(names, aucs, units, margin):
+    """Return the name of the candidate of the largest mean of AUCs, of shape (n_candidates, n)."""
     n_single = names.index(_LINEAR)
-    single = int(np.argmax(power[:n_single].mean(axis=1)))
+    single = int(np.argmax(aucs[:n_single].mean(axis=1)))
     gains = np.array(
-        [(power - power[single])[:, units == unit].mean(axis=1) for unit in np.unique(units)]
+        [(aucs - aucs[single])[:, units == unit].mean(axis=1) for unit in np.unique(units)]
     )
     error = gains.std(axis=0, ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
     learned = np.arange(len(names)) >= n_single
     ahead = learned & (gains.mean(axis=0) > (margin * error if margin else 0))
     if not ahead.any():
         return names[single]
-    return names[int(np.argmax(np.where(ahead, power.mean(axis=1), -1)))]
+    return names[int(np.argmax(np.where(ahead, aucs.mean(axis=1), -1)))]
 
 
 def _calibrate(models, log_odds, rows, chosen):

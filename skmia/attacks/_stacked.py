@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logit
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils import check_random_state
 
@@ -21,7 +22,7 @@ from .._core.numbers import check_number
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
-from .._core.types import Frozen, Seed
+from .._core.types import Seed
 from .._core.validation import query
 from ..base import (
     Comparison,
@@ -466,9 +467,8 @@ class StackedAttack(PoolAttack):
     victim in turn. Their training sets are known, so a logistic regression and boosted trees learn
     from their features to separate members and non-members; the
     membership of the victim's records plays no part. Of each single score, the logistic regression
-    and its sum with the trees, the strongest one on these models is used: by the TPR at the lowest
-    FPR that the records resolve, or by the AUC with fewer than 8 models or few records. The score
-    is the log odds of membership.
+    and its sum with the trees, the one with the largest AUC on these models is used. The score is
+    the log odds of membership.
 
     Parameters
     ----------
@@ -585,7 +585,7 @@ class StackedAttack(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | Frozen | int | None = None,
+        shadows: ShadowPool | FrozenEstimator | int | None = None,
         *,
         boosted: bool = True,
         temperatures: Sequence[float] | Literal["auto"] = "auto",

@@ -39,7 +39,6 @@ from ._pool_attack import (
 from ._power import (
     PowerChoice,
     choose_by_power,
-    choose_criterion,
     compare_by_power,
     compute_auc,
     compute_tpr,

@@ -31,6 +31,9 @@ _USUAL_RATE = 0.01
 # records half are non-members, and a stack deals them into four folds.
 _RECORDS_OF_A_RATE = 16
 
+# Largest rate to choose by; with fewer records the AUC varies less.
+_LARGEST_RATE = 0.02
+
 
 class PowerChoice(NamedTuple):
     """Settings of an attack that were chosen by its power.
@@ -75,7 +78,7 @@ def choose_by_power(
         Records of the pool; others are left out.
     criterion : "auto", "roc_auc" or float, default="auto"
         What is compared: the AUC, or the TPR at this FPR. ``"auto"`` is the lowest FPR that the
-        records resolve, from 0.01 on: 16 divided by their number. With fewer than 160 records it is
+        records resolve, from 0.01 on: 16 divided by their number. With fewer than 800 records it is
         the AUC. The TPR at rates below 0.01 varies so much between models that a choice by the TPR
         at 0.01 is as good for them.
 
@@ -205,7 +208,7 @@ def _check_training_sets(pools, records):
 def choose_criterion(n_records):
     """Return the lowest FPR that the records of a pool resolve, or ``"roc_auc"`` if none."""
     rate = max(_USUAL_RATE, _RECORDS_OF_A_RATE / max(n_records, 1))
-    return rate if rate < 0.1 else "roc_auc"
+    return rate if rate <= _LARGEST_RATE else "roc_auc"
 
 
 def _is_auc(criterion):

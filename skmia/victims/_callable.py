@@ -5,6 +5,7 @@ import inspect
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
 from typing import Literal
@@ -65,6 +66,16 @@ def _wait_for(answer):
 
 
 _LONGEST_WAIT = 60  # seconds before a batch is asked again
+
+
+@dataclass
+class _Asked:
+    """What was asked of a function so far, and the answers of a query that is not complete."""
+
+    n_calls: int = 0
+    n_queries: int = 0
+    last: float = -np.inf
+    kept: dict = field(default_factory=dict)
 
 
 class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
@@ -203,7 +214,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         """Yield the checked answers of the function, batch by batch."""
         validate_params_of(self)
         X, classes = as_rows(X), self.classes_
-        kept = vars(self).setdefault("_kept", {})
+        kept = self._asked.kept
         for rows in gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ():
             batch = take_rows(X, rows)
             name = digest_table(batch)
@@ -231,14 +242,14 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
 
     def _call(self, batch):
         """Ask for a batch, and again after errors that may pass."""
-        passing = OSError if self.retry_on is None else self.retry_on
+        passing, asked = OSError if self.retry_on is None else self.retry_on, self._asked
         for attempt in range(self.retries + 1):
             if self.max_calls_per_second is not None:
-                wait = vars(self).get("_last", -np.inf) + 1 / self.max_calls_per_second
+                wait = asked.last + 1 / self.max_calls_per_second
                 time.sleep(max(0.0, wait - time.monotonic()))
-                self._last = time.monotonic()
-            self._n_calls = self.n_calls_ + 1
-            self._n_queries = self.n_queries_ + batch.shape[0]
+                asked.last = time.monotonic()
+            asked.n_calls += 1
+            asked.n_queries += batch.shape[0]
             try:
                 answer = call_given(self.function, "function", "f(X)", batch)
                 return _wait_for(answer) if inspect.isawaitable(answer) else answer
@@ -248,12 +259,17 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
                 time.sleep(min(2**attempt, _LONGEST_WAIT))
 
     @property
+    def _asked(self):
+        # One object, so that counts and answers are none of the attributes that tell victims apart.
+        return vars(self).setdefault("_state", _Asked())
+
+    @property
     def n_calls_(self) -> int:
-        return vars(self).get("_n_calls", 0)
+        return self._asked.n_calls
 
     @property
     def n_queries_(self) -> int:
-        return vars(self).get("_n_queries", 0)
+        return self._asked.n_queries
 
     def predict(self, X: Rows) -> np.ndarray:
         """Return the label of each row, the most probable one unless the function returns labels.

@@ -26,7 +26,7 @@ CALLS = [
     (f"{DATA} --loud", "unrecognized arguments: --loud"),
     # The table.
     ("audit --data none.csv --target income", "--data: file not found: none.csv"),
-    ("audit --data folder --target income", "--data: folder is a folder, and a file is needed"),
+    ("audit --data folder --target income", "--data: folder has no rows"),
     (
         "audit --data file --target income",
         "file is neither .csv, .csv.gz, .parquet, .arrow, .feather nor a folder of parquet",

@@ -137,6 +137,16 @@ def test_rate_decides_where_one_is_asked_for():
         assert attack.a_ == attack.power_["a"][attack.power_[decisive].argmax()]
 
 
+@pytest.mark.parametrize(
+    "n_records, decisive", [(799, "auc"), (1000, "tpr_at_fpr_0.016"), (2000, "tpr_at_fpr_0.01")]
+)
+def test_lowest_rate_that_records_resolve_decides(n_records, decisive):
+    records, _, pool = draw_pool(n_records, shift=1.5)
+    settings = {"shadows": pool, "online": False, "temperature": 1.0, "a": "auto"}
+    attack = RMIA(**settings).fit(records)
+    assert attack.a_ == attack.power_["a"][attack.power_[decisive].argmax()]
+
+
 def test_temperature_of_low_rates_is_one(digits, forests):
     for target_fpr, chooses in ((0.001, False), (0.02, True)):
         attack = RMIA(SILENT, forests, target_fpr=target_fpr)
