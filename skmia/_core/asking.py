@@ -230,8 +230,9 @@ def query_victim(victim, X):
     with preserved_randomness(), accepting_read_only():
         n_rows = X.shape[0]
         # A victim with batches of its own is asked once, so that it can go on where it stopped.
-        is_whole = n_rows <= CHUNK or getattr(model, "asks_in_batches", False)
-        for rows in [slice(None)] if is_whole else gen_batches(n_rows, CHUNK):
+        is_whole = getattr(model, "asks_in_batches", False)
+        is_short = is_whole or n_rows <= CHUNK
+        for rows in [slice(None)] if is_short else gen_batches(n_rows, CHUNK):
             part = X if is_whole else take_rows(X, rows)
             with with_advice(victim, part):
                 parts.append(_ask_writeable(_through(transform, model), part))

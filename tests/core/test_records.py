@@ -304,7 +304,12 @@ def test_errors_are_one_sentence(make, error, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("scalar", [5, 2.5, "some text", b"bytes", None, {"a": [1]}, {1, 2}])
+def test_a_text_is_the_path_of_a_file():
+    with pytest.raises(ValueError, match="some text is none, and no file either"):
+        Records("some text")
+
+
+@pytest.mark.parametrize("scalar", [5, 2.5, b"bytes", None, {"a": [1]}, {1, 2}])
 def test_what_is_no_container_of_rows_is_refused(scalar):
     with pytest.raises(TypeError, match=rf"one row per record; got {type(scalar).__name__}\.$"):
         Records(scalar)

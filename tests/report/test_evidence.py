@@ -308,8 +308,8 @@ FILE_FACTS = {
     "reason": None,
     "obstacle": "Not read: half of it.",
     "sources": [
-        {"name": "node equations", "auc": 0.62, "n_equations": 154},
-        {"name": "split thresholds", "auc": 0.51, "n_equations": None},
+        {"name": "node equations", "auc": 0.62, "n_equations": 154, "path": "", "hits": None},
+        {"name": "split thresholds", "auc": 0.51, "n_equations": None, "path": "", "hits": None},
     ],
 }
 
@@ -378,7 +378,7 @@ def test_an_obstacle_stands_against_none_alone(facts, evidence):
 
 @pytest.mark.parametrize(("members", "others", "is_told"), [(0.2, 0.1, True), (0.1, 0.1, False)])
 def test_values_of_members_in_a_file_are_told_where_nothing_else_is(members, others, is_told):
-    hits = {"name": "stored values", "hits": {"members": members, "nonmembers": others}}
+    hits = {"name": "stored values", "path": "", "hits": {"members": members, "nonmembers": others}}
     grounds = Grounds(NOTHING, NULL, 999, make_checks(), 0.95, ["a"])
     verdict = write_file_verdict(grounds, FILE_FACTS | {"sources": [hits]})
     assert ("Values of 20.0% of the members and 10.0% of the non-members" in verdict) == is_told
