@@ -182,6 +182,8 @@ def _as_column(values):
         raise ValueError(
             "Cells that hold bytes cannot be searched for; turn them into text."
         ) from None
+    except ValueError:
+        raise ValueError("Cells that hold several values cannot be searched for.") from None
 
 
 # Kinds of arrays that do not hold unchanged values of the training data.

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
+from .._core.numbers import to_array
 from .._core.probabilities import PROBABILITY_FLOOR
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.types import ArrayLike
@@ -57,7 +58,7 @@ class OutputDefense(DefendedClassifier):
             If there are several outputs for each row, of which the probabilities are changed.
         """
         validate_params_of(self)
-        shape = np.asarray(y).shape
+        shape = to_array(y, "y").shape
         if not self._takes_outputs and len(shape) == 2:
             if shape[1] > 1:
                 name = type(self).__name__
