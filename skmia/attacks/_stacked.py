@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logit
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils import check_random_state
 
@@ -22,7 +21,7 @@ from .._core.numbers import check_number
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
-from .._core.types import Seed
+from .._core.types import Frozen, Seed
 from .._core.validation import query
 from ..base import (
     Comparison,
@@ -585,7 +584,7 @@ class StackedAttack(PoolAttack):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        shadows: ShadowPool | FrozenEstimator | int | None = None,
+        shadows: ShadowPool | Frozen | int | None = None,
         *,
         boosted: bool = True,
         temperatures: Sequence[float] | Literal["auto"] = "auto",

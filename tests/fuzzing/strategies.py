@@ -6,6 +6,7 @@ A value is an ordinary one to which accidents happen, so that most calls get pas
 import datetime
 from decimal import Decimal
 from fractions import Fraction
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -30,9 +31,11 @@ class Plain:
 
 
 PLAIN = Plain()
+# Half a character, where pandas can hold it: text of Arrow, which it takes if it is there, cannot.
+HALF = "\uffff" if find_spec("pyarrow") else "\ud800"
 ODD_CELLS = (
     *(np.nan, np.inf, -np.inf, 1e300, -1e300, 1e20, 5e-324, -0.0, 2**53 + 1, 10**400, -1, 2**63),
-    *("", "a", "nan", "\ud800", "\x1b[2J\n", "\u202egnitic", b"\xff", "9" * 400),
+    *("", "a", "nan", HALF, "\x1b[2J\n", "\u202egnitic", b"\xff", "9" * 400),
     *(None, pd.NA, pd.NaT, True, 1j, (1, 2), [1], {}, PLAIN, Decimal("1.5"), Fraction(1, 3)),
     *(np.datetime64("2020-01-01"), datetime.date(2020, 1, 1), np.float16(1), np.int8(3)),
 )
@@ -217,8 +220,6 @@ def _as_series(values, kind):
 def _as_frame(values, names):
     try:
         frame = pd.DataFrame(values)
-    except UnicodeEncodeError:  # of half a character
-        frame = pd.DataFrame(values, dtype=object)
     except Exception:
         return values
     if names == "twice" and frame.shape[1] > 1:
@@ -226,9 +227,7 @@ def _as_frame(values, names):
     elif names == "mixed" and frame.shape[1] > 1:
         frame.columns = ["a", *range(1, frame.shape[1])]
     elif names == "odd" and frame.shape[1]:
-        # As objects: text of Arrow, where it is installed, cannot hold half a character.
-        odd = ["\ud800\x1b", *map(str, range(1, frame.shape[1]))]
-        frame.columns = pd.Index(odd, dtype=object)
+        frame.columns = [f"{HALF}\x1b", *map(str, range(1, frame.shape[1]))]
     return frame
 
 
