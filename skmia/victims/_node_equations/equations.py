@@ -411,7 +411,8 @@ def _entries(place, nodes, coefficients):
 
 
 def _matrix(entries, shape):
-    return sparse.vstack(entries, format="csr") if entries else sparse.csr_array(shape)
+    # Of arrays, too, old scipy makes a matrix, whose ** and * are products of matrices.
+    return sparse.csr_array(sparse.vstack(entries, format="csr") if entries else shape)
 
 
 def count_candidates(nodes, n_nodes):
