@@ -31,7 +31,9 @@ from ._witness import GroupedWitness, choose_method, make_witness
 def take_column(X, column, parameter):
     """Take one column out of a table or a matrix."""
     # X (n, d) -> rest (n, d - 1)
-    X = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+    if not isinstance(X, pd.DataFrame):
+        X = np.asarray(X)
+        X = pd.DataFrame(X, dtype=X.dtype)  # objects are not made strings of pandas
     if isinstance(column, str):
         if column not in X.columns:
             known = ", ".join(map(visible, X.columns))
@@ -319,7 +321,8 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         if groups is None:
             codes = np.zeros(len(X), dtype=np.intp)
         else:
-            names = pd.Index(self._group_names, dtype=self._group_names.dtype)
+            # As objects: the strings of pandas cannot hold half a character.
+            names, groups = (pd.Index(each, dtype=object) for each in (self._group_names, groups))
             codes = names.get_indexer(groups)
         posterior = self._witness.posterior(X, codes)
         return as_columns(posterior)

@@ -124,3 +124,14 @@ def test_missing_groups_are_named():
     frame = pd.DataFrame({"x": np.arange(20.0), "race": ["a", None] * 10})
     with pytest.raises(ValueError, match="lacks 10 of 20 values, first at position 1"):
         WorstCaseVulnerability(group_column="race").fit(frame, np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("column", ["group", 1])
+def test_names_of_groups_may_hold_half_a_character(column):
+    rng = np.random.default_rng(0)
+    names = np.array(["a\ud800", "b"], dtype=object)[rng.integers(2, size=60)]
+    frame = pd.DataFrame({"x": rng.random(60), "group": pd.Series(names, dtype=object)})
+    X = frame if column == "group" else frame.to_numpy()
+    attack = WorstCaseVulnerability(group_column=column, **QUICK).fit(X, rng.integers(2, size=60))
+    assert attack.group_vulnerability_.index.tolist() == ["a\ud800", "b"]
+    assert (attack.predict_proba(X) != 0.5).any(axis=1).all()
