@@ -221,7 +221,7 @@ def squared_error(results):
             .drop_duplicates()
             .itertuples(index=False)
         )
-        + ". CIFAR-10 was not run."
+        + "."
     )
     return Section(
         "del Grosso, table 3.1", "nets with a squared error, 8,000 members", agreement, body

@@ -45,8 +45,8 @@ def _mode_collapse(table):
         f"\n\nShare of the rare class in percent, mean of {n_seeds} generators (lowest to "
         "highest). Noise is `noise_multiplier`, noise over the bound of what one row can change; "
         "what the slides scale sigma_dp by is not said. Generators of one seed differ in the "
-        "noise alone. `python benchmarks/bench_mode_collapse.py`, seeds 0 and 1, 9 s of processor "
-        "time a generator."
+        f"noise alone. `python benchmarks/bench_mode_collapse.py --seeds {n_seeds}`, 9 s of "
+        "processor time a generator."
     )
     return Section("Pedersen, table on mode collapse", SOURCE, agreement, body)
 
