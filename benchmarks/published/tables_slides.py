@@ -127,6 +127,17 @@ def _shokri_run(table):
     )
 
 
+def _rank_splits(table):
+    """Rank correlations of single splits, as a text for each table."""
+    texts = {}
+    for data, part in table.groupby("data", sort=False):
+        columns = ["attack_accuracy", "published_attack_accuracy"]
+        ranks = part.groupby("split")[columns].corr(method="spearman").iloc[::2, 1]
+        low, high = to_number(ranks.min(), 2), to_number(ranks.max(), 2)
+        texts[data] = f" ({low} to {high} in single splits)"
+    return texts
+
+
 def shokri(results):
     kept = results / "shokri_table_3.csv"
     columns = {"test": "test", "accuracy": "accuracy", "precision": "precision", "recall": "recall"}
@@ -138,12 +149,13 @@ def shokri(results):
         table = table.groupby(["data", "mitigation"], sort=False).mean(numeric_only=True)
         source = "made tables as wide, with as many classes and members"
         run = _shokri_run(pd.read_csv(kept))
+        ranks = _rank_splits(pd.read_csv(kept))
     else:
         table = pd.read_csv(results / "shokri_mitigations.csv")
         table = table[table["published_test"].notna()].assign(data="Purchase")
         table = table.set_index(["data", "mitigation"])
         source = "[a made table of as many columns](shokri_mitigations.md)"
-        run = ""
+        run, ranks = "", {}
     rows, agreements = [], []
     for (data, mitigation), row in table.iterrows():
         cells = [data, mitigation]
@@ -155,7 +167,7 @@ def shokri(results):
         off = (part["accuracy"] - part["published_accuracy"]).abs().mean()
         agreements.append(
             f"{data}: rank correlation of the attack's accuracy over mitigations "
-            f"{to_number(rank, 2)}, mean difference {to_number(off, 2)}"
+            f"{to_number(rank, 2)}{ranks.get(data, '')}, mean difference {to_number(off, 2)}"
         )
     head = ["table", "mitigation"]
     for name in ("test accuracy", "attack accuracy", "precision", "recall"):
