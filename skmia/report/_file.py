@@ -21,7 +21,13 @@ from ..victims import has_file
 from ._case import AS_FILE
 from ._evidence import make_grounds
 from ._examine import Findings
-from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
+from ._file_verdict import (
+    NO_CONTROL,
+    choose_file_evidence,
+    is_severe,
+    keep_shared_checks,
+    write_file_verdict,
+)
 from ._level import measure_level
 from ._measure import COLUMNS, measure
 from ._run import Run
@@ -80,7 +86,8 @@ class FileFindings:
         None if no part of the attack reads them; ``expected_auc``, the AUC that follows from the
         parts, or None if one does not state it; ``obstacle``, the reason why the absence of a
         finding would say nothing, or None if everything was read, the strength of the attack is
-        known and a model of the same recipe was attacked with it.
+        known and a model of the same recipe was attacked with it. That model is not trained where
+        the leak is severe, whatever it would show; the reason then says so.
     notes : list of str
         Warnings of the attack, and why parts of it could not read the file.
     grounds : Grounds
@@ -172,7 +179,7 @@ def _run(case):
         return FileRun(None, None, None, facts | {"reason": reason, "obstacle": reason}, [])
     facts |= known | {"sources": _list_sources(case, attack)}
     facts |= {"ledger": attack.ledger_.to_dict("records"), "expected_auc": attack.expected_auc_}
-    facts["obstacle"] = find_obstacle(case, attack)
+    facts["obstacle"] = find_obstacle(case, attack, is_severe(found.numbers))
     notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
     notes += _list_left_out(attack.left_out_)
     return FileRun(attack, scores, found, facts, notes)
@@ -271,8 +278,9 @@ def _measure_exposed(case, part, scores):
     return float(roc_auc_score(sides, scores[exposed])) if len(np.unique(sides)) == 2 else None
 
 
-def find_obstacle(case, attack):
+def find_obstacle(case, attack, has_found):
     """Why it would say nothing if the attack on a file found nothing, as a sentence, or None."""
+    # has_found: whether it has found so much that no control could change the conclusion
     # -> obstacle: None if the attack reads all that depends on the data, its expected strength is
     # known, and the attack on a model of the same recipe is as strong as expected
     unread = name_unread(attack.ledger_.to_dict("records"))
@@ -280,6 +288,8 @@ def find_obstacle(case, attack):
         return unread
     if attack.expected_auc_ is None:
         return f"It is not known how much {' and '.join(_list_silent(attack))} should reveal."
+    if has_found:
+        return NO_CONTROL
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

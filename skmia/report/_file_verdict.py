@@ -40,6 +40,11 @@ _REASONS = {
     "stored values": "It stores values or rows of the training data as they were.",
 }
 
+# The obstacle of a file in which so much is found that no control is needed.
+NO_CONTROL = (
+    "The attack was not tried on a model of the same recipe, because it finds a severe leak."
+)
+
 _INTERVAL = ["estimate", "low", "high"]
 
 
@@ -63,13 +68,22 @@ def choose_file_evidence(grounds, facts):
 
 def list_severe(grounds):
     """The numbers that are high, over all records or of a group in which it leaks."""
-    frame = grounds.results[grounds.results["status"] == OK]
-    leaks = list_leaks(grounds)
+    frame, leaks = grounds.results, list_leaks(grounds)
     parts = {(OVERALL, "all"), *zip(leaks["scope"], leaks["group"], strict=True)}
     keys = list(zip(frame["scope"], frame["group"], strict=True))
-    frame = frame[[key in parts for key in keys]]
     # Those of a clear level, beyond which a file is not to be released.
-    auc, ratio = (LIMITS[name]["clear"] for name in ("auc", "ratio"))
+    return _list_high(frame[[key in parts for key in keys]], "clear")
+
+
+def is_severe(results):
+    """Whether the AUC over all records is severe."""
+    overall = _list_high(results[results["scope"] == OVERALL], "severe")
+    return bool((overall["metric"] == "auc").any())
+
+
+def _list_high(frame, level):
+    frame = frame[frame["status"] == OK]
+    auc, ratio = (LIMITS[name][level] for name in ("auc", "ratio"))
     is_high = (frame["metric"] == "auc") & (frame["low"] >= auc)
     is_rate = (frame["metric"] == "tpr") & (frame["low"] >= ratio * frame["max_fpr"])
     return frame[is_high | is_rate]
@@ -82,7 +96,7 @@ def write_file_verdict(grounds, facts):
     if evidence == LEAK:
         headline = headline if list_severe(grounds).empty else RELEASE_NOT
         text = f"{_describe_leak(grounds)} {_describe_reason(facts)} {describe_candidates(facts)}"
-        if facts["obstacle"] is None:
+        if facts["obstacle"] in (None, NO_CONTROL):
             text += f" {_describe_reading(facts)}; {facts['expected_auc']:.3f} was to be expected."
         return visible(f"{headline}. {text}")
     text = {
