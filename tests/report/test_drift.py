@@ -113,6 +113,24 @@ def test_a_warning_is_at_half_a_percent_of_splits_that_correlate_by_one_half(
         assert found.is_warning == is_warning
 
 
+def test_splits_end_where_the_others_cannot_lead_to_a_warning(monkeypatch):
+    """The power that this costs is below 1%, and no warning rests on fewer splits than five."""
+    records, membership = make_alike(200)
+    rng, n_made, warned, warned_of_all = np.random.default_rng(0), [], 0, 0
+    monkeypatch.setattr(drift, "_compare", lambda *given: [None] * len(given[2]))
+    for shift in np.repeat([0.0, 2.0], 300):
+        z = shift + 0.5 * rng.normal() + np.sqrt(0.75) * rng.normal(size=5)
+        left = iter(z)
+        monkeypatch.setattr(drift, "_rank", lambda *given, left=left: (next(left), 0.5, 0.5))
+        found = drift_test(LINE, records, membership, random_state=0)
+        n_made.append(found.n_splits)
+        assert found.n_splits == 5 or not found.is_warning
+        warned += found.is_warning
+        warned_of_all += norm.sf(z.mean() / np.sqrt(0.6)) <= 0.005
+    assert np.mean(n_made[:300]) < 2.5 < 4 < np.mean(n_made[300:])
+    assert warned_of_all - 3 <= warned <= warned_of_all
+
+
 def test_no_probability_is_below_one_percent():
     outputs = Outputs(np.array([[1 - 1e-9, 1e-9], [0.98, 0.02]]), [0, 1])
     np.testing.assert_allclose(np.exp(drift._score(outputs, np.array([1, 1]))), [0.01, 0.02])
@@ -276,7 +294,7 @@ def test_ten_models_are_trained_on_a_quarter_of_the_records_with_their_weights(s
     records, membership = make_alike(400)
     weights = np.random.default_rng(0).uniform(size=400)
     weighted = Records(records.X, records.y, sample_weight=weights)
-    drift_test(Counting(), weighted, membership, random_state=0)
+    drift_test(Counting(), weighted, membership, n_splits=5, random_state=0)
     assert len(seen) == 10
     assert all(abs(n - 100) <= 1 and np.isin(used, weights).all() for n, used in seen)
     drift_test(Counting(), records, membership, n_splits=2, random_state=0)
@@ -449,7 +467,7 @@ def test_a_function_needs_a_model_that_behaves_like_it():
 
 def test_the_recipe_that_is_given_is_the_one_that_is_trained(seen):
     make_audit(0, estimator=Counting())
-    assert len(seen) == 10
+    assert len(seen) in (2, 4, 6, 8, 10)
 
 
 def test_a_model_that_cannot_be_trained_on_few_records_leaves_the_verdict_to_other_checks():

@@ -39,6 +39,9 @@ _N_SPLITS = 5
 # The statistics of two splits correlate by .07 to .40; more is assumed.
 _CORRELATION = 0.5
 
+# No further models are trained if the chance that they would lead to a warning is smaller.
+_HOPELESS = 0.01
+
 # As of the baseline without the model: with so many records a drift that matters is seen, and no
 # more of a table that is larger than memory is read.
 _MOST_RECORDS = 20_000
@@ -68,7 +71,7 @@ class DriftResult:
         AUC of the loss of the model of the members alone, on records that it left out: what an
         attack by the loss finds on a model that knows none of them.
     n_splits : int
-        Number of splits; two models are trained in each.
+        Number of splits that were made; two models are trained in each.
     n_trained : int
         Number of members that the model of the members is trained on, mean over the splits.
     """
@@ -127,7 +130,8 @@ def drift_test(
     membership : array-like of shape (n,)
         1 for members of the victim, 0 for others.
     n_splits : "auto" or int, default="auto"
-        Number of splits. "auto" makes 5, and 1 for neural nets.
+        Number of splits. "auto" makes 1 for neural nets, and 5 for other models, or fewer if the
+        first ones leave a chance of less than 1% that all together lead to a warning.
     n_jobs : int, default=None
         Number of models trained in parallel. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -183,7 +187,7 @@ def drift_test(
         raise TypeError(
             f"estimator must have a fit method to be trained; got {type(estimator).__name__}."
         )
-    model = unwrap(estimator)
+    model, is_chosen = unwrap(estimator), isinstance(n_splits, str)
     n_splits = _check_splits(n_splits, model)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     if len(records) > _MOST_RECORDS:
@@ -194,19 +198,39 @@ def drift_test(
     units = _number_units(records, membership)
     splits = [_draw_split(model, records, membership, units, one) for one in seeds]
     _check_classes(model, records, membership, splits)
-    found = _compare(model, records, splits, seeds, n_jobs)
-    draws = _number_draws(records, membership, units)
-    numbers = [
-        _rank(scores, membership[split.left_out], draws[split.left_out])
-        for split, scores in zip(splits, found, strict=True)
-    ]
+    draws, numbers = _number_draws(records, membership, units), []
+    step = 1 if is_chosen else n_splits
+    while len(numbers) < n_splits and not (is_chosen and _is_hopeless(numbers, n_splits)):
+        some = slice(len(numbers), len(numbers) + step)
+        found = _compare(model, records, splits[some], seeds[some], n_jobs)
+        for split, scores in zip(splits[some], found, strict=True):
+            numbers.append(_rank(scores, membership[split.left_out], draws[split.left_out]))
     z, auc, loss_auc = np.mean(numbers, axis=0)
-    statistic = z / np.sqrt((1 + (n_splits - 1) * _CORRELATION) / n_splits)
-    n_trained = round(np.mean([split.trained[0].sum() for split in splits]))
+    n_made = len(numbers)
+    statistic = z / _get_error(n_made)
+    n_trained = round(np.mean([split.trained[0].sum() for split in splits[:n_made]]))
     pvalue = float(norm.sf(statistic))
     return DriftResult(
-        float(statistic), pvalue, float(auc), float(loss_auc), n_splits, int(n_trained)
+        float(statistic), pvalue, float(auc), float(loss_auc), n_made, int(n_trained)
     )
+
+
+def _get_error(n_splits):
+    """Largest standard error of the mean of the standardized rank sums of the splits."""
+    return np.sqrt((1 + (n_splits - 1) * _CORRELATION) / n_splits)
+
+
+def _is_hopeless(numbers, n_splits):
+    """Whether the splits that remain have hardly a chance to lead to a warning."""
+    # A warning needs the mean of all, and the splits that remain are taken for new draws with the
+    # mean of those that were made. As correlations make draws more alike, none is assumed here.
+    # No warning depends on fewer splits than all, so its level is kept.
+    n_made = len(numbers)
+    if not n_made:
+        return False
+    n_left, mean = n_splits - n_made, np.mean(numbers, axis=0)[0]
+    needed = (n_splits * norm.isf(_LEVEL) * _get_error(n_splits) - n_made * mean) / n_left
+    return norm.sf((needed - mean) / np.sqrt(1 / n_made + 1 / n_left)) < _HOPELESS
 
 
 def _check_splits(n_splits, model):
