@@ -272,8 +272,7 @@ def read_leaves_of_boosting(model, X):
     """Yield the leaf of each row in each tree of histogram boosting, also for categories."""
     # The compiled prediction is run on copies of the trees whose values are the numbers of the
     # nodes.
-    # X (n, n_features)
-    X = model._preprocess_X(X, reset=False)
+    # X (n, n_features), as encode_for_boosting returns them
     known, numbers = model._bin_mapper.make_known_categories_bitsets()
     _, predictor = load_tree_types()
     for tree in read_trees_of_boosting(model):

@@ -355,7 +355,8 @@ def _iter_members(model, X):
 
 
 def _iter_histograms(model, X):
-    trees, X = read_trees_of_boosting(model), X.toarray() if sparse.issparse(X) else X
+    trees = read_trees_of_boosting(model)
+    X = encode_for_boosting(model, X.toarray() if sparse.issparse(X) else X)
     for tree, places in zip(trees, read_leaves_of_boosting(model, X), strict=True):
         yield Leaves(places, _keep_counts(tree.nodes["count"]))
 

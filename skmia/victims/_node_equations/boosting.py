@@ -9,6 +9,7 @@ from ..._core.sklearn import (
     read_categorical_columns,
     read_edges_of_boosting,
     read_initial_margins,
+    read_leaves_of_boosting,
     read_trees_of_boosting,
 )
 from .._inputs import are_midpoints
@@ -105,33 +106,6 @@ def add_sum(collector, leaves, parts, targets, precision, rounded, unlike=0.0):
     collector.add(leaves, first + second, targets, **options, rounded=rounded, unlike=unlike)
 
 
-def route(tree, X):
-    """Return the leaf of each row in a tree of HistGradientBoosting, by its stored splits."""
-    nodes, lefts = tree.nodes, tree.raw_left_cat_bitsets
-    place, rows = np.zeros(len(X), dtype=np.intp), np.arange(len(X))
-    while len(rows):
-        rows = rows[~nodes["is_leaf"][place[rows]].astype(bool)]
-        here = nodes[place[rows]]
-        values = X[rows, here["feature_idx"]]
-        missing = np.isnan(values)
-        with np.errstate(invalid="ignore"):
-            below = values <= here["num_threshold"]
-        of_category = here["is_categorical"].astype(bool) & ~missing
-        if of_category.any():
-            below[of_category] = in_bits(lefts, here["bitset_idx"], values, of_category)
-        left = np.where(missing, here["missing_go_to_left"] != 0, below)
-        place[rows] = np.where(left, here["left"], here["right"])
-    return place
-
-
-def in_bits(words, sets, values, chosen):
-    """Whether the chosen values are in their sets of categories, rows of 32-bit words."""
-    codes = values[chosen].astype(np.intp)
-    word = words[sets[chosen], np.clip(codes // 32, 0, words.shape[1] - 1)]
-    inside = (codes >= 0) & (codes // 32 < words.shape[1])
-    return inside & ((word >> (codes % 32).astype(word.dtype)) & 1).astype(bool)
-
-
 def read_histogram_boosting(model, X, y, collector):
     """Read the equations of a HistGradientBoostingClassifier or -Regressor."""
     trees = read_trees_of_boosting(model)
@@ -142,12 +116,12 @@ def read_histogram_boosting(model, X, y, collector):
     rate, penalty = model.learning_rate, model.l2_regularization
     margins = np.repeat(read_baseline(model), len(X), axis=0).astype(np.float64)
     drift = Drift(*margins.shape)
+    places = read_leaves_of_boosting(model, X)
     for start in range(0, len(trees), n_outputs):
         # scikit-learn stores gradients and hessians in single precision.
         slope, curvature = (part.astype(np.float32) for part in gradients.at(margins))
         for k, tree in enumerate(trees[start : start + n_outputs]):
-            nodes = tree.nodes
-            leaves = route(tree, X)
+            nodes, leaves = tree.nodes, next(places)
             if nodes["count"][0]:  # 0 if the file was stripped
                 collector.add(leaves, np.ones(len(X)), nodes["count"])
             step = nodes["value"] / rate
