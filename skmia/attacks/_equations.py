@@ -10,6 +10,7 @@ from scipy import linalg, sparse
 from scipy.optimize import brentq, minimize
 from scipy.sparse.linalg import lsqr
 from sklearn.base import BaseEstimator
+from sklearn.utils import gen_batches
 
 from .._core.asking import unwrap
 from .._core.probabilities import posterior_of
@@ -31,6 +32,9 @@ _REFINED = 1e-5  # root mean squared residual of means, in units of their precis
 # Share of nonzero coefficients from which an equation is multiplied as a dense row.
 _DENSE = 0.03
 
+# Numbers of a dense matrix that are worked on at once.
+_BLOCK = 1 << 20
+
 
 class Squared(NamedTuple):
     """The matrix ``root.T @ root`` of some bits, and zeros for all others."""
@@ -49,13 +53,16 @@ class Squared(NamedTuple):
 
 
 class LowRank(NamedTuple):
-    """The matrix ``diag(spread) - part.T @ part``."""
+    """The inverse of ``rows.T @ rows + diag(1 / spread)``."""
 
     spread: np.ndarray
-    part: np.ndarray
+    rows: np.ndarray
+    factor: np.ndarray  # Cholesky factor of the identity plus rows @ diag(spread) @ rows.T
 
     def __matmul__(self, right):
-        return (self.spread * right.T).T - self.part.T @ (self.part @ right)
+        away = (self.spread * right.T).T
+        shared = linalg.cho_solve((self.factor, True), self.rows @ away, check_finite=False)
+        return away - (self.spread * (self.rows.T @ shared).T).T
 
 
 class DenseInverter:
@@ -69,8 +76,8 @@ class DenseInverter:
     leaves_out = True  # bits that are known save time
 
     def __init__(self, rows):
-        self._rows, self._columns = rows, rows.T.tocsr()
-        self._squares = np.asarray((rows**2).sum(axis=0)).ravel()
+        self._rows, self._columns = rows, rows.T
+        self.squares = np.bincount(rows.indices, rows.data**2, minlength=rows.shape[1])
         self._gram = multiply_transposed(rows, np.float32)
 
     def __call__(self, precision, field, bits, unsure):
@@ -87,12 +94,12 @@ class DenseInverter:
     def judge_sure(self, inverse, bits):
         """Return the precision of the evidence about bits that are taken for known."""
         if not len(inverse.bits):
-            return np.maximum(self._squares[bits], LEAST_PRECISION)
+            return np.maximum(self.squares[bits], LEAST_PRECISION)
         part = self._gram[np.ix_(bits, inverse.bits)].T
         (multiply,) = linalg.get_blas_funcs(("trmm",), (inverse.root,))  # by a triangle
         part = multiply(1.0, inverse.root, part, lower=True, overwrite_b=True)
         explained = np.einsum("ub,ub->b", part, part, dtype=np.float64)
-        return np.maximum(self._squares[bits] - explained, LEAST_PRECISION)
+        return np.maximum(self.squares[bits] - explained, LEAST_PRECISION)
 
     def _leave(self, field, mean):
         return field - self._columns @ (self._rows @ mean)
@@ -101,7 +108,7 @@ class DenseInverter:
         try:
             inverse = self._factor(precision, unsure)
             variance = np.einsum("nm,nm->m", inverse.root, inverse.root, dtype=np.float64)
-            size = np.max((self._squares[unsure] + precision) * variance)
+            size = np.max((self.squares[unsure] + precision) * variance)
             is_exact = np.finfo(self._gram.dtype).eps / 2 * size < _MOST_ROUNDING
         except linalg.LinAlgError:
             if self._gram.dtype == np.float64:
@@ -126,7 +133,7 @@ class DenseInverter:
 
     def _refine(self, inverse, precision, field):
         """Solve for the mean by conjugate gradients, with an inverse of lower precision."""
-        rows = self._rows[:, inverse.bits] if len(inverse.bits) < len(self._squares) else self._rows
+        rows = self._rows[:, inverse.bits] if len(inverse.bits) < len(self.squares) else self._rows
         columns = rows.T
         mean = inverse.apply(field).astype(np.float64)
         rest = field - columns @ (rows @ mean) - precision * mean
@@ -150,18 +157,23 @@ class LowRankInverter:
     leaves_out = False
 
     def __init__(self, rows):
-        self._rows = rows.toarray()
+        is_full = rows.nnz == np.prod(rows.shape) and rows.has_canonical_format
+        self._rows = rows.data.reshape(rows.shape) if is_full else rows.toarray()
 
     def __call__(self, precision, field, bits, unsure):
-        spread = 1 / precision
-        scaled = self._rows * spread
-        inner = scaled @ self._rows.T
-        inner[np.diag_indices(len(inner))] += 1
+        spread, n_equations = 1 / precision, len(self._rows)
+        blocks = list(gen_batches(len(spread), max(1, _BLOCK // n_equations)))
+        inner = np.eye(n_equations)
+        for some in blocks:
+            inner += (self._rows[:, some] * spread[some]) @ self._rows[:, some].T
         factor = linalg.cholesky(inner, lower=True, overwrite_a=True, check_finite=False)
-        part = linalg.solve_triangular(factor, scaled, lower=True, check_finite=False)
-        inverse = LowRank(spread, part)
-        variance = spread - np.einsum("en,en->n", part, part)
+        variance = spread.copy()
+        for some in blocks:
+            scaled = self._rows[:, some] * spread[some]
+            part = linalg.solve_triangular(factor, scaled, lower=True, check_finite=False)
+            variance[some] -= np.einsum("en,en->n", part, part)
         evidence = np.maximum(1 / variance - precision, LEAST_PRECISION)
+        inverse = LowRank(spread, self._rows, factor)
         return inverse @ field, evidence, inverse
 
 
@@ -243,7 +255,7 @@ def scale(equations, outsiders, n_candidates):
     """Scale equations to unit noise."""
     # -> rows (n_equations, n_candidates)
     rows, targets = equations.rows, equations.targets
-    squares = np.asarray((rows**2).sum(axis=1)).ravel()
+    squares = np.array([part @ part for part in np.split(rows.data, rows.indptr[1:-1])])
     # Training rows that are not candidates are assumed to spread over the nodes like candidates.
     rate = outsiders * equations.n_rows / n_candidates
     targets = targets - rate * np.asarray(rows.sum(axis=1)).ravel()
@@ -314,13 +326,12 @@ class _Belief:
     # sides, plus the pulls.
 
     def __init__(self, rows, targets, moment, prior, inverter):
-        self._rows, self._columns, self._targets = rows, rows.T.tocsr(), targets
+        self._rows, self._columns, self._targets = rows, rows.T, targets
         self._moment, self._prior = moment, prior
-        self._invert = inverter
-        size = np.maximum(np.asarray((rows**2).sum(axis=0)).ravel(), _RIGID / _SURE)
-        self._sure = np.where(size * _LEAST_VARIANCE > _RIGID, -1.0, _RIGID / size)
-        if not inverter.leaves_out:
-            self._sure[:] = -1.0
+        self._invert, self._sure = inverter, -1.0
+        if inverter.leaves_out:
+            size = np.maximum(inverter.squares, _RIGID / _SURE)
+            self._sure = np.where(size * _LEAST_VARIANCE > _RIGID, -1.0, _RIGID / size)
 
     def __call__(self, sites, bits, evidence):
         """Return the belief that follows from the Gaussians of all bits."""
@@ -389,26 +400,35 @@ def regress(rows, targets, prior, seed, pulls=0.0):
 
 
 _N_SWEEPS_BOUNDED_BITS = 400
+_N_SWEEPS_AGAIN = 100  # from another solution
 _MOST_WORK = 10**9  # coefficients that are read in all sweeps together, of many candidates
 
 
-def bound(rows, targets, prior, seed, pulls=0.0):
+def bound(rows, targets, prior, seed, pulls=0.0, start=None):
     """Solve equations by ridge regression around the prior, with bits bounded by 0 and 1."""
     # Bits that are nearly known reach a bound, which leaves fewer unknowns to the equations. Only
     # sparse products are computed. The evidence about a bit at a bound is its distance from the
     # prior plus the force with which the equations push it beyond the bound.
-    # The parameters are those of regress, whose solution without bounds is where it starts.
-    start, n = regress(rows, targets, prior, seed, pulls), rows.shape[1]
+    # The parameters are those of regress, whose solution without bounds is where it starts, unless
+    # the same equations were solved before.
+    n = rows.shape[1]
     prior = np.broadcast_to(prior, n)
     variance = prior * (1 - prior)
-    center, columns, left = prior + variance * pulls, rows.T.tocsr(), 1 - start.known
+    most = _N_SWEEPS_BOUNDED_BITS if start is None else _N_SWEEPS_AGAIN
+    if start is None:
+        start = regress(rows, targets, prior, seed, pulls)
+    left = 1 - start.known
+    center = prior + variance * pulls
     # Bits are measured in units in which all of them have the same curvature.
-    units = np.sqrt(np.asarray((rows**2).sum(axis=0)).ravel() + 1 / variance)
+    units = np.sqrt(np.bincount(rows.indices, rows.data**2, minlength=n) + 1 / variance)
+    # Steps to the minimum need fewer digits than equations, and products take half of the time.
+    single = rows.astype(np.float32)
+    columns = single.T.tocsr()
 
     def lose(scaled):
         bits = scaled / units
-        misfits, away = rows @ bits - targets, bits - center
-        slope = columns @ misfits + away / variance
+        misfits, away = single @ bits.astype(np.float32) - targets, bits - center
+        slope = columns @ misfits.astype(np.float32) + away / variance
         return (misfits @ misfits + away @ (away / variance)) / 2, slope / units
 
     found = minimize(
@@ -417,7 +437,7 @@ def bound(rows, targets, prior, seed, pulls=0.0):
         jac=True,
         method="L-BFGS-B",
         bounds=np.column_stack([np.zeros(n), units]),
-        options={"maxiter": int(min(_N_SWEEPS_BOUNDED_BITS, _MOST_WORK // max(rows.nnz, 1) + 1))},
+        options={"maxiter": int(min(most, _MOST_WORK // max(rows.nnz, 1) + 1))},
     )
     bits, slope = found.x / units, found.jac * units
     beyond = np.maximum(-slope, 0) * (bits >= 1) - np.maximum(slope, 0) * (bits <= 0)
@@ -562,6 +582,8 @@ class EquationsAttack(CandidatesAttack):
         self.misfit_ = float(np.sqrt(np.mean(self._solution.residuals**2)))
         if self.misfit_ > _MOST_MISFIT or self._has_collapsed(self._solution, len(records)):
             self._solution = self._solve_contradicting()
+        # Of the equations without scale, the coefficients are needed no more.
+        self._equations = self._equations._replace(rows=None, blur=None)
         self.n_equations_, self.known_ = len(self._targets), self._solution.known
         self.expected_auc_ = float(self._expect(self._solution))
         return self._solution.ratios
@@ -584,10 +606,12 @@ class EquationsAttack(CandidatesAttack):
         return "bounded" if n <= _MOST_BOUNDED else "ridge"
 
     def _solve_around(self, prior, start=None):
+        given = self._rows, self._targets, prior
         if self._method == "propagation":
-            return propagate(self._rows, self._targets, prior, self._pulls, start)
-        solve = bound if self._method == "bounded" else regress
-        return solve(self._rows, self._targets, prior, self._seed, self._pulls)
+            return propagate(*given, self._pulls, start)
+        if self._method == "bounded":
+            return bound(*given, self._seed, self._pulls, start)
+        return regress(*given, self._seed, self._pulls)
 
     def _solve_contradicting(self):
         """Solve equations again that contradict each other, and warn."""

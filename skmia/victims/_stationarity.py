@@ -319,12 +319,12 @@ def _read(model, records, collector, n_rows):
     )
     X = read_features(found, steps, records.X, role="The model has")
     optimum = reader.read(found, X, check_labels(found, records.y), n_rows)
+    columns, pulls = list(X.T), optimum.pulls
     if found.fit_intercept:
-        X = np.column_stack([X, np.ones(len(X))])
-        optimum = optimum._replace(pulls=np.pad(optimum.pulls, ((0, 0), (0, 1))))
+        columns, pulls = [*columns, 1.0], np.pad(pulls, ((0, 0), (0, 1)))
     whole, variance = np.zeros(len(X), dtype=np.intp), optimum.error**2 / 3
-    for slope, pulls in zip(optimum.slopes.T, optimum.pulls, strict=True):
-        for column, pull in zip(X.T, pulls, strict=True):
+    for slope, some in zip(optimum.slopes.T, pulls, strict=True):
+        for column, pull in zip(columns, some, strict=True):
             collector.add(whole, slope * column, np.array([-pull]), variance)
 
 

@@ -407,7 +407,9 @@ def _entries(place, nodes, coefficients):
     used = np.flatnonzero((coefficients != 0) & (place[nodes] >= 0))
     values = np.asarray(coefficients, dtype=np.float64)[used]
     shape = len(equations), len(nodes)
-    return sparse.csr_array((values, (place[nodes[used]] - first, used)), shape=shape)
+    # Indices of 32 bits take half of the time and memory of what is done with them.
+    indices = (place[nodes[used]] - first).astype(np.int32), used.astype(np.int32)
+    return sparse.csr_array((values, indices), shape=shape)
 
 
 def _matrix(entries, shape):
