@@ -19,27 +19,30 @@ _POINTS_32, _POINTS_64 = 2.0**24, 2.0**53
 
 
 class ColumnStats:
-    """Values of a column among the candidates, and the grid on which they lie."""
+    """What is kept of a column of the candidates: its grid, and the numbers of some values."""
 
-    def __init__(self, values):
-        self.n = len(values)
+    def __init__(self, values, stored):
+        # stored: all numbers of the model, sorted, in single precision
         self.is_text = values.dtype.kind != "f"
         self.n_missing = 0
         if not self.is_text:
             self.n_missing = int(np.isnan(values).sum())
             values = values[np.isfinite(values)]
-        self.values, self.counts = np.unique(values, return_counts=True)
         self.decimals, self.n_points = None, np.inf
-        if not self.is_text and len(self.values):
-            self.decimals = count_decimals(self.values)
-            self.n_points = self._count_points()
+        if not self.is_text and len(values):
+            self.ends = values.min(), values.max()
+            self.decimals = count_decimals(values)
+            self.n_points = self._count_points(values)
+            if self.decimals is None:  # values between those of a grid matter if they are stored
+                values = values[is_among(to_single(values), stored)]
+        self.values, self.counts = np.unique(values, return_counts=True)
 
-    def _count_points(self):
+    def _count_points(self, values):
         """Count the numbers of this precision between the smallest and the largest value."""
         if self.decimals is not None:
-            width = self.values[-1] - self.values[0]
+            width = self.ends[1] - self.ends[0]
             return min(np.rint(width * 10.0**self.decimals) + 1, _POINTS_64)
-        return _POINTS_32 if are_single(self.values) else _POINTS_64
+        return _POINTS_32 if are_single(values) else _POINTS_64
 
     def count(self, values):
         """Count the candidates with each of some values, at least 1."""
@@ -54,9 +57,9 @@ class ColumnStats:
     def share(self, stored, *, single=False):
         """Return the share of all possible numbers of the column that are stored."""
         # -> share: share in [0, 1]; 0 for text
-        if self.is_text or not len(self.values):
+        if self.n_points == np.inf:
             return 0.0
-        inside = stored[(stored >= self.values[0]) & (stored <= self.values[-1])]
+        inside = stored[(stored >= self.ends[0]) & (stored <= self.ends[1])]
         if self.decimals is not None:
             inside = inside[np.round(inside, self.decimals) == inside]
         n_points = min(self.n_points, _POINTS_32) if single else self.n_points
@@ -66,15 +69,28 @@ class ColumnStats:
 def count_decimals(values):
     """Return the number of decimal places that suffices for all numbers, or None."""
     for digits in range(_MOST_DECIMALS + 1):
-        if np.array_equal(np.round(values, digits), values):
+        # The first values decide most often.
+        if all(np.array_equal(np.round(some, digits), some) for some in (values[:99], values)):
             return digits
     return None
 
 
+def to_single(values):
+    """Round numbers to single precision."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
+
+
+def is_among(values, stored):
+    """Whether each value is one of some sorted ones."""
+    if not len(stored):
+        return np.zeros(len(values), dtype=bool)
+    return stored[np.minimum(np.searchsorted(stored, values), len(stored) - 1)] == values
+
+
 def are_single(values):
     """Whether float32 represents all numbers exactly."""
-    with np.errstate(over="ignore"):
-        return np.array_equal(values.astype(np.float32).astype(np.float64), values, equal_nan=True)
+    return np.array_equal(to_single(values).astype(np.float64), values, equal_nan=True)
 
 
 def compute_chance(share, counts, n):
@@ -122,13 +138,6 @@ class View(NamedTuple):
     def can_be_in(self, path):
         """Whether a stored array can hold columns of this view."""
         return path.startswith(self.place) and not path.startswith(self.passed)
-
-    @property
-    def matrix(self):
-        """The columns as a matrix of float64; None if some are text."""
-        if any(column.dtype.kind != "f" for column in self.columns.values()):
-            return None
-        return np.column_stack(list(self.columns.values()))
 
 
 def make_views(model, records):
@@ -272,68 +281,18 @@ def _split(array):
 class ViewStats:
     """Statistics of a view among the candidates of ``fit``."""
 
-    def __init__(self, view):
-        self.columns = list(map(ColumnStats, list_columns(view)))
-        self.n = self.columns[0].n
-        matrix = view.matrix
-        self.rows = None if matrix is None else RowStats(matrix, view.name != "raw")
-
-
-class Column:
-    """Distinct values of a column of the records to search for."""
-
-    def __init__(self, values, stats):
-        self.stats = stats
-        if (values.dtype.kind in "UO") != stats.is_text:
-            kinds = ("numbers", "text") if stats.is_text else ("text", "numbers")
-            raise ValueError(
-                f"A column holds {kinds[0]}, and {kinds[1]} in the candidates given to fit."
-            )
-        self.values, self.inverse, self.n_each = np.unique(
-            values, return_inverse=True, return_counts=True
-        )
-        with np.errstate(over="ignore"):
-            rounded = None if stats.is_text else self.values.astype(np.float32).astype(np.float64)
-        is_same = stats.is_text or np.array_equal(rounded, self.values, equal_nan=True)
-        self.rounded = None if is_same else rounded
-
-    def find(self, place, k, n_columns):
-        """Return the positions of stored values, and the share of possible values in the place."""
-        if self.stats.is_text:
-            return match_sorted(self.values, place.text), 0.0
-        stored = place.numbers(k, n_columns)
-        found = match_sorted(self.values, stored)
-        single = not len(found) and self.rounded is not None and are_single(stored)
-        if single:
-            found = np.flatnonzero(np.isin(self.rounded, stored))
-        return found, self.stats.share(stored, single=single)
-
-
-def match_sorted(values, stored):
-    """Return the positions of sorted values that are among other sorted values."""
-    if not len(values) or not len(stored):
-        return np.empty(0, dtype=int)
-    place = np.minimum(np.searchsorted(values, stored), len(values) - 1)
-    return place[values[place] == stored]
-
-
-class RowStats:
-    """Number of occurrences of each row among the candidates."""
-
-    def __init__(self, matrix, transformed):
+    def __init__(self, view, stored):
+        self.columns = [ColumnStats(values, stored) for values in list_columns(view)]
+        self.n = len(list_columns(view)[0])
+        self.has_text = any(column.is_text for column in self.columns[: len(view.columns)])
         # A transformed row may be rounded differently in another batch, so float32 is compared.
-        self.transformed = transformed
-        self.counts = [Counter(as_keys(matrix, single).tolist()) for single in (False, True)]
-
-    def count(self, keys, single):
-        """Count the candidates with each of some rows, at least 1."""
-        return np.array([max(1, self.counts[single][key]) for key in keys.tolist()])
+        self.is_transformed = view.name != "raw"
+        self.n_rows = {}  # by path: number of candidates of each stored row
 
 
 def as_keys(matrix, single):
     """Turn each row into one value, which is equal for equal rows."""
-    with np.errstate(over="ignore"):
-        matrix = matrix.astype(np.float32 if single else np.float64)
+    matrix = to_single(matrix) if single else matrix.astype(np.float64)
     matrix = np.ascontiguousarray(np.where(np.isnan(matrix), np.nan, matrix))
     return matrix.view(np.dtype((np.void, matrix.dtype.itemsize * matrix.shape[1]))).ravel()
 
@@ -343,34 +302,120 @@ def list_columns(view):
     return [*view.columns.values(), *([] if view.target is None else [view.target])]
 
 
-class Hits(NamedTuple):
-    """Hits of one view in one place."""
+class Hits:
+    """Hits of records of one view in all places.
 
-    values: dict  # by number of the column: positions of the stored values, and their evidence
-    rows: np.ndarray | None  # (n,): evidence of whole rows; -1 for rows that are not stored
-    n_values: int
-    expected_values: float
-    n_rows: int
-    expected_rows: float
+    Attributes
+    ----------
+    sums : ndarray of shape (n,)
+        Sum of the evidence of the columns of each record, each at its best place.
+    rows : ndarray of shape (n,)
+        Evidence of whole rows; -1 for rows that are not stored.
+    row_places : ndarray of shape (n,)
+        Number of the place of each whole row.
+    columns : list of (int, ndarray, ndarray, ndarray)
+        By column with hits: its number, records, evidence, and numbers of the places.
+    numbers : ndarray of shape (n_places, 4)
+        For each place, the number of values that are stored and the number expected by chance, and
+        the same of rows.
+    """
 
+    def __init__(self, view, places, stats, *, is_fit):
+        # is_fit: of the candidates of ``fit``, whose rows are counted
+        columns, n_columns = list_columns(view), len(view.columns)
+        n, self._stats = len(columns[0]), stats
+        self.sums, self.columns, self.numbers = np.zeros(n), [], np.zeros((len(places), 4))
+        self.rows, self.row_places = np.full(n, -1.0), np.full(n, -1)
+        places = [(p, place) for p, place in enumerate(places) if view.can_be_in(place.path)]
+        for k, (values, column) in enumerate(zip(columns, stats.columns, strict=True)):
+            if (values.dtype.kind in "UO") != column.is_text:
+                kinds = ("numbers", "text") if column.is_text else ("text", "numbers")
+                raise ValueError(
+                    f"A column holds {kinds[0]}, and {kinds[1]} in the candidates given to fit."
+                )
+            if column.n_points > _BINARY:
+                self._search_column(k, values, n_columns, places)
+        for p, place in places:
+            has_rows = place.table.ndim == 2 and place.table.shape[1] == n_columns
+            if has_rows and not (stats.has_text or place.only_target):
+                self._search_rows(p, place, columns[:n_columns], is_fit)
 
-def search(place, view, columns, stats):
-    """Search for the values and the rows of a view in one place."""
-    evidence, n_values, expected = {}, 0, 0.0
-    n_columns = len(view.columns)
-    for k, column in enumerate(columns):
-        if not place.suits(k, n_columns) or column.stats.n_points <= _BINARY:
-            continue
-        found, share = column.find(place, k, n_columns)
-        chance = compute_chance(share, column.stats.count(column.values[found]), stats.n)
-        n_hits = column.n_each[found].sum()
-        n_values += n_hits
-        expected += share * (len(column.inverse) - n_hits) + column.n_each[found] @ chance
-        if len(found):
-            trust = _estimate_trust(place, column.stats, len(found), place.numbers(k, n_columns))
-            evidence[k] = found, -np.log(trust * chance + 1 - trust)
-    rows, n_rows, expected_rows = _weigh_rows(place, view, columns, stats)
-    return Hits(evidence, rows, int(n_values), float(expected), n_rows, float(expected_rows))
+    def _search_column(self, k, values, n_columns, places):
+        column, best, where = self._stats.columns[k], None, None
+        single = None if column.is_text else to_single(values)
+        is_single = single is None or np.array_equal(single, values, equal_nan=True)
+        for p, place in places:
+            if not place.suits(k, n_columns):
+                continue
+            stored = place.text if column.is_text else place.numbers(k, n_columns)
+            found = np.flatnonzero(is_among(values, stored))
+            rounds = not len(found) and not is_single and are_single(stored)
+            if rounds:
+                found = np.flatnonzero(is_among(single, stored))
+            share = 0.0 if column.is_text else column.share(stored, single=rounds)
+            self.numbers[p, 1] += share * (len(values) - len(found))
+            if not len(found):
+                continue
+            distinct, each, n_each = np.unique(
+                values[found], return_inverse=True, return_counts=True
+            )
+            chance = compute_chance(share, column.count(distinct), self._stats.n)
+            self.numbers[p, :2] += len(found), n_each @ chance
+            trust = _estimate_trust(place, column, len(distinct), stored)
+            evidence = -np.log(trust * chance + 1 - trust)[each]
+            if best is None:
+                best, where = np.zeros(len(values)), np.full(len(values), -1)
+            better = evidence > best[found]
+            best[found[better]], where[found[better]] = evidence[better], p
+        if best is not None:
+            self.sums += best
+            some = np.flatnonzero(best)
+            self.columns.append((k, some, best[some], where[some]))
+
+    def _search_rows(self, p, place, columns, is_fit):
+        if _are_quantiles(place.table):
+            return
+        single = self._stats.is_transformed or are_single(place.distinct)
+        stored = set(as_keys(place.table, single).tolist())
+        # Rows whose first value is not stored need not be compared.
+        first = to_single(columns[0])
+        near = is_among(first, np.unique(to_single(place.table[:, 0]))) | np.isnan(first)
+        near = np.flatnonzero(near)
+        keys = as_keys(np.column_stack([column[near] for column in columns]), single).tolist()
+        hit = np.array([key in stored for key in keys], dtype=bool)
+        keys, rows = [key for key in keys if key in stored], near[hit]
+        counts = self._stats.n_rows
+        if is_fit:
+            counts[place.path] = Counter(keys)
+        if not is_fit:
+            share = self._estimate_shares(columns, stored, rows)
+        elif len(rows) or self.numbers[p, 0]:
+            everything = self._estimate_shares(columns, stored, np.arange(len(first)))
+            share = everything[rows]
+            self.numbers[p, 3] = np.delete(everything, rows).sum()
+        else:
+            return
+        if not len(rows):
+            return
+        n_each = np.array([max(1, counts[place.path][key]) for key in keys])
+        chance = compute_chance(share, n_each, self._stats.n)
+        self.numbers[p, 2:] += len(rows), chance.sum()
+        evidence = np.where(share < _COARSE, -np.log(chance), -1)
+        better = evidence > self.rows[rows]
+        self.rows[rows[better]], self.row_places[rows[better]] = evidence[better], p
+
+    def _estimate_shares(self, columns, stored, rows):
+        """Probability that each row would be stored by chance if columns were independent."""
+        logs = np.zeros(len(rows))
+        for column, stats in zip(columns, self._stats.columns, strict=False):
+            values = column[rows]
+            if stats.decimals is None and len(rows) == len(column):
+                _, each, counts = np.unique(values, return_inverse=True, return_counts=True)
+                counts = counts[each]
+            else:
+                counts = stats.count(values)
+            logs += np.log(counts / self._stats.n)
+        return np.minimum(1, len(stored) * np.exp(logs))
 
 
 def _estimate_trust(place, stats, n_found, stored):
@@ -390,31 +435,7 @@ def _estimate_trust(place, stats, n_found, stored):
     return max(0.0, 1 - n_by_accident / n_found)
 
 
-def _weigh_rows(place, view, columns, stats):
-    """Return the evidence of whole rows, their number, and the number expected by chance."""
-    has_rows = place.table.ndim == 2 and place.table.shape[1] == len(view.columns)
-    if stats.rows is None or not has_rows or place.only_target or _are_quantiles(place.table):
-        return None, 0, 0.0
-    single = stats.rows.transformed or are_single(place.distinct)
-    keys = as_keys(view.matrix, single)
-    stored = set(as_keys(place.table, single).tolist())
-    hit = np.array([key in stored for key in keys.tolist()], dtype=bool)
-    share = np.minimum(1, len(stored) * _compute_frequencies(columns[: len(view.columns)], stats.n))
-    if not hit.any():
-        return None, 0, share.sum()
-    chance = compute_chance(share[hit], stats.rows.count(keys[hit], single), stats.n)
-    rows = np.full(len(hit), -1.0)
-    rows[hit] = np.where(share[hit] < _COARSE, -np.log(chance), -1)
-    return rows, int(hit.sum()), share[~hit].sum() + chance.sum()
-
-
 def _are_quantiles(table):
     """Whether each column is sorted, as in tables of quantiles but not in rows of records."""
     is_large = table.shape[0] >= _FEWEST_SORTED and table.shape[1] > 1
     return is_large and bool((np.diff(table, axis=0) >= 0).all())
-
-
-def _compute_frequencies(columns, n):
-    """Return the frequency of each row if the columns were independent."""
-    logs = [np.log(column.stats.count(column.values) / n)[column.inverse] for column in columns]
-    return np.exp(np.sum(logs, axis=0))

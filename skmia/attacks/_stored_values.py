@@ -16,84 +16,72 @@ from .._core.numbers import as_series
 from ..base import BaseAttack
 from ..victims import has_file, iter_inner_models, read_state
 from ._stored_search import (
-    Column,
+    Hits,
     ViewStats,
     compute_chance,
     list_columns,
     make_columns,
     make_places,
     make_views,
-    search,
+    to_single,
 )
 
 # Evidence of a value that is stored without the record with probability 1/2, less rounding.
 LEAST = 0.999 * np.log(2)
 
+_PLACES = ["place", "view", "n_values", "expected_values", "n_rows", "expected_rows"]
+_FOUND = ["record", "place", "view", "columns", "whole_row", "score"]
+
 
 class Ledger:
-    """The best evidence of each column of each record, with its place."""
+    """What was found of records in all views and places."""
 
-    def __init__(self, views, columns, n_candidates):
-        self._views, self._columns, self._unit = views, columns, np.log(n_candidates + 1)
-        sizes = [[len(column.values) for column in some] for some in columns]
-        self._values = [[np.zeros(size) for size in some] for some in sizes]
-        self._value_places = [[np.full(size, -1) for size in some] for some in sizes]
-        shape = len(views), len(columns[0][0].inverse)
-        self._rows, self._row_places = np.full(shape, -1.0), np.full(shape, -1)
-        self._paths, self._entries = [], []
-
-    def enter(self, v, place, hits):
-        """Enter the hits of one view in one place."""
-        if not hits.n_rows and not hits.n_values:
-            return
-        number = len(self._paths)
-        self._paths.append(place.path)
-        self._entries.append((place.path, self._views[v].name, *hits[2:]))
-        for k, (found, evidence) in hits.values.items():
-            better = evidence > self._values[v][k][found]
-            self._values[v][k][found[better]] = evidence[better]
-            self._value_places[v][k][found[better]] = number
-        if hits.rows is not None:
-            better = hits.rows > self._rows[v]
-            self._rows[v, better] = hits.rows[better]
-            self._row_places[v, better] = number
-
-    def scores(self):
-        """Return the score of each record in each view, of shape (n_views, n)."""
-        sums = np.zeros(self._rows.shape)
-        for v, some in enumerate(self._columns):
-            for k, column in enumerate(some):
-                sums[v] += self._values[v][k][column.inverse]
-        whole = np.array([[(view.n_source + 1) * self._unit] for view in self._views])
-        return np.where(self._rows >= 0, whole + self._rows, sums)
+    def __init__(self, views, places, stats, n_candidates, *, is_fit):
+        self._places = places
+        self._names = [(view.name, [*view.columns, "y"]) for view in views]
+        self._hits = [
+            Hits(view, places, one, is_fit=is_fit) for view, one in zip(views, stats, strict=True)
+        ]
+        unit = np.log(n_candidates + 1)
+        # The score of each record in each view, of shape (n_views, n).
+        self.scores = np.array(
+            [
+                np.where(hits.rows >= 0, (view.n_source + 1) * unit + hits.rows, hits.sums)
+                for view, hits in zip(views, self._hits, strict=True)
+            ]
+        )
 
     def list_places(self):
         """Tabulate the hits in each place and the number expected by chance."""
-        names = ["place", "view", "n_values", "expected_values", "n_rows", "expected_rows"]
-        return pd.DataFrame(self._entries, columns=names)
+        entries = [
+            (self._places[p].path, name, int(n_values), expected, int(n_rows), expected_rows)
+            for (name, _), hits in zip(self._names, self._hits, strict=True)
+            for p, (n_values, expected, n_rows, expected_rows) in enumerate(hits.numbers.tolist())
+            if n_values or n_rows
+        ]
+        return pd.DataFrame(entries, columns=_PLACES)
 
     def list_records(self):
         """Tabulate what was found of each record, in the view with its highest score."""
-        scores = self.scores()
-        best = scores.argmax(axis=0)
-        some = np.flatnonzero(scores.max(axis=0) >= LEAST)
-        rows = [(i, *self._describe(best[i], i), scores[best[i], i]) for i in some]
-        names = ["record", "place", "view", "columns", "whole_row", "score"]
-        frame = pd.DataFrame(rows, columns=names)
-        return frame[frame["columns"] != ""].set_index("record")
-
-    def _describe(self, v, i):
-        """Return places, view and columns of one record, and whether its whole row is stored."""
-        view = self._views[v]
-        if self._rows[v, i] >= 0:
-            return self._paths[self._row_places[v, i]], view.name, "all", True
-        names, places, columns = [*view.columns, "y"], {}, []
-        for k, column in enumerate(self._columns[v]):
-            value = column.inverse[i]
-            if self._values[v][k][value] >= LEAST:
-                places[self._paths[self._value_places[v][k][value]]] = True
-                columns.append(names[k])
-        return ", ".join(places), view.name, ", ".join(columns), False
+        best, rows = self.scores.argmax(axis=0), []
+        is_some = self.scores.max(axis=0) >= LEAST
+        for v, ((name, names), hits) in enumerate(zip(self._names, self._hits, strict=True)):
+            scores, chosen = self.scores[v], is_some & (best == v)
+            for i in np.flatnonzero(chosen & (hits.rows >= 0)):
+                path = self._places[hits.row_places[i]].path
+                rows.append((i, path, name, "all", True, scores[i]))
+            found = {}  # by record: names of columns, and paths of places in their order
+            for k, records, evidence, places in hits.columns:
+                some = chosen[records] & (hits.rows[records] < 0) & (evidence >= LEAST)
+                for i, p in zip(records[some].tolist(), places[some].tolist(), strict=True):
+                    columns, paths = found.setdefault(i, ([], {}))
+                    columns.append(names[k])
+                    paths[self._places[p].path] = True
+            rows += [
+                (i, ", ".join(paths), name, ", ".join(columns), False, scores[i])
+                for i, (columns, paths) in found.items()
+            ]
+        return pd.DataFrame(sorted(rows), columns=_FOUND).set_index("record")
 
 
 _ENCODERS = OneHotEncoder, OrdinalEncoder, TargetEncoder
@@ -215,9 +203,11 @@ class StoredValuesAttack(BaseAttack):
         self.state_ = _read_victim(self.victim)
         self._places = make_places(self.state_)
         views = make_views(self.victim, records)
-        self._stats = [ViewStats(view) for view in views]
+        stored = [to_single(place.distinct) for place in self._places]
+        stored = np.unique(np.concatenate([*stored, np.empty(0, dtype=np.float32)]))
+        self._stats = [ViewStats(view, stored) for view in views]
         self._n_candidates = len(records)
-        ledger = self._search(views)
+        ledger = self._search(views, is_fit=True)
         self._lists = _StoredLists(self.victim, records)
         found = self._lists.found
         listed = ledger.list_records()
@@ -227,18 +217,8 @@ class StoredValuesAttack(BaseAttack):
         n_absent = self._lists.scores(records)[1]
         self.absent_ = pd.Series(n_absent, name="n_absent")[n_absent > 0]
 
-    def _search(self, views):
-        columns = [
-            [Column(*pair) for pair in zip(list_columns(view), stats.columns, strict=True)]
-            for view, stats in zip(views, self._stats, strict=True)
-        ]
-        ledger = Ledger(views, columns, self._n_candidates)
-        for v, (view, stats) in enumerate(zip(views, self._stats, strict=True)):
-            for place in self._places:
-                if not view.can_be_in(place.path):
-                    continue
-                ledger.enter(v, place, search(place, view, columns[v], stats))
-        return ledger
+    def _search(self, views, *, is_fit=False):
+        return Ledger(views, self._places, self._stats, self._n_candidates, is_fit=is_fit)
 
     def _score_samples(self, records):
         views = make_views(self.victim, records)
@@ -248,7 +228,7 @@ class StoredValuesAttack(BaseAttack):
                     f"The candidates given to fit had {len(stats.columns)} columns ({view.name}); "
                     f"these records have {len(list_columns(view))}."
                 )
-        return self._search(views).scores().max(axis=0) + self._lists.scores(records)[0]
+        return self._search(views).scores.max(axis=0) + self._lists.scores(records)[0]
 
     def _natural_offset(self, records):
         return np.log(self._n_candidates + 1) / 2
@@ -358,10 +338,6 @@ class _StoredLists:
                     ratios[i] += weights[word]
                 n_absent[i] += len(text - words.known)
         return ratios, n_absent
-
-
-_PLACES = ["place", "view", "n_values", "expected_values", "n_rows", "expected_rows"]
-_FOUND = ["record", "place", "view", "columns", "whole_row", "score"]
 
 
 def _iter_lists(model, X):
