@@ -290,20 +290,60 @@ RECIPES = {
     SplitThresholdAttack: lambda problem: [SplitThresholdAttack(problem.victim, outsiders=0.5)],
     StackedAttack: lambda problem: [
         StackedAttack(problem.victim, problem.shadows, **one)
-        for one in ({}, {"boosted": False, "target_fpr": 0.1, "prior": 0.2})
+        for one in ({"boosted": False, "target_fpr": 0.1, "prior": 0.2}, {})
     ],
     StationarityAttack: make_stationarity_attacks,
     StoredValuesAttack: make_stored_values_attacks,
     ThresholdAttack: make_threshold_attacks,
     TransferredQueryAttack: lambda problem: [
         TransferredQueryAttack(problem.victim, problem.shadows, n_steps=1, random_state=0, **one)
-        for one in ({"n_partners": 1}, {"confidence": 0.5})
+        for one in ({"confidence": 0.5}, {"n_partners": 1})
     ],
     VulnerableRecordsAttack: lambda problem: [
         VulnerableRecordsAttack(problem.victim, problem.shadows, max_neighbors=10, **one)
         for one in ({"level": 0.5}, {"target_fpr": 0.1})
     ],
 }
+
+
+# What hangs on the class alone, or on what all classes inherit. The first attack of each class and
+# the first of each kind of victim meet these checks too, which take most of the time.
+CHECKS_OF_A_CLASS = {
+    f"check_attack_{name}"
+    for name in (
+        *("init_only_assigns", "get_set_params", "validates_parameters", "tags", "needs_fit"),
+        *("fitted_attributes", "classes", "decision_function", "score_is_advantage", "n_jobs"),
+        *("refuses_a_matrix", "refuses_no_labels", "refuses_no_records"),
+        *("refuses_bad_membership", "refuses_no_membership", "membership_forms"),
+        *("in_pipeline", "in_grid_search", "in_cross_val_predict", "in_stacking"),
+        *("in_calibration", "clones"),
+    )
+}
+
+
+def parametrize_checks(attacks, records, membership, **settings):
+    """All checks of the first attack of each class that was not met before, or else of a kind."""
+    mark = parametrize_with_attack_checks(attacks, records, membership, **settings)
+    whole = {id(attacks[0])}
+    for attack in attacks:
+        if type(attack) not in MET:
+            MET.add(type(attack))
+            whole.add(id(attack))
+    cases = [
+        case
+        for case in mark.args[1]
+        if id(case.values[0]) in whole or case.values[1].name not in CHECKS_OF_A_CLASS
+    ]
+    return pytest.mark.parametrize("attack, check", cases)
+
+
+MET = set()
+
+
+def test_every_class_meets_the_checks_that_its_further_settings_do_not():
+    cases = [case.values for case in test_attacks_on_a_classifier.pytestmark[0].args[1]]
+    assert {check.name for attack, check in cases if attack is cases[0][0]} > CHECKS_OF_A_CLASS
+    assert find_attacks() <= MET
 
 
 def find_attacks():
@@ -325,7 +365,7 @@ def find_failures_of_file_attacks(attack):
     return {"check_attack_certain_victim": f"the victim of this check has no {min(missing)}"}
 
 
-@parametrize_with_attack_checks(
+@parametrize_checks(
     [attack for recipe in RECIPES.values() for attack in recipe(CLASSIFIER)],
     CLASSIFIER.records,
     CLASSIFIER.membership,
@@ -341,7 +381,7 @@ def find_failures_of_white_box_attacks(attack):
     return {"check_attack_certain_victim": "the victim of this check has no gradients"}
 
 
-@parametrize_with_attack_checks(
+@parametrize_checks(
     make_white_box_attacks(),
     NET.records,
     NET.membership,
@@ -351,7 +391,7 @@ def test_attacks_on_a_victim_with_gradients(attack, check):
     check(attack)
 
 
-@parametrize_with_attack_checks(
+@parametrize_checks(
     [
         ThresholdAttack(MARGINS.victim, signal="hinge"),
         LiRA(MARGINS.victim, MARGINS.shadows),
@@ -368,7 +408,7 @@ def test_attacks_on_a_classifier_without_probabilities(attack, check):
     check(attack)
 
 
-@parametrize_with_attack_checks(
+@parametrize_checks(
     [
         ThresholdAttack(REGRESSOR.victim),
         ThresholdAttack(REGRESSOR.victim, signal="squared_error"),
@@ -386,7 +426,7 @@ def test_attacks_on_a_regressor(attack, check):
     check(attack)
 
 
-@parametrize_with_attack_checks(
+@parametrize_checks(
     [
         ThresholdAttack(),
         LiRA(shadows=CLASSIFIER.shadows),
@@ -402,7 +442,7 @@ def test_attacks_on_stored_answers(attack, check):
     check(attack)
 
 
-@parametrize_with_attack_checks(
+@parametrize_checks(
     [ThresholdAttack(), LiRA(shadows=REGRESSOR.shadows, online=False)],
     STORED_VALUES,
     REGRESSOR.membership,
@@ -429,7 +469,7 @@ LABEL_SHADOWS = FrozenEstimator(
 )
 
 
-@parametrize_with_attack_checks(
+@parametrize_checks(
     [
         ThresholdAttack(LABELS, signal="correctness"),
         ThresholdAttack(LABELS, signal=LabelRobustness(n_changes=3)),
