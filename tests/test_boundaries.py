@@ -10,7 +10,6 @@ import re
 from unittest.mock import Mock
 
 import numpy as np
-import pytest
 from public import PUBLIC
 from sklearn.base import BaseEstimator
 
@@ -133,42 +132,45 @@ def describe(name):
         yield from ((parameter, " ".join(text.split())) for parameter in names.split(", "))
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_numbers_are_taken_up_to_both_ends_of_their_range(name):
-    for parameter, _ in iter_constraints(name, Interval):
-        ranges = find_ranges(name, parameter)
-        assert ranges, f"{parameter} is in no range above"
-        boundaries = [pair for one in ranges for pair in iter_boundaries(one)]
-        inside = {(type(value), value) for value, is_inside in boundaries if is_inside}
-        for value, _ in boundaries:
-            wanted = (type(value), value) not in inside
-            assert is_refused(name, parameter, value) == wanted, (parameter, value)
+def test_numbers_are_taken_up_to_both_ends_of_their_range():
+    for name in ESTIMATORS:
+        for parameter, _ in iter_constraints(name, Interval):
+            ranges = find_ranges(name, parameter)
+            assert ranges, f"{parameter} of {name} is in no range above"
+            boundaries = [pair for one in ranges for pair in iter_boundaries(one)]
+            inside = {(type(value), value) for value, is_inside in boundaries if is_inside}
+            for value, _ in boundaries:
+                wanted = (type(value), value) not in inside
+                assert is_refused(name, parameter, value) == wanted, (name, parameter, value)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_docstrings_state_these_ranges(name):
-    for parameter, text in describe(name):
-        for stated in re.findall(r"\bin ([\[(]-?[\d.]+, [\d.]+[\])])", text):
-            assert [stated] == find_ranges(name, parameter), parameter
+def test_docstrings_state_these_ranges():
+    for name in ESTIMATORS:
+        for parameter, text in describe(name):
+            for stated in re.findall(r"\bin ([\[(]-?[\d.]+, [\d.]+[\])])", text):
+                assert [stated] == find_ranges(name, parameter), (name, parameter)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_options_in_docstrings_are_taken_and_no_others(name):
-    documented = dict(describe(name))
-    for parameter, allowed in iter_constraints(name, Options):
-        options = {option for one in allowed for option in one.options}
-        head, _, _ = documented[parameter].partition("default=")
-        listed = set(re.findall(r'"([\w-]+)"', head))
-        assert listed == options or not listed or ("..." in head and listed < options), parameter
-        assert not any(is_refused(name, parameter, option) for option in options)
-        is_closed = str not in ESTIMATORS[name]._parameter_constraints[parameter]
-        assert is_refused(name, parameter, "no such option") == is_closed
+def test_options_in_docstrings_are_taken_and_no_others():
+    for name in ESTIMATORS:
+        documented = dict(describe(name))
+        for parameter, allowed in iter_constraints(name, Options):
+            options = {option for one in allowed for option in one.options}
+            head, _, _ = documented[parameter].partition("default=")
+            listed = set(re.findall(r'"([\w-]+)"', head))
+            assert listed == options or not listed or ("..." in head and listed < options), (
+                name,
+                parameter,
+            )
+            assert not any(is_refused(name, parameter, option) for option in options), name
+            is_closed = str not in ESTIMATORS[name]._parameter_constraints[parameter]
+            assert is_refused(name, parameter, "no such option") == is_closed, name
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_what_is_of_no_kind_is_refused(name):
-    for parameter, _ in iter_constraints(name, object):
-        assert is_refused(name, parameter, type("Foreign", (), {})()), parameter
+def test_what_is_of_no_kind_is_refused():
+    for name in ESTIMATORS:
+        for parameter, _ in iter_constraints(name, object):
+            assert is_refused(name, parameter, type("Foreign", (), {})()), name
 
 
 def test_ranges_are_those_of_parameters_that_exist():

@@ -1,8 +1,8 @@
 """What all public estimators keep: our checks where they take records, else scikit-learn's."""
 
-import gc
 import inspect
 import pickle
+from contextlib import nullcontext
 from importlib.util import find_spec
 from numbers import Integral
 
@@ -62,10 +62,11 @@ from skmia.attacks.white_box import (
     WhiteBoxAttack,
 )
 from skmia.base import BaseAttack
-from skmia.defenses import LabelOnlyDefense, SoftRegressionDefense, StudentDefense
-from skmia.defenses.mechanisms import NonSphericalGaussianMechanism
-from skmia.epsilon import EpsilonAudit
+from skmia.defenses import LabelOnlyDefense, SoftRegressionDefense, StudentDefense, TopKDefense
+from skmia.defenses.mechanisms import GaussianMechanism, NonSphericalGaussianMechanism
+from skmia.epsilon import EpsilonAudit, LabelAudit, OneRunAudit
 from skmia.leakage import (
+    GeneralizationGapBound,
     LeaveOneOutLeakage,
     MahalanobisLeakage,
     MeanGLiRAttack,
@@ -73,6 +74,7 @@ from skmia.leakage import (
     MeanScalarProductAttack,
     NoisyMean,
     SubsampledMean,
+    WorstCaseVulnerability,
 )
 from skmia.model_selection import RememberTraining
 from skmia.signals import (
@@ -322,27 +324,38 @@ CHECKS_OF_A_CLASS = {
 
 
 def parametrize_checks(attacks, records, membership, **settings):
-    """All checks of the first attack of each class that was not met before, or else of a kind."""
+    """All checks of the first attack of each class that was not met before, or else of a kind.
+
+    A check that is expected to fail comes with True, and has to fail.
+    """
     mark = parametrize_with_attack_checks(attacks, records, membership, **settings)
     whole = {id(attacks[0])}
     for attack in attacks:
         if type(attack) not in MET:
             MET.add(type(attack))
             whole.add(id(attack))
-    cases = [
-        case
-        for case in mark.args[1]
-        if id(case.values[0]) in whole or case.values[1].name not in CHECKS_OF_A_CLASS
-    ]
-    return pytest.mark.parametrize("attack, check", cases)
+    cases = {}
+    for case in mark.args[1]:
+        attack, check = case.values
+        if id(attack) in whole or check.name not in CHECKS_OF_A_CLASS:
+            name = case.id.rpartition("-")[0]
+            cases.setdefault(id(attack), (name, attack, []))[2].append((check, bool(case.marks)))
+    cases = [pytest.param(attack, checks, id=name) for name, attack, checks in cases.values()]
+    return pytest.mark.parametrize("attack, checks", cases)
 
 
 MET = set()
 
 
+def run_checks(attack, checks):
+    for check, fails in checks:
+        with pytest.raises(AssertionError) if fails else nullcontext():
+            check(attack)
+
+
 def test_every_class_meets_the_checks_that_its_further_settings_do_not():
-    cases = [case.values for case in test_attacks_on_a_classifier.pytestmark[0].args[1]]
-    assert {check.name for attack, check in cases if attack is cases[0][0]} > CHECKS_OF_A_CLASS
+    _, checks = test_attacks_on_a_classifier.pytestmark[0].args[1][0].values
+    assert {check.name for check, _ in checks} > CHECKS_OF_A_CLASS
     assert find_attacks() <= MET
 
 
@@ -371,8 +384,8 @@ def find_failures_of_file_attacks(attack):
     CLASSIFIER.membership,
     expected_failed_checks=find_failures_of_file_attacks,
 )
-def test_attacks_on_a_classifier(attack, check):
-    check(attack)
+def test_attacks_on_a_classifier(attack, checks):
+    run_checks(attack, checks)
 
 
 def find_failures_of_white_box_attacks(attack):
@@ -387,8 +400,8 @@ def find_failures_of_white_box_attacks(attack):
     NET.membership,
     expected_failed_checks=find_failures_of_white_box_attacks,
 )
-def test_attacks_on_a_victim_with_gradients(attack, check):
-    check(attack)
+def test_attacks_on_a_victim_with_gradients(attack, checks):
+    run_checks(attack, checks)
 
 
 @parametrize_checks(
@@ -404,8 +417,8 @@ def test_attacks_on_a_victim_with_gradients(attack, check):
     MARGINS.records,
     MARGINS.membership,
 )
-def test_attacks_on_a_classifier_without_probabilities(attack, check):
-    check(attack)
+def test_attacks_on_a_classifier_without_probabilities(attack, checks):
+    run_checks(attack, checks)
 
 
 @parametrize_checks(
@@ -422,8 +435,8 @@ def test_attacks_on_a_classifier_without_probabilities(attack, check):
     REGRESSOR.records,
     REGRESSOR.membership,
 )
-def test_attacks_on_a_regressor(attack, check):
-    check(attack)
+def test_attacks_on_a_regressor(attack, checks):
+    run_checks(attack, checks)
 
 
 @parametrize_checks(
@@ -438,8 +451,8 @@ def test_attacks_on_a_regressor(attack, check):
     STORED,
     CLASSIFIER.membership,
 )
-def test_attacks_on_stored_answers(attack, check):
-    check(attack)
+def test_attacks_on_stored_answers(attack, checks):
+    run_checks(attack, checks)
 
 
 @parametrize_checks(
@@ -447,8 +460,8 @@ def test_attacks_on_stored_answers(attack, check):
     STORED_VALUES,
     REGRESSOR.membership,
 )
-def test_attacks_on_stored_values_of_a_regressor(attack, check):
-    check(attack)
+def test_attacks_on_stored_values_of_a_regressor(attack, checks):
+    run_checks(attack, checks)
 
 
 def test_the_threshold_between_neighboring_floats_parts_them():
@@ -481,8 +494,8 @@ LABEL_SHADOWS = FrozenEstimator(
     CLASSIFIER.records,
     CLASSIFIER.membership,
 )
-def test_attacks_on_predicted_labels(attack, check):
-    check(attack)
+def test_attacks_on_predicted_labels(attack, checks):
+    run_checks(attack, checks)
 
 
 # Why scikit-learn's own checks say nothing of an estimator that is no attack.
@@ -553,6 +566,20 @@ FURTHER = [
     SubsampledMean(0.3, noise_scale=0.1),
     LeaveOneOutLeakage(Ridge()),
     LeaveOneOutLeakage(KNeighborsClassifier(2)),
+    EpsilonAudit(
+        TREE, 0, n_trials=4, neighbors="replace", method="gaussian", threshold="bonferroni"
+    ),
+    GaussianMechanism(0.5, calibration="classic"),
+    GeneralizationGapBound(assumption="subgaussian", proxy_variance=1e4, baseline=0.7),
+    LabelAudit(TREE, reference=False, bound="gdp", n_canaries=0.3),
+    NonSphericalGaussianMechanism(lower=0, upper=1),
+    NonSphericalGaussianMechanism(widths=2, allocation="minimum_trace"),
+    OneRunAudit(TREE, "natural", bound="gdp", n_canaries=0.3),
+    TopKDefense(LogisticRegression(), k=1, renormalize=True),
+    WorstCaseVulnerability("plugin", n_permutations=5),
+    WorstCaseVulnerability("kde", n_permutations=2),
+    WorstCaseVulnerability("neighbors", n_permutations=5),
+    WorstCaseVulnerability("classifier", estimator=LogisticRegression(), n_permutations=0),
 ]
 
 
@@ -580,12 +607,11 @@ def test_public_estimators_are_found():
     assert set(EXCLUDED) <= set(found)
 
 
-@pytest.mark.parametrize("name", sorted(find_public_estimators()))
-def test_counts_that_numpy_cannot_hold_are_out_of_range(name):
-    constraints = getattr(find_public_estimators()[name], "_parameter_constraints", {})
+def test_counts_that_numpy_cannot_hold_are_out_of_range():
     unbounded = [
-        parameter
-        for parameter, allowed in constraints.items()
+        (name, parameter)
+        for name, estimator in find_public_estimators().items()
+        for parameter, allowed in getattr(estimator, "_parameter_constraints", {}).items()
         if parameter != "noise_seed" and not isinstance(allowed, str)
         for one in allowed
         if getattr(one, "type", None) is Integral and one.is_satisfied_by(10**40)
@@ -606,27 +632,21 @@ OF_THEIR_OWN = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(set(find_public_estimators()) - OF_THEIR_OWN))
-def test_samples_and_targets_are_called_as_in_scikit_learn(name):
+METHODS = ("fit", "fit_predict", "predict", "predict_proba", "decision_function")
+METHODS += ("score_samples", "score", "transform")
+
+
+def test_samples_and_targets_are_called_as_in_scikit_learn():
     # Tools that wrap estimators call their methods by keyword.
-    estimator = find_public_estimators()[name]
-    for method in (
-        "fit",
-        "fit_predict",
-        "predict",
-        "predict_proba",
-        "decision_function",
-        "score_samples",
-        "score",
-        "transform",
-    ):
-        function = inspect.getattr_static(estimator, method, None)
-        function = getattr(function, "fn", function)  # of scikit-learn's available_if
-        if not inspect.isfunction(function):
-            continue
-        names = list(inspect.signature(function).parameters)[1:]
-        assert names[0] == "X"
-        assert method not in ("fit", "score") or names[1:2] in ([], ["y"])
+    for name in sorted(set(find_public_estimators()) - OF_THEIR_OWN):
+        for method in METHODS:
+            function = inspect.getattr_static(find_public_estimators()[name], method, None)
+            function = getattr(function, "fn", function)  # of scikit-learn's available_if
+            if not inspect.isfunction(function):
+                continue
+            names = list(inspect.signature(function).parameters)[1:]
+            assert names[0] == "X", (name, method)
+            assert method not in ("fit", "score") or names[1:2] in ([], ["y"]), (name, method)
 
 
 def test_the_tags_say_who_takes_a_matrix():
@@ -638,15 +658,6 @@ def test_the_tags_say_who_takes_a_matrix():
         assert not one().__sklearn_tags__().input_tags.two_d_array
 
 
-@pytest.fixture
-def frozen_objects():
-    """Spare the collections of garbage, which statsmodels starts at each test, what is there."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("frozen_objects")
 @pytest.mark.parametrize(
     "estimator",
     [*find_estimators_of_matrices(), *FURTHER],

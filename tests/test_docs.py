@@ -370,21 +370,19 @@ def complaints(name, function):
     return found
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_function_describes_its_parameters_and_what_it_returns(name):
-    assert complaints(name, FUNCTIONS[name]) == []
+def test_functions_describe_their_parameters_and_what_they_return():
+    assert [line for name, one in FUNCTIONS.items() for line in complaints(name, one)] == []
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_class_describes_its_parameters_and_methods(name):
-    thing = CLASSES[name]
+def test_classes_describe_their_parameters_and_methods():
     found = []
-    # A base class without parameters of its own takes those of any attack.
-    if not issubclass(thing, BaseException) and thing.__init__ is not object.__init__:
-        missing = parameters(thing) - described(thing, "Parameters", "Attributes")
-        found += [f"{name} does not describe {', '.join(sorted(missing))}"] if missing else []
-    for method, function in public_methods(thing):
-        found += complaints(f"{name}.{method}", function)
+    for name, thing in CLASSES.items():
+        # A base class without parameters of its own takes those of any attack.
+        if not issubclass(thing, BaseException) and thing.__init__ is not object.__init__:
+            missing = parameters(thing) - described(thing, "Parameters", "Attributes")
+            found += [f"{name} does not describe {', '.join(sorted(missing))}"] if missing else []
+        for method, function in public_methods(thing):
+            found += complaints(f"{name}.{method}", function)
     assert found == []
 
 
@@ -396,11 +394,10 @@ def is_made_by_users(thing):
     return not (is_result or inspect.isabstract(thing) or issubclass(thing, BaseException))
 
 
-@pytest.mark.parametrize(
-    "name", [*FUNCTIONS, *(name for name, thing in CLASSES.items() if is_made_by_users(thing))]
-)
-def test_example_in_the_docstring(name, pytestconfig):
-    assert ">>> " in sections(PUBLIC[name]).get("Examples", "")
+def test_examples_in_docstrings(pytestconfig):
+    needed = FUNCTIONS | {name: one for name, one in CLASSES.items() if is_made_by_users(one)}
+    without = [n for n, one in needed.items() if ">>> " not in sections(one).get("Examples", "")]
+    assert without == []
     assert pytestconfig.option.doctestmodules  # which runs it, as that of every other docstring
 
 

@@ -135,23 +135,22 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("name", KEYS)
 @pytest.mark.parametrize("kind", CONTAINERS)
 @pytest.mark.parametrize("with_ellipsis", [False, True])
-def test_rows_are_selected_as_in_numpy(kind, name, with_ellipsis):
-    key = KEYS[name]
+def test_rows_are_selected_as_in_numpy(kind, with_ellipsis):
     records = Records(make_container(kind), Y, group=np.arange(4))
     fingerprint = records.fingerprint
-    rows = np.atleast_1d(np.arange(4)[np.asarray(key) if isinstance(key, pd.Series) else key])
-    if isinstance(key, list | range) and len(key) == 0:
-        rows = np.array([], dtype=int)
-    chosen = records[(key, ...) if with_ellipsis else key]
-    assert isinstance(chosen, Records)
-    np.testing.assert_array_equal(to_dense(chosen.X), X[rows])
-    np.testing.assert_array_equal(chosen.y, Y[rows])
-    np.testing.assert_array_equal(chosen["group"], rows)
-    np.testing.assert_array_equal(chosen.fingerprint, fingerprint[rows])
-    assert type(chosen.X) is type(records.X)
+    for name, key in KEYS.items():
+        rows = np.atleast_1d(np.arange(4)[np.asarray(key) if isinstance(key, pd.Series) else key])
+        if isinstance(key, list | range) and len(key) == 0:
+            rows = np.array([], dtype=int)
+        chosen = records[(key, ...) if with_ellipsis else key]
+        assert isinstance(chosen, Records), name
+        np.testing.assert_array_equal(to_dense(chosen.X), X[rows], name)
+        np.testing.assert_array_equal(chosen.y, Y[rows], name)
+        np.testing.assert_array_equal(chosen["group"], rows, name)
+        np.testing.assert_array_equal(chosen.fingerprint, fingerprint[rows], name)
+        assert type(chosen.X) is type(records.X), name
 
 
 def test_slices_of_slices(records):

@@ -11,7 +11,6 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia.defenses import DPSGDClassifier
 from skmia.defenses.mechanisms import (
@@ -24,17 +23,6 @@ from skmia.defenses.mechanisms import (
 
 N = 100_000
 WIDTHS = np.array([0.2, 1.0, 5.0])
-
-
-@parametrize_with_checks(
-    [  # those with default settings are in tests/test_common.py
-        GaussianMechanism(0.5, calibration="classic"),
-        NonSphericalGaussianMechanism(lower=0, upper=1),
-        NonSphericalGaussianMechanism(widths=2, allocation="minimum_trace"),
-    ]
-)
-def test_they_are_ordinary_transformers(estimator, check):
-    check(estimator)
 
 
 def test_published_standard_deviations():

@@ -13,7 +13,6 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia import Records
 from skmia.attacks import ThresholdAttack
@@ -36,12 +35,6 @@ DEFENSES = [
     TopKDefense(LogisticRegression()),
     TopKDefense(LogisticRegression(), k=1, renormalize=True),
 ]
-
-
-# Those with default settings are in tests/test_common.py.
-@parametrize_with_checks(DEFENSES[-1:])
-def test_they_are_ordinary_classifiers(estimator, check):
-    check(estimator)
 
 
 def answer(defense, **settings):

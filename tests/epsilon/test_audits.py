@@ -14,7 +14,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia.attacks import ThresholdAttack
 from skmia.epsilon import (
@@ -33,18 +32,6 @@ gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
 
 X, y = load_iris(return_X_y=True)
 TREE = DecisionTreeClassifier()
-
-
-@parametrize_with_checks(
-    [  # those with default settings are in tests/test_common.py
-        OneRunAudit(TREE, "natural", bound="gdp", n_canaries=0.3),
-        EpsilonAudit(
-            TREE, 0, n_trials=4, neighbors="replace", method="gaussian", threshold="bonferroni"
-        ),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 class NoisyCount(ClassifierMixin, BaseEstimator):

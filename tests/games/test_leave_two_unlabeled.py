@@ -21,7 +21,7 @@ from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import ThresholdAttack
 from skmia.games import DensityAttack, leave_two_unlabeled, retraining_oracle
 from skmia.leakage.bounds import bounded_loss_accuracy
-from skmia.testing import make_attack_problem, parametrize_with_attack_checks
+from skmia.testing import check_attack, make_attack_problem
 
 
 class ByColumn(BaseEstimator):
@@ -313,16 +313,16 @@ def test_probabilities_of_a_regressor_are_refused():
 PROBLEM = make_attack_problem()
 
 
-@parametrize_with_attack_checks(
+@pytest.mark.parametrize(
+    "attack",
     [
         DensityAttack(PROBLEM.victim, PROBLEM.shadows),
         DensityAttack(PROBLEM.victim, PROBLEM.shadows, density="kde", statistic="auto"),
     ],
-    PROBLEM.records,
-    PROBLEM.membership,
+    ids=["normal", "kde"],
 )
-def test_density_attacks_keep_what_all_attacks_keep(attack, check):
-    check(attack)
+def test_density_attacks_keep_what_all_attacks_keep(attack):
+    check_attack(attack, PROBLEM.records, PROBLEM.membership)
 
 
 # Training again

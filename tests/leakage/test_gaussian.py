@@ -11,7 +11,7 @@ from skmia.attacks import ThresholdAttack
 from skmia.leakage import GaussianRegressionAttacker, leverage_total_variation
 from skmia.leakage._gaussian import _log_likelihood_ratio, _mix
 from skmia.leakage.bounds import subexponential_loss_success_bound
-from skmia.testing import make_attack_problem, parametrize_with_attack_checks
+from skmia.testing import check_attack, make_attack_problem
 
 # Of the published run with 20 features: rows, success rate in 1,000 games of the attacker who does
 # not know the row; and of the one who does, exactly; the largest value of the printed lower bound.
@@ -31,7 +31,8 @@ TREE = make_attack_problem(DecisionTreeRegressor(max_depth=4, random_state=0))
 COEF = [1.0, 0.0, 0.0, 0.0, 0.0]
 
 
-@parametrize_with_attack_checks(
+@pytest.mark.parametrize(
+    "attack",
     [
         GaussianRegressionAttacker(PROBLEM.victim, coef=COEF),
         GaussianRegressionAttacker(PROBLEM.victim, coef=COEF, noise_std=2.0, proxy="thesis"),
@@ -39,18 +40,15 @@ COEF = [1.0, 0.0, 0.0, 0.0, 0.0]
             PROBLEM.victim, coef=COEF, knows_index=False, n_simulations=20, random_state=0
         ),
     ],
-    PROBLEM.records,
-    PROBLEM.membership,
+    ids=["simple", "thesis", "simulated"],
 )
-def test_checks_of_attacks(attack, check):
-    check(attack)
+def test_checks_of_attacks(attack):
+    check_attack(attack, PROBLEM.records, PROBLEM.membership)
 
 
-@parametrize_with_attack_checks(
-    [GaussianRegressionAttacker(TREE.victim, coef=COEF)], TREE.records, TREE.membership
-)
-def test_checks_of_attacks_on_another_regressor(attack, check):
-    check(attack)
+def test_checks_of_attacks_on_another_regressor():
+    attack = GaussianRegressionAttacker(TREE.victim, coef=COEF)
+    check_attack(attack, TREE.records, TREE.membership)
 
 
 def play_published_games():

@@ -7,7 +7,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia import Records
 from skmia.attacks import ThresholdAttack
@@ -19,14 +18,6 @@ from skmia.leakage.bounds import (
     subgaussian_loss_success_bound,
 )
 from skmia.signals import Signals
-
-
-# The one with default settings is in tests/test_common.py.
-@parametrize_with_checks(
-    [GeneralizationGapBound(assumption="subgaussian", proxy_variance=1e4, baseline=0.7)]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def make_evidence(seed=0, n_members=30, n_others=50):

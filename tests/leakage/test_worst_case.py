@@ -6,7 +6,6 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia.leakage import (
     WorstCaseVulnerability,
@@ -26,18 +25,6 @@ def make_normal_features(n, shift, n_features=1, seed=0):
     X = np.random.default_rng(seed).normal(size=(n, n_features))
     X[:, 0] += shift * membership
     return X, membership
-
-
-@parametrize_with_checks(
-    [  # those with default settings are in tests/test_common.py
-        WorstCaseVulnerability("plugin", n_permutations=5),
-        WorstCaseVulnerability("kde", n_permutations=2),
-        WorstCaseVulnerability("neighbors", n_permutations=5),
-        WorstCaseVulnerability("classifier", estimator=LogisticRegression(), n_permutations=0),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_zero_one_loss_gives_the_signed_gap():

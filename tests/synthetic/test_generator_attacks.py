@@ -13,7 +13,7 @@ from sklearn.neighbors import KernelDensity
 from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack, LiRA
 from skmia.synthetic import GeneratorAttack, SyntheticDistance
-from skmia.testing import parametrize_with_attack_checks
+from skmia.testing import check_attack
 
 STATISTICS = "distance", "ratio", "density_ratio"
 
@@ -254,16 +254,15 @@ NOT_ASKED = {
 }
 
 
-@parametrize_with_attack_checks(
+@pytest.mark.parametrize(
+    "attack",
     [
         *(GeneratorAttack(GENERATOR, statistic=one, random_state=0) for one in STATISTICS),
         GeneratorAttack(
             GENERATOR, statistic="domias", reference=Records(ATTACKED.X[::2] + 0.01), random_state=0
         ),
     ],
-    ATTACKED,
-    MEMBERSHIP,
-    expected_failed_checks=lambda attack: NOT_ASKED,
+    ids=lambda attack: attack.statistic,
 )
-def test_attack_checks(attack, check):
-    check(attack)
+def test_attack_checks(attack):
+    check_attack(attack, ATTACKED, MEMBERSHIP, expected_failed_checks=NOT_ASKED)

@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia import Records, ShadowPool
 from skmia.attacks import LiRA
@@ -70,11 +69,6 @@ def test_an_array_comes_back_as_an_array(name):
     X = RNG.normal(size=(60, 3))
     made = make(name).fit(X).sample(20, random_state=0)
     assert made.shape == (20, 3) and made.dtype == float
-
-
-@parametrize_with_checks([BootstrapGenerator()])
-def test_it_is_an_ordinary_estimator(estimator, check):
-    check(estimator)
 
 
 def test_bootstrap_draws_training_rows():
