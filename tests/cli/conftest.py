@@ -10,7 +10,7 @@ import pytest
 from quick_audits import shrink_models
 
 from skmia._core import progress
-from skmia.cli import _audit, main
+from skmia.cli import _audit, _model, main
 
 N = 240
 
@@ -18,6 +18,7 @@ N = 240
 @pytest.fixture(autouse=True)
 def quick_audits(monkeypatch):
     shrink_models(monkeypatch)
+    monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 10})
     # However busy the machine is, an audit is one of those that take too short for lines.
     monkeypatch.setattr(progress, "BETWEEN_STATES", 1e9)
 

@@ -88,8 +88,7 @@ def test_number_of_shadow_models(run, data, tmp_path, options, n_shadows):
 
 
 @pytest.mark.usefixtures("no_drawing")
-def test_seed_decides_and_jobs_do_not(run, data, tmp_path, monkeypatch):
-    monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 10})
+def test_seed_decides_and_jobs_do_not(run, data, tmp_path):
     results = []
     for jobs, seed in (("1", "0"), ("2", "0"), ("1", "1")):
         options = ["--estimator", "random-forest", "--shadows", "4", "--jobs", jobs, "--seed", seed]
@@ -198,9 +197,8 @@ def test_process_prints_no_progress_into_a_pipe_even_if_its_reader_has_gone(data
 
 
 @pytest.mark.usefixtures("audit_once", "no_drawing")
-def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path, monkeypatch):
+def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path):
     pytest.importorskip("jinja2")
-    monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 10})
     page = tmp_path / "report.html"
     options = ["--data", data, "--target", "income", "--shadows", "4", "--out", tmp_path]
     run(*options)

@@ -68,7 +68,9 @@ MODELS = {
     "histograms of regression": HistGradientBoostingRegressor(max_iter=4, **SEED),
     "isolation": IsolationForest(n_estimators=4, **SEED),
     "bagging": BaggingRegressor(n_estimators=4, **SEED),
-    "adaptive boosting": AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=4),
+    "adaptive boosting": AdaBoostClassifier(
+        DecisionTreeClassifier(max_depth=2, random_state=0), n_estimators=4, random_state=0
+    ),
     "calibration": CalibratedClassifierCV(FOREST, cv=2),
     "vote": VotingClassifier([("forest", FOREST), ("neighbors", KNeighborsClassifier())]),
     "stack": StackingClassifier([("forest", FOREST)], cv=2),

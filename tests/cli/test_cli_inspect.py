@@ -187,13 +187,15 @@ def test_forged_sparse_rows_are_refused(refuse, people, tmp_path):
 
 
 def test_a_model_that_lacks_a_part_ends_in_a_sentence(refuse, people, data, tmp_path):
-    model = make_model(people, ExtraTreesClassifier(3))
+    model = make_model(people, ExtraTreesClassifier(3, random_state=0))
     del model[-1].estimators_[1].tree_
     path = save(model, tmp_path / "model.skops")
     assert refuse(path, "--data", data, "--target", "ill")
 
 
-@pytest.mark.parametrize("last", [KNeighborsClassifier(), ExtraTreesClassifier(2)], ids=str)
+@pytest.mark.parametrize(
+    "last", [KNeighborsClassifier(), ExtraTreesClassifier(2, random_state=0)], ids=str
+)
 def test_a_model_that_lacks_any_part_is_described_or_refused(run, people, data, tmp_path, last):
     whole = make_pipeline(StandardScaler(), last).fit(people[["age", "height"]][:N], LABELS)
     holders = [one.estimator for one in read_state(whole).estimators]

@@ -16,15 +16,14 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia._core import pages
-from skmia.cli import _model, main
+from skmia.cli import main
 
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
 OPTIONS = ["--target", "income", "--shadows", "8", "--jobs", "1"]
 
 
 @pytest.fixture
-def options(data, monkeypatch):
-    monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 5})
+def options(data):
     return ["--data", data, *OPTIONS]
 
 
@@ -243,7 +242,9 @@ def test_a_signal_ends_the_process_of_a_model(table, tmp_path, number, code):
     numbers = table[["noise", "works", "trained"]].astype(float)
     path, folder = tmp_path / "table.csv", tmp_path / "kept"
     numbers.assign(income=table["income"]).to_csv(path, index=False)
-    model = RandomForestClassifier(5).fit(numbers[["noise", "works"]], table["income"])
+    model = RandomForestClassifier(5, random_state=0).fit(
+        numbers[["noise", "works"]], table["income"]
+    )
     skops.dump(model, tmp_path / "model.skops")
     command = [sys.executable, "-m", "skmia.cli", "audit", "--data", path, "--target", "income"]
     command += ["--members", "trained", "--model", tmp_path / "model.skops", "--shadows", "2000"]

@@ -48,7 +48,10 @@ def model_options(path, numeric_data):
 
 @pytest.mark.parametrize(
     ("model", "named"),
-    [(RandomForestClassifier(5), True), (HistGradientBoostingClassifier(max_iter=5), False)],
+    [
+        (RandomForestClassifier(5, random_state=0), True),
+        (HistGradientBoostingClassifier(max_iter=5), False),
+    ],
 )
 def test_skops_model(run, table, numeric_data, tmp_path, model, named):
     X, y = numeric(table)
@@ -98,7 +101,7 @@ def test_skops_model_with_code_of_its_own_is_refused(refuse, table, numeric_data
 
     X, y = numeric(table)
     hidden = FunctionTransformer(np.testing.assert_array_less)
-    model = make_pipeline(FunctionTransformer(), DecisionTreeClassifier()).fit(X, y)
+    model = make_pipeline(FunctionTransformer(), DecisionTreeClassifier(random_state=0)).fit(X, y)
     model.steps[0] = ("functiontransformer", hidden)
     path = save_skops(model, tmp_path / "model.skops")
     line = refuse(*model_options(path, numeric_data))
@@ -113,7 +116,9 @@ def test_a_cache_that_a_model_names_is_neither_read_nor_written(run, table, nume
 
     X, y = numeric(table)
     members = table["trained"] == 1
-    model = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(X[members], y[members])
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(
+        X[members], y[members]
+    )
     cache = tmp_path / "cache"
     path = save_skops(model.set_params(memory=str(cache)), tmp_path / "model.skops")
     assert run(*model_options(path, numeric_data))[0] in (0, 4)
@@ -155,7 +160,9 @@ def test_regressor_from_a_file(run, table, numeric_data, tmp_path):
     X, _ = numeric(table)
     path = tmp_path / "model.pkl"
     members = table["trained"] == 1
-    joblib.dump(DecisionTreeRegressor().fit(X[["works"]][members], X["noise"][members]), path)
+    joblib.dump(
+        DecisionTreeRegressor(random_state=0).fit(X[["works"]][members], X["noise"][members]), path
+    )
     options = model_options(path, numeric_data)
     options[3] = "noise"
     code, text, _ = run(*options, "--trust-pickle", "--verbose")
@@ -281,7 +288,9 @@ def test_columns_chosen_by_their_type(run, table, data, tmp_path):
 
 @pytest.mark.parametrize("share", [0.5, 0.99])
 def test_a_file_that_was_cut_off_says_so(refuse, numeric_data, tmp_path, share):
-    path = save_skops(RandomForestClassifier(2).fit([[0.0], [1.0]], [0, 1]), tmp_path / "m.skops")
+    path = save_skops(
+        RandomForestClassifier(2, random_state=0).fit([[0.0], [1.0]], [0, 1]), tmp_path / "m.skops"
+    )
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     told = refuse(*model_options(path, numeric_data))

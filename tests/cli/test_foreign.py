@@ -33,24 +33,24 @@ Y2 = (Y > 0).astype(int)
 @pytest.mark.parametrize(
     "model",
     [
-        DecisionTreeClassifier(),
-        DecisionTreeClassifier(max_leaf_nodes=5),
-        DecisionTreeRegressor(max_depth=1),
-        RandomForestClassifier(5),
-        RandomForestRegressor(5),
-        ExtraTreesClassifier(5),
-        GradientBoostingClassifier(n_estimators=50, n_iter_no_change=2),
+        DecisionTreeClassifier(random_state=0),
+        DecisionTreeClassifier(max_leaf_nodes=5, random_state=0),
+        DecisionTreeRegressor(max_depth=1, random_state=0),
+        RandomForestClassifier(5, random_state=0),
+        RandomForestRegressor(5, random_state=0),
+        ExtraTreesClassifier(5, random_state=0),
+        GradientBoostingClassifier(n_estimators=50, n_iter_no_change=2, random_state=0),
         HistGradientBoostingClassifier(max_iter=5),
         HistGradientBoostingClassifier(max_iter=5, categorical_features=[0]),
-        AdaBoostClassifier(n_estimators=50),
-        BaggingClassifier(n_estimators=5, max_features=0.5),
+        AdaBoostClassifier(n_estimators=50, random_state=0),
+        BaggingClassifier(n_estimators=5, max_features=0.5, random_state=0),
         IsolationForest(n_estimators=5, max_features=3),
         KNeighborsClassifier(algorithm="kd_tree"),
         KNeighborsClassifier(algorithm="ball_tree"),
         SVC(),
         SVR(),
         LinearSVC(),
-        make_pipeline(StandardScaler(), RandomForestClassifier(3)),
+        make_pipeline(StandardScaler(), RandomForestClassifier(3, random_state=0)),
     ],
     ids=str,
 )
@@ -81,7 +81,7 @@ def test_vectorizers_that_open_files_are_refused(source):
 
 
 def test_an_ensemble_that_asks_for_ten_million_trees_is_refused():
-    model = RandomForestClassifier(3).fit(X, Y).set_params(n_estimators=10**7)
+    model = RandomForestClassifier(3, random_state=0).fit(X, Y).set_params(n_estimators=10**7)
     with pytest.raises(DamagedModelError, match="n_estimators=10000000, and 3 fitted"):
         check_foreign(model)
 
@@ -119,7 +119,9 @@ def test_forged_nodes_are_refused(changes, depth):
 
 def test_a_tree_that_reads_more_columns_than_its_forest_is_refused():
     model = RandomForestClassifier(2, random_state=0).fit(X, Y)
-    model.estimators_[0] = RandomForestClassifier(1).fit(np.hstack([X, X]), Y).estimators_[0]
+    model.estimators_[0] = (
+        RandomForestClassifier(1, random_state=0).fit(np.hstack([X, X]), Y).estimators_[0]
+    )
     with pytest.raises(DamagedModelError, match="RandomForestClassifier in it"):
         check_foreign(model)
 

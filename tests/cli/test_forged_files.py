@@ -499,7 +499,7 @@ def test_forged_files(name, tmp_path, capsys):
 
 KINDS = ("skops", "xgboost.json", "xgboost.ubj", "lightgbm", "catboost.cbm", "catboost.json")
 KINDS += ("onnx", "policy", "csv", "csv.gz")
-MUTATIONS = int(os.environ.get("FUZZ", 25))
+MUTATIONS = int(os.environ.get("FUZZ", 10))
 ENDINGS = (0, 1, 2, 4)
 
 

@@ -6,9 +6,10 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 
 
 def shrink_models(monkeypatch):
-    """Give the blind baseline a fifth of its trees, ShadowAttack and StackedAttack fewer."""
+    """Fewer trees in the blind baseline, ShadowAttack and StackedAttack; one split for drift."""
     trees = ExtraTreesClassifier(20, min_samples_leaf=5)
     monkeypatch.setattr("skmia._core.blind._MODEL", trees)
+    monkeypatch.setattr("skmia.report.checks._drift._N_SPLITS", 1)
 
     def boost(max_iter, **settings):
         return HistGradientBoostingClassifier(max_iter=5, **settings)

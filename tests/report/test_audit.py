@@ -135,7 +135,9 @@ def test_records_of_people_have_intervals_by_people():
 def test_scores_are_those_of_the_attack_fitted_by_hand_on_the_same_pool(problem):
     victim, records, membership = problem
     pool = FrozenEstimator(ShadowPool(TREE, n_estimators=4, random_state=1).fit(records))
-    result = audit(victim, records, membership, attacks={"mine": LiRA()}, shadows=pool)
+    result = audit(
+        victim, records, membership, attacks={"mine": LiRA()}, shadows=pool, random_state=0
+    )
     attack = LiRA(FrozenEstimator(victim), shadows=pool).fit(records)
     assert np.array_equal(result.scores["mine"], attack.score_samples(records))
     expected = attack.score(records, membership)
@@ -163,7 +165,14 @@ def test_rate_that_few_nonmembers_cannot_resolve_is_flagged_and_has_no_number(re
 def test_rate_is_resolvable_from_ten_false_positives_on():
     records, membership = make_records(200)
     victim = fit_victim(records, membership)
-    result = audit(victim, records, membership, attacks={"t": ThresholdAttack()}, fprs=(0.1, 0.09))
+    result = audit(
+        victim,
+        records,
+        membership,
+        attacks={"t": ThresholdAttack()},
+        fprs=(0.1, 0.09),
+        random_state=0,
+    )
     tpr = result.to_frame().query("metric == 'tpr' and scope == 'overall'")
     assert tpr["status"].tolist() == ["ok", "not resolvable"]
 
@@ -177,6 +186,7 @@ def test_small_group_and_records_without_a_group_get_a_row(problem):
         membership,
         attacks={"t": ThresholdAttack()},
         group="who",
+        random_state=0,
     )
     frame = result.to_frame().query("scope == 'who'")
     assert frame["group"].unique().tolist() == ["(missing)", "big", "one"]
@@ -324,7 +334,7 @@ def test_pool_without_answers(problem):
     victim, records, membership = problem
     pool = ShadowPool(TREE, n_estimators=4, random_state=0).fit(records)
     attacks = {"LiRA": LiRA(), "ShadowAttack": ShadowAttack()}
-    result = audit(victim, records, membership, attacks=attacks, shadows=pool)
+    result = audit(victim, records, membership, attacks=attacks, shadows=pool, random_state=0)
     assert list(result.scores) == ["LiRA"]
     assert 'store="outputs"' in result.notes[0]
 
@@ -332,7 +342,7 @@ def test_pool_without_answers(problem):
 def test_pool_that_stores_one_temperature(problem):
     victim, records, membership = problem
     pool = ShadowPool(TREE, n_estimators=4, temperatures=(1.0,), random_state=0).fit(records)
-    result = audit(victim, records, membership, shadows=pool)
+    result = audit(victim, records, membership, shadows=pool, random_state=0)
     assert result.settings["attacks"]["RMIA"] == "RMIA()"
 
 
@@ -343,7 +353,7 @@ def test_pool_with_augmentations(problem):
         return [Records(records.X + 0.1, records.y)]
 
     pool = ShadowPool(TREE, n_estimators=4, augment=shift, random_state=0).fit(records)
-    result = audit(victim, records, membership, attacks={"l": LiRA()}, shadows=pool)
+    result = audit(victim, records, membership, attacks={"l": LiRA()}, shadows=pool, random_state=0)
     expected = LiRA(FrozenEstimator(victim), FrozenEstimator(pool)).fit(records)
     assert np.array_equal(result.scores["l"], expected.score_samples(records))
 
@@ -370,7 +380,7 @@ def test_attacks_of_ones_own_get_what_they_need(problem):
 
 def test_no_shadow_models_are_trained_for_attacks_that_need_none(problem, monkeypatch):
     monkeypatch.setattr(ShadowPool, "fit", None)
-    result = audit(*problem, attacks={"t": ThresholdAttack()})
+    result = audit(*problem, attacks={"t": ThresholdAttack()}, random_state=0)
     assert result.settings["n_shadows"] == 0
     assert "no shadow models" in result.summary(verbose=True)
 
@@ -404,14 +414,18 @@ def test_bad_settings(problem, settings, error, message):
 def test_field_of_many_values_is_no_group(problem):
     victim, records, membership = problem
     with pytest.raises(ValueError, match="400 values; at most 100"):
-        audit(victim, records.with_fields(id=np.arange(400)), membership, group="id")
+        audit(
+            victim, records.with_fields(id=np.arange(400)), membership, group="id", random_state=0
+        )
 
 
 def test_nothing_to_run_is_an_error(problem):
     victim, records, membership = problem
     pool = ShadowPool(TREE, n_estimators=4, random_state=0).fit(records)
     with pytest.raises(ValueError, match="No attack can run on this victim. s was left out"):
-        audit(victim, records, membership, attacks={"s": ShadowAttack()}, shadows=pool)
+        audit(
+            victim, records, membership, attacks={"s": ShadowAttack()}, shadows=pool, random_state=0
+        )
 
 
 # What there is to find
@@ -469,6 +483,7 @@ def test_copies_with_another_membership_are_noted(problem):
         doubled,
         np.append(membership, 1 - membership[0]),
         attacks={"t": ThresholdAttack()},
+        random_state=0,
     )
     assert "2 of 401 records have an exact copy with the other" in result.checks["duplicates"].text
     twice = Records.concat([records, records])
@@ -497,7 +512,7 @@ def test_audit_of_a_frame_with_text(problem):
 
 def test_attack_on_another_model_is_noted(problem):
     victim, records, membership = problem
-    other = fit_victim(records, membership, DecisionTreeClassifier(max_depth=2))
+    other = fit_victim(records, membership, DecisionTreeClassifier(max_depth=2, random_state=0))
     attacks = {
         "held": ThresholdAttack(FrozenEstimator(victim)),
         "other": ThresholdAttack(FrozenEstimator(other)),
@@ -505,7 +520,7 @@ def test_attack_on_another_model_is_noted(problem):
     }
     notes = audit(victim, records, membership, attacks=attacks, random_state=0).notes
     assert [note.split(" attacks")[0] for note in notes] == ["other", "asked"]
-    assert "DecisionTreeClassifier(max_depth=2), and not the audited one" in notes[0]
+    assert f"{other}, and not the audited one" in notes[0]
     service = CallableVictim(lambda X: victim.predict_proba(X), [0, 1])
     attacks = {"same": ThresholdAttack(service)}
     assert audit(service, records, membership, attacks=attacks, random_state=0).notes == []
@@ -514,7 +529,7 @@ def test_attack_on_another_model_is_noted(problem):
 def test_level_that_no_permutation_reaches_is_refused_first(problem, monkeypatch):
     monkeypatch.setattr(ShadowPool, "fit", None)
     with pytest.raises(ValueError, match="confidence_level must be at most 0.9999 in an audit"):
-        audit(*problem, confidence_level=0.99999)
+        audit(*problem, confidence_level=0.99999, random_state=0)
 
 
 def test_a_high_level_gets_as_many_permutations_as_it_needs(problem):

@@ -66,7 +66,9 @@ def test_summary_is_a_table_of_at_most_100_columns(problem, result):
 def test_summary_of_long_names_and_many_rates_stays_narrow(problem):
     names = {"an attack with a name that goes on and on and on": ThresholdAttack()}
     fprs = (0.4, 0.3, 0.2, 0.1, 0.05)
-    lines = audit(*problem, attacks=names, fprs=fprs).summary(verbose=True).splitlines()
+    lines = (
+        audit(*problem, attacks=names, fprs=fprs, random_state=0).summary(verbose=True).splitlines()
+    )
     assert max(map(len, lines)) <= WIDTH
     assert sum(line.startswith("attack ") for line in lines) == 3
     assert all(any(f"TPR @ {100 * fpr:g}% FPR" in line for line in lines) for fpr in fprs)
@@ -110,7 +112,7 @@ def test_folders_of_parameters_are_nobody_elses_business(problem, tmp_path):
     model = make_pipeline(StandardScaler(), LogisticRegression())
     model = model.fit(records.X[membership == 1], records.y[membership == 1])
     model.set_params(memory=str(tmp_path / "cache"))
-    result = audit(model, records, membership, attacks={"t": ThresholdAttack()})
+    result = audit(model, records, membership, attacks={"t": ThresholdAttack()}, random_state=0)
     assert str(tmp_path) not in result.to_json()
     assert "memory='cache'" in result.victim
 
@@ -148,7 +150,7 @@ def test_the_picture_shows_what_the_document_holds(result):
 
 
 def test_numbers_are_saved_when_the_figure_cannot_be(problem, tmp_path, monkeypatch):
-    result = audit(*problem, attacks={"t": ThresholdAttack()})
+    result = audit(*problem, attacks={"t": ThresholdAttack()}, random_state=0)
     before = list(result.notes)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

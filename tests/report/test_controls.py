@@ -34,7 +34,7 @@ def test_what_is_learned_by_heart_is_caught_and_chance_is_not():
     loss = positive.frame.set_index("attack").loc["threshold (loss)"]
     assert loss["low"] < 0.75 < loss["high"]
     negative = negative_control(
-        DecisionTreeClassifier(), records, membership, shadows=8, random_state=0
+        DecisionTreeClassifier(random_state=0), records, membership, shadows=8, random_state=0
     )
     assert (negative.kind, negative.passed) == ("negative", True)
     names = ["threshold (loss)", "LiRA", "RMIA", "StackedAttack"]
@@ -59,7 +59,9 @@ def test_positive_control_fails_where_nothing_could_be_found():
     control = positive_control(records, [1, 1, 0, 0], shadows=4, random_state=0)
     assert not control.passed and control.pvalue > 0.1
     numbers = Records(records.X, [0.1, 0.2, 0.3, 0.4])
-    report = audit(DecisionTreeRegressor(), numbers, shadows=4, controls=True, random_state=0)
+    report = audit(
+        DecisionTreeRegressor(random_state=0), numbers, shadows=4, controls=True, random_state=0
+    )
     assert report.evidence == "unknown"
     assert report.verdict.startswith("Inconclusive: leakage can be neither shown")
 
@@ -113,7 +115,9 @@ def test_audit_runs_them_when_asked_and_says_what_it_could_not(problem):
 def test_no_attack_without_a_victim_is_an_error(problem):
     victim, records, membership = problem
     with pytest.raises(ValueError, match="without its own victim"):
-        negative_control(victim, records, membership, attacks={"t": ThresholdAttack(victim)})
+        negative_control(
+            victim, records, membership, attacks={"t": ThresholdAttack(victim)}, random_state=0
+        )
 
 
 def test_equal_seeds_give_equal_controls():

@@ -36,6 +36,11 @@ TREE = DecisionTreeClassifier(random_state=0)
 LOSS = {"loss": ThresholdAttack()}
 
 
+@pytest.fixture(autouse=True)
+def all_splits(quick_audits, monkeypatch):
+    monkeypatch.setattr(drift, "_N_SPLITS", 5)
+
+
 def make_turned(n, d, degrees, seed=0, share=0.5):
     """Records of two years; the labels of the members follow a rule that is turned."""
     rng = np.random.default_rng(seed)
@@ -89,9 +94,10 @@ def test_wrong_labels_of_one_side_are_found():
 
 
 @pytest.mark.parametrize(
-    "n, share", [(80, 0.5), (400, 0.5), (880, 1 / 11)], ids=["sides of 40", "1:1", "1:10"]
+    "model, n, share",
+    [(LINE, 80, 0.5), (LINE, 400, 0.5), (LINE, 880, 1 / 11), (TREE, 400, 0.5)],
+    ids=["sides of 40", "1:1", "1:10", "tree"],
 )
-@pytest.mark.parametrize("model", [LINE, TREE], ids=lambda model: type(model).__name__)
 def test_sides_that_follow_one_rule_are_not_warned_of(model, n, share):
     # Each of 40 tables warns with probability .005 at most: 3 warnings happen once in 1,000.
     found = [

@@ -136,5 +136,10 @@ def test_messages():
     assert_visible(str(caught.value))
     records = Records(np.zeros((4, 1)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="got the values") as caught:
-        audit(DecisionTreeClassifier(), records, [FORGED, TITLE, FORGED, TITLE])
+        audit(
+            DecisionTreeClassifier(random_state=0),
+            records,
+            [FORGED, TITLE, FORGED, TITLE],
+            random_state=0,
+        )
     assert_visible(str(caught.value))

@@ -111,7 +111,7 @@ def test_all_columns_together_find_what_none_of_them_shows():
 def test_means_and_differences_are_those_of_the_table():
     X = np.array([[0.25], [1.5], [2.0], [-1.0], [np.nan], [3.125]])
     membership = np.array([1, 1, 1, 0, 0, 0])
-    features = compare_formats(Records(X), membership).features.set_index("feature")
+    features = compare_formats(Records(X), membership, random_state=0).features.set_index("feature")
     assert set(features["column"]) == {"column 0"}
     expected = {
         "decimals": ([2, 1, 0], [0, 0, 3]),
@@ -137,7 +137,7 @@ def test_decimals_are_those_that_were_written():
     for k in range(9):
         values = [f"{value:.{k}f}" for value in rng.normal(size=300) * 10.0 ** rng.integers(0, 5)]
         X = np.array(values, dtype=float)[:, None]
-        features = compare_formats(Records(X), np.arange(300) % 2).features
+        features = compare_formats(Records(X), np.arange(300) % 2, random_state=0).features
         written = np.array(
             [len(text.rstrip("0").split(".")[1]) if "." in text else 0 for text in values]
         )
@@ -152,7 +152,9 @@ def test_decimals_are_those_that_were_written():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_decimals_are_those_of_the_precision(dtype, kind):
     X = np.tile([[0.1, 1.5], [0.25, 2.0], [0.375, 3.25]], (20, 1)).astype(dtype)
-    found = compare_formats(Records(kind(X), np.arange(60)), np.arange(60) % 2).features
+    found = compare_formats(
+        Records(kind(X), np.arange(60)), np.arange(60) % 2, random_state=0
+    ).features
     decimals = found[found["feature"] == "decimals"].set_index("column")["members"]
     assert decimals.to_dict() == {"column 0": 2.0, "column 1": 1.0, "a column drawn at random": 1.5}
 
@@ -191,7 +193,7 @@ def test_the_p_value_is_that_of_the_exact_test(n_missing):
 def test_the_p_value_of_a_draw_that_stops(places, n_drawn, pvalue, is_warning, monkeypatch):
     reached = np.isin(np.arange(n_drawn), list(places))
     monkeypatch.setattr(formats, "_draw", lambda *given: reached)
-    found = compare_formats(Records(FLAT), np.arange(N) % 2)
+    found = compare_formats(Records(FLAT), np.arange(N) % 2, random_state=0)
     assert (found.pvalue, found.is_warning) == (pytest.approx(pvalue, rel=1e-12), is_warning)
 
 
@@ -334,7 +336,9 @@ NOTHING = {
 
 @pytest.mark.parametrize("name", NOTHING)
 def test_values_without_a_form_give_no_warning(name):
-    found = compare_formats(Records(NOTHING[name], np.arange(60)), np.arange(60) % 2)
+    found = compare_formats(
+        Records(NOTHING[name], np.arange(60)), np.arange(60) % 2, random_state=0
+    )
     assert (found.pvalue, found.statistic, found.text) == (1.0, 0.0, None)
     assert found.features.empty
 
@@ -368,16 +372,18 @@ def test_real_targets_are_compared_too():
 def test_bad_input_is_named():
     frame, membership = make_table()
     with pytest.raises(TypeError, match="Expected skmia.Records"):
-        compare_formats(frame, membership)
+        compare_formats(frame, membership, random_state=0)
     with pytest.raises(ValueError, match="no non-members"):
-        compare_formats(Records(frame), np.ones(N))
+        compare_formats(Records(frame), np.ones(N), random_state=0)
     with pytest.raises(ValueError, match="n_permutations must be"):
-        compare_formats(Records(frame), membership, n_permutations=0)
+        compare_formats(Records(frame), membership, n_permutations=0, random_state=0)
     with pytest.raises(ValueError, match="some hold lists"):
-        compare_formats(Records(pd.DataFrame({"a": [[k] for k in range(N)]})), membership)
+        compare_formats(
+            Records(pd.DataFrame({"a": [[k] for k in range(N)]})), membership, random_state=0
+        )
     tokens = Records(np.ones((N, 3), dtype=int), n_tokens=np.full(N, 3))
     with pytest.raises(ValueError, match="sequences of tokens"):
-        compare_formats(tokens, membership)
+        compare_formats(tokens, membership, random_state=0)
 
 
 def test_very_many_records_are_sampled(monkeypatch):

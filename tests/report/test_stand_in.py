@@ -154,7 +154,7 @@ def test_a_number_around_its_limit_needs_the_recipe(logistic):
 
 
 def test_another_kind_is_no_recipe_of_an_estimator():
-    records, membership = make_safe(600)
+    records, membership = make_safe(300)
     members = records[membership]
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(members.X, members.y)
     settings = {"shadows": 4, "fprs": [0.1], "file": False, "random_state": 0}
@@ -341,15 +341,14 @@ def test_numbers_have_a_stand_in():
 
 def test_sparse_tables_and_many_classes():
     rng = np.random.default_rng(0)
-    X = sparse.random(900, 12, 0.3, format="csr", random_state=0)
-    y = np.repeat(np.arange(30), 30)
-    membership = rng.permutation(900) < 450
+    X = sparse.random(600, 12, 0.3, format="csr", random_state=0)
+    y = np.repeat(np.arange(30), 20)
+    membership = rng.permutation(600) < 300
+    forest = RandomForestClassifier(5, random_state=0).fit(X[membership], y[membership])
     settings = {"shadows": 8, "fprs": [0.1], "random_state": 0}
-    for rows, names in ((X, 6), (X.toarray(), 6)):
-        forest = RandomForestClassifier(10, random_state=0).fit(rows[membership], y[membership])
-        report = audit(ask(forest), Records(rows, y), membership, **settings)
-        assert len(report.reference["distances"]) == names
-        assert "LiRA" in report.scores
+    report = audit(ask(forest), Records(X, y), membership, **settings)
+    assert len(report.reference["distances"]) == 6
+    assert "LiRA" in report.scores
 
 
 @pytest.mark.parametrize("rows", ["images", "texts"])
