@@ -110,23 +110,37 @@ def make_lightgbm(**settings):
 
 
 PLANTED = {
-    "categories": (lambda: HistGradientBoostingClassifier(random_state=0), 0.99),
-    "categories of XGBoost": (lambda: make_xgboost(enable_categorical=True), 0.99),
-    "categories of LightGBM": (make_lightgbm, 0.99),
-    "weights": (lambda: ExtraTreesClassifier(class_weight="balanced", **LEAVES), 0.99),
-    "weights of samples": (lambda: RandomForestClassifier(class_weight="balanced", **LEAVES), 0.8),
-    "weights of boosting": (
-        lambda: HistGradientBoostingClassifier(class_weight="balanced", random_state=0),
+    "categories": (lambda: HistGradientBoostingClassifier(max_iter=30, random_state=0), 0.99),
+    "categories of XGBoost": (lambda: make_xgboost(n_estimators=30, enable_categorical=True), 0.99),
+    "categories of LightGBM": (lambda: make_lightgbm(n_estimators=30), 0.99),
+    "weights": (
+        lambda: ExtraTreesClassifier(class_weight="balanced", n_estimators=30, **LEAVES),
         0.99,
     ),
-    "weights of LightGBM": (lambda: make_lightgbm(class_weight="balanced"), 0.99),
-    "weight of XGBoost": (lambda: make_xgboost(scale_pos_weight=2.0), 0.99),
-    "weights of rows": (lambda: ExtraTreesClassifier(**LEAVES), 0.99),
+    "weights of samples": (
+        lambda: RandomForestClassifier(class_weight="balanced", n_estimators=30, **LEAVES),
+        0.8,
+    ),
+    "weights of boosting": (
+        lambda: HistGradientBoostingClassifier(
+            max_iter=30, class_weight="balanced", random_state=0
+        ),
+        0.99,
+    ),
+    "weights of LightGBM": (lambda: make_lightgbm(n_estimators=30, class_weight="balanced"), 0.99),
+    "weight of XGBoost": (lambda: make_xgboost(n_estimators=30, scale_pos_weight=2.0), 0.99),
+    "weights of rows": (lambda: ExtraTreesClassifier(n_estimators=30, **LEAVES), 0.99),
     "weights of rows of boosting": (lambda: GradientBoostingClassifier(random_state=0), 0.9),
-    "subsample": (lambda: GradientBoostingClassifier(subsample=0.5, random_state=0), 0.8),
-    "subsample of XGBoost": (lambda: make_xgboost(subsample=0.5), 0.8),
-    "subsample of LightGBM": (lambda: make_lightgbm(subsample=0.5, subsample_freq=1), 0.8),
-    "isolation": (lambda: IsolationForest(random_state=0), 0.95),
+    "subsample": (
+        lambda: GradientBoostingClassifier(n_estimators=30, subsample=0.5, random_state=0),
+        0.8,
+    ),
+    "subsample of XGBoost": (lambda: make_xgboost(n_estimators=30, subsample=0.5), 0.8),
+    "subsample of LightGBM": (
+        lambda: make_lightgbm(n_estimators=30, subsample=0.5, subsample_freq=1),
+        0.8,
+    ),
+    "isolation": (lambda: IsolationForest(n_estimators=30, random_state=0), 0.95),
     "AdaBoost": (
         lambda: AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), random_state=0),
         0.95,

@@ -40,7 +40,7 @@ NOISE = Records(RNG.normal(size=(400, 4)), RNG.integers(2, size=400))
 COIN = RNG.integers(2, size=400)
 
 
-VICTIM = FrozenEstimator(DecisionTreeClassifier().fit(NOISE.X, NOISE.y))
+VICTIM = FrozenEstimator(DecisionTreeClassifier(random_state=0).fit(NOISE.X, NOISE.y))
 
 
 def fit(records=NOISE, membership=COIN, **settings):

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.model_selection import GridSearchCV
 from small_net import make_small_net
 
@@ -27,10 +28,10 @@ def ledger(tmp_path):
     return PrivacyLedger(tmp_path / "fits.jsonl")
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_a_search_is_written_down_in_all_processes(ledger, n_jobs):
-    grid = {"max_grad_norm": [0.5, 1.0]}
-    search = GridSearchCV(make_private(ledger), grid, cv=2, n_jobs=n_jobs).fit(X, Y)
+def test_a_search_is_written_down_in_all_processes(ledger):
+    search = GridSearchCV(make_private(ledger), {"max_grad_norm": [0.5, 1.0]}, cv=2)
+    with parallel_config("multiprocessing", n_jobs=2):  # copies of this one, which import nothing
+        search.fit(X, Y)
     fits = ledger.read()
     assert sorted(fits["n_rows"]) == [20, 20, 20, 20, 40]
     assert set(fits["sample_rate"]) == {0.5, 0.25}
