@@ -37,7 +37,7 @@ from ._onnx import OnnxRegressor as OnnxRegressor
 from ._onnx import read_onnx_file
 from ._queried_thresholds import MOST_PASSED, Column, Table, bisect_thresholds, get_slack
 from ._queried_thresholds import FoundThresholds as FoundThresholds
-from ._split_thresholds import Events, read_split_thresholds, replay_samples
+from ._split_thresholds import Events, climb_tree, read_split_thresholds, replay_samples
 from ._state import ModelState as ModelState
 from ._state import StoredArray as StoredArray
 from ._state import StoredEstimator as StoredEstimator

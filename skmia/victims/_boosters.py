@@ -143,7 +143,9 @@ def parse_lightgbm(text):
     settings = _read_settings(rest.partition("\nparameters:")[2].splitlines())
     trees = [_read_tree(block.partition("\nend of trees")[0]) for block in blocks]
     infos = header.pop("feature_infos", "").split()
-    ranges = np.reshape(np.array([_read_range(one) for one in infos]), (-1, 2))
+    # Constant columns and categories are not written as [low:high].
+    ends = [one[1:-1].split(":") if one[0] == "[" else (np.nan, np.nan) for one in infos]
+    ranges = np.reshape(np.array(ends, dtype=np.float64), (-1, 2))
     n_categories = [1 + one.count(":") if one[0] not in "[n" else 0 for one in infos]
     return LightGBMText(header, ranges, trees, settings, np.array(n_categories))
 
@@ -157,22 +159,13 @@ def _read_settings(lines):
     return {name: rest[0] if rest else "" for name, *rest in pairs}
 
 
-def _read_range(info):
-    """Return both ends of ``[low:high]``; constant columns and categories are written otherwise."""
-    if not info.startswith("["):
-        return np.nan, np.nan
-    low, _, high = info[1:-1].partition(":")
-    return float(low), float(high)
-
-
 def _read_tree(block):
     pairs = _read_pairs(block.splitlines())
-    tree = {name: _as_array(pairs.get(name, ""), kind) for name, kind in _OF_TREE.items()}
+    tree = {
+        name: np.array(pairs.get(name, "").split(), dtype=np.float64).astype(kind)
+        for name, kind in _OF_TREE.items()
+    }
     return tree | {"shrinkage": float(pairs["shrinkage"]), "num_cat": int(pairs["num_cat"])}
-
-
-def _as_array(text, kind):
-    return np.array(text.split(), dtype=np.float64).astype(kind)
 
 
 class LightGBMTree:
@@ -243,10 +236,8 @@ class LightGBMFile(BaseEstimator):
     def __init__(self, booster):
         self.booster = booster
 
-    @property
-    def booster_(self):
-        """The booster, under the name that it has in models of LightGBM."""
-        return self.booster
+    # The name that it has in models of LightGBM.
+    booster_ = property(lambda self: self.booster)
 
     @property
     def n_features_in_(self):
@@ -356,17 +347,13 @@ def read_booster_file(path: str | PathLike) -> BaseEstimator:
         raise FileNotFoundError(f"There is no file {path}.")
     if path.suffix not in SUFFIXES:
         raise ValueError(f"The file must end in one of {', '.join(SUFFIXES)}; got {path.name}.")
+    keys = _read_json(path) if path.suffix == ".json" else ()
     if path.suffix == ".txt":
         return _load_lightgbm(path)
-    if path.suffix == ".cbm":
-        return _load_catboost(path, "cbm")
-    if path.suffix == ".ubj":
+    if path.suffix == ".ubj" or "learner" in keys:
         return _load_xgboost(path)
-    keys = set(_read_json(path))
-    if "learner" in keys:
-        return _load_xgboost(path)
-    if {"features_info", "model_info"} <= keys:
-        return _load_catboost(path, "json")
+    if path.suffix == ".cbm" or ("features_info" in keys and "model_info" in keys):
+        return _load_catboost(path, path.suffix[1:])
     raise ValueError(f"{path.name} is neither a model of XGBoost nor of CatBoost.")
 
 
@@ -428,7 +415,9 @@ def query_stages(victim, X, n_stages):
 def _ask(model, X, n_stages):
     by_value = is_regressor(model)
     if hasattr(model, "get_booster"):
-        n_rounds = _count_rounds_of_xgboost(model)
+        # Up to the best round if it stopped early; without early stopping there is no such number.
+        best = getattr(model, "best_iteration", None)
+        n_rounds = model.get_booster().num_boosted_rounds() if best is None else best + 1
         ask = model.predict if by_value else model.predict_proba
         found = {k: ask(X, iteration_range=(0, k)) for k in _share(n_rounds, n_stages)}
     else:
@@ -448,11 +437,3 @@ def _ask(model, X, n_stages):
 
 def _share(n_rounds, n_stages):
     return [-(-k * n_rounds // n_stages) for k in range(1, n_stages + 1)]
-
-
-def _count_rounds_of_xgboost(model):
-    """Number of rounds that XGBoost predicts with: up to the best one if it stopped early."""
-    try:
-        return model.best_iteration + 1
-    except AttributeError:
-        return model.get_booster().num_boosted_rounds()

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.containers import as_rows
+from .._core.containers import as_rows, take_rows
 from .._core.groups import check_columns
 from .._core.numbers import show, to_array
 from .._core.outputs import Outputs
@@ -180,16 +180,14 @@ class FunctionClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = as_rows(X)
-        parts = [
-            self._ask(X.iloc[rows] if hasattr(X, "iloc") else X[rows])
-            for rows in (gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ())
-        ]
+        batches = gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ()
+        parts = [self._ask(take_rows(X, rows)) for rows in batches]
         values = np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
         return Outputs(values, self.classes_, self.kind)
 
     def _ask(self, X):
-        forward = self.forward or _get_forward(self.model_)
-        values = call_given(forward, "forward", "f(model, X)", self.model_, X)
+        forward = _forward_module if is_module(self.model_) else lambda model, X: model(X)
+        values = call_given(self.forward or forward, "forward", "f(model, X)", self.model_, X)
         values = to_array(values, "What the model answers", "be a matrix")
         n_rows, n_classes = X.shape[0], len(self.classes_)
         if self.kind == "logits" and n_classes == 2 and values.size == n_rows:
@@ -243,10 +241,6 @@ def has_logits_of_module(model):
     """Whether a model is a fitted classifier of a torch module whose outputs are logits."""
     is_plain = isinstance(model, FunctionClassifier) and model.forward is None
     return is_plain and model.kind == "logits" and is_module(getattr(model, "model_", None))
-
-
-def _get_forward(model):
-    return _forward_module if is_module(model) else lambda model, X: model(X)
 
 
 def _forward_module(module, X):

@@ -147,19 +147,19 @@ def _walk(inner, only):
     yield inner
     if only == inner.path and only:
         return
-    for child in _choose_rule(inner.model)(inner):
+    rules = (rule for kinds, rule in _RULES if isinstance(inner.model, kinds))
+    for child in next(rules, _list_attribute("best_estimator_"))(inner):
         yield from _walk(child, only)
 
 
-def _choose_rule(model):
-    for kinds, list_children in _RULES:
-        if isinstance(model, kinds):
-            return list_children
-    return _list_chosen if hasattr(model, "best_estimator_") else lambda _: ()
+def _list_attribute(name, **changes):
+    """Rule of models that hold one other in an attribute, which may be absent."""
 
+    def list_children(inner):
+        if hasattr(inner.model, name):
+            yield inner.child(name, getattr(inner.model, name), **changes)
 
-def _list_chosen(inner):
-    yield inner.child("best_estimator_", inner.model.best_estimator_)
+    return list_children
 
 
 def _list_steps(inner):
@@ -185,9 +185,9 @@ def _limit(inner, sampler):
     kind, name = judge_sampler(sampler), type(sampler).__name__
     if kind == MAKES:
         return inner._replace(reads=frozenset(), why=_MADE.format(name))
-    return (
-        inner._replace(reads=THRESHOLDS, why=_REPEATED.format(name)) if kind == REPEATS else inner
-    )
+    if kind == REPEATS:
+        return inner._replace(reads=THRESHOLDS, why=_REPEATED.format(name))
+    return inner
 
 
 def _list_column_transformers(inner):
@@ -207,12 +207,16 @@ def _list_union(inner):
             yield inner.child(f"transformer_list[{k}]", transformer)
 
 
+def _list_each(inner, labels=None):
+    """The models in ``estimators_``, each with a column of labels of its own if these are given."""
+    for k, member in enumerate(inner.model.estimators_):
+        y = inner.y if labels is None else labels[:, k]
+        yield inner.child(f"estimators_[{k}]", member, y=y)
+
+
 def _list_members(inner):
     """Members of a vote, which are given numbers of the classes."""
-    encoder = getattr(inner.model, "le_", None)
-    inner = inner._replace(y=_encode(inner.y, encoder))
-    for k, member in enumerate(inner.model.estimators_):
-        yield inner.child(f"estimators_[{k}]", member)
+    return _list_each(inner._replace(y=_encode(inner.y, getattr(inner.model, "le_", None))))
 
 
 def _encode(y, encoder):
@@ -225,8 +229,7 @@ def _list_stack(inner):
         inner = inner._replace(y=None, reads=THRESHOLDS, why=_COLUMNS)
         encoder = None
     inner = inner._replace(y=_encode(inner.y, encoder))
-    for k, member in enumerate(model.estimators_):
-        yield inner.child(f"estimators_[{k}]", member)
+    yield from _list_each(inner)
     final = inner.child("final_estimator_", model.final_estimator_)
     if isinstance(model.cv, str):  # "prefit": predictions of the models that the file holds
         columns = inner.transformed(model.transform(inner.X), "predictions")
@@ -237,7 +240,8 @@ def _list_stack(inner):
 
 def _list_calibrated(inner):
     model = inner.model
-    members, is_prefit = model.calibrated_classifiers_, _is_prefit(model)
+    members = model.calibrated_classifiers_
+    is_prefit = isinstance(model.cv, str) or isinstance(model.estimator, FrozenEstimator)
     for k, member in enumerate(members):
         fold, kept = inner.fold, inner.kept
         if len(members) > 1 and fold is None and _is_partition(model.cv):
@@ -259,10 +263,6 @@ def _list_calibrated(inner):
             scores = _compute_scores(member.estimator, inner.X) if scores is None else scores
             column = _snap(scores[:, c], calibrator.X_thresholds_)
             yield own._replace(X=column[:, None], view=f"{SCORES} of {part.path}")
-
-
-def _is_prefit(model):
-    return isinstance(model.cv, str) or isinstance(model.estimator, FrozenEstimator)
 
 
 def _is_partition(cv):
@@ -294,13 +294,8 @@ def _snap(values, stored):
 
 def _list_rests(inner):
     """Models of one class against all others."""
-    model, wanted = inner.model, None
-    if inner.y is not None:
-        wanted = model.label_binarizer_.transform(inner.y)
-        wanted = wanted.toarray() if sparse.issparse(wanted) else wanted
-    for k, member in enumerate(model.estimators_):
-        y = None if wanted is None else np.asarray(wanted)[:, k]
-        yield inner.child(f"estimators_[{k}]", member, y=y)
+    wanted = None if inner.y is None else inner.model.label_binarizer_.transform(inner.y)
+    return _list_each(inner, wanted.toarray() if sparse.issparse(wanted) else wanted)
 
 
 def _list_pairs(inner):
@@ -324,9 +319,7 @@ def _list_codes(inner):
         if not np.isin(inner.y, model.classes_).all():
             raise ValueError("A candidate has a label that the model does not know.")
         codes = model.code_book_[np.searchsorted(model.classes_, inner.y)].astype(int)
-    for k, member in enumerate(model.estimators_):
-        y = None if codes is None else codes[:, k]
-        yield inner.child(f"estimators_[{k}]", member, y=y)
+    return _list_each(inner, codes)
 
 
 def _list_regressor(inner):
@@ -381,23 +374,11 @@ def _list_selected(inner):
     yield part._replace(view=f"after {part.trail}")
 
 
-def _list_selecting(inner):
-    if hasattr(inner.model, "estimator_"):
-        yield inner.child("estimator_", inner.model.estimator_)
-
-
 def _list_with_threshold(inner):
     model = inner.model
     part = inner.child("estimator_", model.estimator_)
     is_whole = getattr(model, "refit", True) or model.cv == "prefit"
     yield part if is_whole else part._replace(reads=THRESHOLDS, why=_SIZED.format(model.cv))
-
-
-def _list_self_trained(inner):
-    model = inner.model
-    own = getattr(model, "estimator_", None)
-    if own is not None:
-        yield inner.child("estimator_", own)._replace(reads=THRESHOLDS, why=_OWN_LABELS)
 
 
 _RULES = (
@@ -415,9 +396,12 @@ _RULES = (
     ((MultiOutputClassifier, MultiOutputRegressor), _list_outputs),
     (BAGS, _list_bagged),
     (RFE, _list_selected),
-    (SelectFromModel, _list_selecting),
+    (SelectFromModel, _list_attribute("estimator_")),
     ((TunedThresholdClassifierCV, FixedThresholdClassifier), _list_with_threshold),
-    (SelfTrainingClassifier, _list_self_trained),
+    (
+        SelfTrainingClassifier,
+        _list_attribute("estimator_", reads=THRESHOLDS, why=_OWN_LABELS),
+    ),
 )
 
 

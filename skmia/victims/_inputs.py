@@ -1,7 +1,7 @@
 """The leaf of each record in each tree of a model, for all kinds of trees."""
 
 import json
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -104,17 +104,12 @@ def find_model(model):
         return find_model(model.best_estimator_)
     if not isinstance(model, Pipeline):
         return model, None
-    steps = _take_transformers(model)
     last, further = find_model(model[-1])
-    return (last, steps) if further is None else (None, None)
-
-
-def _take_transformers(model):
-    """Pipeline of the steps that records go through; samplers only change the training rows."""
+    if further is not None:
+        return None, None
+    # Samplers only change the training rows.
     kept = [step for step in model.steps[:-1] if not is_sampler(step[1])]
-    if not kept:
-        return None
-    return model[:-1] if len(kept) == len(model.steps) - 1 else Pipeline(kept)
+    return last, Pipeline(kept) if kept else None
 
 
 def read_features(model, steps, X, *, absent=0.0, role="The trees split by"):
@@ -122,10 +117,13 @@ def read_features(model, steps, X, *, absent=0.0, role="The trees split by"):
     # Categories become the codes that the model splits by, and NaN if it does not know them.
     # X (n, ...) -> X (n, n_features)
     X = in_memory(X if steps is None else steps.transform(X))
-    X = _as_dense(X, absent) if sparse.issparse(X) else X
+    if sparse.issparse(X):
+        stored, X = X.tocoo(), np.full(X.shape, absent)
+        X[stored.row, stored.col] = stored.data
     X = _encode_categories(model, X)
     X = as_numbers(X, "X", "features that are numbers, as the model reads them")
-    n_features = _count_features(model)
+    # CatBoost forgets n_features_in_ in its files.
+    n_features = len(model.feature_names_) if is_catboost(model) else model.n_features_in_
     if X.ndim != 2 or X.shape[1] != n_features:
         raise ValueError(f"{role} {n_features} features; the records have shape {X.shape}.")
     return X
@@ -142,16 +140,10 @@ def _encode_categories(model, X):
     known = _list_categories(model, columns)
     coded = X.copy()
     for j in columns:
-        coded[X.columns[j]] = _encode(X.iloc[:, j], known.get(j))
+        column = X.iloc[:, j].cat
+        codes = (column.set_categories(known[j]).cat if j in known else column).codes.to_numpy()
+        coded[X.columns[j]] = np.where(codes < 0, np.nan, codes)
     return coded
-
-
-def _encode(column, categories):
-    """Codes of a column, by the categories of the model or else by its own."""
-    if categories is not None:
-        column = column.cat.set_categories(categories)
-    codes = column.cat.codes.to_numpy()
-    return np.where(codes < 0, np.nan, codes)
 
 
 def _list_categories(model, columns):
@@ -170,17 +162,6 @@ def _decode(stored):
     if not offsets:
         return values
     return [bytes(one % 256 for one in values[a:b]).decode() for a, b in pairwise(offsets)]
-
-
-def _count_features(model):
-    """Number of features of a model; CatBoost forgets ``n_features_in_`` in its files."""
-    return len(model.feature_names_) if is_catboost(model) else model.n_features_in_
-
-
-def _as_dense(X, absent):
-    dense, X = np.full(X.shape, absent), X.tocoo()
-    dense[X.row, X.col] = X.data
-    return dense
 
 
 def check_labels(model, y):
@@ -302,28 +283,41 @@ def has_leaves(model):
 def iter_leaves(model, X):
     """Yield where records arrive in each tree of a model, as :class:`Leaves`."""
     found, steps = find_model(model)
-    if isinstance(found, HISTOGRAMS):
-        yield from _iter_histograms(found, _transform(steps, X))
-    elif isinstance(found, _OF_PARTS):
-        yield from _iter_members(found, _as_matrix(found, steps, X))
-    elif is_lightgbm(found):
-        yield from _iter_lightgbm(found, _transform(steps, X))
-    elif is_catboost(found):
-        yield from _iter_catboost(found, _transform(steps, X))
-    elif is_of_package(found, "xgboost"):
-        places = np.asarray(found.apply(_transform(steps, X)))
-        yield from (Leaves(column.astype(np.intp), None) for column in _as_columns(places))
+    if isinstance(found, _OF_PARTS):
+        X = _as_matrix(found, steps, X)
+        every = [slice(None)] * len(found.estimators_)
+        chosen = getattr(found, "estimators_features_", every)
+        for member, columns in zip(found.estimators_, chosen, strict=True):
+            yield from iter_leaves(member, X[:, columns])
+    elif isinstance(found, (BaseDecisionTree, *FORESTS, *BOOSTED)):
+        X = _as_matrix(found, steps, X)
+        for one in np.ravel(getattr(found, "estimators_", found)):
+            yield Leaves(one.tree_.apply(X), _keep_counts(one.tree_.n_node_samples))
     else:
-        yield from _iter_trees(found, _as_matrix(found, steps, X))
+        yield from _iter_boosted(found, X if steps is None else steps.transform(X))
 
 
-def _transform(steps, X):
-    return X if steps is None else steps.transform(X)
+def _iter_boosted(model, X):
+    """Leaves in the trees of histogram boosting and of other packages."""
+    if isinstance(model, HISTOGRAMS):
+        X = encode_for_boosting(model, X.toarray() if sparse.issparse(X) else X)
+        places = read_leaves_of_boosting(model, X)
+        counts = [tree.nodes["count"] for tree in read_trees_of_boosting(model)]
+    elif is_lightgbm(model):
+        places = _as_columns(model.booster_.predict(X, pred_leaf=True))
+        counts = [tree["leaf_count"] for tree in load_lightgbm(model).trees[: len(places)]]
+    elif is_catboost(model):
+        places = _as_columns(model.calc_leaf_indexes(X))
+        counts = [tree["leaf_weights"] for tree in load_catboost(model).get(OBLIVIOUS, ())]
+    else:  # XGBoost states no counts
+        places, counts = _as_columns(np.asarray(model.apply(X))), ()
+    for column, of_tree in zip_longest(places, counts, fillvalue=()):
+        yield Leaves(column.astype(np.intp), _keep_counts(of_tree))
 
 
 def _as_matrix(model, steps, X):
     """Features as the compiled trees of scikit-learn take them."""
-    X = _transform(steps, X)
+    X = X if steps is None else steps.transform(X)
     if sparse.issparse(X) and X.shape[1] == model.n_features_in_:
         return X.tocsr().astype(np.float32)
     return read_features(model, None, X).astype(np.float32)
@@ -337,40 +331,3 @@ def _keep_counts(counts):
     """Counts of rows, or None if the file was stripped or weights take their place."""
     counts = np.asarray(counts)
     return counts if counts.any() and np.array_equal(counts, np.rint(counts)) else None
-
-
-def _iter_trees(model, X):
-    if isinstance(model, BaseDecisionTree):
-        trees = [model.tree_]
-    else:
-        trees = [tree.tree_ for tree in np.ravel(model.estimators_)]
-    for tree in trees:
-        yield Leaves(tree.apply(X), _keep_counts(tree.n_node_samples))
-
-
-def _iter_members(model, X):
-    chosen = getattr(model, "estimators_features_", [None] * len(model.estimators_))
-    for member, columns in zip(model.estimators_, chosen, strict=True):
-        yield from iter_leaves(member, X if columns is None else X[:, columns])
-
-
-def _iter_histograms(model, X):
-    trees = read_trees_of_boosting(model)
-    X = encode_for_boosting(model, X.toarray() if sparse.issparse(X) else X)
-    for tree, places in zip(trees, read_leaves_of_boosting(model, X), strict=True):
-        yield Leaves(places, _keep_counts(tree.nodes["count"]))
-
-
-def _iter_lightgbm(model, X):
-    places = _as_columns(model.booster_.predict(X, pred_leaf=True))
-    trees = load_lightgbm(model).trees[: len(places)]
-    for tree, column in zip(trees, places, strict=True):
-        counts = tree["leaf_count"]
-        yield Leaves(column.astype(np.intp), _keep_counts(counts) if len(counts) else None)
-
-
-def _iter_catboost(model, X):
-    trees = load_catboost(model).get(OBLIVIOUS, ())
-    for k, column in enumerate(_as_columns(model.calc_leaf_indexes(X))):
-        counts = _keep_counts(trees[k]["leaf_weights"]) if trees else None
-        yield Leaves(column.astype(np.intp), counts)

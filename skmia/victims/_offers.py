@@ -46,36 +46,32 @@ def get_kind(model):
 
 def get_access(model):
     """Return what a model offers beyond outputs, in the terms of :class:`skmia.base.Needs`."""
-    found, reasons = {"queries"}, {}
+    last = last_step(model)
+    unknown = f"which skmia cannot read from {type(last).__name__}"
+    is_open = _opens(model, last)
+    offers = {
+        "gradients": (is_open, unknown),
+        "layers": (is_open, unknown),
+        "file": (has_file(model), "which is kept elsewhere"),
+        "tokens": (
+            getattr(last, "gives_tokens", False),
+            f"which {type(last).__name__} does not give",
+        ),
+    } | {word: (is_known(model), unknown) for word, is_known in PARTS_OF_FILES.items()}
+    found = {"queries", *(word for word, (is_given, _) in offers.items() if is_given)}
     if hasattr(unwrap(model), "sample"):
         found.add("samples")
+    return frozenset(found), {word: why for word, (_, why) in offers.items() if word not in found}
+
+
+def _opens(model, last):
     try:
         open_white_box(model)
-        is_open = True
     except NotFittedError:
-        last = last_step(model)
-        is_open = isinstance(last, FAMILIES) or is_skorch(last)
+        return isinstance(last, FAMILIES) or is_skorch(last)
     except Exception:  # whatever a foreign model does when it is looked into
-        is_open = False
-    if is_open:
-        found |= {"gradients", "layers"}
-    else:
-        reason = f"which skmia cannot read from {type(last_step(model)).__name__}"
-        reasons = dict.fromkeys(("gradients", "layers"), reason)
-    if has_file(model):
-        found.add("file")
-    else:
-        reasons["file"] = "which is kept elsewhere"
-    if getattr(last_step(model), "gives_tokens", False):
-        found.add("tokens")
-    else:
-        reasons["tokens"] = f"which {type(last_step(model)).__name__} does not give"
-    for word, is_known in PARTS_OF_FILES.items():
-        if is_known(model):
-            found.add(word)
-        else:
-            reasons[word] = f"which skmia cannot read from {type(last_step(model)).__name__}"
-    return frozenset(found), reasons
+        return False
+    return True
 
 
 def is_trainable(model):

@@ -91,8 +91,10 @@ class Table:
         self._rows = X
         if is_frame(X):
             self.names = list(X.columns)
-            parts = [_read_column(X.iloc[:, j]) for j in range(X.shape[1])]
-            values = np.column_stack(parts) if parts else np.empty(X.shape)
+            values = np.full(X.shape, np.nan)
+            for j, kind in enumerate(X.dtypes):
+                if pd.api.types.is_numeric_dtype(kind) and kind.kind in "iuf":
+                    values[:, j] = X.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan)
         else:
             self.names = list(range(X.shape[1]))
             values = to_numpy(X) if is_tensor(X) else X
@@ -123,13 +125,6 @@ class Table:
             column[columns == j] = values[columns == j]
             changed.isetitem(j, column)
         return changed
-
-
-def _read_column(column):
-    is_number = pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind in "iuf"
-    if not is_number:
-        return np.full(len(column), np.nan)
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 # Most values between the two that a threshold is the midpoint of.

@@ -306,7 +306,7 @@ def read_nodes(tree, columns, chosen=None):
     """Candidates at each inner node of a tree of scikit-learn, sorted by what it splits on."""
     # chosen are the columns that the tree was given, all by default.
     chosen = np.arange(columns.X.shape[1]) if chosen is None else np.asarray(chosen)
-    node, row = _climb(tree, tree.apply(columns.X[:, chosen]))
+    node, row = climb_tree(tree, tree.apply(columns.X[:, chosen]))
     features = chosen[np.maximum(tree.feature, 0)]
     rank = columns.ranks[features[node], row]
     # A split of missing values from all others has no finite threshold.
@@ -328,7 +328,7 @@ def read_nodes(tree, columns, chosen=None):
     )
 
 
-def _climb(tree, leaves):
+def climb_tree(tree, leaves):
     """All pairs of an inner node and a row that came through it, from the leaf of each row."""
     # decision_path does not follow missing values in the oldest scikit-learn.
     parent = np.full(tree.node_count, -1)
@@ -473,7 +473,11 @@ def replay_samples(model):
     samples = None if why else _draw_again(model)
     if samples is None:
         why = why or "it does not store its seeds and the number of its training rows"
-    elif not all(map(_agrees, model.estimators_, samples)):
+    # A tree may have been grown on a sample of its size; stripped trees state none.
+    elif not all(
+        tree.tree_.n_node_samples[0] in (0, len(np.unique(rows)), len(rows))
+        for tree, rows in zip(model.estimators_, samples, strict=True)
+    ):
         why = "their numbers of rows are not those that its trees state"
     if why is not None:
         raise ValueError(f"The samples of this {type(model).__name__} are not drawn again: {why}.")
@@ -504,11 +508,6 @@ def _draw_again(model):
         return None
 
 
-def _agrees(tree, rows):
-    """Whether a tree may have been grown on a sample, by its size; stripped trees state none."""
-    return tree.tree_.n_node_samples[0] in (0, len(np.unique(rows)), len(rows))
-
-
 # Rows from which histogram boosting and CatBoost take edges; of more, they draw a sample.
 _MOST_BINNED = 200_000
 
@@ -535,64 +534,35 @@ def read_split_thresholds(model, X, prior, further=None):
     return [events for events in groups if events.n_thresholds]
 
 
-def _explain_together(nodes, kept, columns, prior):
-    """Events of trees that were grown on the same sample."""
-    return explain(drop_repeated(join(nodes), columns), MIDPOINT, kept, columns, prior)
-
-
-def _read_tree(model, X, n, prior):
-    columns = Columns(X.astype(np.float32), n)
-    return [_explain_together([read_nodes(model.tree_, columns)], 1.0, columns, prior)]
-
-
-def _read_forest(model, X, n, prior):
-    columns = Columns(X.astype(np.float32), n)
-    nodes = [read_nodes(one.tree_, columns) for one in model.estimators_]
-    return _explain_samples(model, nodes, columns, prior)
-
-
-def _read_bag(model, X, n, prior):
-    columns = Columns(X.astype(np.float32), n)
+def _read_trees(model, X, n, prior):
+    """Events of trees that each had their own sample, or all together if they had the same rows."""
+    columns, stages = Columns(X.astype(np.float32), n), list(getattr(model, "estimators_", [model]))
+    chosen = getattr(model, "estimators_features_", [None] * len(stages))
     nodes = [
-        read_nodes(tree.tree_, columns, chosen)
-        for tree, chosen in zip(model.estimators_, model.estimators_features_, strict=True)
+        join([read_nodes(tree.tree_, columns, some) for tree in np.ravel(stage)])
+        for stage, some in zip(stages, chosen, strict=True)
     ]
-    return _explain_samples(model, nodes, columns, prior)
-
-
-def _explain_samples(model, nodes, columns, prior):
-    """Events of trees that each have their own sample, or were all grown on the same rows."""
-    share = 1.0 if model.max_samples is None else model.max_samples
-    if isinstance(share, Integral):
-        share /= read_draws(model)[1]
-    kept = -np.expm1(-share) if model.bootstrap else share
+    kept = _find_share(model)
     if kept == 1:
-        return [_explain_together(nodes, 1.0, columns, prior)]
+        return [explain(drop_repeated(join(nodes), columns), MIDPOINT, 1.0, columns, prior)]
     return [
-        explain(part, MIDPOINT, kept, columns, prior)._replace(sample=tree)
+        explain(drop_repeated(part, columns), MIDPOINT, kept, columns, prior)._replace(sample=tree)
         for tree, part in enumerate(nodes)
     ]
 
 
-def _read_boosted(model, X, n, prior):
-    columns = Columns(X.astype(np.float32), n)
-    stages = [[read_nodes(one.tree_, columns) for one in stage] for stage in model.estimators_]
-    if model.subsample == 1:
-        return [_explain_together([one for stage in stages for one in stage], 1.0, columns, prior)]
-    return [_explain_together(stage, model.subsample, columns, prior) for stage in stages]
-
-
-def _read_reweighted(model, X, n, prior):
-    columns = Columns(X.astype(np.float32), n)
-    nodes = [read_nodes(one.tree_, columns) for one in model.estimators_]
-    return [_explain_together(nodes, 1.0, columns, prior)]
-
-
-def _read_redrawn(model, X, n, prior):
-    columns = Columns(X.astype(np.float32), n)
-    nodes = [read_nodes(one.tree_, columns) for one in model.estimators_]
-    # As many draws as rows, nearly as likely for one row as for another.
-    return [explain(one, MIDPOINT, -np.expm1(-1.0), columns, prior) for one in nodes]
+def _find_share(model):
+    """Probability that a training row was in the sample of a tree."""
+    if isinstance(model, BOOSTED):
+        return model.subsample
+    if isinstance(model, REDRAWN):  # as many draws as rows, nearly as likely for one as another
+        return -np.expm1(-1.0)
+    if not isinstance(model, FORESTS + BAGS):
+        return 1.0
+    share = 1.0 if model.max_samples is None else model.max_samples
+    if isinstance(share, Integral):
+        share /= read_draws(model)[1]
+    return -np.expm1(-share) if model.bootstrap else share
 
 
 def _read_histogram(model, X, n, prior):
@@ -654,13 +624,11 @@ def _read_catboost(model, X, n, prior):
 # ``read(model, X, n, prior)`` takes features of n candidates first. It returns a list of Events,
 # one for each sample that trees were grown on.
 _READERS = {
-    (BaseDecisionTree,): Reader(_read_tree, why_not_grown),
-    FORESTS: Reader(_read_forest, why_not_grown),
-    BAGS: Reader(_read_bag, why_not_bagged),
-    BOOSTED: Reader(_read_boosted, lambda model: None),
+    (BaseDecisionTree, *FORESTS): Reader(_read_trees, why_not_grown),
+    BAGS: Reader(_read_trees, why_not_bagged),
+    BOOSTED: Reader(_read_trees, lambda model: None),
     HISTOGRAMS: Reader(_read_histogram, why_not_histogram),
-    REWEIGHTED: Reader(_read_reweighted, why_not_boosted_in_turn),
-    REDRAWN: Reader(_read_redrawn, why_not_boosted_in_turn),
+    REWEIGHTED + REDRAWN: Reader(_read_trees, why_not_boosted_in_turn),
     is_xgboost: Reader(_read_xgboost, why_not_xgboost, absent=np.nan),
     is_lightgbm: Reader(_read_lightgbm, why_not_lightgbm),
     is_catboost: Reader(_read_catboost, why_not_catboost),

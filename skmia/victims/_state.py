@@ -66,6 +66,7 @@ def get_kind_of_array(name):
     return _KIND_OF.get(name, "other")
 
 
+# Types of objects that do not hold stored data.
 _PLAIN = (str, bytes, bytearray, bool, complex, type(None), type, np.dtype, np.ufunc)
 _CODE = (FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 _NUMBERS = (int, float, np.number)
@@ -92,11 +93,6 @@ class Part(NamedTuple):
         is_known = isinstance(key, str) and get_kind_of_array(key) != "other"
         name = key if is_known else self.name
         return Part(value, f"{self.path}[{key!r}]", name, self.columns)
-
-
-def is_skipped(value):
-    """Whether an object does not hold stored data: code, text, single numbers."""
-    return isinstance(value, (*_PLAIN, *_CODE, *_NUMBERS))
 
 
 def are_plain(values):
@@ -181,23 +177,16 @@ def _iter_state(part):
     elif is_skorch(value):
         yield from _iter_attributes(part, vars(value))  # pickling would give the bytes of a file
     else:
-        _, arguments, *rest = _reduce(value)
+        reduced = value.__reduce_ex__(4)
+        _, arguments, *rest = (None, ()) if isinstance(reduced, str) else reduced
         state, *items = [*rest, None, None, None][:3]
         yield from (part.item(k, item) for k, item in enumerate(arguments))
-        states = state if isinstance(state, tuple) and _holds_slots(state) else (state,)
-        for attributes in states:
+        has_slots = isinstance(state, tuple) and len(state) == 2
+        has_slots = has_slots and all(isinstance(item, dict | None) for item in state)
+        for attributes in state if has_slots else (state,):
             yield from _iter_attributes(part, attributes)
         for further in items:
             yield part._replace(value=list(further or ()))
-
-
-def _holds_slots(state):
-    return len(state) == 2 and all(isinstance(item, dict | None) for item in state)
-
-
-def _reduce(value):
-    reduced = value.__reduce_ex__(4)
-    return (None, ()) if isinstance(reduced, str) else reduced
 
 
 def _iter_attributes(part, state):
@@ -354,9 +343,12 @@ def read_state(model: object) -> ModelState:
     queue = deque([Part(unwrap(model))])
     while queue:
         part = queue.popleft()
-        if _is_seed(part) or _is_learned(part):
+        is_whole = isinstance(part.value, Integral) and not isinstance(part.value, bool)
+        is_seed = is_whole and get_kind_of_array(part.name) == "seeds"
+        # Single numbers are arrays as well if an estimator learned them.
+        if is_seed or (isinstance(part.value, np.floating) and part.name.endswith("_")):
             part = part._replace(value=np.array(part.value))
-        if is_skipped(part.value) or id(part.value) in seen:
+        if isinstance(part.value, (*_PLAIN, *_CODE, *_NUMBERS)) or id(part.value) in seen:
             continue
         # The object is kept alive, because its id could otherwise be reused.
         seen[id(part.value)] = part.value
@@ -367,21 +359,8 @@ def read_state(model: object) -> ModelState:
             if array is None:
                 queue.extend(iter_parts(part))
             elif 0 not in array.shape:
-                arrays.append(_store(part, array))
+                kind = get_kind_of_array(part.name)
+                arrays.append(StoredArray(part.path, read_only(array), kind, part.columns))
         except Exception:  # foreign objects may raise anything when their state is read
             unread.append(f"{part.path}: {type(part.value).__name__}")
     return ModelState(tuple(arrays), tuple(unread), tuple(estimators))
-
-
-def _is_seed(part):
-    is_whole = isinstance(part.value, Integral) and not isinstance(part.value, bool)
-    return is_whole and get_kind_of_array(part.name) == "seeds"
-
-
-def _is_learned(part):
-    """Whether a single number was learned by an estimator."""
-    return isinstance(part.value, np.floating) and part.name.endswith("_")
-
-
-def _store(part, array):
-    return StoredArray(part.path, read_only(array), get_kind_of_array(part.name), part.columns)

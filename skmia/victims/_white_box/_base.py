@@ -208,15 +208,21 @@ _BLOCK, _BLOCK_ON_GPU = 2**16, 2**26
 
 def summarize(parts, scale):
     """Statistics of the entries of each row of a matrix whose columns come in parts."""
-    # Central moments are taken part by part and merged, so that none is the difference of large
-    # numbers (Pébay, 2008).
+    # Central moments are taken block by block, so that none is the difference of large numbers.
     # parts (m, n_columns), scale (m,) -> statistics (m, 7)
-    total = None
-    for part in parts:
-        for block in _cut(part):
-            found = _measure(block)
-            total = found if total is None else _merge(total, found)
-    n, mean, squares, cubes, fourths, l1, top, bottom = total
+    blocks = [_measure(block) for part in parts for block in _cut(part)]
+    sizes = np.array([size for size, *_ in blocks])[:, None]
+    means, squares, cubes, fourths, l1, top, bottom = (
+        np.stack(found) for found in zip(*(found for _, *found in blocks))
+    )
+    n = sizes.sum()
+    mean = (sizes * means).sum(axis=0) / n
+    # Moments around the mean of a block, moved to the mean of all.
+    d = means - mean
+    fourths = (fourths + 4 * d * cubes + 6 * d**2 * squares + sizes * d**4).sum(axis=0)
+    cubes = (cubes + 3 * d * squares + sizes * d**3).sum(axis=0)
+    squares = (squares + sizes * d**2).sum(axis=0)
+    l1, top, bottom = l1.sum(axis=0), top.max(axis=0), bottom.min(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = np.sqrt(n) * cubes / squares**1.5
         kurtosis = n * fourths / squares**2 - 3
@@ -256,36 +262,6 @@ def _measure(block):
 
 def _dot(a, b):
     return (a * b).sum(1) if is_tensor(a) else np.einsum("ij,ij->i", a, b)
-
-
-def _merge(a, b):
-    n_a, mean_a, squares_a, cubes_a, fourths_a, l1_a, top_a, bottom_a = a
-    n_b, mean_b, squares_b, cubes_b, fourths_b, l1_b, top_b, bottom_b = b
-    n, d = n_a + n_b, mean_b - mean_a
-    share = n_a * n_b / n
-    cubes = (
-        cubes_a
-        + cubes_b
-        + d**3 * share * (n_a - n_b) / n
-        + 3 * d * (n_a * squares_b - n_b * squares_a) / n
-    )
-    fourths = (
-        fourths_a
-        + fourths_b
-        + d**4 * share * (n_a**2 - n_a * n_b + n_b**2) / n**2
-        + 6 * d**2 * (n_a**2 * squares_b + n_b**2 * squares_a) / n**2
-        + 4 * d * (n_a * cubes_b - n_b * cubes_a) / n
-    )
-    return (
-        n,
-        mean_a + d * n_b / n,
-        squares_a + squares_b + d**2 * share,
-        cubes,
-        fourths,
-        l1_a + l1_b,
-        np.maximum(top_a, top_b),
-        np.minimum(bottom_a, bottom_b),
-    )
 
 
 class WhiteBox(Chunked):

@@ -1,7 +1,7 @@
 """Opening a victim by the family of its model."""
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -180,11 +180,7 @@ def _open_perceptron(model, transformers, chunk_size):
     return DenseBox(model, transformers, head, layers, model.activation, chunk_size)
 
 
-if TYPE_CHECKING:
-    from ._base import WhiteBox
-
-
-def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> "WhiteBox":
+def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> WhiteBox:
     """Gradients and layers of a fitted victim.
 
     Parameters
@@ -233,13 +229,16 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> "
     """
     if chunk_size is not None:
         check_count(chunk_size, "chunk_size")
-    transformers, model = _take_apart(check_victim(victim))
+    transformers, model = [], unwrap(check_victim(victim))
+    while isinstance(model, Pipeline):
+        transformers += [model[:-1]] if len(model) > 1 else []
+        model = unwrap(model.steps[-1][1])
     white_box = open_sklearn(model, transformers, chunk_size)
-    if white_box is None and is_skorch(model):
+    if is_skorch(model):
         from ._torch import open_net
 
         white_box = open_net(model, transformers, chunk_size)
-    if white_box is None and has_logits_of_module(model):
+    if has_logits_of_module(model):
         from ._torch import open_module
 
         white_box = open_module(model, transformers, chunk_size)
@@ -250,13 +249,3 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> "
             "modified_entropy or correctness, work with any victim."
         )
     return white_box
-
-
-def _take_apart(victim):
-    """Fitted steps before the model, and the model."""
-    transformers, model = [], unwrap(victim)
-    while isinstance(model, Pipeline):
-        if len(model) > 1:
-            transformers.append(model[:-1])
-        model = unwrap(model.steps[-1][1])
-    return transformers, model
