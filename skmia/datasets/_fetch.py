@@ -43,7 +43,7 @@ class RemoteFile:
     members: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_remote(remote, parsers, *, data_home=None, download_if_missing=True):
+def read_remote(remote, parsers, data_home=None, download_if_missing=True):
     """Parse members of a publisher's file, which is downloaded if it is not in the cache."""
     # The members are read in one pass and none of them is written to disk.
     folder = Path(get_data_home(data_home)) / "skmia"

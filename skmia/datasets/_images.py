@@ -69,10 +69,10 @@ def _read_idx(stream):
     return np.frombuffer(content, np.uint8, offset=4 + 4 * n_dimensions).reshape(shape)
 
 
-def _fetch_idx(remotes, **cache):
+def _fetch_idx(remotes, *cache):
     arrays = []
     for remote in remotes:
-        arrays.extend(read_remote(remote, {"*": _read_idx}, **cache).values())
+        arrays.extend(read_remote(remote, {"*": _read_idx}, *cache).values())
     X_train, y_train, X_test, y_test = arrays
     return Records(
         np.concatenate([X_train, X_test]),
@@ -81,13 +81,13 @@ def _fetch_idx(remotes, **cache):
     )
 
 
-def _fetch_cifar(remote, members, n_labels, **cache):
+def _fetch_cifar(remote, members, n_labels, *cache):
     """Labels (n, n_labels), images (n, 3, 32, 32) and split of the binary version."""
 
     def parse(stream):
         return np.frombuffer(stream.read(), np.uint8).reshape(-1, n_labels + 3072)
 
-    parsed = read_remote(remote, dict.fromkeys(members, parse), **cache)
+    parsed = read_remote(remote, dict.fromkeys(members, parse), *cache)
     n_test = len(parsed[members[-1]])
     rows = np.concatenate([parsed[name] for name in members])
     images = np.ascontiguousarray(rows[:, n_labels:]).reshape(-1, 3, 32, 32)
@@ -130,7 +130,7 @@ def fetch_mnist(*, data_home: PathLike | None = None, download_if_missing: bool 
     >>> fetch_mnist()  # doctest: +SKIP
     Records(70000 records, X=ndarray(70000, 28, 28), uint8, y=int64, fields=split)
     """
-    return _fetch_idx(_MNIST, data_home=data_home, download_if_missing=download_if_missing)
+    return _fetch_idx(_MNIST, data_home, download_if_missing)
 
 
 def fetch_fashion_mnist(
@@ -172,7 +172,7 @@ def fetch_fashion_mnist(
     >>> fetch_fashion_mnist()  # doctest: +SKIP
     Records(70000 records, X=ndarray(70000, 28, 28), uint8, y=int64, fields=split)
     """
-    return _fetch_idx(_FASHION_MNIST, data_home=data_home, download_if_missing=download_if_missing)
+    return _fetch_idx(_FASHION_MNIST, data_home, download_if_missing)
 
 
 def fetch_cifar10(
@@ -216,7 +216,7 @@ def fetch_cifar10(
     Records(60000 records, X=ndarray(60000, 3, 32, 32), uint8, y=int64, fields=split)
     """
     labels, images, split = _fetch_cifar(
-        _CIFAR10, _CIFAR10_MEMBERS, 1, data_home=data_home, download_if_missing=download_if_missing
+        _CIFAR10, _CIFAR10_MEMBERS, 1, data_home, download_if_missing
     )
     return Records(images, labels[:, 0], split=split)
 
@@ -263,10 +263,6 @@ def fetch_cifar100(
     Records(60000 records, X=ndarray(60000, 3, 32, 32), uint8, y=int64, fields=split,superclass)
     """
     labels, images, split = _fetch_cifar(
-        _CIFAR100,
-        _CIFAR100_MEMBERS,
-        2,
-        data_home=data_home,
-        download_if_missing=download_if_missing,
+        _CIFAR100, _CIFAR100_MEMBERS, 2, data_home, download_if_missing
     )
     return Records(images, labels[:, 1], split=split, superclass=labels[:, 0])

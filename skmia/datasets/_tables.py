@@ -37,12 +37,12 @@ def _as_labels(numbers, n_classes):
     return numbers.astype(np.intp) - 1
 
 
-def _fetch_labeled_bits(remote, member, n_classes, **cache):
+def _fetch_labeled_bits(remote, member, n_classes, *cache):
     def parse(stream):
         table = _read_small_integers(stream)
         return Records(_as_bits(table[:, 1:]), _as_labels(table[:, 0], n_classes))
 
-    return read_remote(remote, {member: parse}, **cache)[member]
+    return read_remote(remote, {member: parse}, *cache)[member]
 
 
 def fetch_purchase100(
@@ -89,13 +89,7 @@ def fetch_purchase100(
     >>> fetch_purchase100()  # doctest: +SKIP
     Records(197324 records, X=ndarray(197324, 600), uint8, y=int64)
     """
-    return _fetch_labeled_bits(
-        _PURCHASE,
-        "dataset_purchase",
-        100,
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-    )
+    return _fetch_labeled_bits(_PURCHASE, "dataset_purchase", 100, data_home, download_if_missing)
 
 
 def fetch_texas100(
@@ -142,9 +136,7 @@ def fetch_texas100(
         "100/feats": lambda stream: _as_bits(_read_small_integers(stream)),
         "100/labels": lambda stream: _as_labels(_read_small_integers(stream).ravel(), 100),
     }
-    parsed = read_remote(
-        _TEXAS, parsers, data_home=data_home, download_if_missing=download_if_missing
-    )
+    parsed = read_remote(_TEXAS, parsers, data_home, download_if_missing)
     return Records(parsed["100/feats"], parsed["100/labels"])
 
 
@@ -190,9 +182,7 @@ def fetch_location30(
     >>> fetch_location30()  # doctest: +SKIP
     Records(5010 records, X=ndarray(5010, 446), uint8, y=int64)
     """
-    return _fetch_labeled_bits(
-        _LOCATION, "bangkok", 30, data_home=data_home, download_if_missing=download_if_missing
-    )
+    return _fetch_labeled_bits(_LOCATION, "bangkok", 30, data_home, download_if_missing)
 
 
 _UCI = "https://archive.ics.uci.edu/static/public/"
@@ -205,22 +195,9 @@ _ADULT = RemoteFile(
     },
 )
 _ADULT_COLUMNS = (
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "income",
-)
+    "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
+    "capital-gain capital-loss hours-per-week native-country income"
+).split()
 _DIABETES130 = RemoteFile(
     "diabetes130.zip",
     _UCI + "296/diabetes+130-us+hospitals+for+years+1999-2008.zip",
@@ -315,8 +292,8 @@ def fetch_adult(*, data_home: PathLike | None = None, download_if_missing: bool 
     parts = read_remote(
         _ADULT,
         dict.fromkeys(("adult.data", "adult.test"), _read_adult),
-        data_home=data_home,
-        download_if_missing=download_if_missing,
+        data_home,
+        download_if_missing,
     )
     frame = pd.concat(
         [parts["adult.data"].assign(split="train"), parts["adult.test"].assign(split="test")],
@@ -372,12 +349,7 @@ def fetch_diabetes130(
     Records(101766 records, X=DataFrame(101766, 47), y=<U3, fields=group_by,race,gender)
     """
     name = "diabetic_data.csv"
-    frame = read_remote(
-        _DIABETES130,
-        {name: _read_table},
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-    )[name]
+    frame = read_remote(_DIABETES130, {name: _read_table}, data_home, download_if_missing)[name]
     return Records(
         _with_categories(frame.drop(columns=["encounter_id", "patient_nbr", "readmitted"])),
         _as_text(frame["readmitted"]),
@@ -431,9 +403,4 @@ def fetch_law_school(
     >>> fetch_law_school()  # doctest: +SKIP
     Records(20798 records, X=DataFrame(20798, 11), y=int64, fields=race,male)
     """
-    return read_remote(
-        _LAW_SCHOOL,
-        {"*": _read_law_school},
-        data_home=data_home,
-        download_if_missing=download_if_missing,
-    )["*"]
+    return read_remote(_LAW_SCHOOL, {"*": _read_law_school}, data_home, download_if_missing)["*"]

@@ -17,13 +17,7 @@ _CLUSTERS_PER_CLASS = 2
 _BASKETS_PER_CLASS = 4
 # Enough for classes that look like clusters; the last steps of k-means take most of its time.
 _KMEANS_ITERATIONS = 20
-_LOADERS = {
-    "breast_cancer": datasets.load_breast_cancer,
-    "diabetes": datasets.load_diabetes,
-    "digits": datasets.load_digits,
-    "iris": datasets.load_iris,
-    "wine": datasets.load_wine,
-}
+_SHIPPED = "breast_cancer", "diabetes", "digits", "iris", "wine"
 
 
 def _make_mixture(n_samples, n_features, n_classes, memorization, rng):
@@ -220,12 +214,12 @@ def load_sklearn(
     >>> load_sklearn("digits", images=True)
     Records(1797 records, X=ndarray(1797, 8, 8), float64, y=int64)
     """
-    check_option(name, "name", _LOADERS)
+    check_option(name, "name", _SHIPPED)
     if images and as_frame:
         raise ValueError(
             "A DataFrame cannot hold images; give images=True or as_frame=True, not both."
         )
     if images and name != "digits":
         raise ValueError(f"images=True is of the digits only; got name={name!r}.")
-    X, y = _LOADERS[name](return_X_y=True, as_frame=as_frame)
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True, as_frame=as_frame)
     return Records(X.reshape(-1, 8, 8) if images else X, y)
