@@ -101,26 +101,16 @@ _OF_TREE = {
 
 
 class LightGBMText(NamedTuple):
-    """Content of the text of a booster.
+    """Content of the text of a booster."""
 
-    Attributes
-    ----------
-    header : dict of str to str
-        Numbers of classes and of trees per round, objective and names of the columns.
-    ranges : ndarray of shape (n_features, 2)
-        Smallest and largest training value of each column; NaN if it is not stored.
-    trees : list of dict
-        Arrays of each tree by name, and its ``"shrinkage"``.
-    settings : dict of str to str
-        Parameters of the training.
-    n_categories : ndarray of shape (n_features,)
-        Number of the categories of each column, with one for all others; 0 for numbers.
-    """
-
-    header: dict
+    header: dict  # numbers of classes and of trees per round, objective and names of the columns
+    # (n_features, 2): smallest and largest training value of each column; NaN if it is not
+    # stored.
     ranges: np.ndarray
-    trees: list
-    settings: dict
+    trees: list  # arrays of each tree by name, and its ``"shrinkage"``
+    settings: dict  # parameters of the training
+    # (n_features,): number of the categories of each column, with one for all others; 0 for
+    # numbers.
     n_categories: np.ndarray
 
 

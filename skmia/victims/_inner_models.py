@@ -63,53 +63,28 @@ class Fold(NamedTuple):
 
 
 class InnerModel(NamedTuple):
-    """A fitted estimator inside a model, with candidates as they would have reached it.
+    """A fitted estimator inside a model, with candidates as they would have reached it."""
 
-    Attributes
-    ----------
-    path : str
-        Path in the model, such as ``"calibrated_classifiers_[0].estimator"``; empty for the model
-        itself.
-    model : estimator
-    X : array-like of shape (n_reached, ...)
-        Features of candidates, as they reach it.
-    y : ndarray of shape (n_reached,) or None
-        Labels of candidates, as they reach it.
-    rows : ndarray or None
-        Positions of the candidates in X, in ascending order; None for all of them.
-    kept : float
-        Probability that a training row of the whole model was one of this one, apart from folds.
-    fold : Fold or None
-        Which fold of a cross-validation it was fitted without.
-    reads : frozenset of str or None
-        What can be read of it: kinds of :class:`skmia.base.Needs`, None for all.
-    why : str or None
-        Why the others are not, as a part of a sentence.
-    view : str or None
-        What its columns are called where they are not those of the model around it.
-    trail : str
-        Names of the steps that X went through; ``"raw"`` for none.
-    n_source : int
-        Number of columns of the records from which X was computed.
-    output : int or None
-        Which of several outputs the labels of the records are.
-    passed : tuple of str
-        Paths of the steps that X went through, each with the separator after it.
-    """
-
+    # Path in the model, such as ``"calibrated_classifiers_[0].estimator"``; empty for the model
+    # itself.
     path: str
     model: object
-    X: object
-    y: np.ndarray | None
+    X: object  # (n_reached, ...): features of candidates, as they reach it
+    y: np.ndarray | None  # (n_reached,): labels of candidates, as they reach it
+    # Positions of the candidates in X, in ascending order; None for all of them.
     rows: np.ndarray | None = None
+    # Probability that a training row of the whole model was one of this one, apart from folds.
     kept: float = 1.0
-    fold: Fold | None = None
+    fold: Fold | None = None  # which fold of a cross-validation it was fitted without
+    # What can be read of it: kinds of :class:`skmia.base.Needs`, None for all.
     reads: frozenset | None = None
-    why: str | None = None
+    why: str | None = None  # why the others are not, as a part of a sentence
+    # What its columns are called where they are not those of the model around it.
     view: str | None = None
-    trail: str = "raw"
-    n_source: int = 0
-    output: int | None = None
+    trail: str = "raw"  # names of the steps that X went through; ``"raw"`` for none
+    n_source: int = 0  # number of columns of the records from which X was computed
+    output: int | None = None  # which of several outputs the labels of the records are
+    # Paths of the steps that X went through, each with the separator after it.
     passed: tuple[str, ...] = ()
 
     @property
@@ -148,22 +123,22 @@ def _walk(inner, only):
     if only == inner.path and only:
         return
     rules = (rule for kinds, rule in _RULES if isinstance(inner.model, kinds))
-    for child in next(rules, _list_attribute("best_estimator_"))(inner):
+    for child in next(rules, _list_attribute("best_estimator_"))(inner, inner.model):
         yield from _walk(child, only)
 
 
 def _list_attribute(name, **changes):
     """Rule of models that hold one other in an attribute, which may be absent."""
 
-    def list_children(inner):
-        if hasattr(inner.model, name):
-            yield inner.child(name, getattr(inner.model, name), **changes)
+    def list_children(inner, model):
+        if hasattr(model, name):
+            yield inner.child(name, getattr(model, name), **changes)
 
     return list_children
 
 
-def _list_steps(inner):
-    steps, inner = inner.model.steps, inner._replace(view=None)
+def _list_steps(inner, model):
+    steps, inner = model.steps, inner._replace(view=None)
     before = f"{inner.path}." if inner.path else ""
     for k, (name, step) in enumerate(steps):
         if step is None or isinstance(step, str):
@@ -190,8 +165,8 @@ def _limit(inner, sampler):
     return inner
 
 
-def _list_column_transformers(inner):
-    for k, (name, transformer, chosen) in enumerate(inner.model.transformers_):
+def _list_column_transformers(inner, model):
+    for k, (name, transformer, chosen) in enumerate(model.transformers_):
         some = choose_columns(inner.X, chosen)
         if some is not None and some.shape[1] and not isinstance(transformer, str):
             n_source = some.shape[1]
@@ -201,8 +176,8 @@ def _list_column_transformers(inner):
             yield part._replace(view=f"columns of {part.trail}", n_source=n_source)
 
 
-def _list_union(inner):
-    for k, (_, transformer) in enumerate(inner.model.transformer_list):
+def _list_union(inner, model):
+    for k, (_, transformer) in enumerate(model.transformer_list):
         if not isinstance(transformer, str):
             yield inner.child(f"transformer_list[{k}]", transformer)
 
@@ -214,17 +189,17 @@ def _list_each(inner, labels=None):
         yield inner.child(f"estimators_[{k}]", member, y=y)
 
 
-def _list_members(inner):
+def _list_members(inner, model):
     """Members of a vote, which are given numbers of the classes."""
-    return _list_each(inner._replace(y=_encode(inner.y, getattr(inner.model, "le_", None))))
+    return _list_each(inner._replace(y=_encode(inner.y, getattr(model, "le_", None))))
 
 
 def _encode(y, encoder):
     return y if y is None or encoder is None else encoder.transform(y)
 
 
-def _list_stack(inner):
-    model, encoder = inner.model, getattr(inner.model, "_label_encoder", None)
+def _list_stack(inner, model):
+    encoder = getattr(model, "_label_encoder", None)
     if isinstance(encoder, list):
         inner = inner._replace(y=None, reads=THRESHOLDS, why=_COLUMNS)
         encoder = None
@@ -238,8 +213,7 @@ def _list_stack(inner):
         yield final._replace(X=None, reads=frozenset(), why=_CROSS_VALIDATED)
 
 
-def _list_calibrated(inner):
-    model = inner.model
+def _list_calibrated(inner, model):
     members = model.calibrated_classifiers_
     is_prefit = isinstance(model.cv, str) or isinstance(model.estimator, FrozenEstimator)
     for k, member in enumerate(members):
@@ -292,15 +266,14 @@ def _snap(values, stored):
     return np.where(np.abs(near - values) <= _ROUNDING * np.abs(values), near, values)
 
 
-def _list_rests(inner):
+def _list_rests(inner, model):
     """Models of one class against all others."""
-    wanted = None if inner.y is None else inner.model.label_binarizer_.transform(inner.y)
+    wanted = None if inner.y is None else model.label_binarizer_.transform(inner.y)
     return _list_each(inner, wanted.toarray() if sparse.issparse(wanted) else wanted)
 
 
-def _list_pairs(inner):
+def _list_pairs(inner, model):
     """Models of one class against another, which were fitted on the rows of both."""
-    model = inner.model
     first, second = np.triu_indices(len(model.classes_), 1)
     for k, member in enumerate(model.estimators_):
         part = inner.child(f"estimators_[{k}]", member)
@@ -313,8 +286,8 @@ def _list_pairs(inner):
         yield part
 
 
-def _list_codes(inner):
-    model, codes = inner.model, None
+def _list_codes(inner, model):
+    codes = None
     if inner.y is not None:
         if not np.isin(inner.y, model.classes_).all():
             raise ValueError("A candidate has a label that the model does not know.")
@@ -322,8 +295,8 @@ def _list_codes(inner):
     return _list_each(inner, codes)
 
 
-def _list_regressor(inner):
-    model, y = inner.model, inner.y
+def _list_regressor(inner, model):
+    y = inner.y
     if y is not None:
         y = np.asarray(model.transformer_.transform(np.asarray(y, dtype=np.float64)[:, None]))
         if y.ndim == 2 and y.shape[1] > 1:
@@ -334,21 +307,20 @@ def _list_regressor(inner):
     yield part._replace(view=f"{before}, {TRANSFORMED_TARGET}")
 
 
-def _list_output(inner):
-    name = "estimator_" if hasattr(inner.model, "estimator_") else "estimator"
-    yield inner.child(name, getattr(inner.model, name), output=inner.model.output)
+def _list_output(inner, model):
+    name = "estimator_" if hasattr(model, "estimator_") else "estimator"
+    yield inner.child(name, getattr(model, name), output=model.output)
 
 
-def _list_outputs(inner):
+def _list_outputs(inner, model):
     """Models of one column of labels each; the records may hold one of these columns."""
     unknown = inner._replace(y=None, reads=THRESHOLDS, why=_COLUMNS)
-    for k, member in enumerate(inner.model.estimators_):
+    for k, member in enumerate(model.estimators_):
         part = inner if k == inner.output else unknown
         yield part.child(f"estimators_[{k}]", member, output=None)
 
 
-def _list_bagged(inner):
-    model = inner.model
+def _list_bagged(inner, model):
     if all(isinstance(unwrap(one), BaseDecisionTree) for one in model.estimators_):
         return  # read as a whole
     share = 1.0 if model.max_samples is None else model.max_samples
@@ -368,14 +340,13 @@ def _list_bagged(inner):
         yield part
 
 
-def _list_selected(inner):
-    X = inner.model.transform(inner.X)
-    part = inner.child("estimator_", inner.model.estimator_).transformed(X, "selection")
+def _list_selected(inner, model):
+    X = model.transform(inner.X)
+    part = inner.child("estimator_", model.estimator_).transformed(X, "selection")
     yield part._replace(view=f"after {part.trail}")
 
 
-def _list_with_threshold(inner):
-    model = inner.model
+def _list_with_threshold(inner, model):
     part = inner.child("estimator_", model.estimator_)
     is_whole = getattr(model, "refit", True) or model.cv == "prefit"
     yield part if is_whole else part._replace(reads=THRESHOLDS, why=_SIZED.format(model.cv))

@@ -209,21 +209,11 @@ def are_midpoints(edges, values):
 
 
 class Reader(NamedTuple):
-    """How models of one kind are read, or why one is not.
+    """How models of one kind are read, or why one is not."""
 
-    Attributes
-    ----------
-    read : callable
-        Function of the fitted model, and of the features as they reach it.
-    why_not : callable
-        Takes a fitted model and returns a reason, part of a sentence, or None.
-    absent : float
-        What the model takes an entry for that a sparse matrix does not store.
-    """
-
-    read: object
-    why_not: object
-    absent: float = 0.0
+    read: object  # function of the fitted model, and of the features as they reach it
+    why_not: object  # takes a fitted model and returns a reason, part of a sentence, or None
+    absent: float = 0.0  # what the model takes an entry for that a sparse matrix does not store
 
 
 def choose_reader(model, readers):
@@ -254,18 +244,11 @@ _OF_PARTS = AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, BaggingReg
 
 
 class Leaves(NamedTuple):
-    """Where some records arrive in one tree.
+    """Where some records arrive in one tree."""
 
-    Attributes
-    ----------
-    places : ndarray of shape (n,), dtype int
-        Leaf of each record.
-    counts : ndarray or None
-        Number of training rows that the file states for each place, in the sample of the tree if it
-        was grown on one; None if it states none.
-    """
-
-    places: np.ndarray
+    places: np.ndarray  # (n,): leaf of each record
+    # Number of training rows that the file states for each place, in the sample of the tree if
+    # it was grown on one; None if it states none.
     counts: np.ndarray | None
 
 

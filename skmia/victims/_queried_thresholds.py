@@ -19,13 +19,7 @@ _ROUNDING = 1e-9
 
 
 class Lines:
-    """Answers of a model about rows in which one number is replaced; none is asked for twice.
-
-    Attributes
-    ----------
-    n_queries : int
-        Number of queries so far.
-    """
+    """Answers of a model about rows in which one number is replaced; none is asked for twice."""
 
     def __init__(self, victim, table, max_queries):
         self.victim, self.table, self.max_queries = victim, table, max_queries
@@ -68,17 +62,10 @@ def differ(some, others):
 
 
 class Table:
-    """Numeric columns of some rows, and copies of the rows with other numbers.
+    """Numeric columns of some rows, and copies of the rows with other numbers."""
 
-    Attributes
-    ----------
-    names : list
-        Names of the columns; their places if they have none.
-    values : ndarray of shape (n, n_columns)
-        Numbers in single precision, as float64; NaN in columns that hold something else.
-    """
-
-    # X (n, n_columns)
+    # X (n, n_columns) -> values (n, n_columns): numbers in single precision, as float64; NaN in
+    # columns that hold something else
 
     def __init__(self, X):
         X = as_rows(X)
@@ -149,13 +136,7 @@ def get_slack(values, scale):
 
 
 class Column:
-    """Distinct values of a column, and all places that a threshold between them may have.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_distinct,)
-    scale : float
-    """
+    """Distinct values of a column, and all places that a threshold between them may have."""
 
     def __init__(self, values):
         values = values[np.isfinite(values)]

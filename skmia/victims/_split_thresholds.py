@@ -74,21 +74,11 @@ _SIGHT = 30.0
 
 
 class Rule(NamedTuple):
-    """What a threshold is.
+    """What a threshold is."""
 
-    Attributes
-    ----------
-    midpoints : bool
-        Whether it can be the midpoint of two consecutive values.
-    values : bool
-        Whether it can be a value.
-    tolerance : float
-        Relative error of midpoints.
-    """
-
-    midpoints: bool
-    values: bool
-    tolerance: float = 0.0
+    midpoints: bool  # whether it can be the midpoint of two consecutive values
+    values: bool  # whether it can be a value
+    tolerance: float = 0.0  # relative error of midpoints
 
 
 MIDPOINT = Rule(midpoints=True, values=False)
@@ -102,42 +92,30 @@ SINGLE_MIDPOINT = Rule(midpoints=True, values=False, tolerance=np.finfo(np.float
 
 
 class Events(NamedTuple):
-    """Thresholds of trees that were grown on one sample, and all that explains them.
-
-    Attributes
-    ----------
-    kept : float
-        Probability that a training row is in the sample.
-    candidates, slots : ndarray of shape (n_entries,), dtype int
-        Candidate of each entry, and the place of its value among all.
-    of_slot : ndarray of shape (n_slots,), dtype int
-        Threshold that each value belongs to; values ascend within a threshold.
-    others : ndarray of shape (n_slots,)
-        How many other people are expected to have the value, if all candidates were members.
-    lower, upper, of_pair : ndarray of shape (n_pairs,), dtype int
-        Values that explain a threshold, the same twice for one alone; and the threshold.
-    n_thresholds, n_explained : int
-        Number of thresholds, and of those with an explanation.
-    weights : float or ndarray of shape (n_pairs,)
-        Likelihood of each threshold, given that a pair explains it, up to a factor.
-    sample : int
-        Number of the sample, the place of its tree in the model if each tree has its own.
-    """
+    """Thresholds of trees that were grown on one sample, and all that explains them."""
 
     # A threshold is explained by two values, or by one. Rows in the sample have these values, and
     # no row in the sample has a value between them.
 
-    kept: float
+    kept: float  # probability that a training row is in the sample
+    # (n_entries,): candidate of each entry, and the place of its value among all.
     candidates: np.ndarray
-    slots: np.ndarray
+    slots: np.ndarray  # (n_entries,)
+    # (n_slots,): threshold that each value belongs to; values ascend within a threshold.
     of_slot: np.ndarray
+    # (n_slots,): how many other people are expected to have the value, if all candidates were
+    # members.
     others: np.ndarray
+    # (n_pairs,): values that explain a threshold, the same twice for one alone; and the
+    # threshold.
     lower: np.ndarray
-    upper: np.ndarray
-    of_pair: np.ndarray
-    n_thresholds: int
+    upper: np.ndarray  # (n_pairs,)
+    of_pair: np.ndarray  # (n_pairs,)
+    n_thresholds: int  # number of thresholds, and of those with an explanation
     n_explained: int
+    # (n_pairs,): likelihood of each threshold, given that a pair explains it, up to a factor.
     weights: np.ndarray | float = 1.0
+    # Number of the sample, the place of its tree in the model if each tree has its own.
     sample: int = 0
 
 
@@ -282,24 +260,16 @@ class Columns:
 
 
 class Nodes(NamedTuple):
-    """What some thresholds were chosen among.
+    """What some thresholds were chosen among."""
 
-    Attributes
-    ----------
-    places : ndarray
-        One segment of places in the sorted columns for each threshold, in ascending order.
-    starts, splits, stops : ndarray of shape (n_thresholds,), dtype int
-        Each segment, and in it the first value above the threshold.
-    thresholds : ndarray of shape (n_thresholds,)
-    features : ndarray of shape (n_thresholds,), dtype int
-    """
-
+    # One segment of places in the sorted columns for each threshold, in ascending order.
     places: np.ndarray
+    # (n_thresholds,): each segment, and in it the first value above the threshold.
     starts: np.ndarray
-    splits: np.ndarray
-    stops: np.ndarray
-    thresholds: np.ndarray
-    features: np.ndarray
+    splits: np.ndarray  # (n_thresholds,)
+    stops: np.ndarray  # (n_thresholds,)
+    thresholds: np.ndarray  # (n_thresholds,)
+    features: np.ndarray  # (n_thresholds,)
 
 
 def read_nodes(tree, columns, chosen=None):

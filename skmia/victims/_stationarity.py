@@ -23,18 +23,11 @@ from ._node_equations.equations import Collector, Further
 
 
 class Curve(NamedTuple):
-    """Loss of each record as a function of the outputs of a linear model, to the second order.
+    """Loss of each record as a function of the outputs of a linear model, to the second order."""
 
-    Attributes
-    ----------
-    slopes : ndarray of shape (n, n_outputs)
-        Minus its derivatives: the residual, or label minus probability.
-    bends : ndarray of shape (n, n_outputs, n_outputs)
-        Its second derivatives.
-    """
-
+    # (n, n_outputs): minus its derivatives: the residual, or label minus probability.
     slopes: np.ndarray
-    bends: np.ndarray
+    bends: np.ndarray  # (n, n_outputs, n_outputs): its second derivatives
 
 
 class SquaredLoss:
@@ -102,21 +95,11 @@ def _others(outputs, y):
 
 
 class Optimum(NamedTuple):
-    """What adds to 0 at the optimum of a linear model, for each of its outputs.
+    """What adds to 0 at the optimum of a linear model, for each of its outputs."""
 
-    Attributes
-    ----------
-    slopes : ndarray of shape (n, n_outputs)
-        Derivative of the loss of each candidate by its output.
-    pulls : ndarray of shape (n_outputs, n_features)
-        Gradient of the penalty.
-    error : float
-        What the solver may have left of a gradient, at most.
-    """
-
-    slopes: np.ndarray
-    pulls: np.ndarray
-    error: float
+    slopes: np.ndarray  # (n, n_outputs): derivative of the loss of each candidate by its output
+    pulls: np.ndarray  # (n_outputs, n_features): gradient of the penalty
+    error: float  # what the solver may have left of a gradient, at most
 
 
 def optimum_of_squares(model, X, y, n_rows):
@@ -137,6 +120,8 @@ def optimum_of_squares_of_classes(model, X, y, n_rows):
 
 WEIGHTED = "class weights multiply its gradients by numbers that depend on who is a member"
 
+_POSITIVE = "coefficients that were kept at 0 are not at the optimum"
+
 # Solvers that come to the optimum, up to rounding.
 _EXACT = "svd", "cholesky"
 
@@ -144,7 +129,7 @@ _EXACT = "svd", "cholesky"
 def why_not_least_squares(model):
     """Why the optimum of a fitted LinearRegression is not read, or None."""
     if model.positive:
-        return "coefficients that were kept at 0 are not at the optimum"
+        return _POSITIVE
     return _why_several(model)
 
 
@@ -153,7 +138,7 @@ def why_not_ridge(model):
     if getattr(model, "class_weight", None) is not None:
         return WEIGHTED
     if model.positive:
-        return "coefficients that were kept at 0 are not at the optimum"
+        return _POSITIVE
     if model.solver_ not in _EXACT:
         return (
             f"solver={model.solver_!r} stops at another point, and only svd and cholesky are known"

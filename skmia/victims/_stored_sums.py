@@ -36,55 +36,40 @@ _KNOWN = (
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Equations ``sum of features over the members = targets``.
+    """Equations ``sum of features over the members = targets``."""
 
-    Attributes
-    ----------
-    features : callable
-        Function of rows, a matrix, and of the numbers of their classes; it returns a matrix with
-        one column per equation.
-    targets : ndarray of shape (n_equations,)
-    label : int or None
-        Number of the class whose members are summed; None for all.
-    floors : float or ndarray of shape (n_equations,)
-        Size below which a feature consists of rounding errors.
-    """
-
+    # Function of rows, a matrix, and of the numbers of their classes; it returns a matrix with
+    # one column per equation.
     features: object
-    targets: np.ndarray
-    label: int | None = None
-    floors: object = 0.0
+    targets: np.ndarray  # (n_equations,)
+    label: int | None = None  # number of the class whose members are summed; None for all
+    floors: object = 0.0  # (n_equations,): size below which a feature consists of rounding errors
 
 
 @dataclass(eq=False)
 class Source:
-    """Equations of one estimator in a file, with the candidates as they reach it.
-
-    Attributes
-    ----------
-    model : estimator
-    X : ndarray or csr_array of shape (n, n_features)
-    y : ndarray of shape (n,) or None
-    blocks : list of Block
-    reads : set of str
-        Attributes of the model that the equations say all of.
-    n_rows : float or None
-        Number of training rows.
-    refused : str or None
-        Why further numbers of the model are not read.
-    """
+    """Equations of one estimator in a file, with the candidates as they reach it."""
 
     model: object
-    X: object
-    y: np.ndarray | None
+    X: object  # (n, n_features)
+    y: np.ndarray | None  # (n,)
     blocks: list = field(default_factory=list)
-    reads: set = field(default_factory=set)
-    n_rows: float | None = None
-    refused: str | None = None
+    reads: set = field(default_factory=set)  # attributes of the model that the equations say all of
+    n_rows: float | None = None  # number of training rows
+    refused: str | None = None  # why further numbers of the model are not read
 
     def add(self, features, targets, label=None, floors=0.0):
         """Add equations."""
         self.blocks.append(Block(features, np.asarray(targets, dtype=float), label, floors))
+
+    def add_count(self, count, label=None):
+        """Add the number of rows."""
+        self.add(lambda X, y: np.ones((X.shape[0], 1)), [count], label)
+
+    def add_center(self, center, label=None):
+        """Add the equations of a mean."""
+        floors = _ROUNDING * np.abs(center)
+        self.add(lambda X, y: X - center, np.zeros(len(center)), label, floors)
 
 
 def has_stored_sums(model):
@@ -124,7 +109,7 @@ def read_stored_sums(model, records, n_expected):
             continue
         try:
             source = _open(inner)
-            read(source, n_expected)
+            read(source, source.model, n_expected)
         except _Refused as error:
             refused.append(f"The sums of this {kind} are not read: {error}.")
             continue
@@ -157,14 +142,6 @@ def _open(inner):
     return Source(model, X, y)
 
 
-def _ones(X, y):
-    return np.ones((X.shape[0], 1))
-
-
-def _shifted(center):
-    return lambda X, y: X - center
-
-
 def _pairs(rows):
     """Products of each two columns, each pair once."""
     first, second = np.triu_indices(rows.shape[1])
@@ -173,14 +150,6 @@ def _pairs(rows):
 
 def _upper(matrix):
     return matrix[np.triu_indices(len(matrix))]
-
-
-def _count_class(source, label, count):
-    source.add(_ones, [count], label)
-
-
-def _center_class(source, label, center):
-    source.add(_shifted(center), np.zeros(len(center)), label, _ROUNDING * np.abs(center))
 
 
 def _spread(source, center, covariance, lost=0.0, label=None):
@@ -218,56 +187,52 @@ def _count_shares(source, shares, expected):
     """Equations of the numbers of rows by class, of which the file stores the shares."""
     source.n_rows = _count_by_shares(shares, expected)
     for label, share in enumerate(shares):
-        _count_class(source, label, share * (source.n_rows or expected))
+        source.add_count(share * (source.n_rows or expected), label)
 
 
 # Each reader adds equations to a source and is given the expected number of training rows.
 
 
-def _read_gaussian(source, expected):
-    model = source.model
+def _read_gaussian(source, model, expected):
     counts = _check_whole(model.class_count_)
     variances = model.var_ - model.epsilon_
     for label, (count, center, variance) in enumerate(
         zip(counts, model.theta_, variances, strict=True)
     ):
-        _count_class(source, label, count)
-        _center_class(source, label, center)
+        source.add_count(count, label)
+        source.add_center(center, label)
         floors = np.maximum((_ROUNDING * center) ** 2, 1e-12 * model.epsilon_)
-        source.add(_squares_around(center, variance), np.zeros(len(center)), label, floors)
+        source.add(
+            lambda X, y, center=center, variance=variance: (X - center) ** 2 - variance,
+            np.zeros(len(center)),
+            label,
+            floors,
+        )
     source.n_rows = float(counts.sum())
     source.reads = {"class_count_", "class_prior_", "theta_", "var_", "epsilon_"}
 
 
-def _squares_around(center, variance):
-    return lambda X, y: (X - center) ** 2 - variance
-
-
-def _read_counts(source, expected):
+def _read_counts(source, model, expected):
     """Sums of features by class of naive Bayes for counts and bits."""
-    model = source.model
     counts = _check_whole(model.class_count_)
     cut = getattr(model, "binarize", None)
     change = (lambda X: X) if cut is None else (lambda X: (X > cut).astype(float))
     for label, (count, sums) in enumerate(zip(counts, model.feature_count_, strict=True)):
-        _count_class(source, label, count)
+        source.add_count(count, label)
         mean = sums / count
-        source.add(_changed_around(change, mean), np.zeros(len(sums)), label, _ROUNDING * mean)
+        source.add(
+            lambda X, y, mean=mean: change(X) - mean, np.zeros(len(sums)), label, _ROUNDING * mean
+        )
     source.n_rows = float(counts.sum())
     source.reads = {
         "class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_", "feature_all_",
     }  # fmt: skip
 
 
-def _changed_around(change, mean):
-    return lambda X, y: change(X) - mean
-
-
-def _read_categories(source, expected):
-    model = source.model
+def _read_categories(source, model, expected):
     counts = _check_whole(model.class_count_)
     for label, count in enumerate(counts):
-        _count_class(source, label, count)
+        source.add_count(count, label)
         for column, table in enumerate(model.category_count_):
             source.add(_is_category(column, len(table[label])), table[label], label)
     source.n_rows = float(counts.sum())
@@ -322,8 +287,7 @@ def _lost_by_linear(n_classes):
     return len(y) - round(float(np.sum(rows[:, 0] ** 2)))
 
 
-def _read_quadratic(source, expected):
-    model = source.model
+def _read_quadratic(source, model, expected):
     why = _why_not_shrunk(model)
     share = max(_get_shrinkage(model), 0.0)
     regular = model.reg_param
@@ -332,7 +296,7 @@ def _read_quadratic(source, expected):
     is_svd = getattr(model, "solver", "svd") == "svd"
     lost = _lost_by_quadratic() if is_svd else 0
     for label, center in enumerate(model.means_):
-        _center_class(source, label, center)
+        source.add_center(center, label)
         if why is not None:
             continue
         values = np.asarray(model.scalings_[label], dtype=float)
@@ -341,25 +305,24 @@ def _read_quadratic(source, expected):
         turned = np.asarray(model.rotations_[label])
         _spread(source, center, _unshrink((turned * values) @ turned.T, share), lost, label)
     source.reads = {"means_"}
-    _read_shares(source, model.priors_, expected)
+    _read_shares(source, model, model.priors_, expected)
     if why is None:
         source.reads |= {"rotations_", "scalings_", "covariance_"}
     source.refused = why
 
 
-def _read_shares(source, shares, expected):
+def _read_shares(source, model, shares, expected):
     """Read the shares of classes, unless they were given instead of counted."""
     source.reads |= {"priors_", "class_prior_"}
-    if source.model.get_params(deep=False).get("priors") is None:
+    if model.get_params(deep=False).get("priors") is None:
         _count_shares(source, np.asarray(shares, dtype=float), expected)
 
 
-def _read_linear(source, expected):
-    model = source.model
+def _read_linear(source, model, expected):
     for label, center in enumerate(model.means_):
-        _center_class(source, label, center)
+        source.add_center(center, label)
     source.reads = {"means_", "xbar_"}
-    _read_shares(source, model.priors_, expected)
+    _read_shares(source, model, model.priors_, expected)
     why = _why_not_shrunk(model)
     if model.priors is not None and why is None:
         why = "priors were given, so that the weights of the classes in its covariance are unknown"
@@ -390,15 +353,14 @@ def _add_within(source, model):
     source.add(lambda X, y: _pairs((X - means[y]) @ scalings) - wanted, -lost * wanted)
 
 
-def _read_centroids(source, expected):
-    model = source.model
+def _read_centroids(source, model, expected):
     if model.metric != "euclidean":
         raise _Refused(f"with metric={model.metric!r} its centers are no means")
     if model.shrink_threshold:
         raise _Refused("its centers were moved by shrink_threshold")
     centers = np.asarray(model.centroids_)
     for label, center in enumerate(centers):
-        _center_class(source, label, center)
+        source.add_center(center, label)
     source.reads = {"centroids_"}
     if getattr(model, "priors", None) == "empirical":
         _count_shares(source, np.asarray(model.class_prior_), expected)
@@ -418,22 +380,20 @@ def _read_centroids(source, expected):
         source.reads.add("deviations_")
 
 
-def _read_prior(source, expected):
-    model = source.model
+def _read_prior(source, model, expected):
     if model.strategy == "constant":
         raise _Refused("a constant is stored instead of shares")
     _count_shares(source, np.asarray(model.class_prior_), expected)
     source.reads = {"class_prior_"}
 
 
-def _read_scaler(source, expected):
-    model = source.model
+def _read_scaler(source, model, expected):
     counts = _check_whole(model.n_samples_seen_)
     is_given = np.ndim(counts) > 0
     if is_given:  # values were missing
         source.add(lambda X, y: (~np.isnan(X)).astype(float), counts)
     else:
-        source.add(_ones, [counts])
+        source.add_count(counts)
         source.n_rows = float(counts)
     source.reads = {"n_samples_seen_", "mean_", "var_", "scale_"}
     mean, variance = model.mean_, model.var_
@@ -453,9 +413,9 @@ def _present(change):
     return lambda X, y: np.nan_to_num(change(X), nan=0.0)
 
 
-def _read_imputer(source, expected):
-    model = source.model
-    if model.strategy != "mean" or not _is_nan(model.missing_values):
+def _read_imputer(source, model, expected):
+    missing = model.missing_values
+    if model.strategy != "mean" or not (isinstance(missing, float) and np.isnan(missing)):
         raise _Refused(f"strategy={model.strategy!r} is no sum, or its missing values are no NaN")
     mean = np.asarray(model.statistics_, dtype=float)
     source.add(
@@ -466,16 +426,11 @@ def _read_imputer(source, expected):
     source.reads = {"statistics_"}
 
 
-def _is_nan(value):
-    return isinstance(value, float) and np.isnan(value)
-
-
-def _read_components(source, expected):
-    model = source.model
+def _read_components(source, model, expected):
     n, mean = model.n_samples_, np.asarray(model.mean_)
     source.n_rows = float(n)
-    source.add(_ones, [n])
-    source.add(_shifted(mean), np.zeros(len(mean)), floors=_ROUNDING * np.abs(mean))
+    source.add_count(n)
+    source.add_center(mean)
     source.reads = {"mean_", "n_samples_"}
     solver = getattr(model, "_fit_svd_solver", model.svd_solver)
     if solver == "randomized":
@@ -483,7 +438,13 @@ def _read_components(source, expected):
         return
     axes, values = np.asarray(model.components_), np.asarray(model.explained_variance_)
     for axis, value in zip(axes, values, strict=True):
-        source.add(_along(mean, axis, value), -value * axis)
+        # The covariance times one of its directions is a multiple of this direction.
+        source.add(
+            lambda X, y, axis=axis, value=value: (
+                (X - mean) * ((X - mean) @ axis)[:, None] - value * axis
+            ),
+            -value * axis,
+        )
     total = values[0] / model.explained_variance_ratio_[0]
     source.add(
         lambda X, y: ((X - mean) ** 2).sum(axis=1, keepdims=True) - total, np.array([-total])
@@ -494,18 +455,12 @@ def _read_components(source, expected):
     }  # fmt: skip
 
 
-def _along(mean, axis, value):
-    """The covariance times one of its directions is a multiple of this direction."""
-    return lambda X, y: (X - mean) * ((X - mean) @ axis)[:, None] - value * axis
-
-
-def _read_covariance(source, expected):
-    model = source.model
+def _read_covariance(source, model, expected):
     shrinkage = getattr(model, "shrinkage_", getattr(model, "shrinkage", 0.0))
     center = np.zeros(model.n_features_in_) if model.assume_centered else model.location_
     source.reads = {"location_"}
     if not model.assume_centered:
-        source.add(_shifted(center), np.zeros(len(center)), floors=_ROUNDING * np.abs(center))
+        source.add_center(center)
     if shrinkage >= 1:
         source.refused = f"shrinkage={shrinkage:g} leaves no covariance"
         return
@@ -517,9 +472,8 @@ def _read_covariance(source, expected):
         source.reads.add("shrinkage_")
 
 
-def _read_frequencies(source, expected):
+def _read_frequencies(source, model, expected):
     """Numbers of documents with each term, divided by that of all documents."""
-    model = source.model
     if not model.use_idf:
         raise _Refused("with use_idf=False it stores no frequencies")
     added = float(model.smooth_idf)

@@ -94,13 +94,9 @@ def check_parameters(names, shapes):
 
 
 class ForwardPass(ABC):
-    """A chunk of m inputs that went through a model once, and the ways back.
+    """A chunk of m inputs that went through a model once, and the ways back."""
 
-    Attributes
-    ----------
-    raw : ndarray of shape (m, k)
-        What the model gave, in float64.
-    """
+    raw: np.ndarray  # (m, k): what the model gave, in float64
 
     @abstractmethod
     def input_gradients(self, cotangent):

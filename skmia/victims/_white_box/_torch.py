@@ -84,7 +84,11 @@ class _OwnLoss:
         return values.reshape(-1, *self._tail)
 
     def _measure(self, output, target):
-        y = self._as_label(target)
+        # Labels as the net was trained with.
+        labels = torch.as_tensor(target if self.classes is None else self.classes[target])
+        is_number = self.classes is None or self._tail in ((), (1,))
+        labels = labels.to(self._parameter.dtype if is_number else torch.int64)
+        y = labels.reshape(-1, *(self._tail if is_number else ())).to(self._parameter.device)
 
         def measure(row, label):
             return self._net.get_loss(row[None], label[None]).mean()
@@ -93,13 +97,6 @@ class _OwnLoss:
             return vmap(measure)(output, y)
         except Exception:  # whatever a loss does that cannot be vectorized
             return torch.stack([measure(*pair) for pair in zip(output, y, strict=True)])
-
-    def _as_label(self, target):
-        """Labels as the net was trained with."""
-        labels = torch.as_tensor(target if self.classes is None else self.classes[target])
-        is_number = self.classes is None or len(self._tail) == 0 or self._tail == (1,)
-        labels = labels.to(self._parameter.dtype if is_number else torch.int64)
-        return labels.reshape(-1, *(self._tail if is_number else ())).to(self._parameter.device)
 
 
 class _ValueHead(_OwnLoss, SquaredErrorHead):
@@ -158,15 +155,9 @@ def list_leaves(module):
 
 
 class LayerReader:
-    """Collects what the leaves of a module give for a batch.
+    """Collects what the leaves of a module give for a batch, in the order they are passed."""
 
-    Attributes
-    ----------
-    outputs : dict of str to ndarray of shape (m, n_units)
-        In the order in which the leaves were passed.
-    count : int
-        Numbers that all leaves gave for a record.
-    """
+    # outputs: dict of str to (m, n_units); count: numbers that all leaves gave for a record
 
     def __init__(self, module, n_rows, names=None):
         self._leaves = {part: name or "module" for name, part in list_leaves(module).items()}

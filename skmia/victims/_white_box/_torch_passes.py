@@ -202,42 +202,24 @@ def _square_product(outer, inner):
     return square((outer @ inner).flatten(1))
 
 
-def _batch_normalized(layer, x):
-    return F.batch_norm(x, layer.running_mean, layer.running_var, eps=layer.eps)
-
-
-def _layer_normalized(layer, x):
-    return F.layer_norm(x, layer.normalized_shape, eps=layer.eps)
-
-
-def _group_normalized(layer, x):
-    return F.group_norm(x, layer.num_groups, eps=layer.eps)
-
-
-_BATCH_NORM = _Affine(_batch_normalized)
+_BATCH_NORM = _Affine(
+    lambda layer, x: F.batch_norm(x, layer.running_mean, layer.running_var, eps=layer.eps)
+)
+_LAYER_NORM = _Affine(
+    lambda layer, x: F.layer_norm(x, layer.normalized_shape, eps=layer.eps), channels_last=True
+)
 _RULES = {
     nn.Linear: _Linear(),
-    nn.Conv1d: _Conv(),
-    nn.Conv2d: _Conv(),
-    nn.Conv3d: _Conv(),
-    nn.BatchNorm1d: _BATCH_NORM,
-    nn.BatchNorm2d: _BATCH_NORM,
-    nn.BatchNorm3d: _BATCH_NORM,
-    nn.LayerNorm: _Affine(_layer_normalized, channels_last=True),
-    nn.GroupNorm: _Affine(_group_normalized),
+    **dict.fromkeys((nn.Conv1d, nn.Conv2d, nn.Conv3d), _Conv()),
+    **dict.fromkeys((nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d), _BATCH_NORM),
+    nn.LayerNorm: _LAYER_NORM,
+    nn.GroupNorm: _Affine(lambda layer, x: F.group_norm(x, layer.num_groups, eps=layer.eps)),
     nn.Embedding: _Embedding(),
 }
 
 
 class RulePlan:
-    """Rule of each layer that has parameters to train.
-
-    Attributes
-    ----------
-    rules : dict of layer to Rule
-    places : dict of str to (layer, str)
-        Layer of each parameter, and its name there.
-    """
+    """Rule of each layer that has parameters to train, and the place of each parameter."""
 
     def __init__(self, module):
         self.rules, self.places, owners = {}, {}, []
