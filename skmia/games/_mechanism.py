@@ -180,10 +180,8 @@ def _draw_round(game, seeds):
     _, others = population.draw(0, game.n_samples, rng)
     others = np.array(others)
     others[rng.integers(game.n_samples)] = target
-    released = [
-        _release(game.mechanism, data, seed)
-        for data, seed in zip((rows, others), for_mechanism.spawn(2), strict=True)
-    ]
+    pairs = zip((rows, others), for_mechanism.spawn(2), strict=True)
+    released = [_release(game.mechanism, data, seed) for data, seed in pairs]
     reference = reference if game.n_reference else game.reference
     own = None
     if reference is not None:
@@ -217,11 +215,11 @@ def assemble(scores, guesses, level):
 
 def _compute_power(membership, scores, n_rounds, level):
     fpr, tpr, threshold = membership_roc_curve(membership, scores)
-    columns = {"threshold": threshold}
+    power = pd.DataFrame({"threshold": threshold})
     for name, rate in (("fpr", fpr), ("tpr", tpr)):
-        low, high = clopper_pearson(np.rint(rate * n_rounds), n_rounds, confidence_level=level)
-        columns |= {name: rate, f"{name}_low": low, f"{name}_high": high}
-    return pd.DataFrame(columns)
+        limits = clopper_pearson(np.rint(rate * n_rounds), n_rounds, confidence_level=level)
+        power[name], (power[f"{name}_low"], power[f"{name}_high"]) = rate, limits
+    return power
 
 
 def per_datum_game(
@@ -351,30 +349,24 @@ def per_datum_game(
 
 def _read_target(X, population, target):
     """The target as a row."""
-    is_row = isinstance(target, Integral) and not isinstance(target, bool)
-    if callable(X):
-        if is_row:
+    if isinstance(target, Integral) and not isinstance(target, bool):
+        if callable(X):
             raise ValueError(
                 "target is the number of a row, but X is a function; give the row itself."
             )
-        target = check_matrix(target, ensure_2d=False, input_name="target")
-        return _check_vector(target)
-    X = population.X
-    if not is_row:
-        target = _check_vector(check_matrix(target, ensure_2d=False, input_name="target"))
-        if len(target) != X.shape[1]:
+        if not 0 <= target < len(population.X):
             raise ValueError(
-                f"target must be a row of {X.shape[1]} features, as X has; got {len(target)}."
+                f"target must be the number of one of {len(population.X)} rows of X; got {target}."
             )
-        return target
-    if not 0 <= target < len(X):
-        raise ValueError(f"target must be the number of one of {len(X)} rows of X; got {target}.")
-    return X[target]
-
-
-def _check_vector(target):
+        return population.X[target]
+    target = check_matrix(target, ensure_2d=False, input_name="target")
     if target.ndim != 1:
         raise ValueError(f"target must be one row; got an array of shape {target.shape}.")
+    if not callable(X) and len(target) != population.X.shape[1]:
+        raise ValueError(
+            f"target must be a row of {population.X.shape[1]} features, as X has; got "
+            f"{len(target)}."
+        )
     return target
 
 

@@ -81,11 +81,8 @@ def draw_rounds(n_records, units, sizes, seeds):
         drawn = _draw_sides(n_records, units, sizes, np.random.default_rng(for_sides))
         for number, side in enumerate(drawn, 1):
             row[side] = number
-    return Rounds(
-        sides,
-        [seeds_of_round[1] for seeds_of_round in spawned],
-        [seeds_of_round[2] for seeds_of_round in spawned],
-    )
+    _, of_victims, of_attacks = zip(*spawned, strict=True)
+    return Rounds(sides, list(of_victims), list(of_attacks))
 
 
 def _draw_sides(n_records, units, sizes, rng):
@@ -149,7 +146,9 @@ def _play(game, rounds, k, victim, attack):
     if game.keep_guesses:
         both = {"guesses": guesses[judged], "membership": inside[judged]}
         outcome.update({name: _spread(some, rows[judged], game) for name, some in both.items()})
-    return {**outcome, **_scores(game, group, inside, _predict(victim, asked.X), asked.y)}
+    with preserved_randomness(), accepting_read_only():
+        predictions = np.asarray(victim.predict(asked.X))
+    return {**outcome, **_scores(game, group, inside, predictions, asked.y)}
 
 
 def _judge(attack, reference, asked, inside, seeds):
@@ -169,11 +168,6 @@ def _spread(values, rows, game):
     everywhere = np.full(len(game.records), -1, dtype=np.int8)
     everywhere[rows] = values
     return everywhere
-
-
-def _predict(victim, X):
-    with preserved_randomness(), accepting_read_only():
-        return np.asarray(victim.predict(X))
 
 
 def _rates(game, group, inside, guesses):
@@ -222,14 +216,8 @@ _CONSTRAINTS = {
 }
 
 _NUMBERS = (
-    "vulnerability",
-    "n_unjudged",
-    "tpr",
-    "fpr",
-    "train_score",
-    "test_score",
-    "worst_case",
-)
+    "fit_time attack_time vulnerability n_unjudged tpr fpr train_score test_score worst_case"
+).split()
 _GROUP_TABLES = ("group_vulnerability", "group_tpr", "group_fpr", "group_gap")
 
 
@@ -410,20 +398,14 @@ def _number_units(records):
 
 
 def _read_sizes(train_size, test_size, reference_size, n_records):
-    given = {
-        "train_size": train_size,
-        "test_size": test_size,
-        "reference_size": reference_size,
-    }
     sizes = [
         size if isinstance(size, Integral) else int(size * n_records + 1e-9)
-        for size in given.values()
+        for size in (train_size, test_size, reference_size)
     ]
     if sum(sizes) > n_records:
-        wanted = ", ".join(f"{name}={size}" for name, size in given.items())
         raise ValueError(
             f"The three sets are disjoint and hold at most all {n_records} records together; got "
-            f"{wanted}."
+            f"{train_size=}, {test_size=}, {reference_size=}."
         )
     return sizes
 
@@ -470,19 +452,13 @@ def _assemble(outcomes, names):
     for outcome in outcomes:
         outcome["vulnerability"] = outcome["tpr"] - outcome["fpr"]
         outcome["group_vulnerability"] = outcome["group_tpr"] - outcome["group_fpr"]
-    results = {
-        name: np.array([outcome[name] for outcome in outcomes])
-        for name in ("fit_time", "attack_time", *_NUMBERS)
-    }
+    listed = {name: [outcome[name] for outcome in outcomes] for name in outcomes[0]}
+    results = {name: np.array(listed[name]) for name in _NUMBERS}
     if names is not None:
         index = pd.RangeIndex(len(outcomes), name="round")
         for name in _GROUP_TABLES:
-            values = np.array([outcome[name] for outcome in outcomes])
+            values = np.array(listed[name])
             results[name] = pd.DataFrame(values, index, pd.Index(names, name="group"))
-    for name in ("estimator", "attack"):
-        if name in outcomes[0]:
-            results[name] = [outcome[name] for outcome in outcomes]
-    for name in ("guesses", "membership"):
-        if name in outcomes[0]:
-            results[name] = np.array([outcome[name] for outcome in outcomes])
-    return results
+    results |= {name: listed[name] for name in ("estimator", "attack") if name in listed}
+    both = (name for name in ("guesses", "membership") if name in listed)
+    return results | {name: np.array(listed[name]) for name in both}

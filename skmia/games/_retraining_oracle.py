@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import joblib
 import numpy as np
@@ -20,10 +20,7 @@ from .._core.types import ArrayLike, Seed
 from .._core.validation import check_membership, check_records
 from .._training.job import Data, Job, Kept, run_visibly
 from .._training.plan import plan_training
-from ._leave_two_unlabeled import compute_pair_privacy, draw_pairs
-
-if TYPE_CHECKING:
-    from ._leave_two_unlabeled import PairPrivacy
+from ._leave_two_unlabeled import PairPrivacy, compute_pair_privacy, draw_pairs
 
 _CONSTRAINTS = {
     "estimator": [HasMethods(["fit"]), None],
@@ -46,7 +43,7 @@ def retraining_oracle(
     n_jobs: int | None = None,
     verbose: int = 0,
     random_state: Seed = None,
-) -> "PairPrivacy":
+) -> PairPrivacy:
     """Identify the member of a pair by retraining, which succeeds for deterministic training.
 
     The attacker knows how the victim was trained and all of its training records but one, which is

@@ -79,15 +79,7 @@ BOTH = "both"
 
 
 class Separation:
-    """How well scores separate one side of the records of each target from those never seen.
-
-    Attributes
-    ----------
-    targets, inside, scores : ndarray of shape (n_judged,)
-        Number of the target, whether it is on the side, and score, of the records of all targets.
-    aucs : ndarray of shape (n_targets,)
-        AUC of each target.
-    """
+    """How well scores separate one side of the records of each target from those never seen."""
 
     # In the AUC each unit counts the same, however many records it has. Units are what is drawn,
     # and their numbers are fixed, so that the expected AUC is 0.5 where nothing is left to find; if
@@ -107,6 +99,7 @@ class Separation:
                 )
             parts.append((np.full(len(rows), target), inside, values[rows]))
             aucs.append(_compute_auc(inside, values[rows], weights[rows]))
+        # (n_judged,): number of the target, whether it is on the side, and score, of all targets
         self.targets, self.inside, self.scores = map(np.concatenate, zip(*parts, strict=True))
         self.aucs = np.array(aucs)
 

@@ -73,11 +73,10 @@ def measure(states, sides, units, n_shadows, attacks, both):
             fall = states["before"].values - answers.values
             forgotten[state][BOTH] = separate("population", fall, FORGOTTEN)
     lead = "ulira" if "ulira" in attacks else attacks[0]
-    retained = {
-        state: separate(lead, states[state].values, RETAINED) for state in ("before", "after")
-    }
-    first = forgotten["after"][lead]
-    return Measured(forgotten, retained, int(np.count_nonzero(~first.judged)))
+    kept = ("before", "after")
+    retained = {state: separate(lead, states[state].values, RETAINED) for state in kept}
+    n_unjudged = int(np.count_nonzero(~forgotten["after"][lead].judged))
+    return Measured(forgotten, retained, n_unjudged)
 
 
 class Answers(NamedTuple):
@@ -171,19 +170,15 @@ def list_states(way):
     """Ways by the states that follow them, without those whose outcome is known otherwise."""
     if isinstance(way, NoUnlearning):
         return {"retrained": Retraining()}
-    return (
-        {"after": way} if isinstance(way, Retraining) else {"after": way, "retrained": Retraining()}
-    )
+    further = {} if isinstance(way, Retraining) else {"retrained": Retraining()}
+    return {"after": way, **further}
 
 
 def complete(states):
     """Add the states that equal another one: after no unlearning, and retrained."""
     after = states.get("after", states["before"])
-    return {
-        "before": states["before"],
-        "after": after,
-        "retrained": states.get("retrained", after),
-    }
+    retrained = states.get("retrained", after)
+    return {"before": states["before"], "after": after, "retrained": retrained}
 
 
 def join(played, n_shadows):
@@ -244,12 +239,9 @@ def _read_way(unlearn):
 
 def _read_estimator(train, records):
     if isinstance(train, type) or not (callable(train) or hasattr(train, "fit")):
-        raise TypeError(
-            "train must be an estimator or a function train(X, y, seed); got the class "
-            f"{train.__name__}, not an instance."
-            if isinstance(train, type)
-            else f"train must be an estimator or a function train(X, y, seed); got {show(train)}."
-        )
+        is_class = isinstance(train, type)
+        got = f"the class {train.__name__}, not an instance" if is_class else show(train)
+        raise TypeError(f"train must be an estimator or a function train(X, y, seed); got {got}.")
     if not hasattr(train, "fit"):
         return FunctionClassifier(train, classes=np.unique(records.y))
     estimator = unwrap(train)
@@ -436,10 +428,9 @@ def _describe(states, played, sides, n_shadows):
     """Scores, times and numbers of records."""
     seconds = pd.DataFrame([kept.facts["seconds"] for kept in played]).mean()
     targets = sides[n_shadows:]
+    scores = {name: each.scores[n_shadows:].mean() for name, each in states.items()}
     return {
-        "scores": pd.Series(
-            {name: each.scores[n_shadows:].mean() for name, each in states.items()}
-        ),
+        "scores": pd.Series(scores),
         "seconds": seconds.rename({"after": "unlearn", "retrained": "retrain"}),
         "n_targets": len(targets),
         "n_forgotten": round((targets == FORGOTTEN).sum(axis=1).mean()),

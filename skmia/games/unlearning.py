@@ -80,9 +80,6 @@ class Forgetting(ABC):
         reason : str or None
             None if they can.
         """
-        return self._why_not(estimator)
-
-    def _why_not(self, estimator):
         return None
 
     def __call__(
@@ -211,7 +208,7 @@ class FineTuning(Forgetting):
 
     _parameter_constraints = {"n_epochs": [at_least(1)]}
 
-    def _why_not(self, estimator):
+    def why_not(self, estimator: BaseEstimator) -> str | None:  # noqa: D102 - of the base class
         return why_not_further(estimator)
 
     def _forget(self, model, records, keep, forget, rng):
@@ -242,7 +239,7 @@ class NegativeWeights(Forgetting):
 
     _parameter_constraints = {"n_epochs": [at_least(0)]}
 
-    def _why_not(self, estimator):
+    def why_not(self, estimator: BaseEstimator) -> str | None:  # noqa: D102 - of the base class
         return why_not_back(estimator)
 
     def _forget(self, model, records, keep, forget, rng):
@@ -292,7 +289,7 @@ class Relabeling(Forgetting):
 
     _parameter_constraints = {"n_wrong": [at_least(1)], "n_epochs": [at_least(0)]}
 
-    def _why_not(self, estimator):
+    def why_not(self, estimator: BaseEstimator) -> str | None:  # noqa: D102 - of the base class
         return why_not_further(estimator)
 
     def _forget(self, model, records, keep, forget, rng):
@@ -381,10 +378,12 @@ class ShardedModel(BaseEstimator):
             values = [query_victim(model, X).values for model in models]
             return Outputs(np.mean(values, axis=0), kind="value")
         answers = [query_aligned(model, X, self.classes_) for model in models]
-        if answers[0].kind == "logits":
-            return Outputs(_average([np.exp(each.log_proba()) for each in answers]), self.classes_)
-        values = _average([each.values for each in answers])
-        return Outputs(values, self.classes_, answers[0].kind)
+        kind = answers[0].kind
+        if kind == "logits":
+            values, kind = [np.exp(each.log_proba()) for each in answers], "proba"
+        else:
+            values = [each.values for each in answers]
+        return Outputs(np.mean(np.asarray(values, dtype=np.float64), axis=0), self.classes_, kind)
 
     def predict(self, X):
         """Predict the class with the largest average, or the average of numbers."""
@@ -404,10 +403,6 @@ def _named(shard, y):
             f"Shard {shard} could not be trained on its {len(y)} records with "
             f"{len(np.unique(y))} different labels; use fewer shards or more records: {error}"
         ) from error
-
-
-def _average(values):
-    return np.mean(np.asarray(values, dtype=np.float64), axis=0)
 
 
 @dataclass(frozen=True)
@@ -479,7 +474,7 @@ class WeightNoise(Forgetting):
 
     _parameter_constraints = {"scale": [Interval(Real, 0, None, closed="left")]}
 
-    def _why_not(self, estimator):
+    def why_not(self, estimator: BaseEstimator) -> str | None:  # noqa: D102 - of the base class
         last = last_step(unwrap(estimator))
         package, *rooms = type(last).__module__.split(".")
         if package not in _KNOWN or set(rooms) & set(_WITH_WEIGHTS):
