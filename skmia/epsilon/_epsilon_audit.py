@@ -163,14 +163,17 @@ class Trainings:
 
     def run(self, models):
         """Make some trainings, or read those that are kept."""
-        found = {k: self._load(k) for k in models}
+        checkpoint, subsets = self._checkpoint, self._job.subsets
+        is_kept = checkpoint is not None
+        found = {k: checkpoint.load(k, subsets[k]) if is_kept else None for k in models}
         missing = [k for k in models if found[k] is None]
         if missing:
             part = self._job.part(missing)._replace(numbers=None)  # counted from 0
-            with saying_what_is_kept(self._checkpoint, self._job.n_models):
+            with saying_what_is_kept(checkpoint, self._job.n_models):
                 for i, kept in run_visibly(self._plan, part, self._verbose, "trainings"):
                     found[missing[i]] = kept
-                    self._save(missing[i], kept)
+                    if is_kept:
+                        checkpoint.save(missing[i], kept, subsets[missing[i]])
         results = [found[k] for k in models]
         self._said += [warning for kept in results for warning in kept.warnings]
         self._n_made += len(results)
@@ -182,15 +185,6 @@ class Trainings:
         warn_once(self._said, self._n_made, "trainings")
         if self._checkpoint is not None:
             self._checkpoint.close()
-
-    def _load(self, k):
-        if self._checkpoint is None:
-            return None
-        return self._checkpoint.load(k, self._job.subsets[k])
-
-    def _save(self, k, kept):
-        if self._checkpoint is not None:
-            self._checkpoint.save(k, kept, self._job.subsets[k])
 
 
 def start(folder, random_state):
@@ -488,8 +482,8 @@ class EpsilonAudit(EpsilonAuditBase):
 
     def _describe_design(self):
         """What trainings depend on beside the data; more of them may follow if sequential."""
-        names = ("sequential", "neighbors", "n_copies")
-        names += () if self.sequential else ("n_trials",)
+        further = [] if self.sequential else ["n_trials"]
+        names = ["sequential", "neighbors", "n_copies", *further]
         return {name: getattr(self, name) for name in names}
 
     def _bound(self, membership, scores, delta, random_state):

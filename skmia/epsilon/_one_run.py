@@ -24,7 +24,7 @@ from ._result import (
     check_coins,
     choose_delta,
 )
-from .bounds import gaussian_epsilon, with_largest
+from .bounds import find_root, gaussian_epsilon, with_largest
 
 _N_CELLS = 8000  # of the law of one answer
 _REACH = 10.0  # standard deviations beyond the means
@@ -95,14 +95,12 @@ class EpsilonDelta(_Family):
         return float(epsilon)
 
 
-FAMILIES = ("gaussian", "laplace", "epsilon_delta")
-
-
-def make_family(name, delta, sample_rate):
-    """Return the family of a name."""
-    if name == "laplace":
-        return Laplace()
-    return Gaussian(float(sample_rate)) if name == "gaussian" else EpsilonDelta(delta)
+# Functions of delta and the rate of sampling.
+FAMILIES = {
+    "gaussian": lambda delta, rate: Gaussian(float(rate)),
+    "laplace": lambda delta, rate: Laplace(),
+    "epsilon_delta": lambda delta, rate: EpsilonDelta(delta),
+}
 
 
 def check_n_guesses(n_guesses, n_canaries, default):
@@ -111,11 +109,8 @@ def check_n_guesses(n_guesses, n_canaries, default):
         return [default]
     tried = np.atleast_1d(np.asarray(n_guesses, dtype=object)).tolist()
     for number in tried:
-        if (
-            isinstance(number, bool)
-            or not isinstance(number, Integral)
-            or not 1 <= number <= n_canaries
-        ):
+        is_whole = isinstance(number, Integral) and not isinstance(number, bool)
+        if not is_whole or not 1 <= number <= n_canaries:
             raise ValueError(
                 f"n_guesses must be 'auto' or integers from 1 to the number of canaries, "
                 f"{n_canaries}; got {show(number)}."
@@ -130,9 +125,8 @@ def split_guesses(n_in, n_guesses):
     if n_in is None:
         return [(r + 1) // 2 for r in n_guesses]
     least = min(n_guesses)
-    check_number(
-        n_in, "n_in", f"None or an integer from 0 to n_guesses, {least}", 0, least, whole=True
-    )
+    allowed = f"None or an integer from 0 to n_guesses, {least}"
+    check_number(n_in, "n_in", allowed, 0, least, whole=True)
     return [int(n_in)] * len(n_guesses)
 
 
@@ -161,14 +155,9 @@ class Guesses:
         outside = self.lowest[free[self.lowest]][:n_out]
         canary = np.concatenate([inside, outside])
         guess = np.arange(len(canary)) < n_in
-        return pd.DataFrame(
-            {
-                "canary": canary,
-                "guess": np.where(guess, "in", "out"),
-                "score": self.scores[canary],
-                "correct": guess == self.coins[canary],
-            }
-        )
+        columns = {"canary": canary, "guess": np.where(guess, "in", "out")}
+        columns |= {"score": self.scores[canary], "correct": guess == self.coins[canary]}
+        return pd.DataFrame(columns)
 
 
 def best_over_guesses(guesses, tried, n_in, alpha, solve):
@@ -212,12 +201,7 @@ def one_run_epsilon(n_correct, n_guesses, n_canaries, delta, alpha):
         return one_run_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta) - alpha
 
     # The p-value grows with epsilon as long as 2 m delta is at most 1.
-    if excess(0.0) > 0:
-        return 0.0
-    high = 1.0
-    while excess(high) <= 0:
-        high *= 2
-    return float(brentq(excess, 0.0, high, xtol=1e-10))
+    return find_root(excess, xtol=1e-10)
 
 
 def log_wealth(epsilon, n_correct):
@@ -334,14 +318,8 @@ def order_parameter(family, n_correct, n_guesses, n_canaries, alpha):
     def excess(parameter):
         return order_pvalue(family, parameter, n_correct, n_guesses, n_canaries) - alpha
 
-    if excess(0.0) > 0:
-        return 0.0
-    high = 1.0
-    while excess(high) <= 0:
-        if high > _FARTHEST:  # a sub-sampled mechanism errs however far the laws are apart
-            return float("inf")
-        high *= 2
-    return float(brentq(excess, 0.0, high, xtol=1e-7))
+    # A sub-sampled mechanism errs however far the laws are apart.
+    return find_root(excess, farthest=_FARTHEST, xtol=1e-7)
 
 
 BOUNDS = ("any", "gdp", "order_statistics")
@@ -567,14 +545,13 @@ def one_run_epsilon_lower_bound(
     level = check_confidence_level(confidence_level)
     _check_family(family, sample_rate)
     delta = choose_delta(delta, needs_delta(check_choice(bound, "bound", BOUNDS), family))
-    way = _WAYS[bound](len(coins), delta, make_family(family, delta, sample_rate))
+    way = _WAYS[bound](len(coins), delta, FAMILIES[family](delta, sample_rate))
     guesses = Guesses(coins, scores)
     if isinstance(n_guesses, str) and n_guesses == "any":
         value, counts, listed = _use_bets(guesses, n_in, bound, delta, 1 - level)
     else:
         tried = check_n_guesses(n_guesses, len(coins), way.default)
-        found = best_over_guesses(guesses, tried, n_in, 1 - level, way.solve)
-        value, counts, listed = found
+        value, counts, listed = best_over_guesses(guesses, tried, n_in, 1 - level, way.solve)
     return EpsilonBound(
         epsilon=way.epsilon(value),
         confidence_level=level,

@@ -168,10 +168,8 @@ def one_run_epsilon_bounds(
     coins, _ = check_coins(y_true, y_score)
     delta, found = check_delta(delta), {}
     for bound in BOUNDS:
-        if (delta == 0 and needs_delta(bound, family)) or (
-            bound == "any" and 2 * len(coins) * delta > 1
-        ):
-            found[bound] = None
+        found[bound], is_large = None, 2 * len(coins) * delta > 1
+        if (delta == 0 and needs_delta(bound, family)) or (bound == "any" and is_large):
             continue
         is_any = isinstance(n_guesses, str) and n_guesses == "any"
         found[bound] = one_run_epsilon_lower_bound(

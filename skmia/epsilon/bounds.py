@@ -89,6 +89,17 @@ class Sides(NamedTuple):
         return halves
 
 
+def find_root(excess, *, high=1.0, farthest=2.0**1022, xtol=2e-12):
+    """Where a function that grows from 0 on reaches 0; infinity if not up to twice ``farthest``."""
+    if excess(0.0) >= 0:
+        return 0.0
+    while excess(high) < 0:
+        if high > farthest:
+            return float("inf")
+        high *= 2
+    return float(brentq(excess, 0.0, high, xtol=xtol))
+
+
 @lru_cache(maxsize=32)
 def upper_limits(n_trials, tail):
     """Clopper-Pearson upper limits for 0 to n_trials errors, each too low with probability tail."""
@@ -232,16 +243,9 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     """
     mu = float(check_number(mu, "mu", "finite and 0 or more", 0))
     delta = check_delta(delta)
-    if privacy_profile(0.0, mu) <= delta:
-        return 0.0
-    if delta == 0:
+    if delta == 0 and mu > 0:
         return float("inf")
-    high = 1.0
-    while privacy_profile(high, mu) > delta:
-        high *= 2
-        if high == float("inf"):  # beyond double precision
-            return float("inf")
-    return float(brentq(lambda epsilon: privacy_profile(epsilon, mu) - delta, 0.0, high))
+    return find_root(lambda epsilon: delta - privacy_profile(epsilon, mu))
 
 
 def mu_of_rates(fpr, fnr):
@@ -398,16 +402,12 @@ def epsilon_lower_bound(
     if method != "gaussian":
         measure = partial(epsilon_of_rates, delta=delta, n_copies=n_copies)
     choice = choose_threshold(membership, scores, measure, threshold, level, random_state)
-    found = {"epsilon": max(0.0, choice.value), "assumption": MULTI_RUN}
-    if method == "gaussian":
-        mu = max(0.0, choice.value) / n_copies
-        found = {
-            "epsilon": gaussian_epsilon(mu, delta),
-            "assumption": GAUSSIAN + MULTI_RUN,
-            "mu": mu,
-        }
+    value = max(0.0, choice.value)
+    mu = value / n_copies if method == "gaussian" else None
     return EpsilonBound(
-        **found,
+        epsilon=value if mu is None else gaussian_epsilon(mu, delta),
+        assumption=MULTI_RUN if mu is None else GAUSSIAN + MULTI_RUN,
+        mu=mu,
         confidence_level=level,
         delta=delta,
         method=f"{_METHODS[method]}, threshold {describe_threshold(threshold)}",
@@ -467,13 +467,8 @@ def _quantile(probability, delta, n_copies, laws):
         within = _probability_within(n_copies * epsilon, whole, rates, fpr_laws)
         return float(np.average(within, weights=counts)) - probability
 
-    if excess(0.0) >= 0:
-        return 0.0
-    high = 1 / n_copies
-    while excess(high) < 0:
-        high *= 2
     xtol = (1e-10 if len(laws) == 1 else 1e-4) / n_copies
-    return float(brentq(excess, 0.0, high, xtol=xtol))
+    return find_root(excess, high=1 / n_copies, xtol=xtol)
 
 
 def bayesian_epsilon_interval(

@@ -431,14 +431,8 @@ def make_gradient_canaries(
     array([17])
     """
     check_option(kind, "kind", _GRADIENT_KINDS)
-    given = {
-        "n_parameters": n_parameters,
-        "gradients": gradients,
-        "noise_multiplier": noise_multiplier,
-        "batch_size": batch_size,
-        "reference": reference,
-        "aggregate": aggregate,
-    }
+    arguments = locals()
+    given = {name: arguments[name] for name in ("n_parameters", *_GRADIENT_OWNERS)}
     owners = _GRADIENT_OWNERS | {"n_parameters": "dirac" if kind == "selected" else kind}
     refuse_foreign("kind", kind, owners, given)
     needed = "gradients" if kind == "selected" else "n_parameters"
