@@ -403,10 +403,9 @@ class AnswerSignal(Signal):
     def _check(self, outputs, y):
         """Check the outputs and return labels that the signal can be computed with."""
         if outputs.kind not in self.reads:
-            kinds = [
-                kind for kind in self.reads if kind != "log_odds"
-            ]  # from predict_proba as well
-            needs = " or ".join(dict.fromkeys(_METHODS[kind] for kind in kinds))
+            # Log odds come from predict_proba as well.
+            methods = [_METHODS[kind] for kind in self.reads if kind != "log_odds"]
+            needs = " or ".join(dict.fromkeys(methods))
             raise ValueError(
                 f"Signal {self.name!r} needs {needs}; the victim has only {_METHODS[outputs.kind]}."
             )

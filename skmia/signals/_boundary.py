@@ -207,9 +207,8 @@ class _Search:
             points = self.origin[rows[some], None] + steps[some] * self.scale
             points = points.reshape(-1, *self.shape).astype(self.dtype)
             y = np.repeat(self.y[rows[some]], steps.shape[1])
-            right = is_right(
-                self.victim, self.restore(points), y, f"Signal {BoundaryDistance.name!r}"
-            )
+            who = f"Signal {BoundaryDistance.name!r}"
+            right = is_right(self.victim, self.restore(points), y, who)
             wrong[some] = ~right.reshape(-1, steps.shape[1])
         self.used[rows] += steps.shape[1]
         return wrong
@@ -528,9 +527,8 @@ class AdversarialDistance(VictimSignal):
 
     def _find_in_ball(self, boundary, rows, eps):
         radius = np.full(len(rows), eps)
-        points, found = ascend(
-            boundary, boundary.cross_entropy, rows, radius, self.norm, self.n_steps
-        )
+        climb = boundary.cross_entropy
+        points, found = ascend(boundary, climb, rows, radius, self.norm, self.n_steps)
         return np.where(found, compute_norm(points - boundary.origin[rows], self.norm), eps)
 
     def _find_smallest(self, boundary, rows, eps):

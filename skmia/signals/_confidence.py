@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import expit
@@ -10,10 +10,14 @@ from scipy.special import expit
 from .._core.numbers import SMALLEST, check_number
 from .._core.probabilities import PROBABILITY_FLOOR, log_sum_exp
 from .._core.types import DTypeLike
-from ._base import SMALLEST_RESIDUAL, AnswerSignal, Clipping, LogitSmoothing, ResidualSmoothing
-
-if TYPE_CHECKING:
-    from ._base import Signal
+from ._base import (
+    SMALLEST_RESIDUAL,
+    AnswerSignal,
+    Clipping,
+    LogitSmoothing,
+    ResidualSmoothing,
+    Signal,
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class SquaredError(AnswerSignal):
     def _evaluate(self, outputs, y):
         return -np.square(y - outputs.values)
 
-    def derive_from(self, stored: "Signal") -> Callable[[np.ndarray], np.ndarray] | None:
+    def derive_from(self, stored: Signal) -> Callable[[np.ndarray], np.ndarray] | None:
         return (lambda z: -np.exp(-2 * z)) if isinstance(stored, LogResidual) else None
 
     def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
@@ -71,9 +75,6 @@ class LogResidual(AnswerSignal):
     def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return -0.5 * np.exp(-2 * values) / scale**2
 
-
-if TYPE_CHECKING:
-    from ._base import Signal
 
 _PROBABILITIES = ("proba", "logits")
 _OF_LABEL = (*_PROBABILITIES, "log_odds")  # they tell the probability of the label
@@ -128,7 +129,7 @@ class Loss(AnswerSignal):
             return log_sigmoid(outputs.scaled_logit(y))
         return outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)]
 
-    def derive_from(self, stored: "Signal") -> Callable[[np.ndarray], np.ndarray] | None:
+    def derive_from(self, stored: Signal) -> Callable[[np.ndarray], np.ndarray] | None:
         if isinstance(stored, LogResidual):
             return lambda values: -np.exp(-2 * values)
         return log_sigmoid if stored == ScaledLogit() else None
@@ -157,7 +158,7 @@ class Confidence(AnswerSignal):
             return expit(outputs.scaled_logit(y))
         return np.exp(outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)])
 
-    def derive_from(self, stored: "Signal") -> Callable[[np.ndarray], np.ndarray] | None:
+    def derive_from(self, stored: Signal) -> Callable[[np.ndarray], np.ndarray] | None:
         # Next to 1, single precision has a step of 6e-8, so confident models would hardly differ.
         return (lambda z: expit(z.astype(np.float64))) if stored == ScaledLogit() else None
 

@@ -244,21 +244,13 @@ class LabelRobustness(VictimSignal):
                 f"got change={self.change!r} and population={self.population!r}."
             )
         if self.magnitudes is not None:
-            self._check_magnitudes(
-                to_array(self.magnitudes, "magnitudes", "hold numbers", np.float64)
-            )
-
-    def _check_magnitudes(self, magnitudes):
-        top = np.inf if self.change == "noise" else 1
-        if (
-            magnitudes.ndim != 1
-            or not len(magnitudes)
-            or not np.all((magnitudes > 0) & (magnitudes <= top))
-        ):
-            raise ValueError(
-                "magnitudes must be numbers above 0, probabilities for flips and swaps; "
-                f"got {show(self.magnitudes)}."
-            )
+            found = to_array(self.magnitudes, "magnitudes", "hold numbers", np.float64)
+            inside = (found > 0) & (found <= (np.inf if self.change == "noise" else 1))
+            if found.ndim != 1 or not len(found) or not inside.all():
+                raise ValueError(
+                    "magnitudes must be numbers above 0, probabilities for flips and swaps; "
+                    f"got {show(self.magnitudes)}."
+                )
 
     def _inspect(self, victim, records):
         share = is_right(victim, records.X, records.y, f"Signal {self.name!r}").astype(float)

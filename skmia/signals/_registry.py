@@ -67,11 +67,8 @@ def get_signal_names(*, answers_only: bool = False) -> list[str]:
     >>> get_signal_names()
     ['adversarial_distance_l1', 'adversarial_distance_l2', ...]
     """
-    return sorted(
-        name
-        for name, signal in _SIGNALS.items()
-        if not answers_only or isinstance(signal, AnswerSignal)
-    )
+    kind = AnswerSignal if answers_only else Signal
+    return sorted(name for name, signal in _SIGNALS.items() if isinstance(signal, kind))
 
 
 def get_signal(signal):

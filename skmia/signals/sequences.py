@@ -109,13 +109,9 @@ class TokenRecordSignal(Signal):
         """Compute the signal of each sequence."""
 
 
-def ask_reference(reference, records, name):
-    """Outputs of another sequence model for the same tokens."""
-    return check_tokens(query_victim(reference, records.X), f"{name} of the reference")
-
-
-def check_alike(outputs, other, name):
-    """Refuse a reference that counts other tokens than the victim."""
+def ask_reference(reference, outputs, records, name):
+    """Outputs of another sequence model for the same tokens as the victim's."""
+    other = check_tokens(query_victim(reference, records.X), f"{name} of the reference")
     if outputs.log_proba.shape != other.log_proba.shape or not np.array_equal(
         outputs.lengths, other.lengths
     ):
@@ -123,11 +119,12 @@ def check_alike(outputs, other, name):
             f"Signal {name!r} compares tokens one by one, so the victim and the reference must "
             "count the same tokens: give both the same n_given and tokenizer."
         )
+    return other
 
 
-def check_share(share, name="share"):
+def check_share(share):
     """Check a share of tokens."""
-    check_number(share, name, "a fraction above 0 and of at most 1", SMALLEST, 1)
+    check_number(share, "share", "a fraction above 0 and of at most 1", SMALLEST, 1)
 
 
 @dataclass(frozen=True)
@@ -259,7 +256,7 @@ class Neighborhood(TokenRecordSignal):
     def __post_init__(self):
         check_count(self.n_tokens, "n_tokens", low=2)
         check_count(self.n_neighbors, "n_neighbors", high=_MOST_NEIGHBORS)
-        check_number(self.share, "share", "a fraction above 0 and of at most 1", SMALLEST, 1)
+        check_share(self.share)
         check_seed(self.random_state)
 
     def _compare(self, outputs, ask, records):
@@ -370,8 +367,7 @@ class ReferenceRatio(TokenRecordSignal):
     name = "reference_ratio"
 
     def _compare(self, outputs, ask, records):
-        other = ask_reference(self.reference, records, self.name)
-        check_alike(outputs, other, self.name)
+        other = ask_reference(self.reference, outputs, records, self.name)
         return mean_log_proba(outputs) - mean_log_proba(other)
 
 
@@ -418,8 +414,7 @@ class WindowVotes(TokenRecordSignal):
             check_count(width, "widths")
 
     def _compare(self, outputs, ask, records):
-        other = ask_reference(self.reference, records, self.name)
-        check_alike(outputs, other, self.name)
+        other = ask_reference(self.reference, outputs, records, self.name)
         gain = outputs.log_proba - other.log_proba
         sums = np.cumsum(np.nan_to_num(gain), axis=1)
         sums = np.column_stack([np.zeros(len(sums)), sums])
