@@ -81,9 +81,8 @@ def _expand(model, secrets, popped, frontier):
     for length in {len(prefix) for _, prefix in popped}:
         some = [entry for entry in popped if len(entry[1]) == length]
         choice = secrets.choices[length]
-        prefixes = np.array([prefix for _, prefix in some], dtype=np.intp).reshape(
-            len(some), length
-        )
+        prefixes = np.array([prefix for _, prefix in some], dtype=np.intp)
+        prefixes = prefixes.reshape(len(some), length)
         steps = next_bits(model, prefixes)[:, choice]
         for (bits, prefix), row in zip(some, steps.tolist(), strict=True):
             for token, step in zip(choice.tolist(), row, strict=True):
@@ -161,7 +160,9 @@ def shortest_path_extraction(
     check_model(model)
     validate_arguments(_CONSTRAINTS, locals(), "shortest_path_extraction")
     frontier, found, n_expanded = _Frontier(len(secrets)), [], 0
-    frontier.push(*_begin(model, secrets))
+    # What all candidates share, and what it costs.
+    given = tuple(int(choice[0]) for choice in secrets.choices[: secrets.n_given])
+    frontier.push(float(log_perplexity(model, [given])[0]) if given else 0.0, given)
     while len(found) < n_sequences and frontier.lower_bound < np.inf:
         finished = frontier.pop_finished()
         if finished is not None:
@@ -172,18 +173,11 @@ def shortest_path_extraction(
             break
         n_expanded += len(popped)
         _expand(model, secrets, popped, frontier)
+    sequences = np.array([sequence for _, sequence in found], dtype=np.intp)
     return ExtractionResult(
-        sequences=np.array([sequence for _, sequence in found], dtype=np.intp).reshape(
-            -1, len(secrets)
-        ),
+        sequences=sequences.reshape(-1, len(secrets)),
         log_perplexity=np.array([bits for bits, _ in found]),
         n_expanded=n_expanded,
         complete=len(found) == n_sequences or frontier.lower_bound == np.inf,
         lower_bound=float(frontier.lower_bound),
     )
-
-
-def _begin(model, secrets):
-    """What all candidates share, and what it costs."""
-    given = tuple(int(choice[0]) for choice in secrets.choices[: secrets.n_given])
-    return (float(log_perplexity(model, [given])[0]) if given else 0.0), given

@@ -201,10 +201,8 @@ class CanaryFormat:
         # Python's integers: the space may be larger than any fixed number of bits.
         position = [0] * len(digits)
         for column, choice in zip(digits.T, self.choices, strict=True):
-            position = [
-                rank * len(choice) + int(digit)
-                for rank, digit in zip(position, column, strict=True)
-            ]
+            pairs = zip(position, column, strict=True)
+            position = [rank * len(choice) + int(digit) for rank, digit in pairs]
         return position
 
     def _read_choices(self, tokens):
@@ -323,10 +321,8 @@ def insert_canaries(
     source[places] = len(sequences) + chosen
     together = [*sequences, *canaries]
     training = [together[number] for number in source]
-    if (
-        isinstance(sequences, np.ndarray)
-        and len({np.shape(sequence) for sequence in together}) == 1
-    ):
+    shapes = {np.shape(sequence) for sequence in together}
+    if isinstance(sequences, np.ndarray) and len(shapes) == 1:
         try:
             return np.stack(training).astype(sequences.dtype, copy=False)
         except (TypeError, ValueError, OverflowError, RuntimeError):  # the last by tensors

@@ -20,16 +20,15 @@ def _read_sequences(X):
         sequences = [to_array(sequence, "A sequence") for sequence in X]
     except (TypeError, ValueError):
         sequences = [None]
-    whole = (
-        sequence is not None and sequence.ndim == 1 and _is_whole(sequence)
-        for sequence in sequences
-    )
-    if isinstance(X, str | bytes) or not all(whole):
+    if isinstance(X, str | bytes) or not all(map(_is_whole, sequences)):
         raise ValueError(f"X must be a sequence of sequences of whole numbers; got {show(X)}.")
     return [sequence.astype(np.intp) for sequence in sequences]
 
 
 def _is_whole(tokens):
+    """Whether something is a row of whole numbers."""
+    if tokens is None or tokens.ndim != 1:
+        return False
     largest = np.iinfo(np.intp).max
     return tokens.size == 0 or (tokens.dtype.kind in "iu" and tokens.max() <= largest)
 

@@ -214,9 +214,6 @@ def _measure_some(logits, rows):
     return import_optional("torch", "torch").stack([own, mean, spread], dim=1)
 
 
-if TYPE_CHECKING:
-    import torch
-
 _POSITIONS = ("max_position_embeddings", "n_positions")
 
 
