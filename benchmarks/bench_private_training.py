@@ -19,7 +19,7 @@ from skorch import NeuralNetClassifier
 from torch import nn
 
 from skmia.defenses import DPSGDClassifier
-from skmia.defenses import _dp_sgd as private
+from skmia.defenses import _private_training as private
 
 # Name, layers, features, classes, rows, batch size, epochs.
 CASES = (

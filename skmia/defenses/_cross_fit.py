@@ -122,6 +122,39 @@ def number_equal_rows(data):
         return np.arange(len(data.y))  # rows such as dicts have no hash, and count as different
 
 
+def check_numbers_of_models(defense):
+    """Check how many sub-models leave a row out, and that they are trained from the beginning."""
+    if defense.n_left_out >= defense.n_estimators:
+        raise InvalidParameterError(
+            f"n_left_out must be below n_estimators={defense.n_estimators}, so that models are "
+            f"left that are trained on a row; got {defense.n_left_out}."
+        )
+    refuse_trained_module(defense.estimator)
+
+
+def draw_for(defense, data, seed, *, is_classification):
+    """Draw the sub-models of a defense that are not trained on each row."""
+    units = number_equal_rows(data)
+    if units.max(initial=0) == 0:
+        raise ValueError(
+            f"{type(defense).__name__} leaves rows out and needs at least 2 different ones; got "
+            f"n_samples = {len(data.y)}{', all equal' if len(data.y) > 1 else ''}."
+        )
+    strata = compute_strata(data.y, is_classification=is_classification)
+    rng = np.random.default_rng(seed)
+    return draw_left_out(units, strata, defense.n_estimators, defense.n_left_out, rng)
+
+
+OF_SUB_MODELS = {
+    "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],
+    "n_left_out": [at_least(1)],
+    "store_targets": ["boolean"],
+    "n_jobs": N_JOBS,
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+
 class CrossFitDefense(SoftTargetDefense):
     """Base class of defenses with targets from models that were not trained on the row."""
 
@@ -130,20 +163,20 @@ class CrossFitDefense(SoftTargetDefense):
 
     _parameter_constraints = {
         **SoftTargetDefense._parameter_constraints,
-        "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],
-        "n_left_out": [at_least(1)],
-        "store_targets": ["boolean"],
+        **OF_SUB_MODELS,
         "memory": [str, HasMethods(["cache"]), None],
-        "n_jobs": N_JOBS,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
     n_iterations = 1  # rounds, each by sub-models trained on the targets of the one before
 
     def _fit_targets(self, data):
-        self._check_models()
+        check_numbers_of_models(self)
+        if not hasattr(self.estimator, "predict_proba"):
+            raise InvalidParameterError(
+                f"{type(self).__name__} needs predict_proba of the classifier, which "
+                f"{type(self.estimator).__name__} does not have."
+            )
         seeds = spawn_seeds(self.random_state, 2 + self.n_iterations)
-        left_out = self._draw(data, np.random.default_rng(seeds[0]))
+        left_out = draw_for(self, data, seeds[0], is_classification=True)
         targets = None
         for children in seeds[2:]:
             targets = self._ask(data, targets, left_out, children.spawn(self.n_estimators))
@@ -152,29 +185,6 @@ class CrossFitDefense(SoftTargetDefense):
         with isolated_randomness(seeds[1]):
             self.estimator_ = data.fit(estimator, *targets)
         self.targets_ = targets[0] if self.store_targets else None
-
-    def _check_models(self):
-        if self.n_left_out >= self.n_estimators:
-            raise InvalidParameterError(
-                f"n_left_out must be below n_estimators={self.n_estimators}, so that models are "
-                f"left that are trained on a row; got {self.n_left_out}."
-            )
-        if not hasattr(self.estimator, "predict_proba"):
-            raise InvalidParameterError(
-                f"{type(self).__name__} needs predict_proba of the classifier, which "
-                f"{type(self.estimator).__name__} does not have."
-            )
-        refuse_trained_module(self.estimator)
-
-    def _draw(self, data, rng):
-        units = number_equal_rows(data)
-        if units.max(initial=0) == 0:
-            raise ValueError(
-                f"{type(self).__name__} leaves rows out and needs at least 2 different ones; got "
-                f"n_samples = {len(data.y)}{', all equal' if len(data.y) > 1 else ''}."
-            )
-        strata = compute_strata(data.y, is_classification=True)
-        return draw_left_out(units, strata, self.n_estimators, self.n_left_out, rng)
 
     def _ask(self, data, targets, left_out, seeds):
         """Targets of the next round and the labels of their columns."""

@@ -29,15 +29,6 @@ from .._core.types import ArrayLike, PathLike, Rows, Seed
 from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
 from ._meta import _ask_units
-from ._private_training import (
-    Extras,
-    check_trainable,
-    encode,
-    make_net,
-    plan,
-    train_privately,
-    try_net,
-)
 from .mechanisms import DELTA, FINITE_POSITIVE, check_label_types, choose_delta, validate_rows
 
 _COLUMNS = {"noise_multiplier": float, "sample_rate": float, "n_steps": int, "n_rows": int}
@@ -114,8 +105,8 @@ class PrivacyLedger:
             Number of rows.
         """
         values = (noise_multiplier, sample_rate, n_steps, n_rows)
-        line = dict(zip(_COLUMNS, values, strict=True))
-        text = json.dumps({key: kind(line[key]) for key, kind in _COLUMNS.items()}) + "\n"
+        columns = zip(_COLUMNS.items(), values, strict=True)
+        text = json.dumps({name: kind(value) for (name, kind), value in columns}) + "\n"
         # One write at the end of a file is not torn apart by those of other processes.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         handle = os.open(Path(self.path), flags, 0o644)
@@ -399,22 +390,24 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         validate_params_of(self)
         self._check_settings()
         import_optional("opacus", "dp")
+        import_optional("skorch", "torch")
+        from . import _private_training as training
+
         X, y = validate_rows(self, X, y, allow_nd=True)
         y = column_or_1d(y)
         check_classification_targets(y)
         classes = self._read_classes(y)
-        seed = None
-        if self.random_state is not None:
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
+        given = self.random_state is not None
+        seed = check_random_state(self.random_state).randint(2**31 - 1) if given else None
         self.delta_ = choose_delta(self.target_delta, len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
-            self.estimator_ = make_net(self.estimator, self.n_features_in_, len(classes))
-            check_trainable(self.estimator_)
+            self.estimator_ = training.make_net(self.estimator, self.n_features_in_, len(classes))
+            training.check_trainable(self.estimator_)
             with np.errstate(over="ignore"):  # a warning would tell of the row
                 X = X.astype(self._dtype(), copy=False)
             self.classes_ = self._name_units(X.shape[1:], classes)
-            together = try_net(self.estimator_, X.shape[1:], len(self.classes_))
-            self._train(X, encode(y, self.classes_), together)
+            together = training.try_net(self.estimator_, X.shape[1:], len(self.classes_))
+            self._train(training, X, training.encode(y, self.classes_), together)
         return self
 
     def _read_classes(self, y):
@@ -461,7 +454,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             )
         return np.arange(n_units)
 
-    def _train(self, X, codes, together):
+    def _train(self, training, X, codes, together):
         net = self.estimator_
 
         def needed_noise(rate, n_steps):
@@ -470,7 +463,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             )
 
         noise = needed_noise if self.noise_multiplier is None else self.noise_multiplier
-        privacy = plan(net, len(X), noise, self.max_grad_norm, self.poisson_sampling)
+        privacy = training.plan(net, len(X), noise, self.max_grad_norm, self.poisson_sampling)
         is_covered = self.poisson_sampling and self.noise_seed is None
         noise = float(privacy.noise_multiplier) if is_covered else 0.0
         planned = privacy.n_steps * privacy.n_epochs
@@ -488,14 +481,14 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             X, codes = X[codes >= 0], codes[codes >= 0]
             if not len(X):
                 raise ValueError("No row has a label of classes, and poisson_sampling=False.")
-        self.n_steps_ = train_privately(
+        self.n_steps_ = training.train_privately(
             net,
             X,
             codes,
             privacy,
             PrivateRandomness(self.noise_seed),
             together,
-            Extras(self.on_step, self.extra_gradients),
+            training.Extras(self.on_step, self.extra_gradients),
             net.verbose,
         )
         self.noise_multiplier_ = float(privacy.noise_multiplier)

@@ -61,9 +61,8 @@ class DefenseEvaluation:
         """
         groups = self.targets.groupby(level="candidate", sort=False)
         errors = groups.sem().add_suffix("_se")
-        frame = pd.concat([groups.mean(), errors], axis=1)
         columns = [name for figure in self.targets for name in (figure, f"{figure}_se")]
-        frame = frame[columns]
+        frame = pd.concat([groups.mean(), errors], axis=1)[columns]
         for name, share in (("exposure_median", 0.5), ("exposure_99", 0.99)):
             frame[name] = self.exposure.quantile(share).reindex(frame.index)
         return frame
@@ -97,16 +96,15 @@ class DefenseEvaluation:
             gaps = means.loc[list(undefended), "test_accuracy"] - means.loc[name, "test_accuracy"]
             match = gaps.abs().idxmin()
             difference = self.targets.loc[name] - self.targets.loc[match]
-            rows[name] = {
+            row = rows[name] = {
                 "match": match,
                 "test_accuracy": means.loc[name, "test_accuracy"],
                 "test_accuracy_of_match": means.loc[match, "test_accuracy"],
-                "advantage": difference["advantage"].mean(),
-                "advantage_se": difference["advantage"].sem(),
-                "tpr_at_fpr": difference["tpr_at_fpr"].mean(),
-                "tpr_at_fpr_se": difference["tpr_at_fpr"].sem(),
-                "label_advantage": difference["label_advantage"].mean(),
             }
+            for figure in ("advantage", "tpr_at_fpr"):
+                row[figure] = difference[figure].mean()
+                row[f"{figure}_se"] = difference[figure].sem()
+            row["label_advantage"] = difference["label_advantage"].mean()
         return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -263,17 +261,14 @@ class _Design:
         """Accuracies, calibration and the attack on labels alone, for one target."""
         inside, right = self.membership[target], guesses == self.records.y
         plain = ~self.measured if not self.measured.all() else self.measured
+        outside = ~inside & plain
         row = {
             "train_accuracy": right[inside & plain].mean(),
-            "test_accuracy": right[~inside & plain].mean(),
-            "calibration_error": np.nan,
-            "auc": np.nan,
-            "advantage": np.nan,
-            "tpr_at_fpr": np.nan,
+            "test_accuracy": right[outside].mean(),
         }
+        row |= dict.fromkeys(("calibration_error", "auc", "advantage", "tpr_at_fpr"), np.nan)
         if proba is not None:
-            rows = ~inside & plain
-            row["calibration_error"] = _compute_calibration_error(proba[rows], right[rows])
+            row["calibration_error"] = _compute_calibration_error(proba[outside], right[outside])
         members, others = inside & self.measured, ~inside & self.measured
         row["label_advantage"] = right[members].mean() - right[others].mean()
         return row

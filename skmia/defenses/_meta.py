@@ -1,6 +1,6 @@
 """Base classes of defenses that wrap an estimator."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from contextlib import contextmanager
 from typing import NamedTuple, Self
 
@@ -39,6 +39,10 @@ class Defended(MetaEstimatorMixin, BaseEstimator):
     def feature_names_in_(self) -> np.ndarray:
         """Names of the features seen in ``fit``, where there were any."""
         return self._of_estimator("feature_names_in_")
+
+    @property
+    def _asked(self):
+        return getattr(self, "estimator_", self.estimator)
 
     def _of_estimator(self, name):
         # An unfitted defense has no such attribute, rather than one that fails.
@@ -126,7 +130,7 @@ def fit_on_targets(model, X, y, targets, classes, sample_weight=None):
         fit_on_targets(model[-1], X, y, targets, classes, sample_weight)
         return model
     with with_advice(model, X):
-        _choose_trainer(model).fit(model, X, y, targets, classes, sample_weight)
+        _choose_trainer(model)(model, X, y, targets, classes, sample_weight)
     return model
 
 
@@ -145,70 +149,49 @@ def _describe(estimator):
 
 
 def _choose_trainer(model):
-    return next(
-        (trainer for trainer in (_NetTrainer(), _CopyTrainer()) if trainer.suits(model)), None
-    )
-
-
-class _Trainer(ABC):
-    """How classifiers of some kind are fitted on target probabilities."""
-
-    @abstractmethod
-    def suits(self, model):
-        """Whether the model is of that kind."""
-
-    @abstractmethod
-    def fit(self, model, X, y, targets, classes, sample_weight):
-        """Fit the model, in place."""
+    """Function that fits classifiers of a kind on target probabilities; None if none is known."""
+    net = find_net(model)
+    if net is not None:
+        return _fit_net if _criterion_name(net) == "CrossEntropyLoss" else None
+    return _fit_copies if has_fit_parameter(model, "sample_weight") else None
 
 
 # Multiples of it add up exactly, in any order, for thousands of rows.
 _GRID = 2.0**-40
 
 
-class _CopyTrainer(_Trainer):
-    """Classifiers that take sample weights."""
-
-    def suits(self, model):
-        return find_net(model) is None and has_fit_parameter(model, "sample_weight")
-
-    def fit(self, model, X, y, targets, classes, sample_weight):
-        # A tree decides between equally good splits by the last bit of sums of weights. Rounded to
-        # a grid, the weight of a row and the copies of the row have the same sums to the last bit.
-        targets = np.rint(targets / _GRID) * _GRID
-        rows, columns = np.nonzero(targets)
-        weight = targets[rows, columns]
-        if sample_weight is not None:
-            weight = weight * sample_weight[rows]
-        model.fit(take_rows(as_rows(X), rows), classes[columns], sample_weight=weight)
+def _fit_copies(model, X, y, targets, classes, sample_weight):
+    """Fit a classifier that takes sample weights."""
+    # A tree decides between equally good splits by the last bit of sums of weights. Rounded to
+    # a grid, the weight of a row and the copies of the row have the same sums to the last bit.
+    targets = np.rint(targets / _GRID) * _GRID
+    rows, columns = np.nonzero(targets)
+    weight = targets[rows, columns]
+    if sample_weight is not None:
+        weight = weight * sample_weight[rows]
+    model.fit(take_rows(as_rows(X), rows), classes[columns], sample_weight=weight)
 
 
-class _NetTrainer(_Trainer):
-    """Nets of skorch, whose labels are the numbers of their output units."""
-
-    def suits(self, model):
-        net = find_net(model)
-        return net is not None and _criterion_name(net) == "CrossEntropyLoss"
-
-    def fit(self, model, X, y, targets, classes, sample_weight):
-        model.initialize()
-        n_units, dtype = _ask_units(model, X)
-        if not (np.isin(classes, np.arange(n_units)).all() and classes.dtype.kind in "biu"):
-            raise ValueError(
-                f"A net with {n_units} output units wants labels 0 to {n_units - 1}; "
-                f"got {classes.tolist()}."
-            )
-        scaled = targets if sample_weight is None else targets * sample_weight[:, None]
-        if sample_weight is not None and getattr(model.criterion_, "label_smoothing", 0):
-            raise ValueError(
-                "criterion__label_smoothing of a net would smooth the sample weights as well; "
-                "leave one of the two out."
-            )
-        units = np.zeros((len(targets), n_units), dtype=dtype)
-        units[:, classes.astype(int)] = scaled
-        with _reading_probabilities(model, y):
-            model.partial_fit(X, units)  # equals `fit` without re-initializing
-        model.classes_inferred_ = np.arange(n_units)
+def _fit_net(model, X, y, targets, classes, sample_weight):
+    """Fit a net of skorch, whose labels are the numbers of its output units."""
+    model.initialize()
+    n_units, dtype = _ask_units(model, X)
+    if not (np.isin(classes, np.arange(n_units)).all() and classes.dtype.kind in "biu"):
+        raise ValueError(
+            f"A net with {n_units} output units wants labels 0 to {n_units - 1}; "
+            f"got {classes.tolist()}."
+        )
+    scaled = targets if sample_weight is None else targets * sample_weight[:, None]
+    if sample_weight is not None and getattr(model.criterion_, "label_smoothing", 0):
+        raise ValueError(
+            "criterion__label_smoothing of a net would smooth the sample weights as well; "
+            "leave one of the two out."
+        )
+    units = np.zeros((len(targets), n_units), dtype=dtype)
+    units[:, classes.astype(int)] = scaled
+    with _reading_probabilities(model, y):
+        model.partial_fit(X, units)  # equals `fit` without re-initializing
+    model.classes_inferred_ = np.arange(n_units)
 
 
 def _criterion_name(net):
@@ -230,31 +213,19 @@ def _ask_units(net, X):
     return logits.shape[1], np.float64 if "float64" in str(logits.dtype) else np.float32
 
 
-class _LabelSplit:
-    """A net's split into training and validation rows, stratified by labels as always."""
-
-    def __init__(self, split, labels):
-        self.split, self.labels = split, labels
-
-    def __call__(self, dataset, y=None, **fit_params):
-        return self.split(dataset, y=self.labels, **fit_params)
-
-
 @contextmanager
 def _reading_probabilities(net, y):
     """Let the split and the scores of an initialized net cope with targets that are not labels."""
     from skorch.callbacks.scoring import ScoringBase
     from skorch.utils import to_numpy
 
-    def likeliest(targets):
-        return to_numpy(targets).argmax(axis=1)
-
     split = net.train_split
     scores = [callback for _, callback in net.callbacks_ if isinstance(callback, ScoringBase)]
     extractors = [scoring.target_extractor for scoring in scores]
-    net.train_split = _LabelSplit(split, y) if split else split
+    if split:
+        net.train_split = lambda dataset, y_, **settings: split(dataset, y=y, **settings)
     for scoring in scores:
-        scoring.target_extractor = likeliest
+        scoring.target_extractor = lambda targets: to_numpy(targets).argmax(axis=1)
     try:
         yield
     finally:
@@ -318,8 +289,9 @@ def one_hot(y, classes):
     return (y[:, None] == classes).astype(np.float64)
 
 
-def _has_probabilities(defense):
-    return hasattr(getattr(defense, "estimator_", defense.estimator), "predict_proba")
+def inner_has(name):
+    """Condition that what a defense asks, fitted or not, has a method."""
+    return lambda defense: hasattr(defense._asked, name)
 
 
 class SoftTargetDefense(DefendedClassifier):
@@ -355,7 +327,7 @@ class SoftTargetDefense(DefendedClassifier):
     def _fit_targets(self, data):
         """Set ``estimator_``."""
 
-    @available_if(_has_probabilities)
+    @available_if(inner_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probabilities predicted by the classifier.
 

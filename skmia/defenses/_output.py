@@ -20,7 +20,7 @@ from ._meta import DefendedClassifier
 
 
 def _has_probabilities(defense):
-    model = getattr(defense, "estimator_", defense.estimator)
+    model = defense._asked
     if hasattr(model, "predict_proba"):
         return True
     raise AttributeError(

@@ -8,17 +8,19 @@ another one.
 
 import copy
 import math
+import operator
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
+import skorch
+import torch
 from sklearn.base import clone
 
 from .._core.matrix import check_matrix
 from .._core.numbers import show
-from .._core.optional import import_optional
 from .._core.progress import show_progress
 from .._core.randomness import preserved_randomness
 from .._core.torch_parts import layers_of
@@ -81,10 +83,7 @@ def make_net(net, n_features, n_classes):
     """An initialized net: a clone, or what a callable makes of the two numbers."""
     what = "makes no net of two numbers"
     try:
-        if hasattr(net, "initialize"):
-            made = clone(net)
-        else:
-            made = net(n_features, n_classes)
+        made = clone(net) if hasattr(net, "initialize") else net(n_features, n_classes)
         if not hasattr(made, "initialize"):
             raise TypeError(f"got {type(made).__name__}")
         what = "cannot be initialized"
@@ -116,7 +115,6 @@ def check_trainable(net):
 
 def _check_methods(net):
     """Refuse methods of one's own that training would have to call."""
-    skorch = import_optional("skorch", "torch")
     base = next(kind for kind in type(net).__mro__ if kind.__module__.startswith("skorch."))
     if not isinstance(net, skorch.NeuralNetClassifier):
         raise ValueError(f"net must be a skorch.NeuralNetClassifier; got {type(net).__name__}.")
@@ -134,9 +132,8 @@ def _check_methods(net):
 
 
 def _check_criterion(criterion):
-    nn = import_optional("torch", "torch").nn
     name = type(criterion).__name__
-    if type(criterion) not in (nn.CrossEntropyLoss, nn.NLLLoss):
+    if type(criterion) not in (torch.nn.CrossEntropyLoss, torch.nn.NLLLoss):
         raise ValueError(
             "The loss of a batch must be the mean or the sum of losses of its rows; "
             f"criterion must be torch's CrossEntropyLoss or NLLLoss; got {name}."
@@ -160,13 +157,11 @@ def _check_criterion(criterion):
 
 def list_schedules(net):
     """Callbacks of a net that set learning rates by the number of the step or the epoch."""
-    callbacks = import_optional("skorch", "torch").callbacks
-    torch = import_optional("torch", "torch")
     own = {name: type(callback) for name, callback in net.get_default_callbacks()}
-    harmless = tuple(getattr(callbacks, name) for name in _PROGRESS)
+    harmless = tuple(getattr(skorch.callbacks, name) for name in _PROGRESS)
     schedules = []
     for name, callback in net.callbacks_:
-        if type(callback) is callbacks.LRScheduler:
+        if type(callback) is skorch.callbacks.LRScheduler:
             if issubclass(callback.policy_, torch.optim.lr_scheduler.ReduceLROnPlateau):
                 raise ValueError(
                     f"The callback {name!r} (ReduceLROnPlateau) acts on the loss of the training "
@@ -210,8 +205,6 @@ class Rows:
     # X (n_rows, ...), codes (n_rows,)
 
     def __init__(self, net, X, codes):
-        torch = import_optional("torch", "torch")
-        skorch = import_optional("skorch", "torch")
         self._net, self._X, self._codes = net, X, codes
         collate = net.get_params_for("iterator_train").get("collate_fn")
         self._collate = collate or torch.utils.data.default_collate
@@ -222,24 +215,20 @@ class Rows:
     def take(self, rows):
         """Features and codes of some rows."""
         # -> features (n, ...)
-        torch = import_optional("torch", "torch")
         if self._is_plain:
-            device = self._net.device
-            return (
-                torch.from_numpy(self._X[rows]).to(device),
-                torch.from_numpy(self._codes[rows]).to(device),
-            )
+            chosen = self._X[rows], self._codes[rows]
+            return tuple(torch.from_numpy(part).to(self._net.device) for part in chosen)
         made = [self._make(row) for row in rows]
         features, codes = [features for features, _ in made], [codes for _, codes in made]
         shapes = {_shapes(part) for part in made}
         if len(shapes) == 1 and all(shape[0] == 1 for shape in next(iter(shapes))):
-            return _join(features), _join(codes)
+            return tuple(_of_each(lambda *x: torch.cat(x), *parts) for parts in (features, codes))
         return features, codes
 
     def _make(self, row):
         dataset = self._net.get_dataset(self._X[row : row + 1], self._codes[row : row + 1])
         features, codes = self._collate([dataset[0]])
-        return _to_device(features, self._net.device), _to_device(codes, self._net.device)
+        return tuple(_of_each(lambda x: x.to(self._net.device), part) for part in (features, codes))
 
 
 def _shapes(part):
@@ -248,42 +237,20 @@ def _shapes(part):
     return tuple(tuple(tensor.shape) for tensor in tensors)
 
 
-def _to_device(part, device):
-    if isinstance(part, Mapping):
-        return {name: value.to(device) for name, value in part.items()}
-    return part.to(device)
-
-
-def _join(parts):
-    torch = import_optional("torch", "torch")
+def _of_each(function, *parts):
+    """What a function makes of tensors, or of those of the same name in mappings."""
     if isinstance(parts[0], Mapping):
-        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-    return torch.cat(parts)
-
-
-def _one_by_one(part):
-    """The same with an axis of length one behind the first: a batch for each row."""
-    if isinstance(part, Mapping):
-        return {name: value[:, None] for name, value in part.items()}
-    return part[:, None]
+        return {name: function(*(part[name] for part in parts)) for name in parts[0]}
+    return function(*parts)
 
 
 class RowGradients:
-    """Gradients of the loss of single rows, by copies of a module and a criterion.
+    """Gradients of the loss of single rows, by copies of a module and a criterion."""
 
-    Attributes
-    ----------
-    module : torch Module
-        Copy whose weights are trained.
-    parameters : dict of str to tensor
-        Weights that are trained.
-    together : bool
-        Whether the rows of a batch go through the module at once, each as a batch of its own, by
-        ``torch.func.vmap``; one after the other, if torch cannot do that with this module.
-    """
+    # together: whether the rows of a batch go through the module at once, each as a batch of its
+    # own, by torch.func.vmap; one after the other, if torch cannot do that with this module
 
     def __init__(self, module, criterion):
-        torch = import_optional("torch", "torch")
         self.module, self.criterion = copy.deepcopy(module).train(), copy.deepcopy(criterion)
         named = dict(self.module.named_parameters())
         self.parameters = {name: value for name, value in named.items() if value.requires_grad}
@@ -298,14 +265,12 @@ class RowGradients:
         """Gradients of some rows, each of shape (n_rows, size), in the order of the parameters."""
         weights = {name: value.detach() for name, value in self.parameters.items()}
         if self.together and not isinstance(features, list):
-            found = self._vmapped(weights, _one_by_one(features), codes[:, None])
+            found = self._vmapped(weights, _of_each(lambda x: x[:, None], features), codes[:, None])
             return [found[name].flatten(start_dim=1) for name in weights]
-        torch = import_optional("torch", "torch")
         found = [self._alone(weights, *row) for row in _split(features, codes)]
         return [torch.stack([one[name].ravel() for one in found]) for name in weights]
 
     def _loss(self, weights, features, codes):
-        torch = import_optional("torch", "torch")
         # A row that wrote into a buffer would be seen by the next one.
         state = weights | {name: value.clone() for name, value in self._fixed.items()}
         args, named = ((), features) if isinstance(features, Mapping) else ((features,), {})
@@ -320,10 +285,8 @@ def _split(features, codes):
         yield from zip(features, codes, strict=True)
         return
     for k in range(len(codes)):
-        if isinstance(features, Mapping):
-            yield {name: value[k : k + 1] for name, value in features.items()}, codes[k : k + 1]
-        else:
-            yield features[k : k + 1], codes[k : k + 1]
+        row = slice(k, k + 1)
+        yield _of_each(operator.itemgetter(row), features), codes[row]
 
 
 # A trial with synthetic rows
@@ -362,7 +325,6 @@ def _make_rows(row_shape, dtype):
 
 
 def _try_rows(net, rows):
-    torch = import_optional("torch", "torch")
 
     def gradients(made, chosen, together):
         torch.manual_seed(0)
@@ -400,7 +362,6 @@ def _agree(first, second):
 
 def _check_buffers(net, rows):
     """Refuse buffers that rows change: they stay as they are here, so a layer would not work."""
-    torch = import_optional("torch", "torch")
     module = copy.deepcopy(net.module_).train()
     before = {name: value.clone() for name, value in module.named_buffers()}
     with torch.no_grad():
@@ -420,7 +381,6 @@ def _check_buffers(net, rows):
 def train_privately(net, X, codes, privacy, randomness, together, extras=None, verbose=0):
     """Train an initialized net: only its weights change."""
     # X (n_rows, ...), codes (n_rows,)
-    torch = import_optional("torch", "torch")
     training = _Training(net, X, codes, privacy, randomness, together, extras or Extras())
     lots = training.lots()
     for lot in show_progress(lots, verbose, "steps", privacy.n_steps * privacy.n_epochs):
@@ -509,7 +469,6 @@ class _Training:
 
     def _add(self, totals, gradients):
         """Add the clipped gradients of rows to their sums, in whole steps of the grid."""
-        torch = import_optional("torch", "torch")
         factors = self._clip(gradients)
         # A product of 0 and infinity would be NaN. A grid is a power of two, so dividing by it is
         # exact.
@@ -529,7 +488,6 @@ class _Training:
 
     def _clip(self, gradients):
         """What each row's gradient is multiplied by; 0 where it is not finite."""
-        torch = import_optional("torch", "torch")
         squares = torch.zeros(len(gradients[0]), dtype=torch.float64)
         for gradient in gradients:
             size = max(1, _IN_CACHE // gradient.shape[1])
@@ -546,10 +504,8 @@ class _Training:
 
     def _release(self, totals):
         """Give the parameters their noisy gradients."""
-        torch = import_optional("torch", "torch")
-        divisor = 1.0
-        if self.gradients.criterion.reduction == "mean":
-            divisor = self.privacy.expected_batch_size
+        is_mean = self.gradients.criterion.reduction == "mean"
+        divisor = self.privacy.expected_batch_size if is_mean else 1.0
         for parameter, total in zip(self.parameters, totals, strict=True):
             if not torch.is_tensor(total):
                 total = torch.zeros(parameter.numel(), dtype=torch.float64)
@@ -569,7 +525,6 @@ class _Training:
 
     def _draw_extra(self):
         """Gradients of the auditor that take part in this step, as those of rows do."""
-        torch = import_optional("torch", "torch")
         flat = _flatten(self.parameters)
         made = check_matrix(
             self.extras.gradients(self.n_steps, flat),
@@ -622,6 +577,5 @@ def _choose_grid(privacy, n_rows):
 
 
 def _flatten(tensors):
-    torch = import_optional("torch", "torch")
     # cat makes a copy, so that what was shown does not change with the next step.
     return torch.cat([tensor.detach().ravel() for tensor in tensors]).cpu().numpy()

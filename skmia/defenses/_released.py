@@ -19,19 +19,15 @@ from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, load_tree_types, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
 from .._core.types import ArrayLike, Seed
-from ..victims import BOOSTED, FORESTS, find_model, read_features, read_state
+from ..victims import BOOSTED, FORESTS, climb_tree, find_model, read_features, read_state
+from ._meta import inner_has
 from ._output import OutputDefense
 
 # What a node of histogram boosting holds of its training rows, and of bins, which growing uses.
 _OF_HISTOGRAM_NODES = "count", "gain", "depth", "bin_threshold"
 _OF_LIGHTGBM_TREES = (
-    "internal_count",
-    "internal_value",
-    "internal_weight",
-    "leaf_count",
-    "leaf_weight",
-    "split_gain",
-)
+    "internal_count internal_value internal_weight leaf_count leaf_weight split_gain"
+).split()
 _OF_XGBOOST_TREES = "sum_hessian", "loss_changes", "base_weights"
 
 
@@ -169,11 +165,6 @@ def get_unused(estimator):
     kinds = _names_of_classes(type(estimator))
     own = [name for kind in kinds for name in _IN_CLASSES.get(kind, "").split()]
     return [name for name in {*_ANYWHERE, *own} if name in vars(estimator)]
-
-
-def draws_with_seed(estimator):
-    """Whether an estimator needs its seed after it was fitted."""
-    return bool(_names_of_classes(type(estimator)) & _DRAWING)
 
 
 _CODE = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)
@@ -343,13 +334,15 @@ def _package_of(value):
 def _strip_estimator(estimator, decimals):
     """Take out of one estimator what it does not predict with."""
     if is_skorch(estimator):
-        _strip_net(estimator)
+        estimator.history_ = type(estimator.history_)()
+        estimator.optimizer_.state.clear()
     if _package_of(estimator) not in _KNOWN:
         return
     for name in get_unused(estimator):
         delattr(estimator, name)
     state = vars(estimator)
-    if isinstance(state.get("random_state"), _SEEDS) and not draws_with_seed(estimator):
+    draws = _names_of_classes(type(estimator)) & _DRAWING
+    if isinstance(state.get("random_state"), _SEEDS) and not draws:
         estimator.random_state = None
     if state.get("targets_") is not None:
         estimator.targets_ = None  # of defenses that train on soft labels
@@ -364,11 +357,6 @@ def _strip_estimator(estimator, decimals):
 
 _STRIPPING = {"lightgbm": strip_lightgbm, "xgboost": strip_booster}
 _SEEDS = (int, np.integer, np.random.RandomState, np.random.Generator)
-
-
-def _strip_net(net):
-    net.history_ = type(net.history_)()
-    net.optimizer_.state.clear()
 
 
 def _list_remaining(model):
@@ -478,7 +466,7 @@ def move_in_place(model, X, rng):
 
 def _move(tree, X, rng):
     """Move the thresholds of one tree."""
-    node, row = _climb(tree, tree.apply(X))
+    node, row = climb_tree(tree, tree.apply(X))
     values = X[row, tree.feature[node]].astype(np.float64)
     below = values <= tree.threshold[node]
     low, high = np.full(tree.node_count, -np.inf), np.full(tree.node_count, np.inf)
@@ -489,27 +477,6 @@ def _move(tree, X, rng):
     drawn = rng.uniform(low[found], high[found])
     fits = (low[found] <= drawn) & (drawn < high[found])
     tree.threshold[found[fits]] = drawn[fits]
-
-
-def _climb(tree, leaves):
-    """All pairs of an inner node and a row that came through it, from the leaf of each row."""
-    parent = np.full(tree.node_count, -1)
-    inner = np.flatnonzero(tree.children_left >= 0)
-    parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
-    node, row, pairs = parent[leaves], np.arange(len(leaves)), []
-    while len(row):
-        row, node = row[node >= 0], node[node >= 0]
-        pairs.append((node, row))
-        node = parent[node]
-    return (np.concatenate(part) for part in zip(*pairs, strict=True))
-
-
-def _inner_has(name):
-    def check(defense):
-        getattr(getattr(defense, "estimator_", defense.estimator), name)
-        return True
-
-    return check
 
 
 class ReleasedFileDefense(OutputDefense):
@@ -611,7 +578,7 @@ class ReleasedFileDefense(OutputDefense):
             move_in_place(self.estimator_, X, check_random_state(self.random_state))
         return self
 
-    @available_if(_inner_has("predict_proba"))
+    @available_if(inner_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probabilities of the stripped classifier.
 
@@ -627,7 +594,7 @@ class ReleasedFileDefense(OutputDefense):
         check_is_fitted(self)
         return self._ask_proba(X)
 
-    @available_if(_inner_has("decision_function"))
+    @available_if(inner_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Decision values of the stripped classifier.
 

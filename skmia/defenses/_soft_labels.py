@@ -1,7 +1,7 @@
 """Training on soft labels from models that were not trained on the record."""
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,26 +16,24 @@ from .._core.containers import as_rows
 from .._core.numbers import check_numbers, to_array
 from .._core.randomness import (
     isolated_randomness,
-    refuse_trained_module,
     seed_estimator,
     spawn_seeds,
 )
 from .._core.sklearn import (
-    N_JOBS,
     Interval,
     InvalidParameterError,
     StrOptions,
     at_least,
     validate_params_of,
 )
-from .._core.splits import MOST_MODELS, compute_strata
 from .._core.types import ArrayLike, Seed
 from .._core.validation import call_given
 from .._training.job import warn_once
 from ._cross_fit import (
+    OF_SUB_MODELS,
     CrossFitDefense,
-    draw_left_out,
-    number_equal_rows,
+    check_numbers_of_models,
+    draw_for,
     stack_left_out,
     train_left_out,
 )
@@ -117,9 +115,7 @@ def soften(
     codes = check_numbers(y, "y", allowed, 0, n_classes - 1)
     if codes.shape != (n,) or (codes % 1).any():
         raise ValueError(f"y must be {n} {allowed}; got an array of shape {codes.shape}.")
-    alpha = check_numbers(alpha, "alpha", "numbers of at least 0", 0, np.inf)
-    if alpha.shape not in ((), (n,)):
-        raise ValueError(f"alpha must be a number or {n} of them; got shape {alpha.shape}.")
+    alpha = _check_alpha(alpha, n)
     return move_to_labels(proba, codes.astype(np.intp), alpha, spread)
 
 
@@ -180,13 +176,18 @@ def soften_values(
     n = predictions.shape[1]
     if y.shape != (n,):
         raise ValueError(f"y must be {n} numbers; got an array of shape {y.shape}.")
-    alpha = check_numbers(alpha, "alpha", "numbers of at least 0", 0, np.inf)
-    if alpha.shape not in ((), (n,)):
-        raise ValueError(f"alpha must be a number or {n} of them; got shape {alpha.shape}.")
+    alpha = _check_alpha(alpha, n)
     mean, spread = predictions.mean(axis=0), predictions.std(axis=0)
     endless = np.isinf(alpha)
     reach = np.where(endless, 0.0, alpha) * spread
     return np.where(endless | (np.abs(y - mean) <= reach), y, mean + np.sign(y - mean) * reach)
+
+
+def _check_alpha(alpha, n):
+    alpha = check_numbers(alpha, "alpha", "numbers of at least 0", 0, np.inf)
+    if alpha.shape not in ((), (n,)):
+        raise ValueError(f"alpha must be a number or {n} of them; got shape {alpha.shape}.")
+    return alpha
 
 
 def move_to_labels(proba, codes, alpha, spread):
@@ -532,12 +533,8 @@ class SoftRegressionDefense(RegressorMixin, Defended):
     _parameter_constraints: dict = {
         **Defended._parameter_constraints,
         "alpha": [Interval(Real, 0, np.inf, closed="both")],
-        "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],
+        **OF_SUB_MODELS,
         "n_left_out": [at_least(2)],
-        "store_targets": ["boolean"],
-        "n_jobs": N_JOBS,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -577,15 +574,10 @@ class SoftRegressionDefense(RegressorMixin, Defended):
             Fitted estimator.
         """
         validate_params_of(self)
-        if self.n_left_out >= self.n_estimators:
-            raise InvalidParameterError(
-                f"n_left_out must be below n_estimators={self.n_estimators}, so that models are "
-                f"left that are trained on a row; got {self.n_left_out}."
-            )
-        refuse_trained_module(self.estimator)
+        check_numbers_of_models(self)
         data = _check_rows(X, y)
         for_rows, for_models, for_estimator = spawn_seeds(self.random_state, 3)
-        left_out = self._draw(data, np.random.default_rng(for_rows))
+        left_out = draw_for(self, data, for_rows, is_classification=False)
         left_out, answers, caught = train_left_out(
             clone(self.estimator),
             data,
@@ -603,16 +595,6 @@ class SoftRegressionDefense(RegressorMixin, Defended):
             self.estimator_ = estimator.fit(data.X, targets)
         self.targets_ = targets if self.store_targets else None
         return self
-
-    def _draw(self, data, rng):
-        units = number_equal_rows(data)
-        if units.max(initial=0) == 0:
-            raise ValueError(
-                f"{type(self).__name__} leaves rows out and needs at least 2 different ones; got "
-                f"n_samples = {len(data.y)}{', all equal' if len(data.y) > 1 else ''}."
-            )
-        strata = compute_strata(data.y, is_classification=False)
-        return draw_left_out(units, strata, self.n_estimators, self.n_left_out, rng)
 
 
 def _check_rows(X, y):

@@ -21,16 +21,7 @@ from .._core.sklearn import (
     validate_params_of,
 )
 from .._core.types import ArrayLike, Seed
-from ._meta import DefendedClassifier, check_takes_targets, fit_on_targets
-
-
-def _student_has(name):
-    def check(defense):
-        unfitted = defense.estimator if defense.student is None else defense.student
-        getattr(getattr(defense, "estimator_", unfitted), name)
-        return True
-
-    return check
+from ._meta import DefendedClassifier, check_takes_targets, fit_on_targets, inner_has
 
 
 class StudentDefense(DefendedClassifier):
@@ -168,6 +159,11 @@ class StudentDefense(DefendedClassifier):
         self.estimator_, self.classes_ = student, teacher.classes_
         return self
 
+    @property
+    def _asked(self):
+        unfitted = self.estimator if self.student is None else self.student
+        return getattr(self, "estimator_", unfitted)
+
     def _teach(self, student, teacher, public, labels):
         if self.labels == "soft":
             proba = np.asarray(teacher.predict_proba(public), dtype=np.float64)
@@ -195,7 +191,7 @@ class StudentDefense(DefendedClassifier):
         is_plain = is_frame(X) and not is_frame(drawn)
         return pd.DataFrame(drawn, columns=X.columns) if is_plain else drawn
 
-    @available_if(_student_has("predict_proba"))
+    @available_if(inner_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probabilities of the student.
 
@@ -217,7 +213,7 @@ class StudentDefense(DefendedClassifier):
         check_is_fitted(self)
         return self._widen(self._ask_proba(X))
 
-    @available_if(_student_has("decision_function"))
+    @available_if(inner_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Decision values of the student.
 

@@ -295,17 +295,6 @@ _ROUNDING = 0.0202
 _MOST_ROUNDING = 2.0**-10
 
 
-def _check_budget(epsilon, delta, sensitivity):
-    """The three numbers as floats."""
-    allowed = f"finite and at least {_LEAST_EPSILON:g}"
-    epsilon = check_number(epsilon, "epsilon", allowed, _LEAST_EPSILON)
-    below_1 = np.nextafter(1, 0)
-    delta = check_number(delta, "delta", "above 0 and below 1", np.nextafter(0, 1), below_1)
-    smallest = np.nextafter(0, 1)
-    sensitivity = check_number(sensitivity, "sensitivity", "finite and above 0", smallest)
-    return float(epsilon), float(delta), float(sensitivity)
-
-
 def _largest_shift(epsilon, delta):
     """The largest distance of two means, in standard deviations, whose profile stays at delta."""
     # The profile grows from 0 to 1 with the shift; both ends are found by doubling.
@@ -378,7 +367,11 @@ def gaussian_sigma(
     >>> round(gaussian_sigma(0.5, 1e-5, method="classic"), 4)
     9.6896
     """
-    epsilon, delta, sensitivity = _check_budget(epsilon, delta, sensitivity)
+    allowed = f"finite and at least {_LEAST_EPSILON:g}"
+    epsilon = check_number(epsilon, "epsilon", allowed, _LEAST_EPSILON)
+    smallest, below_1 = np.nextafter(0, 1), np.nextafter(1, 0)
+    delta = check_number(delta, "delta", "above 0 and below 1", smallest, below_1)
+    sensitivity = check_number(sensitivity, "sensitivity", "finite and above 0", smallest)
     if check_option(method, "method", ("exact", "classic")) == "exact":
         return float(sensitivity / _largest_shift(epsilon, delta))
     if epsilon >= 1:
