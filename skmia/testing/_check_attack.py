@@ -82,9 +82,8 @@ def make_attack_problem(
     Records(60 records, X=ndarray(60, 5), float64, y=<U6, fields=group)
     """
     rng = check_random_state(random_state)
-    estimator = (
-        DecisionTreeClassifier(max_depth=4, random_state=0) if estimator is None else estimator
-    )
+    if estimator is None:
+        estimator = DecisionTreeClassifier(max_depth=4, random_state=0)
     X, classes = make_classification(
         n_records, 5, n_informative=4, n_redundant=0, n_classes=3, flip_y=0.2, random_state=rng
     )
@@ -133,10 +132,8 @@ def _bind_checks(records, membership, expected_failed_checks):
         if name not in known:
             raise ValueError(f"Unknown check {name!r}; the checks are {', '.join(known)}.")
     membership = np.asarray(membership).astype(int)
-    fits = SharedFits(records, membership)
-    return [
-        _BoundCheck(function, records, membership, fits) for function in ATTACK_CHECKS
-    ], expected
+    shared = records, membership, SharedFits(records, membership)
+    return [_BoundCheck(function, *shared) for function in ATTACK_CHECKS], expected
 
 
 def check_attack(
@@ -251,12 +248,8 @@ def _describe(attack):
     """Class and changed settings of an attack, short enough for the name of a test."""
     shown = []
     for name, parameter in inspect.signature(type(attack)).parameters.items():
-        value = getattr(attack, name)
-        if (
-            name in ("victim", "shadows")
-            or value is parameter.default
-            or value == parameter.default
-        ):
+        value, default = getattr(attack, name), parameter.default
+        if name in ("victim", "shadows") or value is default or value == default:
             continue
         plain = isinstance(value, str | int | float | tuple | list)
         shown.append(f"{name}={value if plain else type(value).__name__}")

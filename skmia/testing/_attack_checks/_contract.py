@@ -51,10 +51,8 @@ def check_attack_get_set_params(attack, records, membership):
     """Each parameter that get_params lists can be set; an unknown one is refused."""
     attack = clone(attack)
     for name, value in attack.get_params(deep=False).items():
-        expect(
-            attack.set_params(**{name: value}) is attack and getattr(attack, name) is value,
-            f"set_params({name}=...) must set the parameter and return the attack.",
-        )
+        holds = attack.set_params(**{name: value}) is attack and getattr(attack, name) is value
+        expect(holds, f"set_params({name}=...) must set the parameter and return the attack.")
     try:
         attack.set_params(no_such_parameter=1)
     except ValueError:
@@ -68,13 +66,9 @@ def check_attack_validates_parameters(attack, records, membership):
     for name in sorted(attack.get_params(deep=False)):
         if constraints.get(name) == "no_validation":
             continue
-        attack_with_bad_value = fresh(attack).set_params(**{name: object()})
-        expect_refusal(
-            partial(attack_with_bad_value.fit, records, membership),
-            (ValueError, TypeError),
-            name.lower(),
-            f"{name}=object()",
-        )
+        bad = fresh(attack).set_params(**{name: object()})
+        fit, errors = partial(bad.fit, records, membership), (ValueError, TypeError)
+        expect_refusal(fit, errors, name.lower(), f"{name}=object()")
 
 
 @asks_fitted
@@ -84,15 +78,11 @@ def check_attack_clones(attack, records, membership):
     fitted_state = set(vars(copy)) - set(copy.get_params(deep=False))
     expect(not fitted_state, f"A clone must be unfitted; it has {sorted(fitted_state)}.")
     for name, value in attack.get_params(deep=False).items():
-        expect(
-            not isinstance(value, FrozenEstimator | Records) or getattr(copy, name) is value,
-            f"clone must not copy the frozen model or records of parameter {name!r}.",
-        )
-    expect_close(
-        copy.fit(records, membership).score_samples(records),
-        attack.score_samples(records),
-        "A fitted clone must score like the original",
-    )
+        holds = not isinstance(value, FrozenEstimator | Records) or getattr(copy, name) is value
+        expect(holds, f"clone must not copy the frozen model or records of parameter {name!r}.")
+    scores = copy.fit(records, membership).score_samples(records)
+    claim = "A fitted clone must score like the original"
+    expect_close(scores, attack.score_samples(records), claim)
 
 
 def check_attack_tags(attack, records, membership):
@@ -170,12 +160,8 @@ def check_attack_needs_fit(attack, records, membership):
     attack = fresh(attack)
     calls = [(name, (records,)) for name in _READS_RECORDS if hasattr(attack, name)]
     for name, arguments in [*calls, ("score", (records, membership))]:
-        expect_refusal(
-            partial(getattr(attack, name), *arguments),
-            NotFittedError,
-            "fit",
-            f"{name} before fit",
-        )
+        call = partial(getattr(attack, name), *arguments)
+        expect_refusal(call, NotFittedError, "fit", f"{name} before fit")
 
 
 @asks_fitted
@@ -191,21 +177,18 @@ def check_attack_pickles(attack, records, membership):
         expect(own.offset_ == attack.offset_, f"{claim}; its offset_ is another.")
 
 
-def _copy_records(records):
-    return pickle.loads(pickle.dumps(records))
-
-
 def check_attack_leaves_its_input_alone(attack, records, membership):
     """Neither records nor membership are changed by fitting or scoring."""
-    mine, bits = _copy_records(records), np.array(membership)
-    before = joblib.hash(_copy_records(mine))
+    mine, bits = pickle.loads(pickle.dumps(records)), np.array(membership)
+    before = joblib.hash(pickle.loads(pickle.dumps(mine)))
     attack = fitted(attack, mine, bits)
     for name in _READS_RECORDS:
         if hasattr(attack, name):
             getattr(attack, name)(mine)
     attack.score(mine, bits)
     expect(np.array_equal(bits, membership), "fit and score must not change the membership.")
-    expect(joblib.hash(_copy_records(mine)) == before, "An attack must not change the records.")
+    same = joblib.hash(pickle.loads(pickle.dumps(mine))) == before
+    expect(same, "An attack must not change the records.")
 
 
 def check_attack_scoring_keeps_its_state(attack, records, membership):
@@ -241,14 +224,9 @@ def check_attack_n_jobs(attack, records, membership):
     """The number of jobs changes no number."""
     if "n_jobs" not in attack.get_params(deep=False):
         return
-    first, second = (
-        fresh(attack).set_params(n_jobs=n_jobs).fit(records, membership) for n_jobs in (1, 2)
-    )
-    expect_close(
-        second.score_samples(records),
-        first.score_samples(records),
-        "n_jobs=2 must give the same scores as n_jobs=1",
-    )
+    attacks = (fresh(attack).set_params(n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (own.fit(records, membership).score_samples(records) for own in attacks)
+    expect_close(two, one, "n_jobs=2 must give the same scores as n_jobs=1")
 
 
 def check_attack_unfitted_victim(attack, records, membership):
@@ -262,10 +240,5 @@ def check_attack_unfitted_victim(attack, records, membership):
         return  # it learns nothing in fit, such as a CallableVictim
     except NotFittedError:
         pass
-    attack = fresh(attack).set_params(victim=victim)
-    expect_refusal(
-        lambda: attack.fit(records, membership),
-        NotFittedError,
-        "frozenestimator",
-        "An unfitted victim",
-    )
+    fit = partial(fresh(attack).set_params(victim=victim).fit, records, membership)
+    expect_refusal(fit, NotFittedError, "frozenestimator", "An unfitted victim")

@@ -1,5 +1,7 @@
 """An attack needs what it declares, and nothing else."""
 
+from functools import partial
+
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
@@ -51,12 +53,9 @@ def _expect_works(attack, records, membership, expected, what):
 
 
 def _expect_refused(attack, records, membership, what):
-    expect_refusal(
-        lambda: _score(attack, records, membership),
-        (TypeError, ValueError),
-        "",
-        f"An attack that declares that it needs {what}, without it,",
-    )
+    claim = f"An attack that declares that it needs {what}, without it,"
+    score = partial(_score, attack, records, membership)
+    expect_refusal(score, (TypeError, ValueError), "", claim)
 
 
 @asks_fitted
@@ -75,10 +74,8 @@ def check_attack_needs(attack, records, membership):
     wrong = sorted(words - {"auto", "outputs", "models", "gradients"})
     expect(not wrong, f"keeps or uses of needs() has unknown words: {wrong}.")
     expect(needs.known in KNOWN, f"known of needs() must be one of {KNOWN}; got {needs.known!r}.")
-    expect(
-        (needs.known == BOTH) == needs_membership(attack),
-        f"The tags and known={needs.known!r} must agree on whether fit needs membership.",
-    )
+    holds = (needs.known == BOTH) == needs_membership(attack)
+    expect(holds, f"The tags and known={needs.known!r} must agree on whether fit needs membership.")
     after = attack.needs()
     expect(after == needs, f"needs() must be the same after fit; got {after} instead of {needs}.")
 
@@ -222,8 +219,6 @@ def check_attack_lacks(attack, records, membership):
         if name in own.needs().lacks:
             bits = _bits(own, membership)
             what = f"fit without {name}, which the attack declares that it lacks,"
-            expect_refusal(
-                lambda own=own, bits=bits: own.fit(records, bits), ValueError, name, what
-            )
+            expect_refusal(partial(own.fit, records, bits), ValueError, name, what)
         else:
             _expect_works(own, records, membership, None, f"the parameter {name}")

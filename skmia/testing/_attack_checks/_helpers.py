@@ -24,10 +24,8 @@ def expect(holds, sentence):
 def expect_close(actual, expected, claim, relative=_RELATIVE):
     """Raise an AssertionError unless two arrays agree up to rounding."""
     actual, expected = np.asarray(actual), np.asarray(expected)
-    expect(
-        actual.shape == expected.shape,
-        f"{claim}; got the shape {actual.shape} instead of {expected.shape}.",
-    )
+    holds = actual.shape == expected.shape
+    expect(holds, f"{claim}; got the shape {actual.shape} instead of {expected.shape}.")
     differs = ~np.isclose(actual, expected, rtol=relative, atol=_ABSOLUTE)
     if differs.any():
         first = np.flatnonzero(differs.ravel())[0]
@@ -50,10 +48,8 @@ def expect_refusal(call, error, word, what):
     else:
         raise AssertionError(f"{what} must raise {_name(error)}; nothing was raised.")
     is_sentence = message.endswith(".") and "\n" not in message and " " in message
-    expect(
-        is_sentence and word in message.lower(),
-        f"{what} must be refused with a sentence that mentions {word!r}; got: {message}",
-    )
+    holds = is_sentence and word in message.lower()
+    expect(holds, f"{what} must be refused with a sentence that mentions {word!r}; got: {message}")
 
 
 def _name(error):

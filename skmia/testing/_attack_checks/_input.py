@@ -88,11 +88,8 @@ def check_attack_refuses_an_unknown_label(attack, records, membership):
         scoring = partial(attack.score_samples, changed)
         expect_refusal(scoring, ValueError, "record", "An unknown task label")
         return
-    expect_close(
-        scores,
-        attack.score_samples(rest),
-        "An unknown task label must be refused, or labels must not matter at all",
-    )
+    claim = "An unknown task label must be refused, or labels must not matter at all"
+    expect_close(scores, attack.score_samples(rest), claim)
 
 
 @asks_fitted

@@ -29,10 +29,8 @@ def check_attack_classes(attack, records, membership):
 def check_attack_scores_are_finite(attack, records, membership):
     """There is one finite score per record."""
     _expect_finite(attack, records)
-    expect(
-        np.ndim(attack.offset_) == 0 and np.isfinite(attack.offset_),
-        f"offset_ must be a finite number; got {attack.offset_!r}.",
-    )
+    holds = np.ndim(attack.offset_) == 0 and np.isfinite(attack.offset_)
+    expect(holds, f"offset_ must be a finite number; got {attack.offset_!r}.")
 
 
 @asks_fitted
@@ -47,18 +45,14 @@ def check_attack_can_judge(attack, records, membership):
         f"{judged.dtype}.",
     )
     some = np.arange(len(records))[::2]
-    expect(
-        np.array_equal(attack.can_judge(records[some]), judged[some]),
-        "can_judge must not depend on the other records that are asked about.",
-    )
+    holds = np.array_equal(attack.can_judge(records[some]), judged[some])
+    expect(holds, "can_judge must not depend on the other records that are asked about.")
 
 
 def _expect_finite(attack, records):
     scores = np.asarray(attack.score_samples(records))
-    expect(
-        scores.shape == (len(records),) and scores.dtype.kind == "f",
-        f"score_samples must return {len(records)} floats; got shape {scores.shape}.",
-    )
+    holds = scores.shape == (len(records),) and scores.dtype.kind == "f"
+    expect(holds, f"score_samples must return {len(records)} floats; got shape {scores.shape}.")
     bad = ~np.isfinite(scores)
     expect(not bad.any(), f"Scores must be finite; {bad.sum()} of {len(bad)} are not.")
 
@@ -100,21 +94,17 @@ def check_attack_certain_victim(attack, records, membership):
 @asks_fitted_each_way
 def check_attack_decision_function(attack, records, membership):
     """The decision function is the score above the threshold."""
-    expect_close(
-        attack.decision_function(records),
-        attack.score_samples(records) - attack.offset_,
-        "decision_function must be score_samples - offset_",
-    )
+    above = attack.score_samples(records) - attack.offset_
+    claim = "decision_function must be score_samples - offset_"
+    expect_close(attack.decision_function(records), above, claim)
 
 
 @asks_fitted_each_way
 def check_attack_predict(attack, records, membership):
     """A record is a member where its score reaches the threshold."""
     guesses = attack.predict(records)
-    expect(
-        guesses.shape == (len(records),) and np.isin(guesses, attack.classes_).all(),
-        f"predict must return one of {attack.classes_} per record; got {guesses}.",
-    )
+    holds = guesses.shape == (len(records),) and np.isin(guesses, attack.classes_).all()
+    expect(holds, f"predict must return one of {attack.classes_} per record; got {guesses}.")
     expected = attack.score_samples(records) >= attack.offset_
     expect(
         np.array_equal(guesses == 1, expected),
@@ -149,11 +139,8 @@ def check_attack_offset_is_best(attack, records, membership):
     best = max(
         _compute_advantage(membership, scores >= threshold, ones) for threshold in [*scores, np.inf]
     )
-    expect_close(
-        attack.score(records, membership),
-        best,
-        "With membership, offset_ must be the threshold of the highest balanced accuracy",
-    )
+    claim = "With membership, offset_ must be the threshold of the highest balanced accuracy"
+    expect_close(attack.score(records, membership), best, claim)
 
 
 @asks_fitted
@@ -166,22 +153,17 @@ def check_attack_predict_proba(attack, records, membership):
     expect_close(proba.sum(axis=1), np.ones(len(records)), "Probabilities must sum to 1")
     expect((proba >= 0).all(), "Probabilities must not be negative.")
     ordered = proba[np.argsort(attack.score_samples(records), kind="stable"), 1]
-    expect(
-        (np.diff(ordered) >= -1e-7).all(),
-        "The probability of membership must not fall where the score rises.",
-    )
+    holds = (np.diff(ordered) >= -1e-7).all()
+    expect(holds, "The probability of membership must not fall where the score rises.")
 
 
 @asks_fitted
 def check_attack_permutation(attack, records, membership):
     """Permuted records have permuted scores."""
     order = np.random.default_rng(0).permutation(len(records))
-    expect_close(
-        attack.score_samples(records[order]),
-        attack.score_samples(records)[order],
-        "The scores of permuted records must be the permuted scores",
-        relative=BATCH,
-    )
+    permuted, scores = attack.score_samples(records[order]), attack.score_samples(records)
+    claim = "The scores of permuted records must be the permuted scores"
+    expect_close(permuted, scores[order], claim, relative=BATCH)
 
 
 @asks_fitted
@@ -194,19 +176,14 @@ def check_attack_one_record(attack, records, membership):
         score = attack.score_samples(single)
         expect_close(score, scores[k : k + 1], claim.format("score"), relative=BATCH)
         is_clear = abs(score[0] - attack.offset_) > BATCH * abs(score[0])
-        expect(
-            not is_clear or attack.predict(single)[0] == guesses[k],
-            f"{claim.format('guess')}; record {k} has another.",
-        )
+        holds = not is_clear or attack.predict(single)[0] == guesses[k]
+        expect(holds, f"{claim.format('guess')}; record {k} has another.")
 
 
 @asks_fitted
 def check_attack_subset(attack, records, membership):
     """Some records, in any order and with repeats, have the scores that they have among all."""
     rows = np.random.default_rng(0).integers(len(records), size=max(2, len(records) // 2))
-    expect_close(
-        attack.score_samples(records[rows]),
-        attack.score_samples(records)[rows],
-        "Some of the records must have the scores that they have among all",
-        relative=BATCH,
-    )
+    some, among_all = attack.score_samples(records[rows]), attack.score_samples(records)[rows]
+    claim = "Some of the records must have the scores that they have among all"
+    expect_close(some, among_all, claim, relative=BATCH)

@@ -29,19 +29,14 @@ def check_attack_in_grid_search(attack, records, membership):
     search = GridSearchCV(fresh(attack), {}, cv=2, scoring="roc_auc", error_score="raise")
     search.fit(records, membership)
     expect(0 <= search.best_score_ <= 1, f"The AUC of a search is {search.best_score_}.")
-    expect_close(
-        search.decision_function(records),
-        attack.decision_function(records),
-        "The refitted attack of a search must decide as it does alone",
-    )
+    values = search.decision_function(records), attack.decision_function(records)
+    expect_close(*values, "The refitted attack of a search must decide as it does alone")
 
 
 def check_attack_in_cross_val_predict(attack, records, membership):
     """Predictions over folds agree with attacks fitted on the other folds directly."""
-    folds = StratifiedKFold(2)
-    decision = cross_val_predict(
-        fresh(attack), records, membership, cv=folds, method="decision_function"
-    )
+    folds, settings = StratifiedKFold(2), {"method": "decision_function"}
+    decision = cross_val_predict(fresh(attack), records, membership, cv=folds, **settings)
     expected = np.empty(len(records))
     for train, test in folds.split(np.zeros(len(records)), membership):
         own = fitted(attack, records[train], membership[train])
@@ -55,10 +50,8 @@ def check_attack_in_stacking(attack, records, membership):
     final = DecisionTreeClassifier(max_depth=1)
     stack = StackingClassifier([("attack", fresh(attack))], final, cv=2)
     guesses = stack.fit(records, membership).predict(records)
-    expect(
-        guesses.shape == (len(records),) and np.isin(guesses, [0, 1]).all(),
-        f"A stack over the attack must predict 0 or 1 per record; got {guesses}.",
-    )
+    holds = guesses.shape == (len(records),) and np.isin(guesses, [0, 1]).all()
+    expect(holds, f"A stack over the attack must predict 0 or 1 per record; got {guesses}.")
     expect(stack.transform(records).shape[1] == 1, "A stack must see one column per attack.")
 
 
