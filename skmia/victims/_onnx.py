@@ -74,13 +74,10 @@ class _OnnxModel(GivenModel, BaseEstimator):
         """The outputs of the model by their position, with the descriptions of them."""
         session, X = self._session, as_rows(X)
         inputs = session.get_inputs()
-        if len(inputs) == 1:
-            feeds = {inputs[0].name: _as_type(X, inputs[0])}
-        else:
-            feeds = {
-                entry.name: _as_type(_take(X, i, entry, len(inputs)), entry)
-                for i, entry in enumerate(inputs)
-            }
+        feeds = {
+            entry.name: _as_type(_take(X, i, entry, len(inputs)), entry)
+            for i, entry in enumerate(inputs)
+        }
         try:
             return session.get_outputs(), session.run(None, feeds)
         except Exception as error:  # of a class of the package's own
@@ -89,7 +86,9 @@ class _OnnxModel(GivenModel, BaseEstimator):
 
 
 def _take(X, i, entry, n_inputs):
-    """The column of an input of a model with one input for each feature."""
+    """What an input takes: a column each if there are several, else all."""
+    if n_inputs == 1:
+        return X
     if X.shape[1] != n_inputs:
         raise ValueError(f"The model takes {n_inputs} features; got {X.shape[1]}.")
     if hasattr(X, "iloc"):

@@ -358,34 +358,24 @@ _CATEGORIES = "it splits on categories alone, which have no thresholds"
 _TARGETS = "it splits on categories; encode them as numbers"
 
 
-def why_not_grown(model):
-    """Why the thresholds of a fitted decision tree or forest are not read, or None."""
-    kinds = ExtraTreesClassifier, ExtraTreesRegressor, ExtraTreeClassifier, ExtraTreeRegressor
-    if isinstance(model, kinds) or getattr(model, "splitter", "best") != "best":
+_EXTRA = ExtraTreesClassifier, ExtraTreesRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+_OF_MEMBERS = BAGS + REWEIGHTED + REDRAWN
+
+
+def why_not_trees(model):
+    """Why the thresholds of fitted trees of scikit-learn are not read, or None."""
+    if isinstance(model, _EXTRA) or getattr(model, "splitter", "best") != "best":
         return _DRAWN
-    if hasattr(model, "samplers_"):
+    if isinstance(model, FORESTS) and hasattr(model, "samplers_"):
         return UNBALANCED
-    return _why_not_sampled(model) if getattr(model, "bootstrap", False) else None
-
-
-def _why_not_sampled(model):
-    if isinstance(model.max_samples, Integral) and not read_draws(model)[1]:
-        return f"max_samples={model.max_samples} leaves open of how many rows its samples are"
-    return None
-
-
-def why_not_bagged(model):
-    """Why the thresholds of fitted bagged trees are not read, or None."""
-    return why_not_boosted_in_turn(model) or _why_not_sampled(model)
-
-
-def why_not_boosted_in_turn(model):
-    """Why the thresholds of a fitted AdaBoost are not read, or None."""
-    for one in model.estimators_:
+    for one in model.estimators_ if isinstance(model, _OF_MEMBERS) else ():
         if not isinstance(one, BaseDecisionTree):
             return f"it holds a {type(one).__name__}, and only decision trees are known"
-        if why_not_grown(one) is not None:
+        if why_not_trees(one) is not None:
             return _DRAWN
+    most = model.max_samples if getattr(model, "bootstrap", False) else None
+    if isinstance(most, Integral) and not read_draws(model)[1]:
+        return f"max_samples={most} leaves open of how many rows its samples are"
     return None
 
 
@@ -406,9 +396,8 @@ def why_not_xgboost(model):
         return f"tree_method={method!r} makes thresholds in a way that is not known"
     trees = learner["gradient_booster"]["model"]["trees"]
     of_numbers = any(find_numbers(tree).any() for tree in trees)
-    return (
-        None if of_numbers or not any(any(t.get("split_type", ())) for t in trees) else _CATEGORIES
-    )
+    of_categories = any(any(tree.get("split_type", ())) for tree in trees)
+    return _CATEGORIES if of_categories and not of_numbers else None
 
 
 def why_not_lightgbm(model):
@@ -424,9 +413,8 @@ def why_not_catboost(model):
     if OBLIVIOUS not in stored:
         return "its grow_policy is not 'SymmetricTree'"
     trees, options = stored[OBLIVIOUS], stored["model_info"]["params"]["data_processing_options"]
-    if any(
-        one["split_type"] != "FloatFeature" for tree in trees for one in tree.get("splits") or ()
-    ):
+    splits = (one for tree in trees for one in tree.get("splits") or ())
+    if any(one["split_type"] != "FloatFeature" for one in splits):
         return _TARGETS
     kind = options["float_features_binarization"]["border_type"]
     return _UNIFORM if kind == "Uniform" else None
@@ -594,11 +582,8 @@ def _read_catboost(model, X, n, prior):
 # ``read(model, X, n, prior)`` takes features of n candidates first. It returns a list of Events,
 # one for each sample that trees were grown on.
 _READERS = {
-    (BaseDecisionTree, *FORESTS): Reader(_read_trees, why_not_grown),
-    BAGS: Reader(_read_trees, why_not_bagged),
-    BOOSTED: Reader(_read_trees, lambda model: None),
+    (BaseDecisionTree, *FORESTS, *BOOSTED, *_OF_MEMBERS): Reader(_read_trees, why_not_trees),
     HISTOGRAMS: Reader(_read_histogram, why_not_histogram),
-    REWEIGHTED + REDRAWN: Reader(_read_trees, why_not_boosted_in_turn),
     is_xgboost: Reader(_read_xgboost, why_not_xgboost, absent=np.nan),
     is_lightgbm: Reader(_read_lightgbm, why_not_lightgbm),
     is_catboost: Reader(_read_catboost, why_not_catboost),

@@ -155,12 +155,8 @@ def _upper(matrix):
 def _spread(source, center, covariance, lost=0.0, label=None):
     """Equations of a covariance whose sum was divided by the number of rows minus `lost`."""
     wanted, floors = _upper(covariance), _ROUNDING * np.abs(center)
-    source.add(
-        lambda X, y: _pairs(X - center) - wanted,
-        -lost * wanted,
-        label,
-        _upper(np.outer(floors, floors)),
-    )
+    floors = _upper(np.outer(floors, floors))
+    source.add(lambda X, y: _pairs(X - center) - wanted, -lost * wanted, label, floors)
 
 
 def _check_whole(counts):
@@ -340,11 +336,8 @@ def _add_within(source, model):
     if hasattr(model, "covariance_"):
         covariance = _unshrink(np.asarray(model.covariance_), _get_shrinkage(model))
         wanted, floors = _upper(covariance), _ROUNDING * np.abs(means).min(axis=0)
-        source.add(
-            lambda X, y: _pairs(X - means[y]) - wanted,
-            np.zeros(len(wanted)),
-            floors=_upper(np.outer(floors, floors)),
-        )
+        floors, nothing = _upper(np.outer(floors, floors)), np.zeros(len(wanted))
+        source.add(lambda X, y: _pairs(X - means[y]) - wanted, nothing, floors=floors)
         return
     # The columns of the scalings have unit covariance within classes.
     scalings = np.asarray(model.scalings_)
@@ -368,11 +361,8 @@ def _read_centroids(source, model, expected):
     if spread is None:
         return
     spread = np.ravel(spread)
-    source.add(
-        lambda X, y: (X - centers[y]) ** 2 - spread**2,
-        -len(centers) * spread**2,
-        floors=(_ROUNDING * np.abs(centers).min(axis=0)) ** 2,
-    )
+    floors, lost = (_ROUNDING * np.abs(centers).min(axis=0)) ** 2, -len(centers) * spread**2
+    source.add(lambda X, y: (X - centers[y]) ** 2 - spread**2, lost, floors=floors)
     source.reads |= {"within_class_std_dev_", "class_prior_"}
     if source.n_rows is None:
         source.refused = "its deviations_ depend on the sizes of classes, which it does not store"
@@ -401,11 +391,8 @@ def _read_scaler(source, model, expected):
         return
     source.add(_present(lambda X: X - mean), np.zeros(len(mean)), floors=_ROUNDING * np.abs(mean))
     if variance is not None:
-        source.add(
-            _present(lambda X: (X - mean) ** 2 - variance),
-            np.zeros(len(mean)),
-            floors=(_ROUNDING * mean) ** 2,
-        )
+        squares = _present(lambda X: (X - mean) ** 2 - variance)
+        source.add(squares, np.zeros(len(mean)), floors=(_ROUNDING * mean) ** 2)
 
 
 def _present(change):
@@ -418,11 +405,8 @@ def _read_imputer(source, model, expected):
     if model.strategy != "mean" or not (isinstance(missing, float) and np.isnan(missing)):
         raise _Refused(f"strategy={model.strategy!r} is no sum, or its missing values are no NaN")
     mean = np.asarray(model.statistics_, dtype=float)
-    source.add(
-        _present(lambda X: X - mean),
-        np.zeros(len(mean)),
-        floors=_ROUNDING * np.abs(np.nan_to_num(mean)),
-    )
+    floors = _ROUNDING * np.abs(np.nan_to_num(mean))
+    source.add(_present(lambda X: X - mean), np.zeros(len(mean)), floors=floors)
     source.reads = {"statistics_"}
 
 
