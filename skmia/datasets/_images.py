@@ -74,11 +74,8 @@ def _fetch_idx(remotes, *cache):
     for remote in remotes:
         arrays.extend(read_remote(remote, {"*": _read_idx}, *cache).values())
     X_train, y_train, X_test, y_test = arrays
-    return Records(
-        np.concatenate([X_train, X_test]),
-        np.concatenate([y_train, y_test]).astype(np.intp),
-        split=_split_field(len(y_train), len(y_test)),
-    )
+    X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])
+    return Records(X, y.astype(np.intp), split=_split_field(len(y_train), len(y_test)))
 
 
 def _fetch_cifar(remote, members, n_labels, *cache):

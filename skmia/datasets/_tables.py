@@ -214,14 +214,8 @@ _LAW_SCHOOL = RemoteFile(
 
 def _read_table(stream, **options):
     # "None" and "NA" are values in these tables; unknown is a question mark or nothing.
-    return pd.read_csv(
-        stream,
-        skipinitialspace=True,
-        keep_default_na=False,
-        na_values=["?", ""],
-        low_memory=False,
-        **options,
-    )
+    options |= {"keep_default_na": False, "na_values": ["?", ""]}
+    return pd.read_csv(stream, skipinitialspace=True, low_memory=False, **options)
 
 
 def _read_adult(stream):
@@ -242,12 +236,8 @@ def _with_categories(frame):
 def _read_law_school(stream):
     frame = _with_categories(_read_table(stream))
     records = Records.from_frame(frame, target="pass_bar", race="race", male="male")
-    return Records(
-        records.X,
-        records.y.astype(np.intp),
-        race=_as_text(records.X["race"]),
-        male=records["male"].astype(np.intp),
-    )
+    fields = {"race": _as_text(records.X["race"]), "male": records["male"].astype(np.intp)}
+    return Records(records.X, records.y.astype(np.intp), **fields)
 
 
 def fetch_adult(*, data_home: PathLike | None = None, download_if_missing: bool = True) -> Records:
@@ -289,16 +279,11 @@ def fetch_adult(*, data_home: PathLike | None = None, download_if_missing: bool 
     >>> fetch_adult()  # doctest: +SKIP
     Records(48842 records, X=DataFrame(48842, 14), y=<U5, fields=race,sex,split)
     """
-    parts = read_remote(
-        _ADULT,
-        dict.fromkeys(("adult.data", "adult.test"), _read_adult),
-        data_home,
-        download_if_missing,
-    )
-    frame = pd.concat(
-        [parts["adult.data"].assign(split="train"), parts["adult.test"].assign(split="test")],
-        ignore_index=True,
-    )
+    parsers = dict.fromkeys(("adult.data", "adult.test"), _read_adult)
+    parts = read_remote(_ADULT, parsers, data_home, download_if_missing)
+    train, test = (parts[f"adult.{name}"] for name in ("data", "test"))
+    both = [train.assign(split="train"), test.assign(split="test")]
+    frame = pd.concat(both, ignore_index=True)
     fields = {name: _as_text(frame[name]) for name in ("race", "sex", "split")}
     X = _with_categories(frame.drop(columns=["income", "split"]))
     return Records(X, _as_text(frame["income"]), **fields)

@@ -28,9 +28,8 @@ _ROUNDING = 1e-18
 class Exposures(NamedTuple):
     """Exposures of the parts, each the records of one person in one group."""
 
-    columns: (
-        np.ndarray
-    )  # total t and t^2; with parts of several records also their number s, ts, ss
+    # Total t and t^2; with parts of several records also their number s, ts, ss.
+    columns: np.ndarray
     codes: np.ndarray  # (n_parts,): number of the group
     free: np.ndarray  # (n_parts,): whether the person has no other part
     n_kept: int  # people with several parts
@@ -116,11 +115,9 @@ def compare_exposures(exposures, n_permutations, rng):
 def _compare_pair(exposures, pair, n_permutations, rng):
     """P-value of a pair, variance of its difference, and Welch's degrees of freedom."""
     chosen = np.isin(exposures.codes, pair)
-    two = exposures._replace(
-        columns=exposures.columns[:, chosen],
-        codes=(exposures.codes[chosen] == pair[1]).astype(int),
-        free=exposures.free[chosen],
-    )
+    columns, codes = exposures.columns[:, chosen], exposures.codes[chosen] == pair[1]
+    free = exposures.free[chosen]
+    two = exposures._replace(columns=columns, codes=codes.astype(int), free=free)
     counts = np.bincount(two.codes)
     sums = _sum_groups(two.columns, two.codes, 2)
     variance = _estimate_variance(_unpack(sums, counts), counts, _INTERVAL_WEIGHT)

@@ -42,14 +42,12 @@ class OneRunBase(EpsilonAuditBase):
         return as_number(self.n_canaries, len(X))
 
     def _bound(self, coins, scores, delta):
-        return one_run_epsilon_lower_bound(
-            coins,
-            scores,
-            bound=self.bound,
-            delta=delta,
-            n_guesses=self.n_guesses,
-            confidence_level=self.confidence_level,
-        )
+        settings = self._list_settings(delta)
+        return one_run_epsilon_lower_bound(coins, scores, bound=self.bound, **settings)
+
+    def _list_settings(self, delta):
+        settings = {"n_guesses": self.n_guesses, "confidence_level": self.confidence_level}
+        return settings | {"delta": delta}
 
 
 _IF = {
@@ -343,13 +341,8 @@ default="random_label"
         canaries = Records(self.canaries_.X, self.canaries_.y)
         self.scores_ = score_canaries(self._make_attack(), self.estimator_, canaries)
         self.result_ = self._bound(self.membership_, self.scores_, delta)
-        self.bounds_ = one_run_epsilon_bounds(
-            self.membership_,
-            self.scores_,
-            delta=delta,
-            n_guesses=self.n_guesses,
-            confidence_level=self.confidence_level,
-        )
+        settings = self._list_settings(delta)
+        self.bounds_ = one_run_epsilon_bounds(self.membership_, self.scores_, **settings)
         self.epsilon_ = self.result_.epsilon
         self._check_claim(self.result_, [read_claim(self.estimator_)])
         return self
