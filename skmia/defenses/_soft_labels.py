@@ -14,11 +14,7 @@ from .._core.advice import with_advice
 from .._core.checks import check_option
 from .._core.containers import as_rows
 from .._core.numbers import check_numbers, to_array
-from .._core.randomness import (
-    isolated_randomness,
-    seed_estimator,
-    spawn_seeds,
-)
+from .._core.randomness import isolated_randomness, seed_estimator, spawn_seeds
 from .._core.sklearn import (
     Interval,
     InvalidParameterError,

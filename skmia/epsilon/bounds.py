@@ -32,11 +32,7 @@ from ._result import (
     choose_delta,
 )
 
-__all__ = [
-    "bayesian_epsilon_interval",
-    "epsilon_lower_bound",
-    "gaussian_epsilon",
-]
+__all__ = ["bayesian_epsilon_interval", "epsilon_lower_bound", "gaussian_epsilon"]
 
 N_SPLITS = 100
 

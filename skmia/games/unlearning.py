@@ -83,12 +83,7 @@ class Forgetting(ABC):
         return None
 
     def __call__(
-        self,
-        model: Any,
-        records: Records,
-        keep: np.ndarray,
-        forget: np.ndarray,
-        rng: Generator,
+        self, model: Any, records: Records, keep: np.ndarray, forget: np.ndarray, rng: Generator
     ) -> Any:
         """Return a model that should be as if it had been trained on the kept records alone."""
         self.validate()

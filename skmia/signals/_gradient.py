@@ -95,10 +95,7 @@ class GradientStatistics(SignalColumns):
     (4, 7)
     """
 
-    _parameter_constraints = {
-        "victim": "no_validation",
-        "wrt": [StrOptions(set(_LETTERS))],
-    }
+    _parameter_constraints = {"victim": "no_validation", "wrt": [StrOptions(set(_LETTERS))]}
 
     def __init__(
         self,

@@ -67,10 +67,7 @@ class Signals(SignalColumns):
     ['loss', 'correctness']
     """
 
-    _parameter_constraints = {
-        "victim": "no_validation",
-        "signals": ["array-like", tuple],
-    }
+    _parameter_constraints = {"victim": "no_validation", "signals": ["array-like", tuple]}
 
     def __init__(
         self, victim: BaseEstimator | None = None, signals: Sequence[str | Signal] = ("loss",)

@@ -369,10 +369,7 @@ _RULES = (
     (RFE, _list_selected),
     (SelectFromModel, _list_attribute("estimator_")),
     ((TunedThresholdClassifierCV, FixedThresholdClassifier), _list_with_threshold),
-    (
-        SelfTrainingClassifier,
-        _list_attribute("estimator_", reads=THRESHOLDS, why=_OWN_LABELS),
-    ),
+    (SelfTrainingClassifier, _list_attribute("estimator_", reads=THRESHOLDS, why=_OWN_LABELS)),
 )
 
 

@@ -80,12 +80,7 @@ def why_not_resampled(model, *, repeats=False):
     return None
 
 
-FORESTS = (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+FORESTS = (ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor)
 BAGS = (BaggingClassifier, BaggingRegressor)
 HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)

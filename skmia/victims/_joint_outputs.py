@@ -133,10 +133,7 @@ class OneOutput(OutputsBase):
     True
     """
 
-    _parameter_constraints = {
-        **OutputsBase._parameter_constraints,
-        "output": [at_least(0)],
-    }
+    _parameter_constraints = {**OutputsBase._parameter_constraints, "output": [at_least(0)]}
 
     def __init__(self, estimator: BaseEstimator, output: int = 0) -> None:
         self.estimator = estimator
@@ -311,10 +308,7 @@ class JointOutputs(OutputsBase):
     True
     """
 
-    _parameter_constraints = {
-        **OutputsBase._parameter_constraints,
-        "labels": ["array-like", None],
-    }
+    _parameter_constraints = {**OutputsBase._parameter_constraints, "labels": ["array-like", None]}
 
     def __init__(self, estimator: BaseEstimator, labels: ArrayLike | None = None) -> None:
         self.estimator = estimator

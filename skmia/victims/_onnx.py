@@ -346,10 +346,7 @@ class OnnxRegressor(RegressorMixin, _OnnxModel):
 
 
 def read_onnx_file(
-    path: PathLike,
-    *,
-    classes: ArrayLike | None = None,
-    kind: Literal["proba", "logits"] = "proba",
+    path: PathLike, *, classes: ArrayLike | None = None, kind: Literal["proba", "logits"] = "proba"
 ) -> OnnxClassifier | OnnxRegressor:
     """Open a model in an ONNX file as a classifier or regressor.
 
