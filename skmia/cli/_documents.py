@@ -92,7 +92,7 @@ def _refuse_constant(name):
     raise ValueError(f"{name} is not a number of JSON.")
 
 
-def run_report(arguments):
+def run_report(arguments, show):
     """Write the page of an audit, of a model or a table, again."""
     out = arguments.out or arguments.result.with_suffix(".html")
     check_is_no_source(out, [arguments.result])
@@ -118,7 +118,7 @@ def _find_document(path):
     return found[0]
 
 
-def run_decide(arguments):
+def run_decide(arguments, show):
     """Record a decision in the document of an audit, and write its sheet again."""
     path = _find_document(arguments.result)
     document = _read_json(path)
@@ -173,7 +173,7 @@ def _is_same(first, other):
         return False
 
 
-def run_compare(arguments, print_result):
+def run_compare(arguments, show):
     """Compare two audits."""
     paths = arguments.first, arguments.second
     if arguments.out is not None:
@@ -194,22 +194,15 @@ def run_compare(arguments, print_result):
     heads = f"{'attack':24s}{'':21s}{'a':>9s}{'b':>9s}{'b - a':>9s}"
     lines += ["", f"{heads}  {100 * level:g}% interval", *map(_write, shared), ""]
     lines += wrap(READ_SO, _WIDTH)
-    with shown_after(print_result, "\n".join(lines), arguments.out is not None):
+    with shown_after(show, "\n".join(lines), arguments.out is not None):
         if arguments.out is not None:
             write_page(arguments.out, render_comparison(*documents, _name_apart(paths)))
     return "" if arguments.out is None else f"\nwritten: {visible(arguments.out)}"
 
 
-_MARKS = {
-    "people": lambda found: found.scope == PEOPLE,
-    "file": lambda found: found.way == "file",
-}
-
-
 def _write(found):
     name = column_name(found.metric, found.max_fpr if found.metric == "tpr" else None)
-    marks = [mark for mark, holds in _MARKS.items() if holds(found)]
-    name += f" ({marks[0]})" if marks else ""
+    name += " (people)" if found.scope == PEOPLE else " (file)" if found.way == "file" else ""
     gap, low, high = found.difference
     return (
         f"{visible(found.attack)[:23]:24s}{name:21s}{found.first[0]:9.3f}{found.second[0]:9.3f}"

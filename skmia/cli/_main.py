@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 
 from .._core.pages import ASCII, BARS
 from .._core.progress import can_write
@@ -16,7 +17,10 @@ from ._errors import CommandError, GateClosed, tell
 from ._options import check, read_config, save_config
 from ._parser import make_parser
 
-_COMMANDS = ("audit", "compare", "decide", "inspect", "policy", "report", "table")
+# The commands, and the modules that run them.
+_COMMANDS = dict.fromkeys(("compare", "decide", "report"), "_documents")
+_COMMANDS |= {name: f"_{name}" for name in ("audit", "inspect", "policy")}
+_COMMANDS["table"] = "_synthetic_table"
 
 # What the library raises where it refuses its input; all else is a fault of the program.
 _BAD_INPUT = (ValueError, TypeError, OSError, ImportError, TrainingError)
@@ -103,30 +107,11 @@ def _check_words(argv):
 
 
 def _run(arguments):
-    # --help and --version need none of these.
-    if arguments.command == "audit":
-        if arguments.save_config is not None:
-            save_config(arguments, make_parser().parse_args(["audit"]))
-        from ._audit import run_audit
-
-        return run_audit(arguments, _print)
-    if arguments.command == "table":
-        from ._synthetic_table import run_table
-
-        return run_table(arguments, _print)
-    if arguments.command == "compare":
-        from ._documents import run_compare
-
-        return run_compare(arguments, _print)
-    if arguments.command == "inspect":
-        from ._inspect import run_inspect as run
-    elif arguments.command == "decide":
-        from ._documents import run_decide as run
-    elif arguments.command == "policy":
-        from ._policy import run_policy as run
-    else:
-        from ._documents import run_report as run
-    return run(arguments)
+    if getattr(arguments, "save_config", None) is not None:
+        save_config(arguments, make_parser().parse_args(["audit"]))
+    # --help and --version need none of these modules.
+    module = import_module(f".{_COMMANDS[arguments.command]}", __package__)
+    return getattr(module, f"run_{arguments.command}")(arguments, _print)
 
 
 def _describe_interruption(arguments, error):

@@ -24,11 +24,15 @@ ONNX = ".onnx"
 AUTO = "auto"
 
 
+class OptionError(ValueError, argparse.ArgumentTypeError):
+    """A value that an option cannot have, in words that argparse shows."""
+
+
 def parse_pair(text):
     """Read ``LABEL=CLASS``."""
     label, equals, name = text.rpartition("=")
     if not label or not equals or not name:
-        raise ValueError(
+        raise OptionError(
             f"must be LABEL=CLASS, a label of the table and of the model; got {text!r}"
         )
     return label, name
@@ -38,7 +42,7 @@ def parse_text(text):
     """Read ``NAME=TEXT``."""
     name, _, value = text.partition("=")
     if not name or not value.strip():
-        raise ValueError(f"must be NAME=TEXT; got {text!r}")
+        raise OptionError(f"must be NAME=TEXT; got {text!r}")
     return name, value.strip()
 
 
@@ -46,7 +50,7 @@ def parse_request(text):
     """Read ``NAME=TEXT`` of what a request for a release names."""
     name, value = parse_text(text)
     if name not in REQUEST:
-        raise ValueError(f"must name one of {', '.join(map(repr, REQUEST))}; got {name!r}")
+        raise OptionError(f"must name one of {', '.join(map(repr, REQUEST))}; got {name!r}")
     return name, value
 
 
@@ -90,15 +94,15 @@ def parse_limit(text):
         part, _, name = name.removeprefix("group:").rpartition(":")
         scope, equals, group = part.partition("=")
         if not scope or not equals:
-            raise ValueError(f"{FORM}; got {text!r}")
+            raise OptionError(f"{FORM}; got {text!r}")
     name, column = split_end(name)
     metric, at, rate = name.partition("@")
     if metric not in _METRICS or (metric == "tpr") != bool(at):
-        raise ValueError(f"{FORM}; got {text!r}")
+        raise OptionError(f"{FORM}; got {text!r}")
     if at and not 0 < as_float(rate) < 1:
-        raise ValueError(f"must name a rate between 0 and 1; got {text!r}")
+        raise OptionError(f"must name a rate between 0 and 1; got {text!r}")
     if not 0 <= as_float(value) <= 1:
-        raise ValueError(f"must have a limit between 0 and 1; got {text!r}")
+        raise OptionError(f"must have a limit between 0 and 1; got {text!r}")
     max_fpr = float(rate) if at else None
     return Limit(text, scope, group, metric, max_fpr, column, float(value))
 
@@ -160,9 +164,9 @@ def parse_table_limit(text):
     name, colon, secret = name.partition(":")
     if name not in NUMBERS or (colon and (name != "inference" or not secret)):
         known = ", ".join(NUMBERS)
-        raise ValueError(f"{_FORM}, of {known}; got {text!r}")
+        raise OptionError(f"{_FORM}, of {known}; got {text!r}")
     if not -1 <= as_float(value) <= 1:
-        raise ValueError(f"must have a limit between -1 and 1; got {text!r}")
+        raise OptionError(f"must have a limit between -1 and 1; got {text!r}")
     return TableLimit(text, name, secret or None, column, as_float(value))
 
 
@@ -170,85 +174,56 @@ _MOST_JOBS = 10_000  # processes
 _MOST_DECIMALS = 17
 
 
-def _as_integer(text, wanted="a whole number"):
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be {wanted}; got {text!r}") from None
-
-
 def place(text):
     """Return the path of a folder or file that is written."""
     if not text.strip():
-        raise argparse.ArgumentTypeError(f"must be a path; got {text!r}")
+        raise OptionError(f"must be a path; got {text!r}")
     return Path(text)
 
 
-def shadow_count(text):
-    """Return auto, or an even number of shadow models."""
-    if text == "auto":
-        return text
-    number = _as_integer(text, "auto or a whole number")
-    if number < 4 or number % 2:
-        raise argparse.ArgumentTypeError(f"must be even and at least 4; got {number}")
-    return number
+def _read_whole(wanted, is_allowed):
+    """Return a function that reads a whole number and refuses those that are not allowed."""
 
-
-def job_count(text):
-    """Return a number of processes."""
-    number = _as_integer(text)
-    if not -1 <= number <= _MOST_JOBS or number == 0:
-        allowed = f"must be at least 1 and at most {_MOST_JOBS}, or -1 for all cores"
-        raise argparse.ArgumentTypeError(f"{allowed}; got {number}")
-    return number
-
-
-def decimal_count(text):
-    """Return a number of decimals."""
-    number = _as_integer(text)
-    if not 0 <= number <= _MOST_DECIMALS:
-        raise argparse.ArgumentTypeError(f"must lie between 0 and {_MOST_DECIMALS}; got {number}")
-    return number
-
-
-def seed(text):
-    """Return a random seed."""
-    number = _as_integer(text)
-    if not 0 <= number < 2**32:
-        raise argparse.ArgumentTypeError(f"must lie between 0 and 2**32 - 1; got {number}")
-    return number
-
-
-def fraction(text):
-    """Return a number between 0 and 1."""
-    number = as_float(text)
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"must be a fraction between 0 and 1; got {text!r}")
-    return number
-
-
-def seconds(text):
-    """Return a positive number of seconds."""
-    number = as_float(text)
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a positive number of seconds; got {text!r}")
-    return number
-
-
-def _shown(parse):
-    """The same function with errors whose text argparse shows."""
-
-    def read(text):
+    def read(text, kind="a whole number"):
         try:
-            return parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
+            number = int(text)
+        except ValueError:
+            raise OptionError(f"must be {kind}; got {text!r}") from None
+        if not is_allowed(number):
+            raise OptionError(f"must {wanted}; got {number}")
+        return number
 
     return read
 
 
-limit, table_limit, pair = map(_shown, (parse_limit, parse_table_limit, parse_pair))
-text_pair, request_pair = map(_shown, (parse_text, parse_request))
+decimal_count = _read_whole(
+    f"lie between 0 and {_MOST_DECIMALS}", lambda number: 0 <= number <= _MOST_DECIMALS
+)
+seed = _read_whole("lie between 0 and 2**32 - 1", lambda number: 0 <= number < 2**32)
+job_count = _read_whole(
+    f"be at least 1 and at most {_MOST_JOBS}, or -1 for all cores",
+    lambda number: number == -1 or 1 <= number <= _MOST_JOBS,
+)
+_even_count = _read_whole("be even and at least 4", lambda n: n >= 4 and n % 2 == 0)
+
+
+def shadow_count(text):
+    """Return auto, or an even number of shadow models."""
+    return text if text == AUTO else _even_count(text, "auto or a whole number")
+
+
+def fraction(text):
+    """Return a number between 0 and 1."""
+    if not 0 < as_float(text) < 1:
+        raise OptionError(f"must be a fraction between 0 and 1; got {text!r}")
+    return float(text)
+
+
+def seconds(text):
+    """Return a positive number of seconds."""
+    if not 0 < as_float(text) < math.inf:
+        raise OptionError(f"must be a positive number of seconds; got {text!r}")
+    return float(text)
 
 
 def check_file(path, option, *, or_folder=False):
@@ -430,9 +405,8 @@ def read_config(words):
         return words
     place = given.index("--config")
     inline = words[place].partition("=")[2]
-    path, end = (
-        (inline, place + 1) if inline else ("".join(words[place + 1 : place + 2]), place + 2)
-    )
+    end = place + (1 if inline else 2)
+    path = inline or "".join(words[place + 1 : end])
     check_file(Path(path), "--config")
     try:
         found = tomllib.loads(Path(path).read_text("utf-8"))

@@ -31,7 +31,7 @@ def read_policy(name, release):
     return policy
 
 
-def run_policy(arguments):
+def run_policy(arguments, show):
     """Return the text of a policy, to be printed."""
     return _load(arguments.policy, arguments.action).text.rstrip()
 
