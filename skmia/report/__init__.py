@@ -18,9 +18,14 @@ from ._report import AuditReport as AuditReport
 from ._report import save_report
 from ._rounds import Repetitions
 from ._run import Run as Run
-from ._schema import SCHEMA, SCHEMA_VERSION, as_document, check_document
+from ._schema import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    as_document,
+    check_document,
+    check_table_document,
+)
 from ._stand_in import RECIPE
-from ._table_schema import check_table_document
 from ._text import column_name, join_names
 from ._verdict import name_part
 from ._victim import StoredAnswers, draw_members, is_fitted, is_recipe

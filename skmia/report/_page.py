@@ -45,7 +45,7 @@ from ._text import (
     format_cell,
     join_names,
 )
-from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING, Check
+from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING, read_checks
 
 # What a check says if it passed, and if it warns.
 _STATEMENTS = {
@@ -172,7 +172,7 @@ def cut_name(name, longest=_LONGEST_SUBJECT):
 
 
 def _describe(document, routes):
-    checks = read_checks(document)
+    checks = read_checks(document["checks"])
     verdict = document["verdict"].partition(". ")[2]
     settings, growth = document["settings"], document["growth"]
     return {
@@ -196,12 +196,6 @@ def _describe(document, routes):
         "command": _write_command(settings, document["seeds"]),
         "fewest_false": MIN_FALSE_POSITIVES,
     }
-
-
-def read_checks(document):
-    """The checks of a document by name."""
-    names = ("name", "status", "text", "finding")
-    return {row["name"]: Check(*(row[name] for name in names)) for row in document["checks"]}
 
 
 # --- what to do next
@@ -472,8 +466,8 @@ def _list_doubts(document, routes):
         rows["power"] = ("same attack on shadow models", last["auc"], *ends)
     first = {SHIFT: ("baseline",), UNKNOWN: ("attack", "power"), REVERSED: ("attack", "power")}
     order = [*first[document["evidence"]], "attack", "baseline", "difficulty"]
-    checks = read_checks(document)
-    if document["evidence"] == SHIFT and get_difference(checks) == "difficulty":
+    difference = get_difference(read_checks(document["checks"]))
+    if document["evidence"] == SHIFT and difference == "difficulty":
         order.insert(0, "difficulty")
     return [rows[name] for name in dict.fromkeys(order) if name in rows]
 

@@ -30,6 +30,13 @@ def is_enough(steps):
     return gain is not None and gain <= steps[-1]["sd"]
 
 
+def refuse_wrong(wrong, start=""):
+    """Refuse a document by the first sentence that holds."""
+    for what, holds in wrong.items():
+        if holds:
+            raise ValueError(f"{start}{what}")
+
+
 def check_growth(document):
     """Check that the growth in a document from an untrusted source agrees with itself."""
     growth = document["growth"]
@@ -55,9 +62,7 @@ def check_growth(document):
         "growth.time_budget must be there if it ended the training": reason == TIME
         and growth["time_budget"] is None,
     }
-    for what, is_wrong in wrong.items():
-        if is_wrong:
-            raise ValueError(what)
+    refuse_wrong(wrong)
 
 
 def describe_growth(growth):

@@ -1,171 +1,35 @@
-"""The schema of the document of an audit: its fields, their kinds and their ranges."""
+"""The documents of audits: as they are written, and checked when they are read."""
 
-import reprlib
 from dataclasses import asdict
 
+import numpy as np
 import pandas as pd
 
-from .._core.pages import CONCLUSIVE, EVIDENCE, as_plain_level, check_evidence
+from .. import synthetic as tables
+from .._core.pages import CONCLUSIVE, as_plain_level, check_evidence
 from .._core.visible import as_plain, visible
-from ..disclosure import DECISIONS, LOWER_ENDS
+from ..disclosure import LOWER_ENDS
 from ._evidence import Grounds, choose_evidence
+from ._fields import (
+    AUDIT,
+    CONDITIONS,
+    RATE,
+    REFERENCE,
+    RELEASE,
+    STORED,
+    TABLE,
+    check_fields,
+    count,
+    many,
+    maybe,
+)
 from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
 from ._level import measure_level
-from ._measure import (
-    COLUMNS,
-    MOST_EXPOSED,
-    MOST_POINTS,
-    NOT_RESOLVABLE,
-    OK,
-    OVERALL,
-    TOO_FEW,
-    compute_curves,
-    list_exposed,
-    rank_attacks,
-)
-from ._person_level import MEAN, SUM
-from ._pool_size import ENOUGH, MOST, SIZES, TIME, UNMEASURED, check_growth
-from ._stand_in import CHOSEN, GIVEN, OWN, why_no_reference
+from ._measure import COLUMNS, OK, OVERALL, compute_curves, list_exposed, rank_attacks
+from ._pool_size import check_growth, refuse_wrong
+from ._stand_in import why_no_reference
 from ._verdict import write_verdict
-from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING, Check
-
-# Each kind is a function of a value and its place. It raises a ValueError that names the field, the
-# expected kind and the value that was found.
-
-
-# Largest number in a document: audits do not produce larger ones, and floats overflow soon after.
-_LARGEST = 1e300
-
-# The size for six fields of a hundred groups each, or for a table of thousands of columns; the page
-# of a larger document takes minutes.
-_MOST_VALUES, _DEEPEST = 500_000, 20
-
-
-def refuse(where, wanted, value):
-    raise ValueError(f"{where or 'the document'} must be {wanted}; got {reprlib.repr(value)}")
-
-
-def check_fields(document, kind):
-    """Check size and kind of a document."""
-    _check_size(document)
-    kind(document, "")
-
-
-def _check_size(document):
-    """Refuse a document with too many values or with arrays nested too deep."""
-    waiting, n_values = [(document, 1)] if isinstance(document, dict | list) else [], 0
-    while waiting:
-        value, depth = waiting.pop()
-        n_values += len(value)
-        if n_values > _MOST_VALUES:
-            raise ValueError(f"it has more than {_MOST_VALUES:,} values")
-        if depth > _DEEPEST:
-            raise ValueError(f"its arrays and objects are nested more than {_DEEPEST} deep")
-        inner = value.values() if isinstance(value, dict) else value
-        waiting += [(item, depth + 1) for item in inner if isinstance(item, dict | list)]
-
-
-def number(low=-_LARGEST, high=_LARGEST):
-    def check(value, where):
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not low <= value <= high:
-            span = "" if high == _LARGEST else f" from {low:g} to {high:g}"
-            refuse(where, f"a number{span}", value)
-
-    return check
-
-
-def count(low=0):
-    def check(value, where):
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        if not is_whole or not low <= value <= _LARGEST:
-            refuse(where, f"a whole number from {low} on", value)
-
-    return check
-
-
-def text(value, where):
-    if not isinstance(value, str):
-        refuse(where, "text", value)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        refuse(where, "text that can be written", value)
-
-
-def word(*words):
-    def check(value, where):
-        if not isinstance(value, str) or value not in words:
-            refuse(where, f"one of {', '.join(words)}", value)
-
-    return check
-
-
-def maybe(check_it):
-    def check(value, where):
-        if value is not None:
-            check_it(value, where)
-
-    return check
-
-
-def either(*checks):
-    def check(value, where):
-        for number, check_it in enumerate(checks):
-            try:
-                return check_it(value, where)
-            except ValueError:
-                if number == len(checks) - 1:
-                    raise
-
-    return check
-
-
-def many(check_it, low=0, high=None):
-    def check(value, where):
-        if not isinstance(value, list):
-            refuse(where, "an array", value)
-        if len(value) < low or (high is not None and len(value) > high):
-            wanted = f"at least {low}" if len(value) < low else f"at most {high}"
-            raise ValueError(f"{where} must have {wanted} entries; got {len(value)}")
-        for place, item in enumerate(value):
-            check_it(item, f"{where}[{place}]")
-
-    return check
-
-
-def mapping(check_it, high=None):
-    def check(value, where):
-        if not isinstance(value, dict):
-            refuse(where, "an object", value)
-        if high is not None and len(value) > high:
-            raise ValueError(f"{where} must have at most {high} fields; got {len(value)}")
-        for key, item in value.items():
-            text(key, f"a name in {where}")
-            check_it(item, f"{where}.{visible(key)}")
-
-    return check
-
-
-def fields(**fields):
-    """An object with at least these fields."""
-
-    def check(value, where):
-        if not isinstance(value, dict):
-            refuse(where, "an object", value)
-        missing = [name for name in fields if name not in value]
-        if missing:
-            raise ValueError(f"{where or 'the document'} lacks {', '.join(missing)}")
-        for name, check_it in fields.items():
-            check_it(value[name], f"{where}.{name}" if where else name)
-
-    return check
-
-
-def flag(value, where):
-    if not isinstance(value, bool):
-        refuse(where, "true or false", value)
-
+from .checks._base import read_checks
 
 SCHEMA = "skmia.audit"
 
@@ -248,26 +112,11 @@ def _as_limits(interval):
     return None if interval is None else dict(zip(("auc", "low", "high"), interval))
 
 
-_RATE = number(0, 1)
-
-_PERSON = fields(
-    person=either(text, number()),
-    n_records=count(1),
-    score=number(),
-    n_above=count(),
-    pvalue=_RATE,
-)
-
-PEOPLE = fields(
-    attack=text,
-    combine=word(SUM, MEAN),
-    n_members=count(),
-    n_nonmembers=count(),
-    n_mixed=count(),
-    **dict.fromkeys(("auc", "low", "high", "pvalue"), maybe(_RATE)),
-    n_permutations=count(1),
-    exposed=many(_PERSON, 0, MOST_EXPOSED),
-)
+def refuse_rows(wrong, name):
+    """Refuse the first row for which a sentence holds."""
+    for what, rows in wrong.items():
+        if rows.any():
+            raise ValueError(f"{name}[{int(rows.to_numpy().argmax())}] {what}")
 
 
 def check_people(document):
@@ -288,93 +137,7 @@ def check_people(document):
     }
     if all(given):
         wrong["a lower limit above the upper one"] = found["low"] > found["high"]
-    for what, holds in wrong.items():
-        if holds:
-            raise ValueError(f"person_level has {what}")
-
-
-RELEASE, CONDITIONS = "release", "release with conditions"
-REFUSE, UNKNOWN = "do not release", "cannot be said"
-REFERENCE, STORED = "reference models", "stored numbers"
-_MOST_NAMED = 200
-
-_JUDGED = fields(
-    name=text,
-    group=text,
-    limit=number(),
-    interval=maybe(many(number(), 3, 3)),
-    status=word("pass", "fail", "undecided", "missing", "not judged"),
-    n_needed=maybe(count()),
-)
-
-
-def make_recommendation(*ways):
-    """The kind of a recommendation for some ways of release."""
-    return fields(
-        result=word(RELEASE, CONDITIONS, REFUSE, UNKNOWN),
-        release=word(*ways),
-        not_asked=many(text, 0, _MOST_NAMED),
-        reasons=many(text, 1),
-        conditions=many(text),
-        limits=many(_JUDGED),
-        under_conditions=many(_JUDGED),
-        tried=many(
-            fields(
-                name=text,
-                release=word(*ways),
-                cost=number(0),
-                helps=flag,
-                reasons=many(text),
-                limits=many(_JUDGED),
-            ),
-            0,
-            _MOST_NAMED,
-        ),
-        checks=many(
-            fields(
-                name=text,
-                level=word("block", "review", "note"),
-                status=word("pass", "fail", "missing"),
-                text=text,
-            ),
-            0,
-            _MOST_NAMED,
-        ),
-        reviews=many(fields(check=text, reason=text), 0, _MOST_NAMED),
-        policy=fields(name=text, sha256=text, text=text),
-        provenance=mapping(text, _MOST_NAMED),
-        signatures=many(fields(role=text, name=text, signature=text, date=text), 0, _MOST_NAMED),
-        requirements=many(
-            fields(name=word(REFERENCE, STORED), is_met=flag, text=text), 0, _MOST_NAMED
-        ),
-        decision=fields(decision=word("", *DECISIONS), conditions=text, because=text),
-        not_run=many(text, 0, _MOST_NAMED),
-        remarks=many(text, 0, _MOST_NAMED),
-    )
-
-
-RECOMMENDATION = make_recommendation("service", "file")
-TABLE_RECOMMENDATION = make_recommendation("table")
-
-# What the victim of an audit was compared with.
-REFERENCE_MODELS = fields(
-    recipe=word(OWN, GIVEN, CHOSEN),
-    estimator=maybe(text),
-    distances=many(fields(estimator=text, distance=number(0)), 0, _MOST_NAMED),
-    obstacle=maybe(text),
-    attacks=many(fields(attack=text, share=number(0, 1), n_models=maybe(count())), 0, _MOST_NAMED),
-    left_out=many(text, 0, _MOST_NAMED),
-    gap=maybe(
-        fields(
-            victim=number(),
-            standard_error=number(0),
-            mean=number(),
-            sd=number(0),
-            n_models=count(2),
-            z=number(),
-        )
-    ),
-)
+    refuse_wrong(wrong, "person_level has ")
 
 
 def check_recommendation(document):
@@ -410,20 +173,13 @@ def _check_requirements(document, found):
         if not one["is_met"]:
             raise ValueError(f"recommendation: a release needs {one['name']}, which it lacks")
         if one["name"] == REFERENCE:
-            checks = {check["name"]: _read_check(check) for check in document["checks"]}
+            checks = read_checks(document["checks"])
             given = document["reference"], checks, True, found["provenance"]
             if why_no_reference(*given) is not None:
                 raise ValueError("recommendation: reference contradicts reference models")
 
 
-def _read_check(check):
-    return Check(*(check[name] for name in ("name", "status", "text", "finding")))
-
-
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
-
-# The numbers of shadow models are powers of two; checks, seeds and timed parts are few.
-_MOST_SIZES, _MOST_NAMED_SCHEMA = 64, 200
 
 # Checks that every document has, beside those of some kinds of data.
 _CHECKS = (
@@ -438,200 +194,10 @@ _CHECKS = (
     "negative control",
 )
 
-_SHARE = number(-1, 1)
-_SETTING = maybe(either(text, many(text)))
-_INTERVAL = maybe(fields(auc=_RATE, low=_RATE, high=_RATE))
-_DRIFT = fields(
-    statistic=number(),
-    **dict.fromkeys(("pvalue", "auc", "loss_auc"), _RATE),
-    **dict.fromkeys(("n_splits", "n_trained"), count(1)),
-)
-_LIMITS = {"low": _SHARE, "high": _SHARE}
-
-_RESULT = fields(
-    attack=text,
-    scope=text,
-    group=text,
-    metric=word("auc", "advantage", "tpr"),
-    max_fpr=maybe(_RATE),
-    **dict.fromkeys(("estimate", "low", "high"), maybe(_SHARE)),
-    **dict.fromkeys(("fpr", "fpr_low", "fpr_high"), maybe(_RATE)),
-    n_members=count(),
-    n_nonmembers=count(),
-    status=word(OK, NOT_RESOLVABLE, TOO_FEW),
-)
-
-_NULL = fields(
-    attack=text,
-    scope=text,
-    group=text,
-    metric=word("auc", "tpr"),
-    max_fpr=maybe(_RATE),
-    pvalue=_RATE,
-    pvalue_adjusted=_RATE,
-    pvalue_below=maybe(_RATE),
-)
-
-_CHECK = fields(
-    name=text,
-    status=word(PASSED, WARNING, STATED, NOT_RUN, ERROR),
-    text=text,
-    finding=maybe(text),
-)
-
-_POWER = fields(
-    attack=text,
-    numbers=many(
-        fields(n_shadows=count(1), auc=_RATE, sd=maybe(number(0)), n_models=count(1)),
-        1,
-        _MOST_SIZES,
-    ),
-)
-
-_STEP = fields(
-    n_shadows=count(1),
-    attack=text,
-    power=_RATE,
-    sd=number(0),
-    n_models=count(1),
-    gain=maybe(_SHARE),
-    gain_standard_error=maybe(number(0)),
-)
-
-_GROWTH = fields(
-    n_shadows=count(1),
-    reason=word(ENOUGH, MOST, TIME, UNMEASURED),
-    metric=word("auc", "tpr"),
-    max_fpr=maybe(_RATE),
-    steps=many(_STEP, 0, len(SIZES)),
-    seconds_per_model=maybe(number(0)),
-    time_budget=maybe(number(0)),
-)
-
-_PAIR = fields(
-    group=text,
-    other=text,
-    difference=maybe(number(-2, 2)),
-    low=maybe(number(-2, 2)),
-    high=maybe(number(-2, 2)),
-    pvalue_adjusted=maybe(_RATE),
-    reject=flag,
-)
-
-_SCOPE = fields(
-    scope=text,
-    n_rounds=count(1),
-    statistic=maybe(number(0)),
-    pvalue=_RATE,
-    n_permutations=count(1),
-    reject=flag,
-    disparity=maybe(number(0, 2)),
-    anova_statistic=maybe(number(0)),
-    anova_df=many(maybe(number(0)), 2, 2),
-    anova_pvalue=maybe(_RATE),
-    groups=many(fields(group=text, mean=_SHARE, **_LIMITS), low=2),
-    pairs=many(_PAIR),
-    left_out=many(text),
-)
-
-_CURVE = fields(
-    attack=text, **dict.fromkeys(("fpr", "tpr", "low", "high"), many(_RATE, 1, MOST_POINTS))
-)
-
-_EXPOSED = fields(
-    record=either(text, number()),
-    position=count(),
-    attack=text,
-    score=number(),
-    n_above=count(),
-)
-
-_PERMUTATION = maybe(
-    fields(n_permutations=count(1), n_units=count(1), n_mixed=count(), numbers=many(_NULL, low=1))
-)
-
-_SOURCE = fields(
-    name=text,
-    path=text,
-    auc=_RATE,
-    expected_auc=maybe(_RATE),
-    expected_tpr=maybe(_RATE),
-    n_equations=maybe(count()),
-    misfit=maybe(number(0)),
-    n_exposed=maybe(count()),
-    exposed_auc=maybe(_RATE),
-    hits=maybe(fields(members=_RATE, nonmembers=_RATE)),
-)
-
-_ENTRY = fields(place=text, size=count(), part=maybe(text))
-
-_FILE = fields(
-    n_records=count(2),
-    n_members=count(1),
-    answers_only=flag,
-    n_rows=maybe(count(1)),
-    outsiders=maybe(_RATE),
-    reason=maybe(text),
-    sources=many(_SOURCE, 0, _MOST_NAMED_SCHEMA),
-    ledger=many(_ENTRY),
-    expected_auc=maybe(_RATE),
-    obstacle=maybe(text),
-    stores=many(text, 0, _MOST_NAMED_SCHEMA),
-    changes=many(text, 0, _MOST_NAMED_SCHEMA),
-    notes=many(text),
-    evidence=word(*EVIDENCE),
-    verdict=text,
-    permutation=_PERMUTATION,
-    results=many(_RESULT),
-    curves=many(_CURVE, 0, 1),
-    exposed=many(_EXPOSED, 0, MOST_EXPOSED),
-)
-
-_DOCUMENT = fields(
-    created=text,
-    versions=mapping(text, _MOST_NAMED_SCHEMA),
-    victim=text,
-    victim_name=text,
-    task=word("classification", "regression"),
-    data=fields(n_records=count(2), n_members=count(1), n_nonmembers=count(1)),
-    performance=fields(
-        metric=word("accuracy", "confidence", "r2"),
-        **dict.fromkeys(("members", "nonmembers", "gap"), maybe(number())),
-    ),
-    baseline=_INTERVAL,
-    difficulty=_INTERVAL,
-    drift=maybe(_DRIFT),
-    settings=fields(
-        attacks=mapping(text),
-        n_shadows=count(),
-        shadow_estimator=maybe(text),
-        group=_SETTING,
-        fprs=many(_RATE),
-        confidence_level=number(1e-9, 1 - 1e-9),
-    ),
-    seeds=mapping(maybe(count()), _MOST_NAMED_SCHEMA),
-    seconds=mapping(number(0), _MOST_NAMED_SCHEMA),
-    notes=many(text),
-    evidence=word(*EVIDENCE),
-    verdict=text,
-    permutation=_PERMUTATION,
-    checks=many(_CHECK, 0, _MOST_NAMED_SCHEMA),
-    power=maybe(_POWER),
-    growth=maybe(_GROWTH),
-    recommendation=maybe(RECOMMENDATION),
-    reference=maybe(REFERENCE_MODELS),
-    disparity=maybe(fields(attack=text, scopes=many(_SCOPE))),
-    person_level=maybe(PEOPLE),
-    results=many(_RESULT, low=1),
-    curves=many(_CURVE),
-    exposed=many(_EXPOSED, 0, MOST_EXPOSED),
-    file=maybe(_FILE),
-)
-
 
 def check_document(document):
     """Check a document from an untrusted source, and derive its verdict again."""
-    check_fields(document, _DOCUMENT)
+    check_fields(document, AUDIT)
     grounds = _read_grounds(document)
     _check_results(document, grounds.results)
     _check_names(document, grounds)
@@ -683,26 +249,19 @@ def _check_ledger(file):
 
 def _read_grounds(document):
     permutation = document["permutation"] or {"numbers": [], "n_permutations": 0}
-    frames = [
-        pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
-        for rows, columns, numbers in (
-            (document["results"], list(COLUMNS), list(COLUMNS[4:11])),
-            (
-                permutation["numbers"],
-                list(PERMUTATION_COLUMNS),
-                list(PERMUTATION_COLUMNS[4:]),
-            ),
-        )
-    ]
-    names = ("name", "status", "text", "finding")
-    checks = [Check(*(check[name] for name in names)) for check in document["checks"]]
+    settings = document["settings"]
     return Grounds(
-        *frames,
+        _read_frame(document["results"], list(COLUMNS), COLUMNS[4:11]),
+        _read_frame(permutation["numbers"], PERMUTATION_COLUMNS, PERMUTATION_COLUMNS[4:]),
         permutation["n_permutations"],
-        {check.name: check for check in checks},
-        document["settings"]["confidence_level"],
-        list(document["settings"]["attacks"]),
+        read_checks(document["checks"]),
+        settings["confidence_level"],
+        list(settings["attacks"]),
     )
+
+
+def _read_frame(rows, columns, numbers):
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
 
 
 def _check_results(document, frame):
@@ -723,9 +282,7 @@ def _check_results(document, frame):
         "has more records than there are": (frame["n_members"] > data["n_members"])
         | (frame["n_nonmembers"] > data["n_nonmembers"]),
     }
-    for what, rows in wrong.items():
-        if rows.any():
-            raise ValueError(f"results[{int(rows.to_numpy().argmax())}] {what}")
+    refuse_rows(wrong, "results")
     rates = [("auc", -1), ("advantage", -1)]
     rates = {*rates, *(("tpr", rate) for rate in document["settings"]["fprs"])}
     for names, rows in frame.fillna({"max_fpr": -1}).groupby(["attack", "scope", "group"]):
@@ -737,23 +294,22 @@ def _check_results(document, frame):
 
 def _check_null(grounds):
     null = grounds.null
-    known = set(grounds.results[_KEY].fillna(-1).itertuples(index=False, name=None))
-    for place, row in enumerate(null[_KEY].fillna(-1).itertuples(index=False, name=None)):
-        if row not in known:
-            raise ValueError(f"permutation.numbers[{place}] is about a number not in results")
+    tested, known = _list_keys(null), set(_list_keys(grounds.results))
+    unknown = pd.Series([row not in known for row in tested], dtype=bool)
+    refuse_rows({"is about a number not in results": unknown}, "permutation.numbers")
     wrong = (null["metric"] == "auc") != null["pvalue_below"].notna()
-    if wrong.any():
-        place = int(wrong.to_numpy().argmax())
-        raise ValueError(f"permutation.numbers[{place}] must have pvalue_below only for an AUC")
+    refuse_rows({"must have pvalue_below only for an AUC": wrong}, "permutation.numbers")
     if grounds.checks["permuted membership"].is_error and null.empty:
         return
     frame = grounds.results
     aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
-    aucs = aucs[aucs["status"] == OK]
-    tested = set(null[_KEY].fillna(-1).itertuples(index=False, name=None))
-    needed = set(aucs[_KEY].fillna(-1).itertuples(index=False, name=None))
-    if not needed <= tested or null.duplicated(_KEY).any():
+    needed = _list_keys(aucs[aucs["status"] == OK])
+    if not set(needed) <= set(tested) or null.duplicated(_KEY).any():
         raise ValueError("permutation.numbers must have each AUC over all records once")
+
+
+def _list_keys(frame):
+    return list(frame[_KEY].fillna(-1).itertuples(index=False, name=None))
 
 
 def _check_names(document, grounds):
@@ -787,3 +343,72 @@ def _check_curves(document):
     sizes = [row["n_shadows"] for row in numbers]
     if sizes != sorted(set(sizes)):
         raise ValueError("power.numbers must be in the order of n_shadows")
+
+
+_TABLES = ("real", "synthetic", "holdout")
+
+
+def check_table_document(document):
+    """Check a document from an untrusted source, and derive its verdict again."""
+    check_fields(document, TABLE)
+    _check_limits(document)
+    grounds = _read_table_grounds(document)
+    if document["reversed"] != tables.list_reversals(grounds.results):
+        raise ValueError("reversed does not follow from results")
+    evidence = tables.choose_evidence(grounds)
+    check_evidence(document, evidence)
+    check_recommendation(document)
+    level = as_plain_level(tables.measure_level(grounds, evidence), ("excess",))
+    return document | {"verdict": tables.write_verdict(grounds, evidence), "level": level}
+
+
+def _read_table_grounds(document):
+    level = document["settings"]["confidence_level"]
+    shift = {check["name"]: check for check in document["checks"]}.get("one population", {})
+    if "interval" not in shift:
+        raise ValueError("checks lacks one population, or its interval")
+    maybe(many(RATE, 3, 3))(shift["interval"], "checks.interval")
+    n_rows = {name: document["data"].get(f"n_{name}", 0) for name in _TABLES}
+    count()(n_rows["holdout"], "data.n_holdout")
+    return tables.Grounds(
+        _read_results(document, level, bool(n_rows["holdout"])),
+        n_rows,
+        level,
+        _read_smallest_share(document),
+        shift["text"] if shift["status"] == "warning" else None,
+    )
+
+
+def _read_results(document, level, has_holdout):
+    frame = pd.DataFrame(document["results"]).set_index("name") if document["results"] else None
+    if (frame is not None) != has_holdout or (document["copies"] is not None) != has_holdout:
+        raise ValueError("results and copies must be there with a holdout, and only then")
+    if frame is None:
+        return pd.DataFrame({"leak": np.zeros(0, dtype=bool)})
+    if frame.index.has_duplicates:
+        raise ValueError("results must have each number once")
+    frame = frame.astype(dict.fromkeys(frame.columns.drop("leak"), float))
+    if not np.allclose(frame["pvalue_holm"], tables.correct(frame.index, frame["pvalue"])):
+        raise ValueError("pvalue_holm of results does not follow from pvalue")
+    if (frame["leak"] != (frame["pvalue_holm"] <= 1 - level)).any():
+        raise ValueError("leak of results does not follow from pvalue_holm")
+    return frame
+
+
+def _check_limits(document):
+    """Refuse limits that do not hold their estimate."""
+    for part in ("results", "utility", "columns", "pairs"):
+        for place, row in enumerate(document[part]):
+            limits = [row[name] for name in ("low", "estimate", "high") if row[name] is not None]
+            if limits != sorted(limits):
+                raise ValueError(f"{part}[{place}] has an estimate outside of its limits")
+
+
+def _read_smallest_share(document):
+    if document["copies"] is None:
+        return np.inf
+    shares = {row["name"]: row["smallest_share_corrected"] for row in document["copies"]}
+    if tables.FIRST not in shares:
+        raise ValueError(f"copies lacks {tables.FIRST}")
+    share = shares[tables.FIRST]
+    return np.inf if share is None else share

@@ -14,7 +14,8 @@ from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report._comparison import compare_audits, render_comparison
 from skmia.report._examine import measure_people
-from skmia.report._schema import PEOPLE, check_document, check_people
+from skmia.report._fields import PEOPLE
+from skmia.report._schema import check_document, check_people
 from skmia.report.checks import PersonLevelCheck
 
 

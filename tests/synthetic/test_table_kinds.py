@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skmia.report._table_schema import check_table_document
+from skmia.report._schema import check_table_document
 from skmia.synthetic import BootstrapGenerator, audit_table
 from skmia.synthetic._table._measure import read_tables, unify
 

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from sklearn.neighbors import KernelDensity
 
 from skmia._core.pages import LEAK, NONE
-from skmia.report._table_schema import check_table_document
+from skmia.report._schema import check_table_document
 from skmia.synthetic import Grounds, audit_table, measure_level
 from skmia.synthetic._table import save_table
 from skmia.synthetic._table._report import render

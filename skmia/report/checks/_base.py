@@ -51,6 +51,12 @@ class Check:
         return self.status == ERROR
 
 
+def read_checks(rows):
+    """The checks of a document by their names."""
+    names = ("name", "status", "text", "finding")
+    return {row["name"]: Check(*(row[name] for name in names)) for row in rows}
+
+
 class BaseCheck(ABC):
     """A check of whether the numbers of an audit can be trusted.
 
