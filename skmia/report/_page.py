@@ -1,5 +1,7 @@
 """The page of an audit: one HTML file that needs no other file."""
 
+from typing import NamedTuple
+
 import pandas as pd
 
 from .._core.pages import (
@@ -88,41 +90,57 @@ _STATEMENTS = {
 }
 _ORDER = (ERROR, WARNING, PASSED, STATED)
 
-# What to do where there is no verdict: by the check that prevents it, an imperative and why.
-_ALIKE = (
-    "Take both sides from one population.",
-    "Set a random part of the data aside before training.",
+
+class Step(NamedTuple):
+    """An imperative, a reason, and a place with the words of its link."""
+
+    imperative: str
+    why: str
+    place: str | None = None
+    link: str = ""
+
+
+# What to do where there is no verdict, by the check that prevents it.
+_ALIKE = Step(
+    "Take both sides from one population.", "Set a random part of the data aside before training."
 )
 _CAUSES = {
-    "formats": (
+    "formats": Step(
         "Export both sides in one way.",
         "The same decimals, spelling and missing values, and audit again.",
     ),
-    "drift": ("Take both sides from one time and source.", "Leakage and drift look alike here."),
-    "labels": (
+    "drift": Step(
+        "Take both sides from one time and source.", "Leakage and drift look alike here."
+    ),
+    "labels": Step(
         "Check the coding of the labels.",
         "They have to mean what those of the training set meant.",
     ),
-    "duplicates": (
+    "duplicates": Step(
         "Remove copies that are on both sides.",
         "Or give copies a common group_by, and audit again.",
     ),
-    "positive control": (
+    "positive control": Step(
         "Use more records.",
         "At least several hundred members and non-members; 10,000 non-members for rates of 0.1%.",
     ),
-    "person level": (
+    "person level": Step(
         "Treat it as a leak of people.",
         "Keep fewer records of each person, or train with a guarantee for people.",
     ),
-    "small groups": ("Merge the small groups.", "Or audit with more of their records."),
-    "shadow models": (
+    "small groups": Step("Merge the small groups.", "Or audit with more of their records."),
+    "shadow models": Step(
         "Check membership and the recipe.",
         "The shadow models have to be trained as this model was.",
     ),
 }
-_FAILED = "Remove what made a check fail.", "Its message is below; the verdict depends on it."
-_AGAIN = "Then audit again.", "The numbers of all attacks are below, without a level."
+_FAILED = Step(
+    "Remove what made a check fail.",
+    "Its message is below; the verdict depends on it.",
+    "#trust",
+    "Checks",
+)
+_AGAIN = Step("Then audit again.", "The numbers of all attacks are below, without a level.")
 
 _LONGEST_SUBJECT = 60
 _MOST_STEPS = 3
@@ -153,8 +171,7 @@ def render(document, title=None, values=None):
 
 def list_document_routes(document):
     """The routes of a document, the file first."""
-    file = document["file"]
-    ways = {FILE: file, SERVICE: document}
+    ways = {FILE: document["file"], SERVICE: document}
     return [
         Route(way, read_level(found["level"]), found["results"])
         for way, found in ways.items()
@@ -182,7 +199,7 @@ def _describe(document, routes):
         "steps": advise(document, routes, checks),
         "panel": _describe_panel(document, routes, checks),
         "groups": _describe_groups(document, routes),
-        "people": document["person_level"] and _describe_people(document, routes),
+        "people": document["person_level"] and _describe_people(document),
         "trust": describe_trust(checks, document["evidence"] in CONCLUSIVE),
         "attacks": [*_list_attacks(routes, OVERALL, "all")],
         "n_attacks": count_words(sum(len({r["attack"] for r in route.rows}) for route in routes)),
@@ -202,8 +219,12 @@ def _describe(document, routes):
 
 
 def advise(document, routes, checks):
-    """At most three steps, each an imperative, a reason, and a place with the words of its link."""
-    steps = [*_follow_policy(document)]
+    """At most three steps on what to do next."""
+    steps, found = [], document["recommendation"]
+    if found is not None:
+        by = f"By the policy {found['policy']['name']}: {found['result']}."
+        imperative = _RESULTS[found["result"], found["release"]]
+        steps.append(Step(imperative, by, "#decision", "Recommendation"))
     if get_highest(routes).level.name == "unknown":
         steps += _advise_in_doubt(document, checks)
     elif get_highest(routes).level.name == "none":
@@ -225,13 +246,6 @@ _RESULTS = {
 }
 
 
-def _follow_policy(document):
-    found = document["recommendation"]
-    if found is not None:
-        by = f"By the policy {found['policy']['name']}: {found['result']}."
-        yield _RESULTS[found["result"], found["release"]], by, "#decision", "Recommendation"
-
-
 _ADVERBS = {"clear": "clearly", "severe": "severely"}
 
 
@@ -240,40 +254,40 @@ def _advise_against_leaks(document, routes, has_policy):
     file, service = levels.get(FILE), levels[SERVICE]
     if file is not None and file.rank >= 0:
         if file.rank > 0 and not has_policy:
-            yield "Do not hand out the file.", "Offer its answers instead.", "#stores", "Why"
+            yield Step("Do not hand out the file.", "Offer its answers instead.", "#stores", "Why")
         changes = document["file"]["changes"][:2]
         text = " ".join(changes) if sum(map(len, changes)) < 160 else changes[0]
-        yield "Train a model that stores less.", text, "#stores", "Why"
+        yield Step("Train a model that stores less.", text, "#stores", "Why")
     worst = find_worst_group(routes[-1:])
     if service.rank > 0:
-        also = (
-            f"It leaks {_ADVERBS[service.name]} too." if file is not None and file.rank >= 0 else ""
-        )
-        why = (f"Most in {name_group(worst[0])}.", "#groups", "Groups") if worst else ("", None, "")
-        text = f"{also or 'Regularize it, or train with a defense.'} {why[0]}".strip()
-        yield "Defend the service, then compare.", text, *why[1:]
+        text = "Regularize it, or train with a defense."
+        if file is not None and file.rank >= 0:
+            text = f"It leaks {_ADVERBS[service.name]} too."
+        step = Step("Defend the service, then compare.", text)
+        if worst:
+            text = f"{text} Most in {name_group(worst[0])}."
+            step = step._replace(why=text, place="#groups", link="Groups")
+        yield step
     if service.rank == 0 and document["settings"].get("group") and worst:
-        yield "Look at the worst group.", f"{name_group(worst[0])}.", "#groups", "Groups"
+        yield Step("Look at the worst group.", f"{name_group(worst[0])}.", "#groups", "Groups")
     if file is None:
         yield _UNASKED
     if service.rank == 0:
-        yield "Prune or smooth the model.", "Larger leaves, or a defense; then compare.", None, ""
+        yield Step("Prune or smooth the model.", "Larger leaves, or a defense; then compare.")
     yield _look_harder(document)
-    yield "Compare after each change.", "`skmia compare old new`", None, ""
+    yield Step("Compare after each change.", "`skmia compare old new`")
 
 
-_UNASKED = (
+_UNASKED = Step(
     "Attack the file before you hand it out.",
     "This audit read answers only: the level says nothing of the file.",
-    None,
-    "",
 )
 
 
 def _look_harder(document):
     n = document["settings"]["n_shadows"]
     text = f"{n} shadow models were trained; more may find more." if n else "With shadow models."
-    return "Look harder before a release.", text, None, ""
+    return Step("Look harder before a release.", text)
 
 
 def _advise_to_look(document, routes):
@@ -282,43 +296,29 @@ def _advise_to_look(document, routes):
         yield _UNASKED
     elif levels[FILE].name == "unknown":
         why = "Nobody knows yet what it stores of training records."
-        yield "Do not hand out the file yet.", why, "#stores", "Why"
+        yield Step("Do not hand out the file yet.", why, "#stores", "Why")
     yield _look_harder(document)
     rate = choose_rate(routes)
     limit = "auc.high=0.6" if rate is None else f"tpr@{rate:g}.high={2 * rate:g}"
-    yield "Keep the audit in your tests.", f"`--fail-above {limit}`", None, ""
+    yield Step("Keep the audit in your tests.", f"`--fail-above {limit}`")
 
 
 def _advise_in_doubt(document, checks):
     if document["evidence"] == REVERSED:
-        yield (
-            "Check the membership column.",
-            "1 or true is for records of the training set.",
-            None,
-            "",
-        )
-        yield "Check the signs of your own attacks.", "Higher has to mean a member.", None, ""
-        yield *_AGAIN, None, ""
+        yield Step("Check the membership column.", "1 or true is for records of the training set.")
+        yield Step("Check the signs of your own attacks.", "Higher has to mean a member.")
+        yield _AGAIN
         return
-    name = get_difference(checks) if document["evidence"] == SHIFT else get_blindness(checks)
     if any(check.is_error for check in checks.values()):
-        yield *_FAILED, "#trust", "Checks"
-    yield (
-        *_CAUSES.get(
-            name, _ALIKE if document["evidence"] == SHIFT else _CAUSES["positive control"]
-        ),
-        None,
-        "",
-    )
+        yield _FAILED
     if document["evidence"] == SHIFT:
-        yield (
-            "See in what they differ.",
-            "A date, an age, a filter, another source.",
-            "#trust",
-            "Checks",
-        )
-        yield "Or let skmia choose.", "An unfitted model is trained on a random half.", None, ""
-    yield *_AGAIN, None, ""
+        yield _CAUSES.get(get_difference(checks), _ALIKE)
+        differ = "A date, an age, a filter, another source."
+        yield Step("See in what they differ.", differ, "#trust", "Checks")
+        yield Step("Or let skmia choose.", "An unfitted model is trained on a random half.")
+    else:
+        yield _CAUSES.get(get_blindness(checks), _CAUSES["positive control"])
+    yield _AGAIN
 
 
 # --- the panel
@@ -326,7 +326,10 @@ def _advise_in_doubt(document, checks):
 
 def _describe_panel(document, routes, checks):
     if get_highest(routes).level.name == "unknown":
-        return {"rows": _list_doubts(document, routes), "note": _note_doubt(checks)}
+        note = "How often a member ranks above a non-member, with intervals."
+        warned = [name for name, check in checks.items() if check.is_warning or check.is_error]
+        note += f" Checks that warn: {join_names(warned)}." if warned else ""
+        return {"rows": _list_doubts(document, routes), "note": note}
     grids, curves, rate = describe_picture(document, routes)
     shown = [route for route in routes if route.level.name != "unknown"]
     drawing = draw_roc(curves, rate)
@@ -365,9 +368,8 @@ def _describe_grid(route, rate):
         auc = route.find_best("auc")["estimate"]
         number = f"{100 * auc:.0f}"
         text = f"times a random member ranks above a random other, {how}"
-        return {"number": number, "filled": round(100 * auc), "base": 100, "text": text} | {
-            "level": route.level
-        }
+        counts = {"number": number, "filled": round(100 * auc), "base": 100}
+        return counts | {"text": text, "level": route.level}
     base = choose_base(rate)
     return {
         "number": count_of(best["estimate"], base).replace("fewer than ", "< "),
@@ -451,10 +453,7 @@ def _list_doubts(document, routes):
     best, baseline = service.find_best("auc"), document["baseline"]
     rows = {}
     if best:
-        rows["attack"] = (
-            "best attack on the model",
-            *(best[k] for k in ("estimate", "low", "high")),
-        )
+        rows["attack"] = ("best attack on the model", *(best[k] for k in _INTERVAL))
     if baseline:
         rows["baseline"] = ("without the model", *baseline.values())
     if document["difficulty"]:
@@ -470,12 +469,6 @@ def _list_doubts(document, routes):
     if document["evidence"] == SHIFT and difference == "difficulty":
         order.insert(0, "difficulty")
     return [rows[name] for name in dict.fromkeys(order) if name in rows]
-
-
-def _note_doubt(checks):
-    warned = [name for name, check in checks.items() if check.is_warning or check.is_error]
-    told = f" Checks that warn: {join_names(warned)}." if warned else ""
-    return f"How often a member ranks above a non-member, with intervals.{told}"
 
 
 # --- sections
@@ -518,7 +511,7 @@ def _describe_groups(document, routes):
         ),
         "worst": next(iter(worst), None),
         "tests": [*_compare(document)],
-        "disparity": _describe_disparity(document),
+        "disparity": describe_disparity(document["disparity"]),
     }
 
 
@@ -566,12 +559,6 @@ def _compare(document):
         yield f"As a service, the groups of {test['scope']} {differ} chance explains ({p})."
 
 
-def _describe_disparity(document):
-    disparity = document["disparity"]
-    n_scopes = len(disparity["scopes"]) if disparity else 0
-    return [describe_disparity(disparity, place) for place in range(n_scopes)]
-
-
 def _list_other_groups(document, routes):
     """The AUC of each attack in each group, as a table."""
     names, rows = [], {}
@@ -605,14 +592,11 @@ def _list_exposed(document, values):
     return {"exposed": exposed, "columns": list(map(str, table.columns))}
 
 
-def _describe_people(document, routes):
-    frame = pd.DataFrame(document["results"])
+def _describe_people(document):
     found = document["person_level"]
-    return {
-        "text": describe_people(found, frame).removeprefix("People: "),
-        "exposed": found["exposed"] if document["evidence"] == LEAK else [],
-        "found": found,
-    }
+    text = describe_people(found, pd.DataFrame(document["results"])).removeprefix("People: ")
+    exposed = found["exposed"] if document["evidence"] == LEAK else []
+    return {"text": text, "exposed": exposed, "found": found}
 
 
 def describe_trust(checks, is_conclusive):
@@ -693,21 +677,18 @@ def _describe_knowledge(document):
     """What the attacker knows, what was trained, and how well the model fits both sides."""
     settings, reference = document["settings"], document["reference"]
     is_chosen = reference is not None and reference["recipe"] == CHOSEN
-    is_like = settings["shadow_estimator"] == document["victim"]
-    n, facts = settings["n_shadows"], {}
+    n, like = settings["n_shadows"], f": {settings['shadow_estimator']}"
+    if is_chosen:
+        like = f", of a stand-in: {reference['estimator']}"
+    elif settings["shadow_estimator"] == document["victim"]:
+        like = ", like the model"
     recipe = "" if is_chosen or not n else ", and how the model was trained"
-    facts["knows"] = f"every candidate record with its label{recipe}"
-    facts["does not know"] = "which candidates are members"
-    trained = "queries the model"
-    if n:
-        trained += f"; trains {n} shadow models on random halves of the records"
-        if is_chosen:
-            trained += f", of a stand-in: {reference['estimator']}"
-        elif is_like:
-            trained += ", like the model"
-        else:
-            trained += f": {settings['shadow_estimator']}"
-    facts["as a service"] = trained
+    trained = f"; trains {n} shadow models on random halves of the records{like}" if n else ""
+    facts = {
+        "knows": f"every candidate record with its label{recipe}",
+        "does not know": "which candidates are members",
+        "as a service": f"queries the model{trained}",
+    }
     if document["file"]:
         facts["with the file"] = "reads the file; makes no query"
     power = document["power"]
@@ -723,10 +704,8 @@ def _write_command(settings, seeds):
     command = settings.get("command")
     if isinstance(command, dict) and "repeat" in command:
         return str(command["repeat"])
-    own = {"shadows": settings["n_shadows"], "group": settings["group"], "fprs": settings["fprs"]}
-    own |= {
-        "confidence_level": settings["confidence_level"],
-        "random_state": seeds.get("random_state"),
-    }
+    own = {"shadows": settings["n_shadows"]}
+    own |= {name: settings[name] for name in ("group", "fprs", "confidence_level")}
+    own["random_state"] = seeds.get("random_state")
     told = ", ".join(f"{name}={value!r}" for name, value in own.items() if value is not None)
     return f"audit(model, records, membership, {told})"

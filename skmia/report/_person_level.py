@@ -38,15 +38,11 @@ def name_exposed(found, evidence):
     if evidence != LEAK or not found["exposed"]:
         return []
     names = ", ".join(
-        f"{visible(row['person'])} ({count_records(row)}, p = {row['pvalue']:.2g})"
+        f"{visible(row['person'])} ({row['n_records']:,} record"
+        f"{'' if row['n_records'] == 1 else 's'}, p = {row['pvalue']:.2g})"
         for row in found["exposed"][:_MOST_NAMED]
     )
     return [
         f"Most exposed people: {names}; p is the share of non-members whose score is as high, for "
         "each person taken alone."
     ]
-
-
-def count_records(row):
-    """Return how many records a person has, in words."""
-    return f"{row['n_records']:,} record{'' if row['n_records'] == 1 else 's'}"

@@ -3,7 +3,6 @@
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
@@ -130,7 +129,9 @@ _STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: 
 def format_markdown(report, title):
     """Format an audit as Markdown, in tables of the extended syntax of GitHub and GitLab."""
     data, n_shadows = report.data, report.settings["n_shadows"]
-    lines = [f"# {escape(title)}", "", *_list_decision(report), *_list_verdicts(report), ""]
+    found = report.recommendation
+    lines = [f"# {escape(title)}", "", *([] if found is None else format_decision(found.to_dict()))]
+    lines += [*_list_verdicts(report), ""]
     lines += [
         f"* Model: {escape(report.victim_name)}",
         f"* Records: {data['n_records']:,}, {data['n_members']:,} of them members",
@@ -146,11 +147,6 @@ def format_markdown(report, title):
         if paragraphs:
             lines += ["", f"## {heading}", "", *(f"* {text}" for text in paragraphs)]
     return "\n".join(lines) + "\n"
-
-
-def _list_decision(report):
-    found = report.recommendation
-    return [] if found is None else format_decision(found.to_dict())
 
 
 def _list_verdicts(report):
@@ -205,8 +201,6 @@ def _list_people(report):
 
 
 def _list_sections(report):
-    scopes = [] if report.disparity is None else report.disparity["scopes"]
-    unequal = [describe_disparity(report.disparity, place) for place in range(len(scopes))]
     checks = [
         f"{escape(name)} ({_STATUS.get(check.status, check.status)}): {escape(check.text)}"
         for name, check in report.checks.items()
@@ -215,14 +209,10 @@ def _list_sections(report):
     file = []
     if report.file is not None:
         facts = report.file.facts
-        file = [
-            *describe_sources(facts),
-            *describe_reading(facts),
-            *facts["changes"],
-            *report.file.notes,
-        ]
+        file = [*describe_sources(facts), *describe_reading(facts), *facts["changes"]]
+        file += report.file.notes
     return {
-        "Groups": list(map(escape, unequal)),
+        "Groups": list(map(escape, describe_disparity(report.disparity))),
         "The file": list(map(escape, file)),
         "Checks": checks,
         "Notes": list(map(escape, [*notes, *report.notes])),
@@ -231,14 +221,14 @@ def _list_sections(report):
 
 def save_report(document, directory, values=None):
     """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically."""
-    others = {"roc.png": _draw, "report.html": partial(_render, values=values)}
+
+    def write_page(noted, path):
+        write_text(render(noted, values=values), path)
+
+    others = {"roc.png": _draw, "report.html": write_page}
     if document["recommendation"] is not None:
         others["decision.html"] = write_sheet
     return save_documents(document, directory, "audit.json", others)
-
-
-def _render(document, path, values):
-    write_text(render(document, values=values), path)
 
 
 def _draw(document, path):

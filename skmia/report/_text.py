@@ -68,23 +68,27 @@ def describe_performance(performance):
         np.nan if performance[key] is None else performance[key]
         for key in ("members", "nonmembers", "gap")
     )
-    if performance["metric"] in _SHARES:
-        what = _SHARES[performance["metric"]]
-        numbers = (
-            f"{what} {members:.1%} on members, {others:.1%} on non-members, "
-            f"generalization gap {100 * gap:.1f} percentage points"
-        )
-    else:
-        numbers = (
-            f"R2 {members:.3f} on members, {others:.3f} on non-members, "
-            f"generalization gap {gap:.3f}"
-        )
-    return f"{numbers}."
+    if performance["metric"] not in _SHARES:
+        numbers = f"R2 {members:.3f} on members, {others:.3f} on non-members"
+        return f"{numbers}, generalization gap {gap:.3f}."
+    what = _SHARES[performance["metric"]]
+    return (
+        f"{what} {members:.1%} on members, {others:.1%} on non-members, generalization gap "
+        f"{100 * gap:.1f} percentage points."
+    )
 
 
-def describe_disparity(disparity, place):
-    """Describe in a sentence or two whether the groups of one scope are exposed unequally."""
-    test = disparity["scopes"][place]
+def describe_disparity(disparity, scopes=None):
+    """Describe in a sentence or two for each scope whether its groups are exposed unequally."""
+    tests = [] if disparity is None else disparity["scopes"]
+    return [
+        _describe_scope(disparity["attack"], test)
+        for test in tests
+        if scopes is None or test["scope"] in scopes
+    ]
+
+
+def _describe_scope(attack, test):
     groups = sorted(test["groups"], key=lambda group: group["mean"])
     rounds = f"Over {test['n_rounds']} shadow models treated as the victim"
     if test["disparity"] == 0:
@@ -101,7 +105,7 @@ def describe_disparity(disparity, place):
         pairs = f"; of {len(test['pairs'])} pairs {differ} differ after Holm's correction"
     left = f" Too small to take part: {', '.join(test['left_out'])}." if test["left_out"] else ""
     return visible(
-        f"{rounds}, the mean advantage of {disparity['attack']} {found} the groups of "
+        f"{rounds}, the mean advantage of {attack} {found} the groups of "
         f"{test['scope']}: from {span} ({p} by permutation of the groups)"
         f"{pairs}.{left}"
     )
@@ -168,9 +172,8 @@ def format_table(frame):
     for part, table in zip(parts, tables):
         lines += ["", _group_title(part)]
         if part.iloc[0]["status"] == TOO_FEW:
-            lines.append(
-                f"  {TOO_FEW}: at least {FEWEST} members and {FEWEST} non-members are needed"
-            )
+            needed = f"at least {FEWEST} members and {FEWEST} non-members are needed"
+            lines.append(f"  {TOO_FEW}: {needed}")
             continue
         for block in _layout(list(table), widths):
             heading = _GAP.join(name.ljust(widths[name]) for name in block)
@@ -243,23 +246,25 @@ def _tabulate(routes, rate, level):
         _lay("", "", "recognized", "how often a member", ""),
         _lay("", "", f"of {base:,}", "ranks higher (AUC)", "level"),
     ]
+    # Classes, which nobody asked for, are shown if one has another level than the whole.
+    shows_classes = find_worst_group(routes) is not None
     for route in routes:
-        groups = [group for group in route.level.groups if _is_shown(group, routes)]
+        groups = [one for one in route.level.groups if one["scope"] != CLASS or shows_classes]
         groups.sort(key=lambda group: read_level(group).order, reverse=True)
         parts = [(OVERALL, "all", route.level)]
         parts += [(g["scope"], g["group"], read_level(g)) for g in groups[:_MOST_GROUPS]]
         for place, (scope, group, found) in enumerate(parts):
-            name = "all" if not place else _cut_group(f"{visible(scope)} {visible(group)}")
+            name = f"{visible(scope)} {visible(group)}" if place else "all"
+            if len(name) >= _COLUMNS[1]:
+                name = f"{name[: _COLUMNS[1] - 2]}\u2026"
             tpr = None if rate is None else route.find_best("tpr", rate, scope, group)
-            lines.append(
-                _lay(
-                    "" if place else route.way,
-                    name,
-                    _write_count(tpr, base),
-                    _write_auc(route.find_best("auc", None, scope, group)),
-                    found.word.lower(),
-                )
-            )
+            auc = route.find_best("auc", None, scope, group)
+            count, rank = "  -", "-" if auc is None else format_cell(auc)
+            if tpr is not None:
+                number, low, high = (f"{base * tpr[end]:.0f}" for end in _INTERVAL)
+                count = f"{number:>3} [{low:>2}, {high:>2}]"
+            way = "" if place else route.way
+            lines.append(_lay(way, name, count, rank, found.word.lower()))
         if len(groups) > _MOST_GROUPS:
             lines.append(f"{'':11s}{len(groups) - _MOST_GROUPS} more groups: --verbose")
     others = "-" if rate is None else f"{rate * base:3.0f}"
@@ -269,29 +274,6 @@ def _tabulate(routes, rate, level):
         verb = "is" if round(rate * base) == 1 else "are"
         told = f"Recognized when {rate * base:.0f} of {base:,} others {verb} mistaken. {told}"
     return [*lines, *wrap_short(told, "  ", 2)]
-
-
-def _is_shown(group, routes):
-    """Whether a group that was asked for, or has another level than the whole, is shown."""
-    if group["scope"] != CLASS:
-        return True
-    return find_worst_group(routes) is not None
-
-
-def _cut_group(name):
-    longest = _COLUMNS[1] - 1
-    return name if len(name) <= longest else f"{name[: longest - 1]}\u2026"
-
-
-def _write_count(row, base):
-    if row is None:
-        return "  -"
-    number, low, high = (f"{base * row[name]:.0f}" for name in _INTERVAL)
-    return f"{number:>3} [{low:>2}, {high:>2}]"
-
-
-def _write_auc(row):
-    return "-" if row is None else format_auc(*(row[name] for name in _INTERVAL))
 
 
 def _list_people(result):
@@ -347,14 +329,10 @@ def format_summary(result):
     ]
     baseline = result.checks["blind baseline"]
     head += [] if baseline.is_error else [baseline.text]
-    shown = list(dict.fromkeys(frame["scope"]))
-    scopes = [] if result.disparity is None else result.disparity["scopes"]
-    unequal = [
-        describe_disparity(result.disparity, place)
-        for place, test in enumerate(scopes)
-        if test["scope"] in shown
-    ]
-    people = tell_of_people(result)
+    unequal, people = describe_disparity(result.disparity, set(frame["scope"])), []
+    if result.person_level is not None:
+        people = [describe_people(result.person_level, frame)]
+        people += name_exposed(result.person_level, result.evidence)
     lines = [
         *wrap_lines(head),
         *format_table(frame),
@@ -370,14 +348,6 @@ def format_summary(result):
     if result.recommendation is not None:
         lines += ["", *wrap_lines(str(result.recommendation).split("\n"))]
     return "\n".join(lines)
-
-
-def tell_of_people(result):
-    """Tell how well people are found and who is exposed most, if records name their people."""
-    found = result.person_level
-    if found is None:
-        return []
-    return [describe_people(found, result.results), *name_exposed(found, result.evidence)]
 
 
 def _describe_numbers(result, frame):
@@ -445,11 +415,9 @@ def _describe_exposed(source):
     """Name the candidates that sums give away more than others."""
     if not source["n_exposed"]:
         return ""
-    found = (
-        ""
-        if source["exposed_auc"] is None
-        else f"; among them the AUC is {source['exposed_auc']:.3f}"
-    )
+    auc, found = source["exposed_auc"], ""
+    if auc is not None:
+        found = f"; among them the AUC is {auc:.3f}"
     return f" {source['n_exposed']:,} candidates have a leverage above 0.1{found}."
 
 
