@@ -32,29 +32,16 @@ READ_SO = (
 
 
 class Difference(NamedTuple):
-    """A number that both audits have.
+    """A number that both audits have."""
 
-    Attributes
-    ----------
-    scope, group : str
-        Part of the records.
-    attack, metric : str
-    max_fpr : float
-        Rate of a TPR; NaN for other metrics.
-    first, second : tuple of float
-        Estimate and ends of the interval in each audit.
-    difference : tuple of float
-        Second minus first, with the ends of its interval.
-    """
-
-    scope: str
+    scope: str  # part of the records
     group: str
     attack: str
     metric: str
-    max_fpr: float
-    first: tuple
+    max_fpr: float  # rate of a TPR; NaN for other metrics
+    first: tuple  # estimate and ends of the interval in each audit
     second: tuple
-    difference: tuple
+    difference: tuple  # second minus first, with the ends of its interval
     way: str = SERVICE  # or FILE: what the attack reads
 
     @property
@@ -158,13 +145,11 @@ def _compare_route(way, sides, level):
         missing = " and ".join(name for name, one in zip("AB", sides) if one is None)
         why = f"not attacked in {missing}" if missing else "no verdict in one of the audits"
         return found | {"outcome": _UNSAID, "change": why, "numbers": [], "rate": None}
-    rates = [
-        {row["max_fpr"] for row in side.rows if side.find_best("tpr", row["max_fpr"])}
-        for side in sides
-    ]
-    shared = rates[0] & rates[1]
+    shared = set.intersection(
+        *({r["max_fpr"] for r in one.rows if one.find_best("tpr", r["max_fpr"])} for one in sides)
+    )
     rate = choose_rate(
-        [side._replace(rows=[r for r in side.rows if r["max_fpr"] in shared]) for side in sides]
+        [one._replace(rows=[r for r in one.rows if r["max_fpr"] in shared]) for one in sides]
     )
     metrics = [("auc", None)] + ([] if rate is None else [("tpr", rate)])
     # The strongest of many is chosen, so the interval is corrected for all numbers compared.

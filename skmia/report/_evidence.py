@@ -31,31 +31,16 @@ HIGHEST_LEVEL = 1 - 10 / _MOST_PERMUTATIONS
 
 
 class Grounds(NamedTuple):
-    """What a verdict rests on.
+    """What a verdict rests on."""
 
-    Attributes
-    ----------
-    results : DataFrame
-        The numbers of the audit.
-    null : DataFrame
-        Results of the permutation test: ``attack``, ``scope``, ``group``, ``metric``, ``max_fpr``,
-        ``pvalue_adjusted``, ``pvalue_below``.
-    n_permutations : int
-        Number of permutations in the test.
-    checks : dict of str to Check
-        The checks by name.
-    level : float
-        Confidence level: one minus the probability of a finding without a leak.
-    asked : list of str
-        Names of the requested attacks.
-    """
-
-    results: pd.DataFrame
+    results: pd.DataFrame  # the numbers of the audit
+    # Results of the permutation test: ``attack``, ``scope``, ``group``, ``metric``, ``max_fpr``,
+    # ``pvalue_adjusted``, ``pvalue_below``.
     null: pd.DataFrame
-    n_permutations: int
-    checks: dict
-    level: float
-    asked: list
+    n_permutations: int  # number of permutations in the test
+    checks: dict  # the checks by name
+    level: float  # confidence level: one minus the probability of a finding without a leak
+    asked: list  # names of the requested attacks
 
 
 def make_grounds(results, permutation, checks, level, asked):

@@ -232,22 +232,6 @@ class Findings:
         return self.checks[name].finding if name in self.checks else None
 
     @property
-    def baseline(self) -> Any:
-        return self.of("blind baseline")
-
-    @property
-    def difficulty(self) -> Any:
-        return self.of("difficulty")
-
-    @property
-    def drift(self) -> Any:
-        return self.of("drift")
-
-    @property
-    def duplicates(self) -> Any:
-        return self.of("duplicates")
-
-    @property
     def permutation(self) -> Any:
         return self.of("permuted membership")
 

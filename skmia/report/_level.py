@@ -85,8 +85,7 @@ def list_routes(report):
 def tell_level(report):
     """The heading of each route with its way, and the sentence on them without emphasis."""
     routes = list_routes(report)
-    baseline = report.baseline and report.baseline._asdict()
-    baseline = baseline and {"auc": baseline["estimate"]}
+    baseline = report.baseline and {"auc": report.baseline.estimate}
     text = report.verdict.partition(". ")[2]
     sentence = write_sentence(routes, report.evidence, report.checks, baseline, text)
     return [(one.level.heading, f"as a {one.way}") for one in routes], sentence.replace("**", "")
@@ -176,13 +175,11 @@ def _write_of_group(highest):
     leaking = [group for group in highest.level.groups if read_level(group).rank >= 0]
     rows = [highest.find_best("auc", None, one["scope"], one["group"]) for one in leaking]
     best = max((row for row in rows if row), key=lambda row: row["estimate"], default=None)
-    if best is None:
-        return "Over all records, attacks recognize no more than guessing does."
-    return (
-        "Over all records, attacks recognize no more than guessing does. In "
-        f"**{name_group(best)}**, a random member ranks above a random non-member "
-        f"{100 * best['estimate']:.0f} of 100 times."
-    )
+    text = "Over all records, attacks recognize no more than guessing does."
+    if best is not None:
+        text += f" In **{name_group(best)}**, a random member ranks above a random non-member "
+        text += f"{100 * best['estimate']:.0f} of 100 times."
+    return text
 
 
 def _write_leak(highest, routes):
@@ -232,7 +229,7 @@ def _write_nothing(highest, routes):
     rate = choose_rate(routes)
     n_attacks = len({row["attack"] for row in highest.rows})
     attacks = f"{count_words(n_attacks).capitalize()} attack{'s' if n_attacks > 1 else ''}"
-    verb = ("recognizes", "does") if n_attacks == 1 else ("recognize", "does")
+    verb = "recognizes" if n_attacks == 1 else "recognize"
     best = highest.find_best("tpr", rate, end="high") if rate is not None else None
     if best is None:
         auc = highest.find_best("auc", end="high")
@@ -241,16 +238,14 @@ def _write_nothing(highest, routes):
         return f"{found}{most}. A stronger attack may still succeed."
     base = choose_base(rate)
     m = count_of(rate, base)
-    judged = "" if all(route.level.name == "none" for route in routes) else _UNJUDGED
+    is_judged = all(route.level.name == "none" for route in routes)
+    judged = "" if is_judged else " The **model file** could not be judged."
     return (
-        f"{attacks} {verb[0]} no more than guessing {verb[1]}: at most "
+        f"{attacks} {verb} no more than guessing does: at most "
         f"**{base * best['high']:.2g}** of {base:,} training records, when {m} of {base:,} others "
         f"{'is' if m == '1' else 'are'} mistaken for one. A stronger attack may still succeed."
         f"{judged}"
     )
-
-
-_UNJUDGED = " The **model file** could not be judged."
 
 
 def _write_doubt(evidence, checks, baseline, verdict):
@@ -276,8 +271,5 @@ def _write_doubt(evidence, checks, baseline, verdict):
     if name == "labels":
         return f"**Labels and model do not agree.** {verdict}"
     blind = name in (None, "positive control", "duplicates")
-    lead = "Nothing could have been found" if blind else _NEITHER
-    return f"**{lead}.** {verdict}"
-
-
-_NEITHER = "Leakage can be neither shown nor ruled out"
+    neither = "Leakage can be neither shown nor ruled out"
+    return f"**{'Nothing could have been found' if blind else neither}.** {verdict}"

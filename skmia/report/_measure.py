@@ -107,21 +107,9 @@ def get_people(records, membership):
     return None if is_mixed.any() or n_copies.max() == 1 else copies
 
 
-COLUMNS = (
-    "attack",
-    "scope",
-    "group",
-    "metric",
-    "max_fpr",
-    "estimate",
-    "low",
-    "high",
-    "fpr",
-    "fpr_low",
-    "fpr_high",
-    "n_members",
-    "n_nonmembers",
-    "status",
+COLUMNS = tuple(
+    "attack scope group metric max_fpr estimate low high fpr fpr_low fpr_high n_members "
+    "n_nonmembers status".split()
 )
 
 OK = "ok"
@@ -140,12 +128,11 @@ def measure(name, scores, guesses, case):
         n_members = int(truth.sum())
         n_nonmembers = len(truth) - n_members
         if min(n_members, n_nonmembers) < FEWEST:
-            numbers = _too_few(case.fprs)
+            numbers = [_number(metric, status=TOO_FEW) for metric in ("auc", "advantage")]
+            numbers += [_number("tpr", max_fpr=rate, status=TOO_FEW) for rate in case.fprs]
         else:
-            settings = {
-                "groups": None if people is None else people[mask],
-                "confidence_level": case.level,
-            }
+            groups = None if people is None else people[mask]
+            settings = {"groups": groups, "confidence_level": case.level}
             numbers = _measure_subset(scores[mask], guesses[mask], truth, case.fprs, settings)
         counts = {"n_members": n_members, "n_nonmembers": n_nonmembers}
         rows += [{"attack": name, "scope": scope, "group": group, **counts, **n} for n in numbers]
@@ -173,11 +160,6 @@ def _number(metric, interval=(np.nan,) * 3, *, max_fpr=np.nan, fpr=(np.nan,) * 3
     numbers = dict(zip(("estimate", "low", "high"), interval))
     rates = dict(zip(("fpr", "fpr_low", "fpr_high"), fpr))
     return {"metric": metric, "max_fpr": max_fpr, **numbers, **rates, "status": status}
-
-
-def _too_few(fprs):
-    plain = [_number(metric, status=TOO_FEW) for metric in ("auc", "advantage")]
-    return plain + [_number("tpr", max_fpr=max_fpr, status=TOO_FEW) for max_fpr in fprs]
 
 
 def _measure_subset(scores, guesses, truth, fprs, settings):
@@ -215,14 +197,14 @@ def compute_curves(scores, membership, confidence_level, groups=None, judged=Non
         n_members, n_nonmembers = (side.n_rows for side in sides)
         fpr, tpr, thresholds = membership_roc_curve(truth, values)
         kept = _thin(fpr, n_nonmembers)
-        thresholds = thresholds[kept]
         counts = count_points(fpr, tpr, n_members, n_nonmembers)
-        fpr, tpr = fpr[kept], tpr[kept]
+        fpr, tpr, thresholds = fpr[kept], tpr[kept], thresholds[kept]
         parts = values[truth], values[~truth]
         sizes = [effective_sizes(*pair, thresholds) for pair in zip(parts, sides)]
         low, high = tpr_limits(counts, fpr, tail, sizes=sizes)
-        lists = _as_lists(fpr=fpr, tpr=tpr, low=low, high=high)
-        curves.append({"attack": attack} | lists)
+        curve = {"fpr": fpr, "tpr": tpr, "low": low, "high": high}
+        curve = {name: [round(float(one), 6) for one in array] for name, array in curve.items()}
+        curves.append({"attack": attack} | curve)
     return curves
 
 
@@ -232,10 +214,6 @@ def _thin(fpr, n_nonmembers):
     places = np.searchsorted(fpr, wanted * (1 + 1e-9), side="right") - 1
     places = np.unique(places)
     return places[fpr[places] > 0]
-
-
-def _as_lists(**arrays):
-    return {name: [round(float(value), 6) for value in array] for name, array in arrays.items()}
 
 
 def list_judged(judged, attack, membership):

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtri
 
 from .._core.checks import check_option
 from .._core.numbers import show
@@ -72,7 +71,8 @@ def measure_table(report):
         rows = rows[rows["estimate"].notna()]
         if len(rows):
             n_rows = rows["n_attacks"] + rows["n_controls"]
-            interval = partial(_bound_largest, rows.to_dict("records"), _get_level(report))
+            bound = partial(_bound_excess, report.settings["confidence_level"])
+            interval = partial(_bound_largest, bound, rows.to_dict("records"))
             measurements.append(Measurement(name, interval, n_records=int(n_rows.max())))
     return measurements
 
@@ -85,15 +85,11 @@ def list_numbers(report, name):
     return report.results.loc[[number for number in wanted if number in report.results.index]]
 
 
-def _get_level(report):
-    return report.settings["confidence_level"]
-
-
-def _bound_largest(rows, stated, level):
+def _bound_largest(bound, numbers, level):
     """The interval of the largest number of several, by its level."""
-    above = [_bound(row, stated, level) for row in rows]
+    above = [bound(number, level) for number in numbers]
     # Any of the lower ends may be too high, so they share the error.
-    below = [_bound(row, stated, 1 - (1 - level) / len(rows)) for row in rows]
+    below = [bound(number, 1 - (1 - level) / len(numbers)) for number in numbers]
     return Interval(
         max(found.estimate for found in above),
         max(found.low for found in below),
@@ -101,12 +97,18 @@ def _bound_largest(rows, stated, level):
     )
 
 
-def _bound(row, stated, level):
+def _bound(stated, number, level):
+    """An interval of a stated level, widened or narrowed to another one."""
+    factor, (estimate, low, high) = scale(level, stated), number
+    return Interval(
+        estimate, estimate - factor * (estimate - low), estimate + factor * (high - estimate)
+    )
+
+
+def _bound_excess(stated, row, level):
     estimate = row["estimate"]
     if np.isnan(row["attack"]):
-        factor = ndtri((1 + level) / 2) / ndtri((1 + stated) / 2)
-        low, high = (estimate + factor * (row[end] - estimate) for end in ("low", "high"))
-        return Interval(estimate, low, high)
+        return _bound(stated, (estimate, row["low"], row["high"]), level)
     counts = []
     for rate, n in (("attack", "n_attacks"), ("control", "n_controls")):
         counts += [min(row[rate] * row[n], row[n]), int(row[n])]
@@ -223,7 +225,10 @@ def recommend_release(
     )
     spoken = tell_spoken(report, policy.stand_in, provenance)
     found, why = ask(spoken=spoken), why_not_undecided(report.reference, provenance)
-    if why is not None and _is_undecided(found):
+    # A release with conditions may have numbers that are not shown to be below a limit.
+    limits = found.under_conditions or found.limits
+    is_open = any(limit.status == "undecided" for limit in limits)
+    if why is not None and is_open and found.result == "release with conditions":
         found = ask(spoken=spoken | {"reference models": why})
     doubts = _list_doubts(report, release)
     if doubts:
@@ -232,13 +237,6 @@ def recommend_release(
     return replace(
         found, remarks=(*found.remarks, *remarks), not_run=_list_left_out(report, release)
     )
-
-
-def _is_undecided(found):
-    """Whether a release with conditions has numbers that are not shown to be below a limit."""
-    limits = found.under_conditions or found.limits
-    is_open = any(limit.status == "undecided" for limit in limits)
-    return found.result == "release with conditions" and is_open
 
 
 def tell_spoken(report, stand_in, provenance):
@@ -291,14 +289,7 @@ def measure_gap(structure):
     found = structure.membership
     if found is None or found.gap is None:
         return []
-    estimate, low, high = found.gap
-
-    def interval(level):
-        factor = scale(level, _GAP_LEVEL)
-        return Interval(
-            estimate, estimate - factor * (estimate - low), estimate + factor * (high - estimate)
-        )
-
+    interval = partial(_bound, _GAP_LEVEL, found.gap)
     return [Measurement("gap", interval, n_records=found.n_members + found.n_nonmembers)]
 
 
@@ -371,22 +362,20 @@ def list_measurements(
     frames = [report.results]
     if release == "file" and report.file is not None:
         frames.append(report.file.results)
-    level, found = report.settings["confidence_level"], {}
+    bound, found = partial(_bound, report.settings["confidence_level"]), {}
     for frame in frames:
         for _, row in frame[frame["status"] == OK].iterrows():
             name = _name(row)
             if name is not None:
                 group = "all" if row["scope"] == OVERALL else f"{row['scope']}={row['group']}"
                 found.setdefault((name, group), []).append(row)
-    return [
-        Measurement(
-            name,
-            _make_interval(rows, level),
-            group,
-            int(rows[0]["n_members"] + rows[0]["n_nonmembers"]),
-        )
-        for (name, group), rows in found.items()
-    ]
+    measurements = []
+    for (name, group), rows in found.items():
+        numbers = [(row["estimate"], row["low"], row["high"]) for row in rows]
+        n_records = int(rows[0]["n_members"] + rows[0]["n_nonmembers"])
+        interval = partial(_bound_largest, bound, numbers)
+        measurements.append(Measurement(name, interval, group, n_records))
+    return measurements
 
 
 def _name(row):
@@ -395,23 +384,6 @@ def _name(row):
     if row["metric"] != "tpr":
         return None
     return f"tpr_at_fpr_{row['max_fpr']:.10f}".rstrip("0").replace("0.", "", 1)
-
-
-def _make_interval(rows, stated):
-    """The interval of the largest number of several attacks, by its level."""
-    intervals = [Interval(row["estimate"], row["low"], row["high"]) for row in rows]
-
-    def interval(level):
-        above = scale(level, stated)
-        # Any of the lower ends may be too high, so they share the error.
-        below = scale(1 - (1 - level) / len(intervals), stated)
-        return Interval(
-            max(part.estimate for part in intervals),
-            max(part.estimate - below * (part.estimate - part.low) for part in intervals),
-            max(part.estimate + above * (part.high - part.estimate) for part in intervals),
-        )
-
-    return interval
 
 
 def _list_doubts(report, release):

@@ -152,18 +152,12 @@ def format_markdown(report, title):
 def _list_verdicts(report):
     levels, sentence = tell_level(report)
     lines = [f"**{heading}** {way}" for heading, way in levels]
-    return [*(text for line in lines for text in (line, "")), escape(sentence), "", *_tell(report)]
-
-
-def _tell(report):
-    if report.file is None:
-        return [f"**{report.evidence}**: {escape(report.verdict)}"]
-    way = name_way(report.file.facts)
-    return [
-        f"**{way}: {report.evidence}**. {escape(report.verdict)}",
-        "",
-        f"**As a file: {report.file.evidence}**. {escape(report.file.verdict)}",
-    ]
+    lines = [*(text for line in lines for text in (line, "")), escape(sentence), ""]
+    file = report.file
+    if file is None:
+        return [*lines, f"**{report.evidence}**: {escape(report.verdict)}"]
+    lines.append(f"**{name_way(file.facts)}: {report.evidence}**. {escape(report.verdict)}")
+    return [*lines, "", f"**As a file: {file.evidence}**. {escape(file.verdict)}"]
 
 
 def _list_parts(frame):
@@ -172,13 +166,12 @@ def _list_parts(frame):
         first = part.iloc[0]
         name = "All records" if scope == "overall" else f"{escape(scope)} = {escape(group)}"
         counts = f"{first['n_members']:,} members, {first['n_nonmembers']:,} non-members"
-        yield [f"## {name}", "", f"{counts}."] + (
-            [f"{TOO_FEW}."] if first["status"] == TOO_FEW else ["", *_as_table(tabulate(part))]
-        )
-
-
-def _as_table(columns):
-    return make_table(list(columns), zip(*columns.values(), strict=True))
+        lines = [f"## {name}", "", f"{counts}."]
+        if first["status"] == TOO_FEW:
+            yield [*lines, f"{TOO_FEW}."]
+        else:
+            columns = tabulate(part)
+            yield [*lines, "", *make_table(list(columns), zip(*columns.values(), strict=True))]
 
 
 def _list_people(report):
@@ -189,15 +182,13 @@ def _list_people(report):
     lines = ["", "## People", "", f"{escape(describe_people(found, report.results))}"]
     if report.evidence != LEAK or not found["exposed"]:
         return lines
-    exposed = found["exposed"]
-    columns = {
-        "most exposed": [row["person"] for row in exposed],
-        "records": [f"{row['n_records']:,}" for row in exposed],
-        "score": [f"{row['score']:.4g}" for row in exposed],
-        "non-members with an equal or higher score": [f"{row['n_above']:,}" for row in exposed],
-        "p": [f"{row['pvalue']:.2g}" for row in exposed],
-    }
-    return [*lines, "", *_as_table(columns)]
+    head = ["most exposed", "records", "score", "non-members with an equal or higher score", "p"]
+    rows = [
+        [row["person"], f"{row['n_records']:,}", f"{row['score']:.4g}", f"{row['n_above']:,}"]
+        + [f"{row['pvalue']:.2g}"]
+        for row in found["exposed"]
+    ]
+    return [*lines, "", *make_table(head, rows)]
 
 
 def _list_sections(report):
@@ -410,15 +401,15 @@ class AuditReport:
 
     @property
     def baseline(self) -> Interval | None:
-        return self.findings.baseline
+        return self.findings.of("blind baseline")
 
     @property
     def difficulty(self) -> Interval | None:
-        return self.findings.difficulty
+        return self.findings.of("difficulty")
 
     @property
     def drift(self) -> "DriftResult | None":
-        return self.findings.drift
+        return self.findings.of("drift")
 
     @property
     def permutation(self) -> "PermutationResult | None":
@@ -426,7 +417,7 @@ class AuditReport:
 
     @property
     def duplicates(self) -> "Duplicates | None":
-        return self.findings.duplicates
+        return self.findings.of("duplicates")
 
     @property
     def controls(self) -> "dict[str, ControlResult]":

@@ -21,18 +21,11 @@ ALL = slice(None)
 
 
 class Sample(NamedTuple):
-    """Records that a check looks at.
+    """Records that a check looks at."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (k,) or slice
-        Their positions in order; ``slice(None)`` if they are all records.
-    n_drawn, n_records : int
-        Number of these records, and of all records.
-    """
-
+    # (k,): their positions in order; ``slice(None)`` if they are all records.
     rows: np.ndarray | slice
-    n_drawn: int
+    n_drawn: int  # number of these records, and of all records
     n_records: int
 
     @property

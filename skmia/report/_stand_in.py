@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
@@ -64,21 +65,11 @@ _REMEDY = (
 
 
 class StandIn(NamedTuple):
-    """An estimator in place of a recipe that is not known.
+    """An estimator in place of a recipe that is not known."""
 
-    Attributes
-    ----------
-    estimator : estimator or None
-        The kind whose answers are nearest; None if none can be trained.
-    distances : list of dict
-        ``estimator`` and ``distance`` of each kind, the nearest first.
-    obstacle : str or None
-        Why there is none, in a sentence.
-    """
-
-    estimator: Any
-    distances: list
-    obstacle: str | None = None
+    estimator: Any  # the kind whose answers are nearest; None if none can be trained
+    distances: list  # ``estimator`` and ``distance`` of each kind, the nearest first
+    obstacle: str | None = None  # why there is none, in a sentence
 
 
 def with_stand_in(case, clock):
@@ -89,9 +80,8 @@ def with_stand_in(case, clock):
         for attack in case.attacks.values()
         for part in parts_of(attack)
     )
-    if not (needs_pool and request.trains_pool) or is_trainable(request.model):
-        return case
-    if request.estimator is not None:
+    is_known = request.estimator is not None or is_trainable(request.model)
+    if is_known or not (needs_pool and request.trains_pool):
         return case
     with clock("stand-in"):
         found = choose_stand_in(case)
@@ -270,7 +260,7 @@ def _measure_distance(kind, case, train, held, seed):
         return np.mean(ours.as_labels().values != theirs.values)
     if theirs.classes is None:  # log odds of the label
         of_label = np.exp(ours.log_proba()[np.arange(len(y)), ours.label_index(y)])
-        return np.abs(of_label - 1 / (1 + np.exp(-theirs.values))).mean()
+        return np.abs(of_label - expit(theirs.values)).mean()
     proba = {}
     for name, outputs in (("ours", ours), ("theirs", theirs)):
         values = np.exp(outputs.log_proba()) if outputs.kind == "logits" else outputs.values
@@ -322,9 +312,8 @@ def _find_recipe(case, pool):
         return GIVEN
     if request.estimator is None and (request.trains_pool or pool is None):
         return OWN
-    models = [unwrap(request.estimator) if pool is None else pool.estimator]
-    own = _list_settings(unwrap(request.victim))
-    return OWN if all(_list_settings(unwrap(model)) == own for model in models) else GIVEN
+    model = unwrap(request.estimator if pool is None else pool.estimator)
+    return OWN if _list_settings(model) == _list_settings(unwrap(request.victim)) else GIVEN
 
 
 # Parameters that do not change what a model is like.
@@ -396,11 +385,12 @@ def _measure_fits(case, pool):
             return -np.exp(-2 * values) / scale
 
     elif outputs.classes is None:
-        own, signal, fit = 1 / (1 + np.exp(-np.asarray(outputs.values))), "auto", _from_log_odds
+        own, signal, fit = expit(outputs.values), "auto", expit
     else:
         own, signal, fit = outputs.is_correct(y).astype(float), Correctness(), np.asarray
         if not _is_kept(pool, signal) and (len(outputs.classes) == 2 or outputs.kind == "decision"):
-            signal, fit = "auto", _is_positive  # the log odds or the margin of the label
+            # The log odds or the margin of the label.
+            signal, fit = "auto", lambda values: (values > 0).astype(float)
     if not _is_kept(pool, signal):
         return None
     n_models = len(pool.membership_)
@@ -422,14 +412,6 @@ def _is_kept(pool, signal):
     except (ValueError, TypeError, KeyError):
         return False
     return True
-
-
-def _is_positive(values):
-    return (values > 0).astype(float)
-
-
-def _from_log_odds(values):
-    return 1 / (1 + np.exp(-values))
 
 
 def why_no_reference(reference, checks, stand_in, provenance):

@@ -56,11 +56,8 @@ def is_fitted(victim):
         check_is_fitted(victim)
     except NotFittedError:
         return False
-    except (
-        TypeError,
-        AttributeError,
-    ):  # not an estimator, which check_victim reports with a better message
-        return True
+    except (TypeError, AttributeError):  # not an estimator; check_victim has a better message
+        pass
     return True
 
 

@@ -61,22 +61,17 @@ class ControlResult:
     n_permutations: int
 
 
-def make_control(
-    victim, records, membership, attacks, level, seed, *, shadows, n_jobs, estimator=None
-):
-    """Make the case of a control, without the attacks that have their own victim."""
+def attack_control(kind, victim, records, membership, attacks, level, seed, pooling):
+    """Run the attacks on the victim of a control, but for those that have their own victim."""
+    # pooling: estimator, shadows and n_jobs
     queried = records.with_outputs(victim)
-    outputs = queried["outputs"]
-    request = Request(victim, outputs, estimator, shadows, "auto", n_jobs, 0, seed, seed)
+    estimator, shadows, n_jobs = pooling
+    request = Request(victim, queried["outputs"], estimator, shadows, "auto", n_jobs, 0, seed, seed)
     chosen = choose_attacks(attacks, request)
     chosen = {name: attack for name, attack in chosen.items() if not has_own_victim(attack)}
-    return Case(records, queried, membership, request, chosen, level)
-
-
-def attack_control(case, seed):
-    """Run the attacks; return their AUCs, and the test of all of them by permuted membership."""
-    if not case.attacks:
+    if not chosen:
         raise ValueError("The control needs an attack without its own victim; got none.")
+    case = Case(records, queried, membership, request, chosen, level)
     run = run_attacks(case, make_plan(case.attacks, case.request, case.records), Clock())
     people = get_people(case.records, case.membership)
     null = permutation_test(
@@ -95,7 +90,8 @@ def attack_control(case, seed):
     frame = pd.DataFrame(rows)[["estimate", "low", "high"]].rename(columns={"estimate": "auc"})
     frame.insert(0, "attack", list(run.scores))
     frame["pvalue_adjusted"] = null.frame["pvalue_adjusted"].to_numpy()
-    return frame, null
+    passed = bool(null.pvalue <= 1 - level) == (kind == "positive")
+    return ControlResult(kind, passed, null.pvalue, frame, null.n_permutations)
 
 
 class BaseControlCheck(BaseCheck):
@@ -222,11 +218,8 @@ def negative_control(
     strata = np.unique(strata, return_inverse=True)[1]
     half = draw_members(records, strata, np.random.default_rng(seed))
     victim = train_victim(unwrap(estimator), records, half, seed)
-    pooling = {"estimator": unwrap(estimator), "shadows": shadows, "n_jobs": n_jobs}
-    case = make_control(victim, records, membership, attacks, level, seed, **pooling)
-    frame, null = attack_control(case, seed)
-    passed = bool(null.pvalue > 1 - level)
-    return ControlResult("negative", passed, null.pvalue, frame, null.n_permutations)
+    pooling = unwrap(estimator), shadows, n_jobs
+    return attack_control("negative", victim, records, membership, attacks, level, seed, pooling)
 
 
 class NegativeControlCheck(BaseControlCheck):
@@ -345,11 +338,8 @@ def positive_control(
     renamed = Records(as_matrix(records), labels, **fields)
     tree = ExtraTreeClassifier(max_features=1, random_state=seed)
     victim = train_victim(tree, renamed, membership, seed)
-    pooling = {"shadows": shadows, "n_jobs": n_jobs}
-    case = make_control(victim, renamed, membership, "default", level, seed, **pooling)
-    frame, null = attack_control(case, seed)
-    passed = bool(null.pvalue <= 1 - level)
-    return ControlResult("positive", passed, null.pvalue, frame, null.n_permutations)
+    pooling = None, shadows, n_jobs
+    return attack_control("positive", victim, renamed, membership, "default", level, seed, pooling)
 
 
 def _draw_labels(membership, rng):

@@ -389,8 +389,10 @@ def find_duplicates(
     """
     check_records(records, labels=False)
     membership = check_membership(membership, len(records))
-    _check_parameters(tolerance, max_queries)
-    copied = _are_copied(records.fingerprint, membership)
+    check_number(tolerance, "tolerance", "a fraction in (0, 1)", SMALLEST, np.nextafter(1, 0))
+    check_number(max_queries, "max_queries", "a whole number from 1 on", 1, whole=True)
+    fingerprint = records.fingerprint
+    copied = np.isin(fingerprint, np.intersect1d(fingerprint[membership], fingerprint[~membership]))
     queried = np.flatnonzero(~membership & ~copied)
     known = None
     if len(queried) > max_queries or len(records) > _MOST_KNOWN:
@@ -417,12 +419,6 @@ def find_duplicates(
     )
 
 
-def _check_parameters(tolerance, max_queries):
-    allowed = "a fraction in (0, 1)"
-    check_number(tolerance, "tolerance", allowed, SMALLEST, np.nextafter(1, 0))
-    check_number(max_queries, "max_queries", "a whole number from 1 on", 1, whole=True)
-
-
 def _choose_known(X, queried, rng):
     """Rows from which the scales of columns are learned, among them the queries."""
     n_wanted = _MOST_KNOWN_ELEMENTS // max(1, int(np.prod(X.shape[1:])))
@@ -432,22 +428,12 @@ def _choose_known(X, queried, rng):
     return np.union1d(drawn, queried)
 
 
-def _are_copied(fingerprint, membership):
-    both = np.intersect1d(fingerprint[membership], fingerprint[~membership])
-    return np.isin(fingerprint, both)
-
-
 def _list_pairs(queried, nearest, distances, typical):
     order = np.argsort(distances, kind="stable")[:_MOST_PAIRS]
     distances = distances[order]
     relative = distances / typical if typical > 0 else np.full(len(order), np.nan)
-    columns = {
-        "nonmember": queried[order],
-        "member": nearest[order],
-        "distance": distances,
-        "relative": relative,
-    }
-    return pd.DataFrame(columns)
+    pairs = {"nonmember": queried[order], "member": nearest[order]}
+    return pd.DataFrame(pairs | {"distance": distances, "relative": relative})
 
 
 def _find_nearest(points, queried, members):
@@ -523,12 +509,8 @@ class DuplicatesCheck(BaseCheck):
         if not case.records.has_features:
             return self.answer(NOT_RUN, WITHOUT_FEATURES)
         n_queries = int(np.clip(_MOST_COMPARED // max(case.membership.sum(), 1), *_QUERIES))
-        found = find_duplicates(
-            case.records,
-            case.membership,
-            max_queries=n_queries,
-            random_state=case.seeds["checks"],
-        )
+        settings = {"max_queries": n_queries, "random_state": case.seeds["checks"]}
+        found = find_duplicates(case.records, case.membership, **settings)
         drawn = " that were drawn at random" if found.n_queried == n_queries else ""
         parts = []
         if found.n_exact:

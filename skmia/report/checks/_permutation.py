@@ -385,7 +385,10 @@ def permutation_test(
     subsets = _check_subsets(subsets, len(membership))
     judged = check_judged(judged, scores, len(membership))
     parts = _list_parts(membership, list(scores), rates, subsets, judged)
-    units = _arrange_units(membership, scores, subsets, group_by)
+    units = make_units(membership, group_by)
+    inside = pack_masks([mask for _, _, mask in subsets], units)
+    ranks = map(center_ranks, scores.values())
+    units = order_units(units, [*inside, np.ones(len(membership)), *ranks])
     seed = check_random_state(random_state).randint(2**31 - 1)
     labelings = draw_labelings(units, n_permutations, np.random.default_rng(seed))
     ruler = Ruler(parts, scores, labelings, units.places)
@@ -416,7 +419,6 @@ def _check_scores(scores, n_records):
 
 
 def _check_subsets(subsets, n_records):
-    checked = []
     try:
         subsets = [(scope, group, np.asarray(mask)) for scope, group, mask in subsets]
     except (TypeError, ValueError):
@@ -427,8 +429,7 @@ def _check_subsets(subsets, n_records):
                 f"subsets must hold a boolean mask for each of {n_records} records; that of "
                 f"{scope!r}, {group!r} has dtype {mask.dtype} and shape {mask.shape}."
             )
-        checked.append((scope, group, mask))
-    return checked
+    return subsets
 
 
 def _list_parts(membership, attacks, rates, subsets, judged):
@@ -447,23 +448,13 @@ def _list_parts(membership, attacks, rates, subsets, judged):
             rows = next((other for other in known if np.array_equal(other, rows)), rows)
             known.append(rows)
             n_members = int(membership[rows].sum())
-            n_nonmembers = len(rows) - n_members
-            if not is_overall and min(n_members, n_nonmembers) < FEWEST:
-                continue
-            resolved = [
-                rate
-                for rate in rates
-                if is_overall or check_resolution(n_nonmembers, rate, "ignore")
-            ]
-            parts.append(Part(attack, scope, group, rows, resolved))
+            n_others = len(rows) - n_members
+            if is_overall:
+                parts.append(Part(attack, scope, group, rows, rates))
+            elif min(n_members, n_others) >= FEWEST:
+                resolved = [rate for rate in rates if check_resolution(n_others, rate, "ignore")]
+                parts.append(Part(attack, scope, group, rows, resolved))
     return parts
-
-
-def _arrange_units(membership, scores, subsets, group_by):
-    units = make_units(membership, group_by)
-    ranks = [center_ranks(values) for values in scores.values()]
-    inside = pack_masks([mask for _, _, mask in subsets], units)
-    return order_units(units, [*inside, np.ones(len(membership)), *ranks])
 
 
 def _compare(measured, parts):

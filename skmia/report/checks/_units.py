@@ -17,23 +17,13 @@ _N_BUNDLES = 100_000
 
 
 class Labelings(NamedTuple):
-    """The true labeling and permutations of it.
+    """The true labeling and permutations of it."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n,)
-        Column of each record in the bits of a labeling.
-    turned : ndarray of shape (n,), dtype bool, or None
-        Records that are members where their bit is 0, and not where it is 1; None for none.
-    n_columns : int
-    blocks : iterator of ndarray of shape (n_labelings, n_columns)
-        Bits, the true labeling first.
-    """
-
-    columns: np.ndarray
+    columns: np.ndarray  # (n,): column of each record in the bits of a labeling
+    # (n,): records that are members where their bit is 0, and not where it is 1; None for none.
     turned: np.ndarray | None
     n_columns: int
-    blocks: Any
+    blocks: Any  # (n_labelings, n_columns): bits, the true labeling first
 
     def take(self, rows):
         """Return the columns of some records, and which of them are turned (None for none)."""
@@ -110,24 +100,15 @@ _N_PERMUTATIONS = 199
 
 
 class Units(NamedTuple):
-    """Records, or groups of them, that have one membership and change it together.
+    """Records, or groups of them, that have one membership and change it together."""
 
-    Attributes
-    ----------
-    places : ndarray of shape (n,)
-        Unit of each record.
-    is_member : ndarray of shape (n_units,), dtype bool
-        Whether each unit is a member.
-    blocks : ndarray of shape (n_units,)
-        Block of each unit; units exchange their membership within a block. Block 0 comes first.
-    n_mixed : int
-        Number of groups with both members and non-members. Each is a block whose units are its
-        records.
-    """
-
-    places: np.ndarray
-    is_member: np.ndarray
+    places: np.ndarray  # (n,): unit of each record
+    is_member: np.ndarray  # (n_units,): whether each unit is a member
+    # (n_units,): block of each unit; units exchange their membership within a block. Block 0 comes
+    # first.
     blocks: np.ndarray
+    # Number of groups with both members and non-members. Each is a block whose units are its
+    # records.
     n_mixed: int
 
 
