@@ -64,33 +64,16 @@ _PROBABILITIES = ("proba", "logits")
 
 
 class Answers(NamedTuple):
-    """Answers to some records.
+    """Answers to some records."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n, n_columns)
-        Numbers that are released, as the model gives them.
-    confidence : ndarray of shape (n,)
-        Higher if the answer fits the label better.
-    loss : ndarray of shape (n,) or None
-        One minus the probability of the label, or 1 for a wrong class; None for regressors.
-    labels : ndarray of shape (n,), dtype int
-        Number of the class of each record; 0 for regressors.
-    n_classes : int
-        Number of classes; 0 for regressors.
-    has_probabilities : bool
-        Whether the columns are the probabilities of the classes.
-    signal : str
-        What the confidence is.
-    """
-
-    columns: np.ndarray
-    confidence: np.ndarray
+    columns: np.ndarray  # (n, n_columns): numbers that are released, as the model gives them
+    confidence: np.ndarray  # (n,): higher if the answer fits the label better
+    # (n,): one minus the probability of the label, or 1 for a wrong class; None for regressors.
     loss: np.ndarray | None
-    labels: np.ndarray
-    n_classes: int
-    has_probabilities: bool
-    signal: str
+    labels: np.ndarray  # (n,): number of the class of each record; 0 for regressors
+    n_classes: int  # number of classes; 0 for regressors
+    has_probabilities: bool  # whether the columns are the probabilities of the classes
+    signal: str  # what the confidence is
 
     def take(self, rows):
         """Return the answers to some of the records."""

@@ -4,9 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scipy.special import ndtri
-
 from .._core.numbers import show
+from .._core.pages import scale
 from ..metrics import Interval
 from ._policy import REFERENCE, STORED, list_required_attacks
 from ._result import StructuralCheck
@@ -59,7 +58,7 @@ class Measurement:
         if callable(self.interval):
             return _check_interval(self.interval(level), self.name)
         estimate, low, high = _check_interval(self.interval, self.name)
-        factor = ndtri((1 + level) / 2) / ndtri((1 + stated) / 2)
+        factor = scale(level, stated)
         return Interval(
             estimate, estimate - factor * (estimate - low), estimate + factor * (high - estimate)
         )

@@ -244,7 +244,8 @@ def count_parameters(model: object) -> ParameterCount:
     except NotFittedError:
         raise NotFittedError(f"model must be fitted; this {type(found).__name__} is not.") from None
     n_parameters, formula, *largest = _count(found)
-    n_buffers = _count_buffers(found) if is_skorch(found) else 0
+    buffers = found.module_.buffers() if is_skorch(found) else ()
+    n_buffers = int(sum(tensor.numel() for tensor in buffers))
     n_learned = 0 if steps is None else _count_learned(steps)
     return ParameterCount(n_parameters, formula, *(largest or [None]), n_buffers, n_learned)
 
@@ -264,17 +265,13 @@ def _count_linear(model):
     # Discriminant analysis also stores means and covariances of the classes.
     if not is_linear or not hasattr(model, "coef_") or hasattr(model, "priors_"):
         return None
-    n_rows, n_columns = np.shape(np.atleast_2d(_as_dense_shape(model.coef_)))
+    n_rows, n_columns = np.atleast_2d(np.empty(model.coef_.shape, dtype=bool)).shape
     has_intercept = int(bool(getattr(model, "fit_intercept", True)))
     if own & {"LinearRegression"} and hasattr(model, "rank_") and not sparse.issparse(model.coef_):
         return n_rows * (int(model.rank_) + has_intercept), "rank, and intercept"
     if _is_softmax(model, own, n_rows):
         return (n_rows - 1) * (n_columns + has_intercept), "(classes - 1) x (columns + intercept)"
     return n_rows * (n_columns + has_intercept), "columns, and intercept"
-
-
-def _as_dense_shape(weights):
-    return np.empty(weights.shape, dtype=bool) if sparse.issparse(weights) else weights
 
 
 def _is_softmax(model, own, n_rows):
@@ -294,21 +291,17 @@ def _count_net(model):
     return int(sum(trained)), "numbers in trained tensors"
 
 
-def _count_buffers(net):
-    return int(sum(tensor.numel() for tensor in net.module_.buffers()))
+_STORED = ("support_vectors_", "dual_coef_"), ("X_fit_", "dual_coef_"), ("X_train_", "alpha_")
 
 
 def _count_stored(model):
     """Models that store rows: the rows and their coefficients."""
     formula = "stored rows x columns, and coefficients"
-    if hasattr(model, "support_vectors_") and hasattr(model, "dual_coef_"):
-        return int(np.prod(model.support_vectors_.shape) + np.prod(model.dual_coef_.shape)), formula
-    if hasattr(model, "X_fit_") and hasattr(model, "dual_coef_"):
-        return int(np.prod(model.X_fit_.shape) + np.prod(model.dual_coef_.shape)), formula
+    for names in _STORED:
+        if all(hasattr(model, name) for name in names):
+            return int(sum(np.prod(np.shape(getattr(model, name))) for name in names)), formula
     if hasattr(model, "n_samples_fit_") and hasattr(model, "n_features_in_"):
         return int(model.n_samples_fit_ * model.n_features_in_), formula
-    if hasattr(model, "X_train_") and hasattr(model, "alpha_"):
-        return int(np.size(model.X_train_) + np.size(model.alpha_)), formula
     if is_of_package(model, "sklearn.gaussian_process") and hasattr(model, "base_estimator_"):
         parts = getattr(model.base_estimator_, "estimators_", [model.base_estimator_])
         return int(sum(np.size(part.X_train_) + len(part.X_train_) for part in parts)), formula
@@ -335,13 +328,10 @@ def _count_parts(model):
 def _count_learned(steps):
     """Numbers that the steps before a model store, but for names, settings and repetitions."""
     kinds = {"names", "seeds", "structure", "labels"}
-    arrays = {
-        stored.path: stored.array for stored in read_state(steps).arrays if stored.kind not in kinds
-    }
+    arrays = {one.path: one.array for one in read_state(steps).arrays if one.kind not in kinds}
     repeated = {path.replace(".scale_", ".var_") for path in arrays if path.endswith(".scale_")}
-    kept = [
-        array
-        for path, array in arrays.items()
-        if path not in repeated and not path.endswith("n_samples_seen_")
-    ]
-    return int(sum(array.nnz if sparse.issparse(array) else array.size for array in kept))
+    total = 0
+    for path, array in arrays.items():
+        if path not in repeated and not path.endswith("n_samples_seen_"):
+            total += array.nnz if sparse.issparse(array) else array.size
+    return int(total)

@@ -222,6 +222,9 @@ def _read_policy(text):
         _get_table(stored, key) for key in ("defaults", "limits", "structure")
     )
     _check_keys(defaults, {"groups", "min_group", "undecided", "stand_in"}, "defaults")
+    stand_in = defaults.get("stand_in", False)
+    if not isinstance(stand_in, bool):
+        raise ValueError(f"stand_in must be true or false; got {show(stand_in)}.")
     undecided = _check_word(defaults.get("undecided", UNDECIDED[0]), "undecided", UNDECIDED)
     groups = _check_words(defaults.get("groups", ["all"]), "groups", ("all", "each"))
     for name, tables in (("limits", limits), ("structure", structure)):
@@ -236,7 +239,7 @@ def _read_policy(text):
         "limits": {key: _read_limits(_get_table(limits, key), key) for key in limits},
         "required": {key: _read_required(_get_table(limits, key), key) for key in limits},
         "requires_attacks": {key: _read_attacks(_get_table(limits, key), key) for key in limits},
-        "stand_in": _check_flag(defaults.get("stand_in", False), "stand_in"),
+        "stand_in": stand_in,
         "structure": {key: _read_structure(_get_table(structure, key)) for key in structure},
     }
 
@@ -305,12 +308,6 @@ def _check_keys(table, known, name):
 def _check_word(value, name, allowed):
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {show(value)}.")
-    return value
-
-
-def _check_flag(value, name):
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} must be true or false; got {show(value)}.")
     return value
 
 

@@ -70,10 +70,11 @@ def _judge(policy, release, condition, limits, checks, spoken, n_tried):
     judged = judge_checks(policy, way, given)
     if way != release:  # another way of release has limits of its own, which are all judged
         limits = [limit for limit in limits if limit.name in policy.limits[way]]
+    is_strict = policy.undecided != "conditions"
     reasons = [
         *(f"To be measured: {text}" for text in list_missing(under, judged)),
         *list_failures(under, judged),
-        *_list_open(policy, under),
+        *(write(limit) for limit in under if limit.status == OPEN and is_strict),
         *_list_lost(under, limits),
         *list_unmet(judge_requirements(policy, way, spoken)),
     ]
@@ -109,12 +110,6 @@ def write(judged):
         f"{judged.name} ({judged.group}): {estimate:.3g} [{low:.3g}, {high:.3g}], and the limit is "
         f"{judged.limit:g}."
     )
-
-
-def _list_open(policy, under):
-    if policy.undecided == "conditions":
-        return []
-    return [write(limit) for limit in under if limit.status == OPEN]
 
 
 def _list_lost(under, limits):
@@ -243,11 +238,7 @@ class Recommendation(Shown):
             "remarks": list(self.remarks),
             "decision": {"decision": "", "conditions": "", "because": ""},
             "reviews": [{"check": name, "reason": ""} for name in self.to_review],
-            "policy": {
-                "name": self.policy.name,
-                "sha256": self.policy.sha256,
-                "text": self.policy.text,
-            },
+            "policy": {name: getattr(self.policy, name) for name in ("name", "sha256", "text")},
             "provenance": dict.fromkeys(REQUEST, "") | self.provenance,
             "signatures": [
                 {"role": role, "name": "", "signature": "", "date": ""} for role in ROLES
@@ -391,13 +382,11 @@ def recommend(
         tuple(check.name for check in judged if check.level == "review" and check.status != PASS),
         provenance,
         tuple(required),
-        remarks=_list_waivers(release, required),
+        remarks=() if required or release == "table" else (_WAIVED,),
     )
 
 
-def _list_waivers(release, required):
-    waives = release != "table" and not required
-    return ("The policy waives the rule on attacks (requires_attacks is empty).",) if waives else ()
+_WAIVED = "The policy waives the rule on attacks (requires_attacks is empty)."
 
 
 def _decide(policy, limits, checks, unmet):

@@ -81,9 +81,12 @@ _NEVER = (
 
 def write_summary(report):
     """The text of a StructuralReport."""
+    n_flagged = sum(check.status == "flagged" for check in report.checks)
+    n_open = sum(check.status == "cannot be said" for check in report.checks)
+    words = f"{n_flagged} of {len(report.checks)} checks are flagged"
     lines = [
         f"Structural checks of {visible(report.model)} for {report.n_members:,} members",
-        _write_headline(report),
+        f"{words}, and {n_open} cannot be said." if n_open else f"{words}.",
     ]
     digits = report.decimals
     rounded = "" if digits is None else f", rounded to {digits} digits after the point"
@@ -97,13 +100,6 @@ def write_summary(report):
     lines += ["", *_write_membership(report.membership)]
     lines += [wrap(f"Note: {visible(note)}") for note in report.notes]
     return "\n".join([*lines, "", wrap(_NEVER)])
-
-
-def _write_headline(report):
-    n_flagged = sum(check.status == "flagged" for check in report.checks)
-    n_open = sum(check.status == "cannot be said" for check in report.checks)
-    words = f"{n_flagged} of {len(report.checks)} checks are flagged"
-    return f"{words}, and {n_open} cannot be said." if n_open else f"{words}."
 
 
 def _write_membership(measure):

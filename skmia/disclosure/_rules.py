@@ -194,10 +194,12 @@ class RuleBook:
     def _read_settings(self, model, kinds, n_rows):
         settings = model.get_params(deep=False)
         for kind in reversed(kinds):
-            for table, is_meant in ((self.missing, _is_none), (self.zero, _is_zero)):
-                for name, value in table.get(kind, {}).items():
-                    if name in settings and is_meant(settings[name]):
-                        settings[name] = value
+            for name, value in self.missing.get(kind, {}).items():
+                if name in settings and settings[name] is None:
+                    settings[name] = value
+            for name, value in self.zero.get(kind, {}).items():
+                if _is_zero(settings.get(name)):
+                    settings[name] = value
         for name in self.fractions:
             if isinstance(settings.get(name), float | np.floating):
                 least = 2 if name == "min_samples_split" else 1
@@ -212,10 +214,6 @@ def _has_lost_settings(model):
     if not model.__sklearn_is_fitted__() or model.early_stopping_rounds is not None:
         return False
     return model.get_booster().num_boosted_rounds() != model.get_num_boosting_rounds()
-
-
-def _is_none(value):
-    return value is None
 
 
 def _is_zero(value):
@@ -283,9 +281,8 @@ def _make_rule(stored, source):
 
 
 def _check_tables(tables, key):
-    if not isinstance(tables, dict) or not all(
-        isinstance(table, dict) for table in tables.values()
-    ):
+    inner = tables.values() if isinstance(tables, dict) else [None]
+    if not all(isinstance(table, dict) for table in inner):
         raise ValueError(f"{key} must hold a table for each class; got {show(tables)}.")
     return tables
 

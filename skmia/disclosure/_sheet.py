@@ -139,10 +139,6 @@ def _make_cell(row):
     return {"kind": kind, "number": number, "span": span, "words": words}
 
 
-def _name_group(group):
-    return "All records" if group == "all" else group.replace("=", ": ", 1)
-
-
 def _rank(rows):
     """How bad a group is: numbers above their limits first, then the nearest to theirs."""
     known = [row for row in rows if row["interval"] is not None]
@@ -167,12 +163,9 @@ def make_matrix(limits):
     rows = []
     for group in shown if columns else ():
         cells = {row["name"]: _make_cell(row) for row in by_group[group]}
-        rows.append(
-            {
-                "group": _name_group(group),
-                "cells": [(_label(name), cells.get(name)) for name in columns],
-            }
-        )
+        cells = [(_label(name), cells.get(name)) for name in columns]
+        name = "All records" if group == "all" else group.replace("=", ": ", 1)
+        rows.append({"group": name, "cells": cells})
     limit_of = {row["name"]: row["limit"] for row in limits}
     single = [row for row in by_group.get("all", []) if row["name"] not in columns]
     return {

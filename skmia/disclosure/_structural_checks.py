@@ -47,23 +47,12 @@ class Findings:
 
 
 class GroupSizes(NamedTuple):
-    """What is counted in the group of each record.
+    """What is counted in the group of each record."""
 
-    Attributes
-    ----------
-    numbers : ndarray of shape (n,), dtype int
-        Group of each record.
-    sizes : ndarray of shape (n,), dtype int
-        Number of people in it.
-    n_classes : ndarray of shape (n,), dtype int
-        Number of classes that occur in it.
-    smallest_cells : ndarray of shape (n,), dtype int
-        Smallest number of people in it who share a class, of the classes that occur.
-    """
-
-    numbers: np.ndarray
-    sizes: np.ndarray
-    n_classes: np.ndarray
+    numbers: np.ndarray  # (n,): group of each record
+    sizes: np.ndarray  # (n,): number of people in it
+    n_classes: np.ndarray  # (n,): number of classes that occur in it
+    # (n,): smallest number of people in it who share a class, of the classes that occur.
     smallest_cells: np.ndarray
 
 
@@ -208,7 +197,8 @@ def check_groups_of_rows(sizes, answers, name, thresholds):
     )
     k, *others = (
         StructuralCheck(name, "file", UNKNOWN, None, None, None, text, source)
-        for name, source in zip(_OF_GROUPS, _list_sources(thresholds), strict=True)
+        for name, source in _list_sources(thresholds).items()
+        if name in _OF_GROUPS
     )
     if not answers.n_classes:
         others = _list_undefined("file")
@@ -216,7 +206,9 @@ def check_groups_of_rows(sizes, answers, name, thresholds):
 
 
 def _list_sources(thresholds):
-    return [SOURCES.get(name) or thresholds[name].source for name in _OF_GROUPS]
+    """Sources of the checks that read a file, in their order."""
+    sources = SOURCES | {name: threshold.source for name, threshold in thresholds.items()}
+    return {name: sources[name] for name in (*_OF_GROUPS, "smallest_leaf", "keeps_rows")}
 
 
 def _list_undefined(release):
@@ -247,16 +239,8 @@ def check_freedom(count, n_members, effective, thresholds):
     """Check the residual degrees of freedom."""
     least, source = thresholds["residual_dof"]
     if count.n_parameters is None:
-        return StructuralCheck(
-            "residual_dof",
-            "both",
-            UNKNOWN,
-            None,
-            least,
-            None,
-            f"Cannot be said: {count.formula}.",
-            source,
-        )
+        text = f"Cannot be said: {count.formula}."
+        return StructuralCheck("residual_dof", "both", UNKNOWN, None, least, None, text, source)
     left = n_members - count.n_parameters
     text = (
         f"{n_members:,} members minus {count.n_parameters:,} parameters ({count.formula}) leave "
@@ -305,11 +289,9 @@ def check_rows(n_rows, n_found, unread):
 def name_no_file(name, thresholds):
     """Checks of the file of a model that is not at hand."""
     text = f"The file of {name} is not at hand."
-    sources = {**SOURCES, **{key: threshold.source for key, threshold in thresholds.items()}}
-    names = (*_OF_GROUPS, "smallest_leaf", "keeps_rows")
     return [
-        StructuralCheck(check, "file", UNKNOWN, None, None, None, text, sources[check])
-        for check in names
+        StructuralCheck(check, "file", UNKNOWN, None, None, None, text, source)
+        for check, source in _list_sources(thresholds).items()
     ]
 
 
@@ -320,7 +302,12 @@ _KNOWN = {"catboost", "imblearn", "lightgbm", "sklearn", "skorch", "xgboost"}
 def examine_file(case, answers, found):
     """Add the checks of groups, leaves and stored rows to the findings."""
     inspection = inspect_model(case.model)
-    _compare_numbers(case, inspection, found)
+    stated, given = inspection.n_rows, case.n_records
+    if stated is not None and stated > given:
+        found.notes.append(
+            f"The file states at least {stated:,} training rows, and {given:,} members were given: "
+            "groups that are counted from them are too small."
+        )
     smallest = _examine_groups(case, answers, found)
     may_have = smallest is None and _may_have_leaves(case.model)
     found.checks.append(check_leaves(smallest, case.name, may_have, case.thresholds))
@@ -360,15 +347,6 @@ def _watch(leaves, smallest, people):
         yield places
 
 
-def _compare_numbers(case, inspection, found):
-    stated, given = inspection.n_rows, case.n_records
-    if stated is not None and stated > given:
-        found.notes.append(
-            f"The file states at least {stated:,} training rows, and {given:,} members were given: "
-            "groups that are counted from them are too small."
-        )
-
-
 def _may_have_leaves(model):
     """Whether there are trees inside of a model, or it is of a package that is not known."""
     known = is_of_package(find_model(model)[0], "sklearn") or is_skorch(find_model(model)[0])
@@ -382,7 +360,8 @@ def _search_rows(case, inspection, found):
     # is searched.
     stored = inspection.stored
     named = stored[stored["kind"] == "rows"] if inspection.level == "rows" else stored[:0]
-    if named.empty and not _has_foreign_parts(case.model):
+    homes = {type(part.estimator).__module__ for part in read_state(case.model).estimators}
+    if named.empty and {home.partition(".")[0] for home in homes} <= _KNOWN:
         return 0, None
     sizes = [shape[0] for shape in named["shape"] if shape is not None]
     n_rows = max([*sizes, *named["n_arrays"]], default=0)
@@ -394,11 +373,6 @@ def _search_rows(case, inspection, found):
     is_stored, hits = np.zeros(case.n_records, dtype=bool), attack.found_
     is_stored[hits.index[hits["whole_row"].astype(bool)]] = True
     return max(int(n_rows), int(is_stored.sum())), is_stored
-
-
-def _has_foreign_parts(model):
-    parts = read_state(model).estimators
-    return any(type(part.estimator).__module__.split(".")[0] not in _KNOWN for part in parts)
 
 
 def structural_checks(

@@ -20,35 +20,17 @@ NEEDED_KINDS = {"rows": {"rows"}, "values": {"values", "targets", "edges", "thre
 
 
 class Family(NamedTuple):
-    """Estimators that keep the same of their training rows.
+    """Estimators that keep the same of their training rows."""
 
-    Attributes
-    ----------
-    names : str
-        Names of the classes.
-    level : str
-        One of ``LEVELS``.
-    stores : str
-        What is stored, in a sentence.
-    changes : tuple of str
-        What would change it.
-    kinds : dict of str to str
-        Kinds of attributes that have a kind of their own here.
-    covers : bool
-        Whether the sentence covers the estimators inside of one.
-    has_nodes : bool
-        Whether there are trees whose nodes have counts or sums, unless these were removed.
-    is_random : bool
-        Whether their thresholds are drawn, so that they say nothing of values.
-    """
-
-    names: str
-    level: str
-    stores: str
-    changes: tuple = ()
-    kinds: dict = {}
-    covers: bool = True
+    names: str  # names of the classes
+    level: str  # one of ``LEVELS``
+    stores: str  # what is stored, in a sentence
+    changes: tuple = ()  # what would change it
+    kinds: dict = {}  # kinds of attributes that have a kind of their own here
+    covers: bool = True  # whether the sentence covers the estimators inside of one
+    # Whether there are trees whose nodes have counts or sums, unless these were removed.
     has_nodes: bool = False
+    # Whether their thresholds are drawn, so that they say nothing of values.
     is_random: bool = False
 
 
@@ -326,16 +308,10 @@ BY_KIND = {
 }
 LEVEL_OF_KIND = {
     "rows": "rows",
-    "values": "values",
-    "targets": "values",
-    "edges": "values",
     "per-record": "per-record",
-    "thresholds": "counts",
-    "counts": "counts",
-    "covers": "counts",
-    "leaf values": "counts",
-    "seeds": "summaries",
-    "summaries": "summaries",
+    **dict.fromkeys(("values", "targets", "edges"), "values"),
+    **dict.fromkeys(("thresholds", "counts", "covers", "leaf values"), "counts"),
+    **dict.fromkeys(("seeds", "summaries"), "summaries"),
 }
 _OWN = "What is not needed for predictions, such as labels_ of a clustering, can be deleted first."
 CHANGES_OF_KIND = {"per-record": (_OWN,)}
@@ -401,20 +377,8 @@ def _keeps_means(estimator):
 
 # Arrays that say nothing of single training rows.
 _OTHERWISE = {"labels", "names", "structure"}
-_ORDER = (
-    *(
-        "rows",
-        "per-record",
-        "values",
-        "targets",
-        "edges",
-        "thresholds",
-        "counts",
-        "covers",
-        "leaf values",
-    ),
-    *("seeds", "summaries", "other"),
-)
+_ORDER = ("rows", "per-record", "values", "targets", "edges", "thresholds", "counts", "covers")
+_ORDER += ("leaf values", "seeds", "summaries", "other")
 # Numbers of lists, except of steps, which are different estimators.
 _NUMBER = re.compile(r"(?<!steps)(?<!transformers_)(?<!transformer_list)\[\d+\]")
 # Kinds of arrays that hold a number for each node, which is never 0 at the root.
@@ -440,16 +404,12 @@ def list_owned_arrays(state):
     for one in state.arrays:
         owner = _get_owner(one.path, places)
         kind = _get_kind(one, owner)
-        if kind not in _OTHERWISE and not _is_removed(one, kind):
+        # Where a file was stripped, numbers of nodes were set to 0.
+        is_node = kind in _OF_NODES and not sparse.issparse(one.array)
+        is_removed = is_node and one.array.dtype.kind in "iuf" and not one.array.any()
+        if kind not in _OTHERWISE and not is_removed:
             owned.append(OwnedArray(one, kind, owner))
     return [_mark_targets(array, arrays) for array in owned]
-
-
-def _is_removed(stored, kind):
-    """Whether numbers of nodes were set to 0, as they are where a file was stripped."""
-    array = stored.array
-    is_node = kind in _OF_NODES and not sparse.issparse(array) and array.dtype.kind in "iuf"
-    return is_node and not array.any()
 
 
 def _mark_targets(one, arrays):

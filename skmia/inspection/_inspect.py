@@ -51,9 +51,17 @@ def search_candidates(model, records):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         stored = StoredValuesAttack(victim).fit(labeled)
-        equations = _solve(victim, records, notes)
-        thresholds = _weigh(victim, labeled, notes)
-        optimum = _balance(victim, records, notes)
+        # The strength that is said beforehand comes from ridge regression, which takes seconds.
+        settings = {"solver": "auto" if len(records) <= _MOST_PROPAGATED else "ridge"}
+        settings["random_state"] = 0
+        names = ("n_equations_", "n_rows_", "known_", "expected_auc_", "misfit_")
+        attack = NodeEquationsAttack(victim, **settings)
+        equations = _read_strength(attack, records, names, notes)
+        names = ("n_thresholds_", "explained_", "expected_auc_")
+        thresholds = _read_strength(SplitThresholdAttack(victim), labeled, names, notes)
+        names = ("n_equations_", "known_", "expected_auc_")
+        attack = StationarityAttack(victim, **settings)
+        optimum = _read_strength(attack, records, names, notes)
     notes += dict.fromkeys(str(one.message) for one in caught)
     n_rows = int(stored.found_["whole_row"].sum())
     return CandidateSearch(
@@ -66,26 +74,6 @@ def search_candidates(model, records):
         optimum=optimum,
         notes=tuple(notes),
     )
-
-
-def _solve(victim, records, notes):
-    # The strength that is said beforehand comes from ridge regression, which takes seconds.
-    solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
-    attack = NodeEquationsAttack(victim, solver=solver, random_state=0)
-    return _read_strength(
-        attack, records, ("n_equations_", "n_rows_", "known_", "expected_auc_", "misfit_"), notes
-    )
-
-
-def _weigh(victim, records, notes):
-    attack = SplitThresholdAttack(victim)
-    return _read_strength(attack, records, ("n_thresholds_", "explained_", "expected_auc_"), notes)
-
-
-def _balance(victim, records, notes):
-    solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
-    attack = StationarityAttack(victim, solver=solver, random_state=0)
-    return _read_strength(attack, records, ("n_equations_", "known_", "expected_auc_"), notes)
 
 
 def _read_strength(attack, records, names, notes):
@@ -122,16 +110,12 @@ def count_training_rows(owned, estimators):
     # Parts that were fitted on a share of the rows, such as models of a cross-validation or trees
     # on samples, state a smaller one. It is None if a sampler of imbalanced-learn has repeated
     # rows, or made new ones, because other parts count them.
-    if any(is_sampler(one.estimator) and _adds_rows(one.estimator) for one in estimators):
+    samplers = (one.estimator for one in estimators if is_sampler(one.estimator))
+    if any(is_fitted(sampler) and judge_sampler(sampler) != SELECTS for sampler in samplers):
         return None
     stated = [_read_array(one.stored, one.kind) for one in owned]
     stated += [_read_notes(one.estimator) for one in estimators]
     return max((int(one) for one in stated if one), default=None)
-
-
-def _adds_rows(sampler):
-    """Whether other parts may count rows that a fitted sampler repeated or made."""
-    return is_fitted(sampler) and judge_sampler(sampler) != SELECTS
 
 
 def _read_array(stored, kind):
@@ -150,19 +134,15 @@ def _read_notes(estimator):
     shape = state.get("shape_fit_")  # of a support vector machine
     noted += list(shape[:1]) if isinstance(shape, tuple) else []
     if _is_noted(state.get("t_")) and _is_noted(state.get("n_iter_")) and state["n_iter_"]:
-        noted.append(_count_by_epochs(estimator, state))
+        # Stochastic gradients count their steps: one for each row in each epoch.
+        first = 0 if hasattr(estimator, "coefs_") else 1
+        noted.append((np.max(state["t_"]) - first) / np.max(state["n_iter_"]))
     return max(map(_as_count, noted), default=0)
 
 
 def _is_noted(value):
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     return is_number or (isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size)
-
-
-def _count_by_epochs(estimator, state):
-    """Stochastic gradients count their steps: one for each row in each epoch."""
-    first = 0 if hasattr(estimator, "coefs_") else 1
-    return (np.max(state["t_"]) - first) / np.max(state["n_iter_"])
 
 
 def _as_count(number):

@@ -161,13 +161,10 @@ def _get_scaling(part, n_columns):
     centers = {StandardScaler: "mean_", RobustScaler: "center_", MaxAbsScaler: ""}
     for kind, name in centers.items():
         if isinstance(part, kind):
-            scale = 1 / _or_else(getattr(part, "scale_", None), ones)
-            return np.column_stack([scale, -scale * _or_else(getattr(part, name, None), zeros)])
+            scale, center = (getattr(part, one, None) for one in ("scale_", name))
+            scale = ones if scale is None else 1 / scale
+            return np.column_stack([scale, -scale * (zeros if center is None else center)])
     return None
-
-
-def _or_else(values, other):
-    return other if values is None else values
 
 
 def _name_output(part, columns):
@@ -199,7 +196,8 @@ def rebuild_values(middles):
     step = 10.0**-decimals
     # The gap g below the first middle leaves gaps a_k +- g below the others, all above 0.
     signs = (-1.0) ** np.arange(len(middles))
-    offsets = _alternate(np.diff(middles, prepend=middles[0]))
+    # Sums with alternating signs: a_k = steps_k - a_{k-1}, from 0.
+    offsets = signs * np.cumsum(signs * np.diff(middles, prepend=middles[0]))
     low = np.max(np.where(signs > 0, -offsets, 0), initial=0)
     ups = np.append(offsets[signs < 0], np.inf)
     high = np.min(ups)
@@ -222,12 +220,6 @@ def snap(values, precision):
         if np.all(np.abs(near - values) <= precision * 10.0**-digits):
             return near + 0.0
     return values
-
-
-def _alternate(steps):
-    """Sums with alternating signs: a_k = steps_k - a_{k-1}, from 0."""
-    signs = (-1.0) ** np.arange(len(steps))
-    return signs * np.cumsum(signs * steps)
 
 
 def _count_decimals(values):
@@ -370,15 +362,12 @@ def _read_isotonic(part):
 
 def _read_histograms(part):
     """Edges between bins."""
-    if part.get("_bin_mapper.is_categorical_") is None or _has_categories(part):
+    is_categorical = part.get("_bin_mapper.is_categorical_")
+    if is_categorical is None or np.any(is_categorical):
         return  # columns are in another order then
     for k, name in part.list_columns("_bin_mapper.bin_thresholds_"):
         edges = part.get(name)
         yield _leak(part, k, name, edges, MIDDLES if len(edges) <= _MOST_EDGES else EDGE)
-
-
-def _has_categories(part):
-    return bool(np.any(part.get("_bin_mapper.is_categorical_")))
 
 
 def _read_booster(part):
@@ -460,12 +449,8 @@ _RULES = {name: read for names, read in _OF_KINDS.items() for name in names.spli
 
 
 # The parts of these are fitted on numbers of their own.
-_HIDING = (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    IsolationForest,
-    RandomTreesEmbedding,
-)
+_HIDING = GradientBoostingClassifier, GradientBoostingRegressor
+_HIDING += IsolationForest, RandomTreesEmbedding
 # How close scaled numbers come to those that they were, as a share of the step between them.
 _SINGLE, _DOUBLE = 1e-3, 1e-6
 # Values of a column of zeros and ones, and the edge between them, which say nothing.
@@ -591,9 +576,9 @@ def reconstruct_values(model: object) -> Reconstruction:
     state = read_state(model)
     found = list_values(model, state)
     kinds = {one.kind for one in state.arrays}
-    return Reconstruction(
-        _join_leaks([_make_frame(one) for one in found]), _list_limits(found, kinds)
-    )
+    has_rows = any(one.counts is not None and one.column is not None for one in found)
+    limits = ["rows" if has_rows else "none", *(kinds & {"thresholds"}), "text"]
+    return Reconstruction(_join_leaks(found), tuple(_LIMITS[name] for name in limits))
 
 
 class Values(NamedTuple):
@@ -669,26 +654,19 @@ def _resolve(leak, columns):
     return Values(name, values[kept], how, counts, leak.path)
 
 
-def _make_frame(one):
-    frame = pd.DataFrame({"column": one.column, "value": one.values, "how": one.how})
-    return frame.assign(n_records=pd.NA if one.counts is None else one.counts, path=one.path)
-
-
-def _join_leaks(frames):
+def _join_leaks(found):
     names = ["column", "value", "how", "n_records", "path"]
-    if not frames:
+    if not found:
         return pd.DataFrame(columns=names)
-    whole = pd.concat([one.astype(object) for one in frames], ignore_index=True)
+    frames = []
+    for one in found:
+        frame = pd.DataFrame({"column": one.column, "value": one.values, "how": one.how})
+        n_records = pd.NA if one.counts is None else one.counts
+        frames.append(frame.assign(n_records=n_records, path=one.path).astype(object))
+    whole = pd.concat(frames, ignore_index=True)
     rank = whole["how"].map(_ORDER.index)
     told = whole["n_records"].isna()
     # Whole numbers and decimals of one value are one.
     whole = whole.iloc[np.lexsort([told, rank])].drop_duplicates(["column", "value"])
     whole = whole.sort_index(ignore_index=True)
     return whole.astype({"n_records": "Int64", "how": str})[names]
-
-
-def _list_limits(found, kinds):
-    has_rows = any(one.counts is not None and one.column is not None for one in found)
-    told = [_LIMITS["rows" if has_rows else "none"]]
-    told += [_LIMITS["thresholds"]] if "thresholds" in kinds else []
-    return (*told, _LIMITS["text"])

@@ -72,7 +72,25 @@ def _lay_out(rows):
     return lines
 
 
-_STRENGTHS = "equations", "thresholds", "optimum"  # attacks that say what they expect
+# Attacks that say what they expect: their names, and what is told of each.
+_STRENGTHS = {
+    "equations": (
+        "Counts in nodes",
+        "The nodes give {n_equations:,} equations, which narrow the candidates down by "
+        "{known:.0%}: expected AUC {expected_auc:.3f} (0.5 is chance), if all {rows}training rows "
+        "are among the candidates.",
+    ),
+    "thresholds": (
+        "Thresholds",
+        "Values of the candidates explain {explained:.0%} of {n_thresholds:,} thresholds: expected "
+        "AUC {expected_auc:.3f} from them alone.",
+    ),
+    "optimum": (
+        "Optimum",
+        "The optimum that the training reached determines {known:.0%} of what there is to know "
+        "about which candidates are members: expected AUC {expected_auc:.3f}.",
+    ),
+}
 
 
 def _expect(document):
@@ -141,8 +159,9 @@ def _write_sentence(document, is_stored):
 
 
 def _advise(is_stored, found):
-    steps = [("Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts")]
-    steps = steps if is_stored else []
+    steps = []
+    if is_stored:
+        steps.append(("Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts"))
     if found is None:
         steps.append(("Look for candidates.", "`skmia inspect MODEL --data FILE`", None, ""))
     steps.append(("Store less.", "Each part names what would change it.", "#changes", "Changes"))
@@ -156,15 +175,11 @@ def _tell_candidates(found, unread):
     if found is not None:
         stored = f"{found['n_rows']:,} of {found['n_candidates']:,} candidates are stored as whole"
         told = [("Whole rows", f"{stored} rows.")]
-        told += [
-            (name, write(found[key]))
-            for name, key, write in (
-                ("Counts in nodes", "equations", _write_equations),
-                ("Thresholds", "thresholds", _write_thresholds),
-                ("Optimum", "optimum", _write_optimum),
-            )
-            if found[key] is not None
-        ]
+        for key, (name, text) in _STRENGTHS.items():
+            if found[key] is not None:
+                n_rows = found[key].get("n_rows")
+                rows = "" if n_rows is None else f"{n_rows:,g} "
+                told.append((name, text.format(rows=rows, **found[key])))
         rare = f"{found['n_values']:,} more have a stored value that is unlikely by chance. {_HITS}"
         told += [("Rare values", rare), *(("Note", note) for note in found["notes"])]
     if unread:
@@ -233,29 +248,6 @@ def _list_hits(places):
     order = np.lexsort([-beyond["values"], -np.maximum(beyond["rows"], 0)])
     is_far = (beyond["rows"] > 0) | (beyond["values"] > 0)
     return places.iloc[order][is_far.to_numpy()[order]]
-
-
-def _write_equations(one):
-    rows = "" if one["n_rows"] is None else f"{one['n_rows']:,g} "
-    return (
-        f"The nodes give {one['n_equations']:,} equations, which narrow the candidates down by "
-        f"{one['known']:.0%}: expected AUC {one['expected_auc']:.3f} (0.5 is chance), if all {rows}"
-        "training rows are among the candidates."
-    )
-
-
-def _write_thresholds(one):
-    return (
-        f"Values of the candidates explain {one['explained']:.0%} of {one['n_thresholds']:,} "
-        f"thresholds: expected AUC {one['expected_auc']:.3f} from them alone."
-    )
-
-
-def _write_optimum(one):
-    return (
-        f"The optimum that the training reached determines {one['known']:.0%} of what there is to "
-        f"know about which candidates are members: expected AUC {one['expected_auc']:.3f}."
-    )
 
 
 @dataclass(frozen=True)
