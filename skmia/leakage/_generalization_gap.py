@@ -206,7 +206,11 @@ class GeneralizationGapBound(BaseEstimator):
         self.n_samples_ = np.array([len(sample) for sample in samples])
         self.means_ = np.array([sample.mean(axis=0) for sample in samples])
         self.gap_ = self.means_[1] - self.means_[0]
-        half_width = self._compute_half_width(samples, width)
+        alpha = 1 - self.confidence_level
+        if self.interval == "bernstein":
+            half_width = _bernstein_half_width(samples, alpha, width)
+        else:
+            half_width = _welch_half_width(samples, alpha)
         limits = self.gap_[:, None] + half_width[:, None] * [-1, 1]
         # No gap is wider than the range; without a range the width is infinite.
         self.gap_interval_ = np.clip(limits, -width[:, None], width[:, None])
@@ -249,12 +253,6 @@ class GeneralizationGapBound(BaseEstimator):
                 f"{X[outside][0]:g} in row {np.flatnonzero(outside.any(axis=1))[0]}."
             )
         return np.full(X.shape[1], high - low)
-
-    def _compute_half_width(self, samples, width):
-        alpha = 1 - self.confidence_level
-        if self.interval == "bernstein":
-            return _bernstein_half_width(samples, alpha, width)
-        return _welch_half_width(samples, alpha)
 
     def _bound(self, gap, width):
         if self.assumption == "bounded":

@@ -33,14 +33,9 @@ _SMALLEST_RESIDUAL = 1e-12
 
 
 class Sides(NamedTuple):
-    """Signals of each training record; higher means that the model fits it better.
+    """Signals of each training record; higher means that the model fits it better."""
 
-    Attributes
-    ----------
-    p, phi : tuple of ndarray of shape (n,)
-        Signals with the record in the training set, and without it; NaN where none is known.
-    """
-
+    # (n,): signals with the record in the training set, and without it; NaN where none is known.
     p: tuple
     phi: tuple
 

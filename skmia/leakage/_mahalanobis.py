@@ -87,32 +87,6 @@ class KnownRows:
 Direction = Literal["both", "in/out", "out/in"]
 
 
-def check_direction(direction):
-    """Return which of the two laws has the larger probabilities."""
-    return check_option(direction, "direction", DIRECTIONS)
-
-
-def make_leakage_table(leakage, X, record_ids, delta):
-    """Describe each row by a fitted estimator of the leakage of a mean."""
-    delta = float(check_number(delta, "delta", "0 or more and below 1", 0, np.nextafter(1, 0)))
-    scores = leakage.score_samples(X)
-    names = getattr(X, "index", None) if record_ids is None else np.asarray(record_ids)
-    if callable(names):  # a list has a method of this name
-        names = None
-    if names is not None and (np.ndim(names) != 1 or len(names) != len(scores)):
-        raise ValueError(f"record_ids needs one name for each of the {len(scores)} rows of X.")
-    n_below = np.searchsorted(np.sort(scores), scores, side="right")
-    columns = {
-        "score": scores,
-        "epsilon in/out": leakage.privacy_budget(X, delta, direction="in/out"),
-        "epsilon out/in": leakage.privacy_budget(X, delta, direction="out/in"),
-        "delta at epsilon 1": leakage.privacy_profile(X, 1.0),
-        "tpr at fpr 0.01": leakage.power(X, 0.01),
-        "percentile": 100 * n_below / len(scores),
-    }
-    return pd.DataFrame(columns, index=None if names is None else pd.Index(names, name="record"))
-
-
 class RowCurvesMixin:
     """Adds curves of each row to an estimator with ``_shifts(X)`` and ``_subsampling``."""
 
@@ -183,8 +157,9 @@ class RowCurvesMixin:
             data sets.
         """
         epsilons = check_epsilons(epsilon)
-        shifts, kind = beside(self._shifts(X), epsilons), check_direction(direction)
-        return privacy_profile(epsilons, shifts, self._subsampling.inclusion, kind)
+        shifts = beside(self._shifts(X), epsilons)
+        check_option(direction, "direction", DIRECTIONS)
+        return privacy_profile(epsilons, shifts, self._subsampling.inclusion, direction)
 
     def privacy_budget(
         self, X: ArrayLike, delta: float | ArrayLike, *, direction: Direction = "both"
@@ -210,8 +185,9 @@ class RowCurvesMixin:
             In nats; infinite at a delta of 0, unless sub-sampling bounds it or the score is 0.
         """
         deltas = check_numbers(delta, "delta", "0 or more and below 1", 0, np.nextafter(1, 0))
-        shifts, kind = beside(self._shifts(X), deltas), check_direction(direction)
-        return privacy_budget(deltas, shifts, self._subsampling.inclusion, kind)
+        shifts = beside(self._shifts(X), deltas)
+        check_option(direction, "direction", DIRECTIONS)
+        return privacy_budget(deltas, shifts, self._subsampling.inclusion, direction)
 
     def leakage_table(
         self, X: ArrayLike, *, record_ids: ArrayLike | None = None, delta: float = 1e-5
@@ -254,7 +230,24 @@ class RowCurvesMixin:
         Bob      0.52            3.01             0.05
         Cem      0.45            2.76             0.05
         """
-        return make_leakage_table(self, X, record_ids, delta)
+        delta = float(check_number(delta, "delta", "0 or more and below 1", 0, np.nextafter(1, 0)))
+        scores = self.score_samples(X)
+        names = getattr(X, "index", None) if record_ids is None else np.asarray(record_ids)
+        if callable(names):  # a list has a method of this name
+            names = None
+        if names is not None and (np.ndim(names) != 1 or len(names) != len(scores)):
+            raise ValueError(f"record_ids needs one name for each of the {len(scores)} rows of X.")
+        n_below = np.searchsorted(np.sort(scores), scores, side="right")
+        columns = {
+            "score": scores,
+            "epsilon in/out": self.privacy_budget(X, delta, direction="in/out"),
+            "epsilon out/in": self.privacy_budget(X, delta, direction="out/in"),
+            "delta at epsilon 1": self.privacy_profile(X, 1.0),
+            "tpr at fpr 0.01": self.power(X, 0.01),
+            "percentile": 100 * n_below / len(scores),
+        }
+        index = None if names is None else pd.Index(names, name="record")
+        return pd.DataFrame(columns, index=index)
 
 
 @dataclass(frozen=True)

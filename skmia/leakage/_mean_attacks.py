@@ -34,24 +34,12 @@ _N_FOLDS = 10
 
 
 class ProjectionLaw(NamedTuple):
-    """Law of the projection of rows without the target on the direction of an attack.
+    """Law of the projection of rows without the target on the direction of an attack."""
 
-    Attributes
-    ----------
-    center : float
-        Mean of a projected row.
-    variance : float
-        Variance of a projected row, with its noise.
-    error : float
-        Variance of the center as an estimate; 0 if the moments are known.
-    dof : float
-        Degrees of freedom of the variance; infinite if the moments are known.
-    """
-
-    center: float
-    variance: float
-    error: float = 0.0
-    dof: float = np.inf
+    center: float  # mean of a projected row
+    variance: float  # variance of a projected row, with its noise
+    error: float = 0.0  # variance of the center as an estimate; 0 if the moments are known
+    dof: float = np.inf  # degrees of freedom of the variance; infinite if the moments are known
 
     def threshold(self, rate, n_drawn):
         """Projection that means of `n_drawn` new rows exceed at a rate."""
@@ -65,21 +53,13 @@ class ProjectionLaw(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """Deviations of reference rows from the mean of other ones.
+    """Deviations of reference rows from the mean of other ones."""
 
-    Attributes
-    ----------
-    projections : ndarray of shape (n,)
-        On the direction that the other rows gave.
-    squares : ndarray of shape (n,)
-        Squared Mahalanobis distances from a true mean, under the covariance of the other rows.
-    pull : float
-        Mean difference between the true mean and the projected mean of all rows: the direction away
-        from an estimated mean points away from the rows that it was estimated from.
-    """
-
-    projections: np.ndarray
+    projections: np.ndarray  # (n,): on the direction that the other rows gave
+    # (n,): squared Mahalanobis distances from a true mean, under the covariance of the other rows.
     squares: np.ndarray
+    # Mean difference between the true mean and the projected mean of all rows: the direction away
+    # from an estimated mean points away from the rows that it was estimated from.
     pull: float
 
 
@@ -114,26 +94,15 @@ def estimate_law(X, direction, held_out, noise):
 
 
 class DistanceLaw(NamedTuple):
-    """Law of the squared distance of a mean from a target that is not among its rows.
+    """Law of the squared distance of a mean from a target that is not among its rows."""
 
-    Attributes
-    ----------
-    from_mean : float
-        Squared distance of the target from the mean of rows.
-    square : float
-        Mean squared distance of a row, with its noise, from the mean of rows.
-    center, variance : float
-        Of the squared distance of a mean of new rows, with the errors of the estimates; known
-        moments need neither.
-    dof : float
-        Degrees of freedom of the variance.
-    """
-
-    from_mean: float
-    square: float
+    from_mean: float  # squared distance of the target from the mean of rows
+    square: float  # mean squared distance of a row, with its noise, from the mean of rows
+    # Of the squared distance of a mean of new rows, with the errors of the estimates; known moments
+    # need neither.
     center: float = np.nan
     variance: float = np.nan
-    dof: float = np.inf
+    dof: float = np.inf  # degrees of freedom of the variance
 
     def threshold(self, rate):
         """Distance below which means of new rows lie at a rate, or less often."""

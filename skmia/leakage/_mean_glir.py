@@ -156,15 +156,10 @@ def mean_log_likelihood_ratio(
     if moments.constant.any():
         raise ValueError("covariance must have variances above 0.")
     move = (rows["target"] - rows["mean"]) / n_samples
-    distances = [moments.inner(apart, apart) for apart in _deviations(released, rows["mean"], move)]
-    weights = n_samples, n_samples**2 / (n_samples - 1)
-    without, with_target = (w * part for w, part in zip(weights, distances, strict=True))
+    apart, nearer = released - rows["mean"], released - rows["mean"] - move
+    without = n_samples * moments.inner(apart, apart)
+    with_target = n_samples**2 / (n_samples - 1) * moments.inner(nearer, nearer)
     return d / 2 * np.log(n_samples / (n_samples - 1)) - (with_target - without) / 2
-
-
-def _deviations(released, mean, move):
-    """Releases from what is expected without the target and with it."""
-    return released - mean, released - mean - move
 
 
 def _bernoulli_ratio(released, target, probability, n_samples):

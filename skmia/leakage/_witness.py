@@ -31,11 +31,6 @@ def spread(values):
     return np.where(np.ptp(values, axis=0) > 0, smaller, 0.0)
 
 
-def has_spread(X, members):
-    """Whether each feature takes several values among members, and among non-members."""
-    return all((spread(X[side]) > 0).all() for side in (members, ~members))
-
-
 def check_spread(X, members):
     """Refuse features that have one value only for all members or for all non-members."""
     for side, name in ((members, "members"), (~members, "non-members")):
@@ -492,7 +487,8 @@ def choose_method(X, members, groups):
     # The sides of each group need a spread, where a group has both.
     parts = (groups == group for group in np.unique(groups))
     both = (part for part in parts if 0 < members[part].sum() < part.sum())
-    return "kde" if all(has_spread(X[part], members[part]) for part in both) else "neighbors"
+    sides = (X[part & side] for part in both for side in (members, ~members))
+    return "kde" if all((spread(side) > 0).all() for side in sides) else "neighbors"
 
 
 def make_witness(method, n_features, *, bandwidth_factor, estimator, n_neighbors, cv, n_jobs):

@@ -21,23 +21,14 @@ _TIES = {"tie_corrected": 0.5, "unbiased": 0.0, "original": 0.0}
 
 
 class Terms(NamedTuple):
-    """Shares of rows in an adversarial accuracy.
+    """Shares of rows in an adversarial accuracy."""
 
-    Attributes
-    ----------
-    real, synthetic : ndarray of shape (n,)
-        Of either side, whose means are the two sides of the accuracy.
-    rows, made : ndarray of shape (n,)
-        Numbers of the real and of the synthetic rows; the last one is the largest.
-    edges : list of pairs of ndarray
-        Numbers of rows, and of the neighbors on which what they add depends.
-    """
-
-    real: np.ndarray
+    real: np.ndarray  # (n,): of either side, whose means are the two sides of the accuracy
     synthetic: np.ndarray
+    # (n,): numbers of the real and of the synthetic rows; the last one is the largest.
     rows: np.ndarray
     made: np.ndarray
-    edges: list
+    edges: list  # numbers of rows, and of the neighbors on which what they add depends
 
     @property
     def sides(self):

@@ -6,14 +6,13 @@ from typing import Self
 import numpy as np
 import pandas as pd
 from scipy.stats import binom, poisson
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import Interval, validate_params_of
 from .._core.types import ArrayLike, Seed
-from ._risks import TIE, Cells, excess_risk, iter_blocks, take
+from ._risks import TIE, Cells, TablesEstimator, excess_risk, iter_blocks, take
 
 # Rows of each table whose nearest rows are looked for, and real rows among which they are.
 _MOST_ROWS, _MOST_OTHERS = 2000, 5000
@@ -23,7 +22,7 @@ _NEAR = 1 / 3
 _POWER = 0.8
 
 
-class CopyTest(BaseEstimator):
+class CopyTest(TablesEstimator):
     """Test whether a synthetic table holds copies of training rows.
 
     Some real rows occur in a synthetic table by chance. If the generator copies nothing, training
@@ -92,11 +91,6 @@ class CopyTest(BaseEstimator):
         self.confidence_level = confidence_level
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # fit takes several tables
-        return tags
-
     def fit(
         self,
         train: ArrayLike,
@@ -123,14 +117,10 @@ class CopyTest(BaseEstimator):
             Fitted estimator.
         """
         validate_params_of(self)
-        given = [
-            (train, "train"),
-            (test, "test"),
-            (reference, "reference"),
-            (synthetic, "synthetic"),
-        ]
-        tables, names = zip(*((table, name) for table, name in given if table is not None))
-        cells = Cells(tables, names)
+        given = {"train": train, "test": test, "reference": reference, "synthetic": synthetic}
+        if reference is None:
+            del given["reference"]
+        cells = Cells(list(given.values()), list(given))
         self.n_train_, self.n_test_ = cells.sizes[:2]
         rng = check_random_state(self.random_state)
         real = [np.concatenate(parts) for parts in zip(*cells.tables[:2])]

@@ -26,7 +26,6 @@ from ..defenses import (
     column_values,
     validate_rows,
 )
-from ._gan_training import Layout, Plan, Training
 
 # Most values that a column has without being told which.
 MOST_VALUES = 128
@@ -80,6 +79,8 @@ class Columns:
                     coded[:, place] -= values[0]
                     self.values[place] = values
                     lower[place], upper[place] = 0, len(values) - 1
+        from ._gan_training import Layout  # torch is an extra
+
         self.lower, self.span = lower, upper - lower
         self.layout = Layout([1 if v is None else len(v) for v in self.values])
         scaled = np.divide(coded - lower, self.span, out=np.zeros_like(coded), where=self.span > 0)
@@ -563,7 +564,10 @@ class DPWassersteinGAN(BaseEstimator):
         self.delta_ = choose_delta(self.target_delta, len(rows))
         self.sample_rate_ = min(self.batch_size, len(rows)) / len(rows)
         self.n_steps_ = self.max_iter * self.n_critic
-        self.noise_multiplier_ = self._choose_noise()
+        self.noise_multiplier_ = float(self.noise_multiplier or 0.0)
+        if self.target_epsilon is not None:
+            given = self.delta_, self.sample_rate_, self.n_steps_, self.accountant
+            self.noise_multiplier_ = float(choose_noise_multiplier(self.target_epsilon, *given))
         is_covered = self.privacy is not None and self.noise_seed is None
         self._price(self.noise_multiplier_ if is_covered else 0.0, len(rows))
         with isolated_randomness(np.random.SeedSequence(seed)):
@@ -582,31 +586,17 @@ class DPWassersteinGAN(BaseEstimator):
             )
         for name in ("critic_layers", "generator_layers"):
             widths = getattr(self, name)
-            is_sequence = np.iterable(widths) and not isinstance(widths, str)
-            if not is_sequence or len(widths) == 0:
+            if isinstance(widths, str) or not np.iterable(widths) or len(widths) == 0:
                 raise ValueError(
                     f"{name} must be widths of at least one hidden layer; got {show(widths)}."
                 )
             for width in widths:
                 check_count(width, f"A width of {name}")
 
-    def _choose_noise(self):
-        if self.privacy is None:
-            return 0.0
-        if self.noise_multiplier is not None:
-            return float(self.noise_multiplier)
-        noise = choose_noise_multiplier(
-            self.target_epsilon, self.delta_, self.sample_rate_, self.n_steps_, self.accountant
-        )
-        return float(noise)
-
     def _price(self, noise_multiplier, n_rows):
         """Say what the steps cost, and write them into the ledger."""
-        steps = {
-            "noise_multiplier": noise_multiplier,
-            "sample_rate": self.sample_rate_,
-            "n_steps": self.n_steps_,
-        }
+        steps = {"noise_multiplier": noise_multiplier}
+        steps |= {"sample_rate": self.sample_rate_, "n_steps": self.n_steps_}
         self.epsilon_ = np.inf
         if noise_multiplier:
             self.epsilon_ = spent_epsilon([tuple(steps.values())], self.delta_, self.accountant)
@@ -614,6 +604,8 @@ class DPWassersteinGAN(BaseEstimator):
             self.ledger.record(**steps, n_rows=n_rows)
 
     def _train(self, rows, noise_seed):
+        from ._gan_training import Plan, Training
+
         names = set(Plan._fields) - {"noise_multiplier", "critic_layers", "generator_layers"}
         plan = Plan(
             critic_layers=tuple(self.critic_layers),

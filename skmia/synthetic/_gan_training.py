@@ -1,15 +1,17 @@
 """Training a generator against a critic; every step of the critic is covered by noise."""
 
+# Imported only where a generator is trained, because torch is an extra.
+
 from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
+import torch
+from torch import nn
 
-from .._core.optional import import_optional
 from ..defenses import COIN_BITS, choose_grids, round_to
 from .critic_bounds import gradient_bounds, penalty_bounds
 
-_torch = "torch", "torch"
 # Of the softmax whose slope stands for the slope of a drawn value.
 _TEMPERATURE = 0.5
 
@@ -27,16 +29,11 @@ class Layout:
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(int)
         self.is_number = np.array(self.sizes) == 1
 
-    def split(self, places):
-        """The blocks of a tensor of shape (n, n_places)."""
-        return places.split(self.sizes, dim=1)
-
     def expand(self, rows):
         """Inputs of a critic, of shape (n, n_places)."""
         if self.is_number.all():
             return rows
-        torch = import_optional(*_torch)
-        eye = torch.nn.functional.one_hot
+        eye = nn.functional.one_hot
         parts = [
             column[:, None] if size == 1 else eye(column.long(), size).to(rows.dtype)
             for size, column in zip(self.sizes, rows.T, strict=True)
@@ -47,18 +44,16 @@ class Layout:
         """Inputs of a critic drawn from outputs of a generator, with slopes for the outputs."""
         # The slope of a number is the slope of its sigmoid. A value is drawn, and has the slope of
         # a softmax with the same random numbers (straight-through Gumbel softmax).
-        torch = import_optional(*_torch)
         if self.is_number.all():
             return torch.sigmoid(outputs)
         noisy = outputs - torch.log(-torch.log(torch.rand_like(outputs)))
         parts = []
-        for size, output, noised in zip(
-            self.sizes, self.split(outputs), self.split(noisy), strict=True
-        ):
+        blocks = outputs.split(self.sizes, dim=1), noisy.split(self.sizes, dim=1)
+        for size, output, noised in zip(self.sizes, *blocks, strict=True):
             if size == 1:
                 parts.append(torch.sigmoid(output))
                 continue
-            part = torch.nn.functional.one_hot(noised.argmax(dim=1), size).to(noised.dtype)
+            part = nn.functional.one_hot(noised.argmax(dim=1), size).to(noised.dtype)
             if noised.requires_grad:
                 soft = torch.softmax(noised / _TEMPERATURE, dim=1)
                 part = part + (soft - soft.detach())  # the difference is exactly 0
@@ -80,22 +75,21 @@ class Layout:
 
 def make_critic(n_features, widths, negative_slope):
     """A critic; its answer has no bias, which would be the same for real and made-up rows."""
-    nn = import_optional(*_torch).nn
-    layers, n_in = [], n_features
-    for width in widths:
-        layers += [nn.Linear(n_in, width), nn.LeakyReLU(negative_slope)]
-        n_in = width
-    return nn.Sequential(*layers, nn.Linear(n_in, 1, bias=False)).double()
+    hidden = _stack(n_features, widths, lambda: nn.LeakyReLU(negative_slope))
+    return nn.Sequential(*hidden, nn.Linear(widths[-1], 1, bias=False)).double()
 
 
 def make_generator(n_latent, widths, n_outputs):
     """A generator; what its outputs mean is up to a layout of columns."""
-    nn = import_optional(*_torch).nn
-    layers, n_in = [], n_latent
+    hidden = _stack(n_latent, widths, nn.ReLU)
+    return nn.Sequential(*hidden, nn.Linear(widths[-1], n_outputs)).double()
+
+
+def _stack(n_in, widths, activate):
+    """Hidden layers of these widths, each with its activation."""
     for width in widths:
-        layers += [nn.Linear(n_in, width), nn.ReLU()]
+        yield from (nn.Linear(n_in, width), activate())
         n_in = width
-    return nn.Sequential(*layers, nn.Linear(n_in, n_outputs)).double()
 
 
 def layers_of(critic):
@@ -107,7 +101,6 @@ def layers_of(critic):
 
 def penalize(critic, rows):
     """Sum over rows of the squared difference between the norm of the critic's gradient and 1."""
-    torch = import_optional(*_torch)
     rows = rows.detach().requires_grad_()
     (slopes,) = torch.autograd.grad(critic(rows).sum(), rows, create_graph=True)
     return ((torch.linalg.vector_norm(slopes, dim=1) - 1) ** 2).sum()
@@ -115,7 +108,6 @@ def penalize(critic, rows):
 
 def flat_gradient(loss, module):
     """Gradient of a number with respect to all parameters of a module, as one vector."""
-    torch = import_optional(*_torch)
     parameters = list(module.parameters())
     # The penalty does not depend on biases.
     gradients = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
@@ -126,12 +118,10 @@ def clipped_gradient(critic, real, made, mixed, penalty, max_norm):
     """Sum over real rows of a gradient that is clipped to a norm."""
     # The loss is the critic's on one real row, one made-up row and one between them. Clipped
     # together they lose the same; real rows alone would lose to made-up ones that need no clipping.
-    torch = import_optional(*_torch)
     parameters = dict(critic.named_parameters())
     if len(real) == 0:
-        return torch.zeros(
-            sum(parameter.numel() for parameter in parameters.values()), dtype=real.dtype
-        )
+        n_components = sum(parameter.numel() for parameter in parameters.values())
+        return torch.zeros(n_components, dtype=real.dtype)
 
     def answer(weights, row):
         return torch.func.functional_call(critic, weights, (row[None],)).sum()
@@ -238,7 +228,6 @@ class Training:
     # rows (n_rows, n_features)
 
     def __init__(self, rows, plan, randomness, layout=None):
-        torch = import_optional("torch", "torch")
         self.rows, self.plan, self.randomness = torch.tensor(rows), plan, randomness
         self.layout = layout or Layout([1] * rows.shape[1])
         n_places = self.layout.n_places
@@ -289,17 +278,14 @@ class Training:
         optimizer.step()
 
     def _draw_latent(self, n):
-        torch = import_optional("torch", "torch")
         return torch.randn(n, self.plan.n_latent, dtype=torch.float64)
 
     def _draw(self, n):
-        torch = import_optional("torch", "torch")
         with torch.no_grad():
             return self.layout.draw(self.generator(self._draw_latent(n)))
 
     def _release(self, real):
         """Sum of the gradients of real rows and of their penalties, with noise."""
-        torch = import_optional("torch", "torch")
         plan = self.plan
         scales = self._plan_noise()
         # Each real row gets a made-up one, between which and itself the penalty is taken. They are
@@ -318,7 +304,6 @@ class Training:
 
     def _add_noise(self, total, scales):
         """Add noise in whole steps of a grid, so that the lowest digits tell nothing."""
-        torch = import_optional("torch", "torch")
         if not self.plan.noise_multiplier:
             return total
         grids = choose_grids(scales / self._rounding_factor(len(scales)))
@@ -368,7 +353,6 @@ class Training:
         return np.concatenate(answer), np.concatenate(penalty)
 
     def _limit_weights(self):
-        torch = import_optional("torch", "torch")
         most, longest = self.plan.max_weight, self.plan.max_spectral_norm
         with torch.no_grad():
             for parameter in self.critic.parameters():

@@ -7,7 +7,6 @@ from typing import Literal, Self
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +27,7 @@ from ._adversarial_accuracy import (
     take_first,
 )
 from ._neighbors import as_points, find_nearest
+from ._risks import TablesEstimator
 
 # Number of nearest real rows that are kept for each row. Half of the real rows are chosen, so the
 # chance that none of 40 neighbors is chosen is 2^-40. The first few neighbors are enough for most
@@ -99,7 +99,7 @@ def _find_first(distances, places, chosen, k, rows):
     return distances[rows[:, None], column], places[rows[:, None], column]
 
 
-class PrivacyLoss(BaseEstimator):
+class PrivacyLoss(TablesEstimator):
     """Leakage of a generator's training rows, measured by nearest neighbors.
 
     The adversarial accuracy of synthetic rows against other real rows, minus their accuracy
@@ -213,11 +213,6 @@ class PrivacyLoss(BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # fit takes several tables
-        return tags
-
     def fit(self, train: ArrayLike, test: ArrayLike, synthetic: ArrayLike) -> Self:
         """Compare synthetic rows with both kinds of real rows.
 
@@ -267,16 +262,9 @@ class PrivacyLoss(BaseEstimator):
             "resemblance loss, test": _resemblance(self.test_accuracy_),
         }
         reach = norm.ppf((1 + self.confidence_level) / 2)
-        self.result_ = pd.DataFrame(
-            {
-                name: {
-                    "estimate": value,
-                    "low": value - reach * spread,
-                    "high": value + reach * spread,
-                }
-                for name, (value, spread) in estimates.items()
-            }
-        ).T
+        rows = [(v, v - reach * spread, v + reach * spread) for v, spread in estimates.values()]
+        columns = ["estimate", "low", "high"]
+        self.result_ = pd.DataFrame(rows, index=list(estimates), columns=columns)
         self.interval_ = tuple(self.result_.loc["privacy loss", ["low", "high"]].tolist())
 
     def _permute(self, halves, is_train, random_state):
@@ -303,16 +291,14 @@ class PrivacyLoss(BaseEstimator):
             f"{name:28s}{row.estimate:7.3f}  [{row.low:.3f}, {row.high:.3f}]"
             for name, row in self.result_.iterrows()
         ]
-        head = f"{self.n_rows_:,} rows of each table, intervals at {self.confidence_level:.0%}\n"
-        return head + "\n".join(lines) + "\n" + self._verdict()
-
-    def _verdict(self):
-        if self.pvalue_ is None:
-            return "No test was asked for (n_permutations=0)."
-        p = format_pvalue(self.pvalue_, 1 / (1 + self.n_permutations))
-        if self.pvalue_ <= 1 - self.confidence_level:
-            return f"Synthetic rows are nearer to the training rows than to others ({p})."
-        return f"No sign that synthetic rows are nearer to the training rows ({p})."
+        head = f"{self.n_rows_:,} rows of each table, intervals at {self.confidence_level:.0%}"
+        verdict = "No test was asked for (n_permutations=0)."
+        if self.pvalue_ is not None:
+            p = format_pvalue(self.pvalue_, 1 / (1 + self.n_permutations))
+            verdict = f"No sign that synthetic rows are nearer to the training rows ({p})."
+            if self.pvalue_ <= 1 - self.confidence_level:
+                verdict = f"Synthetic rows are nearer to the training rows than to others ({p})."
+        return "\n".join([head, *lines, verdict])
 
 
 def _resemblance(accuracy):

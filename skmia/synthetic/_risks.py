@@ -207,13 +207,11 @@ def excess_risk(
     >>> print(f"{found.risk:.2f} [{found.low:.2f}, {found.high:.2f}]")
     0.50 [0.44, 0.56]
     """
-    for name, n in (("n_attacks", n_attacks), ("n_controls", n_controls)):
-        check_count(n, name, 0)
-    for name, s, n in (
-        ("successes", successes, n_attacks),
-        ("control_successes", control_successes, n_controls),
-    ):
-        check_number(s, name, f"a number from 0 to the number of attacks, {n}", 0, n)
+    check_count(n_attacks, "n_attacks", 0)
+    check_count(n_controls, "n_controls", 0)
+    wanted = "a number from 0 to the number of attacks, "
+    check_number(successes, "successes", f"{wanted}{n_attacks}", 0, n_attacks)
+    check_number(control_successes, "control_successes", f"{wanted}{n_controls}", 0, n_controls)
     check_number(confidence_level, "confidence_level", "a number in (0, 1)", 0, 1)
     if confidence_level in (0, 1):
         raise ValueError(f"confidence_level must be a number in (0, 1); got {confidence_level}.")
@@ -221,12 +219,8 @@ def excess_risk(
         return ExcessRisk(np.nan, np.nan, np.nan)
     failed, spared = n_attacks - successes, n_controls - control_successes
     q, q0 = failed / n_attacks, spared / n_controls
-    low, high = _ratio_limits(
-        q,
-        q0,
-        wilson(failed, n_attacks, confidence_level),
-        wilson(spared, n_controls, confidence_level),
-    )
+    limits = wilson(failed, n_attacks, confidence_level)
+    low, high = _ratio_limits(q, q0, limits, wilson(spared, n_controls, confidence_level))
     return ExcessRisk(float(1 - q / q0), float(1 - high), float(1 - low))
 
 
@@ -252,7 +246,16 @@ class Attempts(NamedTuple):
     pvalue: float
 
 
-class TableRisk(BaseEstimator):
+class TablesEstimator(BaseEstimator):
+    """Base of the estimators whose fit takes several tables."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class TableRisk(TablesEstimator):
     """Base of the estimators that attack a synthetic table and compare with control records."""
 
     _parameter_constraints = {
@@ -261,11 +264,6 @@ class TableRisk(BaseEstimator):
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # fit takes several tables
-        return tags
 
     def fit(self, train: ArrayLike, test: ArrayLike, synthetic: ArrayLike) -> Self:
         """Attack training records and control records.
@@ -299,16 +297,11 @@ class TableRisk(BaseEstimator):
             low, high = wilson(values.sum(), len(values), self.confidence_level)
             rate = values.mean() if len(values) else np.nan
             found.update({name: rate, f"{name}_low": low, f"{name}_high": high})
-        risk = excess_risk(
-            float(attempts.train.sum()),
-            len(attempts.train),
-            float(attempts.test.sum()),
-            len(attempts.test),
-            confidence_level=self.confidence_level,
-        )
-        found.update(naive=attempts.naive, risk=risk.risk, low=risk.low, high=risk.high)
-        sizes = {"n_attacks": len(attempts.train), "n_controls": len(attempts.test)}
-        return {**found, "pvalue": attempts.pvalue, **sizes}
+        sides = attempts.train, attempts.test
+        counts = [number for side in sides for number in (float(side.sum()), len(side))]
+        risk = excess_risk(*counts, confidence_level=self.confidence_level)
+        found |= {"naive": attempts.naive, **risk._asdict(), "pvalue": attempts.pvalue}
+        return found | dict(zip(("n_attacks", "n_controls"), map(len, sides)))
 
     def summary(self) -> str:
         """Summarize the risks and their meaning as text.
@@ -441,17 +434,15 @@ class LinkabilityRisk(TableRisk):
         n_synthetic, k = cells.sizes[-1], self.n_neighbors
         if k > n_synthetic:
             raise ValueError(f"n_neighbors={k} needs that many synthetic rows; got {n_synthetic}.")
-        train, test = (
-            np.concatenate(
-                [
-                    link(*(cells.sum_distances(part, rows, cells.tables[-1]) for part in parts), k)
-                    for rows in iter_blocks(
-                        draw_targets(table, self.n_attacks, random_state), n_synthetic
-                    )
-                ]
-            )
-            for table in cells.tables[:2]
-        )
+        linked = []
+        for table in cells.tables[:2]:
+            targets = draw_targets(table, self.n_attacks, random_state)
+            blocks = [
+                link(*(cells.sum_distances(part, rows, cells.tables[-1]) for part in parts), k)
+                for rows in iter_blocks(targets, n_synthetic)
+            ]
+            linked.append(np.concatenate(blocks))
+        train, test = linked
         naive = 1 - np.exp(_log_choose(n_synthetic - k, k) - _log_choose(n_synthetic, k))
         pvalue = permute_rows(train, test, self.n_permutations, random_state)
         return {"linkability": Attempts(train, test, float(naive), pvalue)}
@@ -670,16 +661,14 @@ class InferenceRisk(TableRisk):
                 distances = total - cells.distance(secret, rows, made)
             nearest = distances <= distances.min(axis=1, keepdims=True) + TIE
             record, place = np.nonzero(nearest)
-            right = self._is_right(cells, secret, made[secret][place], rows[secret][record])
+            guess, value = made[secret][place], rows[secret][record]
+            right = guess == value
+            if cells.is_number[secret]:
+                right = np.abs(guess - value) <= self.tolerance * cells.kinds[secret]
+                right |= np.isnan(guess) & np.isnan(value)
             sums = np.bincount(record, weights=right, minlength=len(distances))
             found[secret] = sums / nearest.sum(axis=1)
         return found
-
-    def _is_right(self, cells, secret, guess, value):
-        if not cells.is_number[secret]:
-            return guess == value
-        near = np.abs(guess - value) <= self.tolerance * cells.kinds[secret]
-        return near | (np.isnan(guess) & np.isnan(value))
 
     def _guess_blindly(self, cells, secret, values):
         """Expected success of guesses drawn from the synthetic column."""

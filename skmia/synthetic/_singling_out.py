@@ -89,13 +89,11 @@ def draw_blindly(cells, n_columns, n_predicates, random_state):
     table, n_columns = cells.tables[-1], min(n_columns, len(cells.columns))
     predicates = []
     for _ in range(n_predicates):
-        columns = random_state.choice(len(table), n_columns, replace=False)
         predicate = []
-        for column in columns:
+        for column in random_state.choice(len(table), n_columns, replace=False):
             value = table[column][random_state.randint(len(table[column]))]
-            operation = "=="
-            if cells.is_number[column]:
-                operation = (">=", "<=")[random_state.randint(2)]
+            is_number = cells.is_number[column]
+            operation = (">=", "<=")[random_state.randint(2)] if is_number else "=="
             predicate.append(_make(cells, column, operation, value))
         predicates.append(tuple(predicate))
     return predicates

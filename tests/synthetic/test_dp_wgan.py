@@ -12,13 +12,20 @@ from skmia.exceptions import PrivacyWarning
 from skmia.synthetic import GeneratorAttack
 from skmia.synthetic._collapse import rare_class_rate
 from skmia.synthetic._dp_wgan import DPWassersteinGAN
-from skmia.synthetic._gan_training import share_noise, unit_scales
 from skmia.synthetic.critic_bounds import critic_gradient_bounds, gradient_penalty_bounds
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
-from skmia.synthetic._gan_training import Plan, Training, clipped_gradient, flat_gradient, penalize  # noqa: E402  # noqa: E402
+from skmia.synthetic._gan_training import (  # noqa: E402
+    Plan,
+    Training,
+    clipped_gradient,
+    flat_gradient,
+    penalize,
+    share_noise,
+    unit_scales,
+)
 
 X = np.random.default_rng(0).beta(2, 5, size=(60, 3))
 QUICK = {"max_iter": 2, "n_critic": 2, "batch_size": 20, "critic_layers": (5,), "random_state": 0}

@@ -200,7 +200,7 @@ def test_drawn_blocks_are_hard_and_have_slopes():
     torch.manual_seed(0)
     outputs = torch.randn((200, LAYOUT.n_places), dtype=torch.float64, requires_grad=True)
     drawn = LAYOUT.draw(outputs)
-    for size, block in zip(SIZES, LAYOUT.split(drawn), strict=True):
+    for size, block in zip(SIZES, drawn.split(SIZES, dim=1), strict=True):
         if size > 1:
             assert ((block == 0) | (block == 1)).all() and (block.sum(dim=1) == 1).all()
     (slopes,) = torch.autograd.grad((drawn**2).sum(), outputs)

@@ -57,10 +57,9 @@ def _check_shift(shift):
         "A model without the synthetic rows distinguishes training rows from the holdout with AUC "
         f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
     )
-    if low <= 0.5:
-        text += "; a warning is given if the interval lies above 0.5."
-        return {"status": PASSED, "text": text, "interval": list(map(float, shift))}
-    return {"status": WARNING, "text": f"{text}.", "interval": list(map(float, shift))}
+    end = "; a warning is given if the interval lies above 0.5." if low <= 0.5 else "."
+    status = PASSED if low <= 0.5 else WARNING
+    return {"status": status, "text": text + end, "interval": list(map(float, shift))}
 
 
 def _check_duplicates(real, holdout):
@@ -321,10 +320,16 @@ def audit_table(
     if generator is not None:
         check_generator(generator)
     privacy, resemblance = _measure_privacy(tables, settings, wanted["secrets"], clock)
+    use, spread, notes = _measure_use(tables, settings, target, resemblance, clock), None, []
+    if generator is not None:
+        with clock("further tables"):
+            spread = measure_spread(generator, given, settings)
+    if target is not None and holdout is None:
+        notes = ["No model was trained, because there is no holdout to measure it on."]
     return TableReport(
         **privacy,
-        **_measure_use(tables, settings, target, resemblance, clock),
-        spread=None if generator is None else _measure_spread(generator, given, settings, clock),
+        **use,
+        spread=spread,
         data={f"n_{name}": len(table) for name, table in tables.items()}
         | {"n_columns": tables["real"].shape[1]},
         settings={**wanted, "confidence_level": confidence_level},
@@ -332,7 +337,7 @@ def audit_table(
         seconds=clock.read(),
         versions=list_versions(),
         created=tell_time(),
-        notes=_list_notes(target, tables),
+        notes=notes,
     )
 
 
@@ -346,11 +351,6 @@ def _measure_privacy(tables, settings, secrets, clock):
             shift = measure_shift(*ordered[:2], settings["random_state"])
     checks = make_checks(tables, shift, copies)
     return {"results": results, "copies": copies, "checks": checks}, resemblance
-
-
-def _measure_spread(generator, tables, settings, clock):
-    with clock("further tables"):
-        return measure_spread(generator, tables, settings)
 
 
 def _measure_use(tables, settings, target, resemblance, clock):
@@ -398,9 +398,3 @@ def _draw_seed(random_state):
     """The integer itself if one is given, so that a reported seed can be used again."""
     drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     return int(random_state) if isinstance(random_state, Integral) else int(drawn)
-
-
-def _list_notes(target, tables):
-    if target is not None and "holdout" not in tables:
-        return ["No model was trained, because there is no holdout to measure it on."]
-    return []

@@ -41,27 +41,13 @@ _MOST_NAMES = 3
 
 
 class Grounds(NamedTuple):
-    """What a verdict rests on.
+    """What a verdict rests on."""
 
-    Attributes
-    ----------
-    results : DataFrame
-        The numbers with their p-values; empty without a holdout.
-    n_rows : dict of str to int
-        Rows of each table; ``"holdout"`` is 0 if there is none.
-    level : float
-        Confidence level: one minus the probability of a finding without a leak.
-    smallest_share : float
-        Share of the training rows whose copies would have been found.
-    shift : str or None
-        How training rows and holdout differ, or None.
-    """
-
-    results: pd.DataFrame
-    n_rows: dict
-    level: float
-    smallest_share: float
-    shift: str | None
+    results: pd.DataFrame  # the numbers with their p-values; empty without a holdout
+    n_rows: dict  # rows of each table; ``"holdout"`` is 0 if there is none
+    level: float  # confidence level: one minus the probability of a finding without a leak
+    smallest_share: float  # share of the training rows whose copies would have been found
+    shift: str | None  # how training rows and holdout differ, or None
 
 
 def correct(names, pvalues):
@@ -136,17 +122,17 @@ def measure_level(grounds, evidence):
         own = NONE if evidence == LEAK and not row["leak"] else evidence
         found.append(set_level(own, {"excess": excess})._replace(numbers={"excess": excess}))
     leaking = [level for level in found if level.rank >= 0]
-    highest = max(leaking, key=_rank_level, default=set_level(evidence, {}))
+    highest = max(
+        leaking,
+        key=lambda level: (level.order, level.numbers["excess"]["low"]),
+        default=set_level(evidence, {}),
+    )
     groups = tuple(
         {"number": level.numbers["excess"]["attack"]}
         | {name: getattr(level, name) for name in ("name", "at_least", "numbers")}
         for level in found
     )
     return highest._replace(groups=groups)
-
-
-def _rank_level(level):
-    return level.order, level.numbers["excess"]["low"]
 
 
 def write_verdict(grounds, evidence):
@@ -176,17 +162,9 @@ def _describe_number(name, row):
     p = format_pvalue(row["pvalue_holm"], 0.0)
     if np.isnan(row["attack"]):
         return f"{name} {row['estimate']:.3f} ({p})"
-    return (
-        f"{name}, {_share(row['attack'])} of the training and {_share(row['control'])} of the "
-        f"held-out rows ({p})"
-        if "copies" in name
-        else f"{name}, right for {_share(row['attack'])} of the training and "
-        f"{_share(row['control'])} of the held-out rows ({p})"
-    )
-
-
-def _share(value):
-    return f"{100 * value:.3g}%"
+    right = "" if "copies" in name else "right for "
+    attack, control = (f"{100 * row[side]:.3g}%" for side in ("attack", "control"))
+    return f"{name}, {right}{attack} of the training and {control} of the held-out rows ({p})"
 
 
 def _describe_nothing(grounds):

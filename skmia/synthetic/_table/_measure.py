@@ -206,7 +206,6 @@ def measure_membership(tables, settings, n_permutations):
         pvalue = permute_rows(ranks[is_train], ranks[~is_train], n_permutations, rng)
         low, estimate, high = (2 * interval[k] - 1 for k in (1, 0, 2))
         number = {"estimate": estimate, "low": low, "high": high, "pvalue": pvalue}
-        number |= dict.fromkeys(("attack", "control", "naive", "pvalue_below"), np.nan)
         numbers[name] = number | {"n_attacks": len(real), "n_controls": len(control)}
     return numbers
 
@@ -316,8 +315,7 @@ def measure_utility(synthetic, real, holdout, confidence_level, rng):
     """Compare a synthetic table with real rows."""
     names = ("real", "synthetic") if holdout is None else ("real", "holdout", "synthetic")
     tables = (real, synthetic) if holdout is None else (real, holdout, synthetic)
-    cells = Cells(tables, names)
-    cells = _thin(cells, rng)
+    cells = _thin(Cells(tables, names), rng)
     everything = list(combinations(range(len(cells.columns)), 2))
     chosen = np.arange(len(everything))
     if len(everything) > _MOST_PAIRS:
@@ -414,16 +412,17 @@ def measure(tables, settings, secrets, clock):
             warnings.filterwarnings("ignore", "In the synthetic table")
             result = risk.fit(*tables).result_
         rows = result if name == "inference" else result.iloc[:1]
-        for column, row in rows.iterrows():
-            found[f"inference of {column}" if name == "inference" else name] = _read_risk(row)
-    results = pd.DataFrame(found).T.astype(float)
+        for column, row in rows.rename(columns={"risk": "estimate"}).iterrows():
+            found[f"inference of {column}" if name == "inference" else name] = row.to_dict()
+    # What a number does not have is missing.
+    results = pd.DataFrame(found).T.reindex(columns=COLUMNS).astype(float)
     results["pvalue_holm"] = correct(results.index, results["pvalue"])
     levels = dict(zip(results.index, alpha * weigh(results.index)))
     copies["smallest_share_corrected"] = [
         compute_smallest_share(row, row["share_counted"], levels.get(name, alpha))
         for name, row in copies.iterrows()
     ]
-    return results[COLUMNS], copies, resemblance
+    return results, copies, resemblance
 
 
 def _list_risks(settings, n_columns, secrets):
@@ -441,7 +440,6 @@ def _measure_loss(tables, settings, n_permutations):
     loss = PrivacyLoss(metric="gower", n_permutations=n_permutations, **settings).fit(*tables)
     low, high = loss.interval_
     number = {"estimate": loss.statistic_, "low": low, "high": high}
-    number |= {"attack": np.nan, "control": np.nan, "naive": np.nan}
     number |= {"n_attacks": loss.n_rows_, "n_controls": loss.n_rows_}
     number |= {"pvalue": loss.pvalue_, "pvalue_below": loss.pvalue_below_}
     resemblance = loss.result_.loc["resemblance loss, test", ["estimate", "low", "high"]]
@@ -451,15 +449,8 @@ def _measure_loss(tables, settings, n_permutations):
 def _read_copies(row):
     number = {"estimate": row["share"], "low": row["low"], "high": row["high"]}
     number |= {"attack": row["train"] / row["n_train"], "control": row["test"] / row["n_test"]}
-    number |= {"naive": np.nan, "n_attacks": row["n_train"], "n_controls": row["n_test"]}
+    number |= {"n_attacks": row["n_train"], "n_controls": row["n_test"]}
     return number | {"pvalue": row["pvalue"], "pvalue_below": row["pvalue_below"]}
-
-
-def _read_risk(row):
-    number = {"estimate": row["risk"], "low": row["low"], "high": row["high"]}
-    number |= {name: row[name] for name in ("attack", "control", "naive")}
-    number |= {name: row[name] for name in ("n_attacks", "n_controls", "pvalue")}
-    return number | {"pvalue_below": np.nan}
 
 
 def measure_shift(real, holdout, seed):

@@ -70,10 +70,10 @@ def as_document(report):
             "checks": [{"name": name, **check} for name, check in report.checks.items()],
             "results": _list_rows(grounds.results),
             "reversed": list_reversals(grounds.results),
-            "copies": None if report.copies is None else _list_rows(report.copies),
+            "copies": _list_rows(report.copies),
             "utility": _list_rows(report.utility),
             "trained": report.trained,
-            "spread": None if report.spread is None else _list_rows(report.spread),
+            "spread": _list_rows(report.spread),
             "columns": _list_rows(report.columns),
             "pairs": _list_rows(report.pairs),
         }
@@ -81,6 +81,8 @@ def as_document(report):
 
 
 def _list_rows(frame):
+    if frame is None:
+        return None
     return [{"name": name, **row} for name, row in zip(frame.index, frame.to_dict("records"))]
 
 
@@ -210,12 +212,12 @@ def format_summary(document):
     lines += ["", *_align(tabulate_utility(document))]
     foot = [describe_worst(document), describe_models(document["trained"])]
     foot += describe_spread(document)
-    foot += [
-        f"{'Warning' if check['status'] == 'warning' else check['name'].capitalize()}"
-        f"{' (' + check['name'] + ')' if check['status'] == 'warning' else ''}: {check['text']}"
-        for check in document["checks"]
-        if check["status"] != "not run"
-    ]
+    for check in document["checks"]:
+        name = check["name"].capitalize()
+        if check["status"] == "warning":
+            name = f"Warning ({check['name']})"
+        if check["status"] != "not run":
+            foot.append(f"{name}: {check['text']}")
     foot += [f"Note: {note}" for note in document["notes"]]
     lines += wrap_lines(text for text in foot if text)
     lines += ["", *wrap_lines([document["verdict"]])]
@@ -239,7 +241,7 @@ def format_markdown(document, title):
     lines = [f"# {escape(title)}", ""]
     if document["recommendation"] is not None:
         lines += format_decision(document["recommendation"])
-    lines += [f"**{_read_level(document).heading}**", ""]
+    lines += [f"**{read_level(document['level']).heading}**", ""]
     lines += [escape(write_sentence(document).replace("**", "")), ""]
     lines += [f"**{document['evidence']}**: {escape(document['verdict'])}", ""]
     lines += [f"* {describe_rows(document['data'])}"]
@@ -261,8 +263,7 @@ def format_markdown(document, title):
 
 
 def _as_table(rows):
-    head, *body = rows
-    return make_table(list(map(escape, head)), body)
+    return make_table(list(map(escape, rows[0])), rows[1:])
 
 
 TITLE = "Audit of a synthetic table"
@@ -270,7 +271,7 @@ TITLE = "Audit of a synthetic table"
 
 def render(document, title=None):
     """Render the page of an audit of a synthetic table."""
-    level, data = _read_level(document), document["data"]
+    level, data = read_level(document["level"]), document["data"]
     command = document["settings"].get("command") or {}
     name = command.get("synthetic", "a synthetic table")
     held = data.get("n_holdout", 0)
@@ -336,10 +337,6 @@ def _repeat(document, command):
     return f"audit_table(real, synthetic{held}{told})"
 
 
-def _read_level(document):
-    return read_level(document["level"])
-
-
 def _find(document, start):
     """The numbers whose name begins so, each with its level, the highest first."""
     levels = {one["number"]: read_level(one) for one in document["level"]["groups"]}
@@ -372,7 +369,7 @@ _DOUBTS = {
 
 def write_sentence(document):
     """What was found, with what is stressed between two asterisks."""
-    level = _read_level(document)
+    level = read_level(document["level"])
     if level.name == "unknown":
         why = document["verdict"].partition(". ")[2]
         return _DOUBTS.get(document["evidence"], f"**Nothing could have been found.** {why}")
@@ -474,7 +471,7 @@ def advise(document):
             if _find(document, "near copies")[0][1].rank >= 0:
                 why = f"{near['train']:,.0f} of {near['n_train']:,.0f} training rows have a near "
                 why += "copy in it."
-            is_slight = _read_level(document).name == "slight"
+            is_slight = read_level(document["level"]).name == "slight"
             told = "Do not treat the table as anonymous." if is_slight else _RESULTS[_REFUSED]
             steps.append((told, why, None, ""))
         steps += [(*_CHANGE, "#copies", "Copies"), _AGAIN]
@@ -616,18 +613,13 @@ _STATEMENTS = {
 def describe_trust(document):
     """Whether the numbers can be trusted, the checks as statements, and what was not run."""
     checks = sorted(document["checks"], key=lambda check: check["status"] != "warning")
-    rows = [
-        {
-            "status": check["status"],
-            "words": _STATEMENTS.get(check["name"], (check["name"],) * 2)[
-                check["status"] == "warning"
-            ],
-            "text": check["text"],
-        }
-        for check in checks
-        if check["status"] != "not run"
-    ]
-    n_passed, bad = sum(row["status"] == "passed" for row in rows), []
+    rows = []
+    for check in checks:
+        passed, warned = _STATEMENTS.get(check["name"], (check["name"],) * 2)
+        if check["status"] != "not run":
+            words = warned if check["status"] == "warning" else passed
+            rows.append({"status": check["status"], "words": words, "text": check["text"]})
+    n_passed = sum(row["status"] == "passed" for row in rows)
     bad = [row["words"] for row in rows if row["status"] == "warning"]
     passed = f"{n_passed or 'no'} check{'' if n_passed == 1 else 's'} passed"
     failed = f"{len(bad) or 'none'} failed"
@@ -648,7 +640,7 @@ def _lay(*cells):
 
 def format_short(document):
     """Format what a reader needs first, in lines of at most 80 characters, as on the page."""
-    level, trust = _read_level(document), describe_trust(document)
+    level, trust = read_level(document["level"]), describe_trust(document)
     lines = [f"  {BARS[level.filled]}  {level.heading.upper()}   as a table", ""]
     lines += wrap_short(write_sentence(document).replace("**", ""))
     if document["evidence"] in CONCLUSIVE:
