@@ -121,7 +121,9 @@ class _Steps:
         settings = result.settings | {"command": as_settings(arguments)}
         result = replace(result, notes=notes, settings=settings)
         findings = list_findings(result, self._limits, arguments.release)
-        source = _name_source(arguments)
+        # The model, or else the table, that the audit is about.
+        named = (arguments.model, arguments.answers, arguments.data, arguments.train)
+        source = next((path.name for path in named if path is not None), None)
         return conclude(result, as_document(result), findings, arguments, source, broken)
 
 
@@ -212,12 +214,6 @@ def _attack(problem, fprs, arguments):
         random_state=arguments.seed,
         verbose=1,
     )
-
-
-def _name_source(arguments):
-    """The model, or else the table, that the audit is about."""
-    named = (arguments.model, arguments.answers, arguments.data, arguments.train)
-    return next((path.name for path in named if path is not None), None)
 
 
 def _read_limits(limits, problem):

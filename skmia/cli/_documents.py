@@ -38,11 +38,6 @@ READERS = {
 }
 
 
-def read_document(path):
-    """Read the JSON document of an audit."""
-    return _check(path, _read_json(path), {SCHEMA: (SCHEMA_VERSION, check_document)})
-
-
 def _check(path, document, readers):
     """The document, checked by the reader of its schema."""
     schema = document.get("schema") if isinstance(document, dict) else None
@@ -178,7 +173,8 @@ def run_compare(arguments, show):
     paths = arguments.first, arguments.second
     if arguments.out is not None:
         check_is_no_source(arguments.out, paths)
-    documents = [read_document(path) for path in paths]
+    readers = {SCHEMA: READERS[SCHEMA]}
+    documents = [_check(path, _read_json(path), readers) for path in paths]
     tasks = [document["task"] for document in documents]
     if tasks[0] != tasks[1]:
         raise CommandError(f"one audit is of a {tasks[0]}, the other of a {tasks[1]}")

@@ -61,28 +61,14 @@ FORM = "must be NAME=LIMIT, with a NAME such as auc, advantage.high, tpr@0.01 or
 
 
 class Limit(NamedTuple):
-    """Limit that must not be exceeded, as named on the command line.
+    """Limit that must not be exceeded, as named on the command line."""
 
-    Attributes
-    ----------
-    text : str
-        Limit as given by the user.
-    scope, group : str or None
-        A field and its value. If None, all records.
-    metric : {"auc", "advantage", "tpr"}
-    max_fpr : float or None
-        Rate of a TPR.
-    column : {"estimate", "low", "high"}
-        Estimate or end of its interval that is compared.
-    value : float
-    """
-
-    text: str
-    scope: str | None
+    text: str  # limit as given by the user
+    scope: str | None  # A field and its value. If None, all records
     group: str | None
-    metric: str
-    max_fpr: float | None
-    column: str
+    metric: str  # "auc", "advantage", "tpr"
+    max_fpr: float | None  # rate of a TPR
+    column: str  # "estimate", "low", "high"; estimate or end of its interval that is compared
     value: float
 
 
@@ -135,25 +121,12 @@ _FORM = "must be NAME=LIMIT, with a NAME such as linkability, privacy_loss.high 
 
 
 class TableLimit(NamedTuple):
-    """Limit that must not be exceeded.
+    """Limit that must not be exceeded."""
 
-    Attributes
-    ----------
-    text : str
-        Limit as given by the user.
-    name : str
-        Name of the number.
-    secret : str or None
-        Column that is inferred; None for all of them.
-    column : {"estimate", "low", "high"}
-        Estimate or end of its interval that is compared.
-    value : float
-    """
-
-    text: str
-    name: str
-    secret: str | None
-    column: str
+    text: str  # limit as given by the user
+    name: str  # name of the number
+    secret: str | None  # column that is inferred; None for all of them
+    column: str  # "estimate", "low", "high"; estimate or end of its interval that is compared
     value: float
 
 

@@ -58,10 +58,8 @@ class Problem(NamedTuple):
 
 def make_problem(arguments):
     """Read the files that the command line names; train the model if it names none."""
-    return _make_digits(arguments) if is_toy(arguments) else _make_table(arguments)
-
-
-def _make_digits(arguments):
+    if not is_toy(arguments):
+        return _make_table(arguments)
     records = load_sklearn("digits")
     membership = _draw_members(records, True, arguments.seed)
     members = records[membership]
@@ -143,10 +141,6 @@ def _read_fields(frame, arguments):
     return fields, groups
 
 
-def _name(arguments):
-    return arguments.estimator or "random-forest"
-
-
 class Recipe(NamedTuple):
     """An unfitted model with its features, targets, task, and labels by their names."""
 
@@ -161,7 +155,7 @@ def _make_recipe(arguments, frame, features):
     task = arguments.task or infer_task(frame[arguments.target])
     y = read_target(frame, arguments.target, task)
     X = as_features(frame[features])
-    name, classes = _name(arguments), np.empty(0)
+    name, classes = arguments.estimator or "random-forest", np.empty(0)
     labels = {str(label): label for label in np.unique(y)} if task == "classification" else {}
     if needs_numbered_labels(name, task):
         classes, y = np.unique(y, return_inverse=True)
@@ -181,7 +175,7 @@ def _train_victim(arguments, frame, features, fields, membership):
     if membership is None:
         membership = _draw_members(records, task == "classification", arguments.seed)
         notes.append("The members are a random half of the rows (--members names others).")
-    if needs_numbered_labels(_name(arguments), task):
+    if needs_numbered_labels(arguments.estimator, task):
         net = _train_net(estimator, records, membership, arguments)
         return Problem(net, records, membership, notes)
     members, start = records[membership], time.perf_counter()

@@ -43,7 +43,9 @@ def run_table(arguments, show):
     broken = []
     if policy is not None:
         report, broken = _follow(report, policy, arguments)
-    findings = _list_findings(report, arguments.fail_above)
+    findings = [judge_verdict(TABLE, report)]
+    for limit in arguments.fail_above:
+        findings.append(Finding(TABLE, visible(limit.text), *_compare(report.results, limit)))
     source, document = arguments.synthetic.name, as_document(report)
     outcome = conclude(report, document, findings, arguments, source, broken)
     return finish(outcome, save_table, arguments, show)
@@ -88,14 +90,6 @@ def _check_limits(limits, secrets):
     for limit in limits:
         if limit.secret is not None and limit.secret not in secrets:
             raise CommandError(f"--fail-above: {limit.secret!r} is not inferred; see --secrets")
-
-
-def _list_findings(report, limits):
-    """List whether the audit of a table is conclusive, and whether each limit holds."""
-    findings = [judge_verdict(TABLE, report)]
-    for limit in limits:
-        findings.append(Finding(TABLE, visible(limit.text), *_compare(report.results, limit)))
-    return findings
 
 
 def _compare(frame, limit):
