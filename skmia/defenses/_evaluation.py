@@ -281,11 +281,8 @@ class _Design:
             tpr = tpr_at_fpr_score(truth, scores, max_fpr=self.max_fpr, on_unresolvable="raise")
         except ValueError:
             tpr = np.nan
-        return {
-            "auc": roc_auc_score(truth, scores),
-            "advantage": best_advantage_score(truth, scores),
-            "tpr_at_fpr": tpr,
-        }
+        auc, advantage = roc_auc_score(truth, scores), best_advantage_score(truth, scores)
+        return {"auc": auc, "advantage": advantage, "tpr_at_fpr": tpr}
 
 
 def _check(candidates, records, n_estimators, n_targets):

@@ -139,10 +139,8 @@ def _repeat(attempt, words, scales):
 
 def _draw(attempt, scales, shape, words):
     scales = np.broadcast_to(np.asarray(scales, dtype=np.uint64), shape).ravel()
-    parts = [
-        _repeat(attempt, words, scales[start : start + _CHUNK])
-        for start in range(0, len(scales), _CHUNK)
-    ]
+    starts = range(0, len(scales), _CHUNK)
+    parts = [_repeat(attempt, words, scales[start : start + _CHUNK]) for start in starts]
     return np.concatenate([np.empty(0, dtype=np.int64), *parts]).reshape(shape)
 
 

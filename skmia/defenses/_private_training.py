@@ -539,10 +539,8 @@ class _Training:
             )
         taken = torch.from_numpy(made[self._choose_extra(len(made))])
         parts = taken.split([parameter.numel() for parameter in self.parameters], dim=1)
-        return [
-            part.to(parameter.device)
-            for part, parameter in zip(parts, self.parameters, strict=True)
-        ]
+        pairs = zip(parts, self.parameters, strict=True)
+        return [part.to(parameter.device) for part, parameter in pairs]
 
     def _choose_extra(self, n):
         if self.privacy.poisson:

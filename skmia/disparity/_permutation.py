@@ -95,10 +95,8 @@ def compare_exposures(exposures, n_permutations, rng):
     sums = _sum_groups(exposures.columns, exposures.codes, exposures.n_groups)
     unpacked = _unpack(sums, counts)
     statistic, pvalue = _permute(exposures, n_permutations, None, rng)
-    pairs = [
-        _compare_pair(exposures, pair, n_permutations, rng)
-        for pair in combinations(range(exposures.n_groups), 2)
-    ]
+    every = combinations(range(exposures.n_groups), 2)
+    pairs = [_compare_pair(exposures, pair, n_permutations, rng) for pair in every]
     pair_pvalues, pair_variance, pair_df = np.transpose(pairs)
     return Comparison(
         statistic,

@@ -401,11 +401,8 @@ def _use_bets(guesses, n_in, bound, delta, alpha):
         raise ValueError("n_guesses='any' needs bound='any' and n_in=None.")
     value, n = bet_on_canaries(guesses, delta, alpha)
     n_in = (n + 1) // 2
-    counts = {
-        "n_canaries": len(guesses.coins),
-        "n_guesses": n,
-        "n_correct": int(guesses.count_correct(n_in, n - n_in)),
-    }
+    n_correct = int(guesses.count_correct(n_in, n - n_in))
+    counts = {"n_canaries": len(guesses.coins), "n_guesses": n, "n_correct": n_correct}
     return value, counts, guesses.frame(n_in, n - n_in)
 
 

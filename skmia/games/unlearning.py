@@ -359,9 +359,8 @@ class ShardedModel(BaseEstimator):
     def replace(self, models):
         """Return a copy with other models of some shards; None removes a shard."""
         changed = copy.copy(self)
-        changed.models_ = {
-            shard: model for shard, model in (self.models_ | models).items() if model is not None
-        }
+        models = (self.models_ | models).items()
+        changed.models_ = {shard: model for shard, model in models if model is not None}
         changed._set_classes()
         return changed
 

@@ -47,16 +47,14 @@ def get_kind(model):
 def get_access(model):
     """Return what a model offers beyond outputs, in the terms of :class:`skmia.base.Needs`."""
     last = last_step(model)
-    unknown = f"which skmia cannot read from {type(last).__name__}"
+    name = type(last).__name__
+    unknown = f"which skmia cannot read from {name}"
     is_open = _opens(model, last)
     offers = {
         "gradients": (is_open, unknown),
         "layers": (is_open, unknown),
         "file": (has_file(model), "which is kept elsewhere"),
-        "tokens": (
-            getattr(last, "gives_tokens", False),
-            f"which {type(last).__name__} does not give",
-        ),
+        "tokens": (getattr(last, "gives_tokens", False), f"which {name} does not give"),
     } | {word: (is_known(model), unknown) for word, is_known in PARTS_OF_FILES.items()}
     found = {"queries", *(word for word, (is_given, _) in offers.items() if is_given)}
     if hasattr(unwrap(model), "sample"):

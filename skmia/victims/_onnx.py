@@ -74,10 +74,8 @@ class _OnnxModel(GivenModel, BaseEstimator):
         """The outputs of the model by their position, with the descriptions of them."""
         session, X = self._session, as_rows(X)
         inputs = session.get_inputs()
-        feeds = {
-            entry.name: _as_type(_take(X, i, entry, len(inputs)), entry)
-            for i, entry in enumerate(inputs)
-        }
+        parts = [(entry, _take(X, i, entry, len(inputs))) for i, entry in enumerate(inputs)]
+        feeds = {entry.name: _as_type(part, entry) for entry, part in parts}
         try:
             return session.get_outputs(), session.run(None, feeds)
         except Exception as error:  # of a class of the package's own
