@@ -356,7 +356,7 @@ def run_checks(attack, checks):
 def test_every_class_meets_the_checks_that_its_further_settings_do_not():
     _, checks = test_attacks_on_a_classifier.pytestmark[0].args[1][0].values
     assert {check.name for check, _ in checks} > CHECKS_OF_A_CLASS
-    assert find_attacks() <= MET
+    assert find_attacks() - WHITE_BOX <= MET  # of which one needs torch
 
 
 def find_attacks():
@@ -579,7 +579,6 @@ FURTHER = [
     WorstCaseVulnerability("plugin", n_permutations=5),
     WorstCaseVulnerability("kde", n_permutations=2),
     WorstCaseVulnerability("neighbors", n_permutations=5),
-    WorstCaseVulnerability("classifier", estimator=LogisticRegression(), n_permutations=0),
 ]
 
 

@@ -6,12 +6,19 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator
 
 from skmia.leakage import (
     WorstCaseVulnerability,
 )
 
 QUICK = {"n_permutations": 0, "random_state": 0}
+
+
+def test_scikit_learn_checks():
+    # Others are in tests/test_common.py. Folds of this one warn of few rows in scikit-learn 1.6.
+    attack = WorstCaseVulnerability("classifier", estimator=LogisticRegression(), n_permutations=0)
+    check_estimator(attack, on_skip=None)
 
 
 def normal_distance(shift):
