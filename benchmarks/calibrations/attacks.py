@@ -108,7 +108,7 @@ STACKED = {
 
 def promise_rate_of_stack(rate):
     def simulate(rng, n_trials, layout, n_models):
-        attack = StackedAttack(temperatures=(1.0,), random_state=0)
+        attack = StackedAttack(random_state=0)
         return measure_fpr(attack, rng, n_trials, rate, layout, n_models)
 
     simulate.__name__ = f"target_fpr_{rate:g}_is_kept_by_stack"
@@ -212,7 +212,7 @@ def power_of_stack_without_a_leak_is_chance(rng, n_trials, layout, n_models):
     areas = []
     for _ in range(n_trials):
         records, _, pool = draw_normal_evidence(rng, layout, n_models=n_models, shift=0)
-        attack = StackedAttack(None, FrozenEstimator(pool), temperatures=(1.0,), random_state=0)
+        attack = StackedAttack(None, FrozenEstimator(pool), random_state=0)
         areas.append(leave_one_model_out(attack, records, max_fprs=())["auc"].mean())
     return np.array(areas)
 

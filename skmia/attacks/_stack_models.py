@@ -92,7 +92,7 @@ class Trees:
 class Single:
     """One feature as it is."""
 
-    def __init__(self, column):
+    def __init__(self, features, is_member, column):
         self._column = column
 
     def log_odds(self, features):
@@ -161,8 +161,7 @@ class ChosenStack:
         models = np.unique(rows.models)
         in_fold, units = [rows.folds == fold for fold in folds], units[models]
         cells = [[np.flatnonzero(here & (rows.models == k)) for here in in_fold] for k in models]
-        figures = [_measure(values, rows.is_member, cells) for values in log_odds.values()]
-        figures = np.array(figures)
+        figures = np.array([_measure(one, rows.is_member, cells) for one in log_odds.values()])
 
         self._of_fold = {}
         for k, fold in enumerate(folds):
@@ -170,9 +169,8 @@ class ChosenStack:
             models = [fitted[fold][one] for one in candidates[name]]
             self._of_fold[fold] = _calibrate(models, log_odds[name], rows, rows.folds != fold)
         self.chosen, self.power = _choose(candidates, figures, units, margin)
-        everywhere = np.ones(len(rows.folds), dtype=bool)
-        models = _fit(candidates[self.chosen], kinds, rows, everywhere).values()
-        self._whole = _calibrate(list(models), log_odds[self.chosen], rows, everywhere)
+        models = _fit(candidates[self.chosen], kinds, rows, slice(None)).values()
+        self._whole = _calibrate(list(models), log_odds[self.chosen], rows, slice(None))
 
     def log_odds(self, features, folds=None):
         """Return calibrated log odds."""
@@ -189,17 +187,13 @@ class ChosenStack:
 
 def _list_candidates(singles, boosted, rng):
     """Return functions that fit models, and which of these each candidate sums, by name."""
-    kinds = {name: partial(_just, Single(column)) for name, column in singles.items()}
+    kinds = {name: partial(Single, column=column) for name, column in singles.items()}
     candidates = {name: (name,) for name in singles}
     kinds[_LINEAR], candidates[_LINEAR] = Linear, (_LINEAR,)
     if boosted:
         kinds[_TREES] = partial(Trees, rng=rng)
         candidates[f"{_LINEAR} + {_TREES}"] = (_LINEAR, _TREES)
     return kinds, candidates
-
-
-def _just(model, features, is_member):
-    return model
 
 
 def _fit(names, kinds, rows, chosen):

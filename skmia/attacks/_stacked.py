@@ -1,10 +1,8 @@
 """A stack of attacks that is learned on the pool's own models."""
 
 import copy
-from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -17,10 +15,9 @@ from .._core.asking import unwrap
 from .._core.features import FeatureEncoder
 from .._core.left_out import choose_others
 from .._core.normal_law import NormalLaw
-from .._core.numbers import check_number
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
-from .._core.sklearn import Interval, StrOptions
+from .._core.sklearn import Interval
 from .._core.types import Frozen, Seed
 from .._core.validation import query
 from ..base import (
@@ -34,7 +31,6 @@ from ..base import (
     score_in_place,
 )
 from ..shadow import ShadowPool
-from ..signals import ScaledLogit, what_to_keep, what_to_read
 from ._calibrated import AwayFromMiddle, CalibratedAttack
 from ._lira import LiRA
 from ._rmia import RMIA
@@ -213,14 +209,7 @@ _SHOWN = {"level": estimate_level, "gap": estimate_gap, "spread": estimate_sprea
 SIMILAR = "similar_records"
 
 
-def list_temperatures(pool, temperatures):
-    """Return the temperatures that make a difference to the models of a pool."""
-    if isinstance(temperatures, str) or pool.signal_ != ScaledLogit.name:
-        return list(pool.temperatures_)
-    return list(dict.fromkeys(temperatures))
-
-
-def fit_parts(pool, records, temperatures):
+def fit_parts(pool, records):
     """Return the comparisons of several attacks on one pool."""
     attacks = {
         "lira_raw": LiRA(variance="conjugate"),
@@ -231,7 +220,7 @@ def fit_parts(pool, records, temperatures):
         "calibrated_midpoint": CalibratedAttack(reference="midpoint"),
         "log_likelihood": None,
     }
-    for temperature in list_temperatures(pool, temperatures):
+    for temperature in pool.temperatures_:
         attacks[f"rmia_{temperature:g}"] = RMIA(temperature=temperature)
     parts = {
         name: LogLikelihood(pool) if attack is None else compare_with(attack, pool, records)
@@ -372,13 +361,13 @@ class Stack(Comparison):
 
     least, reader = (1, 1), StackReader
 
-    def __init__(self, pool, victim, records, temperatures, prior):
+    def __init__(self, pool, victim, records, prior):
         self.offset, self.n_queries = logit(1 - prior), pool.signals_.shape[1]
         reader = StackReader(pool, self, StackedAttack.__name__)
         judged = reader.can_judge(records)
         if not judged.any():
             raise ValueError(reader.say_none_judged(records))
-        self.parts, self.around = fit_parts(pool, records, temperatures), None
+        self.parts, self.around = fit_parts(pool, records), None
         if pool.classes_ is not None and (victim is not None or "outputs" in records.fields):
             self.around = Surroundings(pool, victim, records, judged)
         self.feature_names = [*self.parts, *([] if self.around is None else [SIMILAR])]
@@ -460,8 +449,8 @@ class StackedAttack(PoolAttack):
     r"""Stack of the scores of several attacks on one pool, learned on the pool's own models.
 
     The features of a record are its scores under :class:`LiRA` in three forms (four for models that
-    vote), :class:`RMIA` at each temperature and :class:`CalibratedAttack` with both means, the
-    log-likelihood of the label, the level, IN-OUT gap and spread that LiRA estimates, and for
+    vote), :class:`RMIA` at each temperature of the pool, :class:`CalibratedAttack` with both means,
+    the log-likelihood of the label, the level, IN-OUT gap and spread that LiRA estimates, and for
     classifiers what the victim does to similar records. Up to 16 shadow models are treated as the
     victim in turn. Their training sets are known, so a logistic regression and boosted trees learn
     from their features to separate members and non-members; the
@@ -481,9 +470,6 @@ class StackedAttack(PoolAttack):
     boosted : bool, default=True
         Whether the sum of the log odds of the logistic regression and of boosted trees is tried.
         Without it, the attack takes a fraction of the time and is a little weaker.
-    temperatures : sequence of float or "auto", default="auto"
-        Temperatures of :class:`RMIA`; the pool must have stored them. ``"auto"`` takes all that it
-        stores, 1 among them. For models without class probabilities there is only one.
     prior : float, default=0.5
         Share of members assumed in :meth:`predict_proba` and in the threshold.
     target_fpr : float, default=None
@@ -576,7 +562,6 @@ class StackedAttack(PoolAttack):
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "boosted": ["boolean"],
-        "temperatures": [tuple, list, StrOptions({"auto"})],
         "prior": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -587,7 +572,6 @@ class StackedAttack(PoolAttack):
         shadows: ShadowPool | Frozen | int | None = None,
         *,
         boosted: bool = True,
-        temperatures: Sequence[float] | Literal["auto"] = "auto",
         prior: float = 0.5,
         target_fpr: float | None = None,
         random_state: Seed = None,
@@ -595,28 +579,19 @@ class StackedAttack(PoolAttack):
         self.victim = victim
         self.shadows = shadows
         self.boosted = boosted
-        self.temperatures = temperatures
         self.prior = prior
         self.target_fpr = target_fpr
         self.random_state = random_state
 
     def _needs(self):
-        needs = super()._needs()
-        if isinstance(self.temperatures, str):
-            return replace(needs, uses=RMIA().needs().uses)
-        read = [what_to_read("auto", temperature) for temperature in (1.0, *self.temperatures)]
-        return replace(needs, keeps=frozenset(map(what_to_keep, read)))
+        return replace(super()._needs(), uses=RMIA().needs().uses)
 
     def _fit(self, records, membership):
-        given = [] if isinstance(self.temperatures, str) else self.temperatures
-        for temperature in given:
-            check_number(temperature, "temperatures", "positive numbers", np.finfo(float).tiny)
-        rate = self.target_fpr if membership is None else None
-        check_size(unwrap(self.shadows), rate)
+        check_size(unwrap(self.shadows), self.target_fpr if membership is None else None)
         super()._fit(records, membership)
 
     def _compare(self, records):
-        comparison = Stack(self.pool_, self.victim, records, self.temperatures, self.prior)
+        comparison = Stack(self.pool_, self.victim, records, self.prior)
         rng = check_random_state(self.random_state)
         comparison.learn(self.pool_, records, self.boosted, rng)
         self.feature_names_ = comparison.feature_names

@@ -105,7 +105,7 @@ def test_stack_knows_what_moves_similar_records(clusters):
     bare = Records(records.X, records.y)
     aucs = []
     for given in (records, bare):
-        attack = StackedAttack(shadows=pool, boosted=False, temperatures=(1.0,)).fit(given)
+        attack = StackedAttack(shadows=pool, boosted=False).fit(given)
         assert ("similar_records" in attack.feature_names_) == (given is records)
         aucs.append(roc_auc_score(membership, attack.score_samples(records)))
     # A gap of 1 and a variance of 4.25 give an AUC of 0.63, a variance of 0.25 of 0.92.
@@ -114,10 +114,10 @@ def test_stack_knows_what_moves_similar_records(clusters):
 
 def test_record_scores_alike_alone_and_without_having_been_fitted(clusters):
     records, membership, pool = clusters
-    attack = StackedAttack(shadows=pool, boosted=False, temperatures=(1.0,)).fit(records)
+    attack = StackedAttack(shadows=pool, boosted=False).fit(records)
     whole = attack.score_samples(records)
     assert np.allclose(attack.score_samples(records[7:9]), whole[7:9])
-    part = StackedAttack(shadows=pool, boosted=False, temperatures=(1.0,)).fit(records[::2])
+    part = StackedAttack(shadows=pool, boosted=False).fit(records[::2])
     others = slice(1, None, 2)
     auc = roc_auc_score(membership[others], part.score_samples(records[others]))
     assert auc > 0.65

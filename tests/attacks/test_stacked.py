@@ -45,7 +45,7 @@ def draw_pool(make_world):
 
 
 def fit(world, **settings):
-    settings = {"temperatures": (1.0,), "boosted": False, "random_state": 0, **settings}
+    settings = {"boosted": False, "random_state": 0, **settings}
     return StackedAttack(shadows=FrozenEstimator(world.pool), **settings).fit(world.records)
 
 
@@ -143,9 +143,9 @@ def test_prior_shifts_the_log_odds(draw_pool):
 def test_victims_members_play_no_part(draw_pool):
     world = draw_pool(n_records=200)
     attack = fit(world)
-    known = StackedAttack(
-        shadows=FrozenEstimator(world.pool), temperatures=(1.0,), boosted=False
-    ).fit(world.records, world.membership)
+    known = StackedAttack(shadows=FrozenEstimator(world.pool), boosted=False).fit(
+        world.records, world.membership
+    )
     expected = attack.score_samples(world.records)
     np.testing.assert_array_equal(known.score_samples(world.records), expected)
 

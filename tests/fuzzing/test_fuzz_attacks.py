@@ -64,7 +64,6 @@ ATTACKS = {
     },
     "StackedAttack": {
         "boosted": (False,),
-        "temperatures": ((1.0, 2.0), (1.0,)),
         "prior": (0.5,),
         "target_fpr": (None,),
         "random_state": (0,),

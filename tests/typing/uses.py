@@ -115,7 +115,7 @@ def attack_with_shadow_models() -> None:
         RMIA(model, shadows=pool, target_fpr=0.1),
         RMIA(model, shadows=pool, temperature="auto", a="auto", criterion=0.01),
         CalibratedAttack(model, pool, reference="rank", signal=ScaledLogit()),
-        StackedAttack(model, pool, temperatures=[1.0], target_fpr=0.1, random_state=0),
+        StackedAttack(model, pool, target_fpr=0.1, random_state=0),
         OneQueryAttack(model, pool, penalty="auto", bounds=(0.0, 1.0)),
         TransferredQueryAttack(model, pool, search="swap", confidence="auto", target_fpr=0.05),
         RangeAttack(model, LiRA(), pool, sampler=GaussianRange(scale=0.2), trim=(0, 1)),
