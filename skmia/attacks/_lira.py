@@ -129,6 +129,9 @@ def _log_probability(right, count, share, strength):
     return log - gammaln(count + strength) + gammaln(strength)
 
 
+# Least probability of a label that single precision tells from 0.
+_LEAST = 1e-6
+
 # Range of the correlation between two votes.
 _CORRELATIONS = 1e-6, 0.95
 
@@ -166,17 +169,22 @@ class _PriorVoteLaw(NamedTuple):
     alone: np.ndarray | None  # the same where no side has two models
 
 
-class Votes(NamedTuple):
-    """Share of votes for the label, as a function of the log odds that a pool stores."""
+class Unsmoothed(NamedTuple):
+    """Probability of the label for log odds that a pool has moved inside by half of a step."""
 
-    n_voters: int
-    resolution: float
+    step: float
 
     def __call__(self, values):
         share = expit(values)
-        share *= 1 + self.resolution
-        share -= self.resolution / 2
+        share *= 1 + self.step
+        share -= self.step / 2
         return np.clip(share, 0, 1, out=share)
+
+    def likelihood(self, values):
+        return np.maximum(self(values.astype(np.float64)), _LEAST)
+
+    def log_likelihood(self, values):
+        return np.log(self.likelihood(values))
 
 
 class VoteLaw(Law):
@@ -188,7 +196,7 @@ class VoteLaw(Law):
     def __init__(self, n_voters, resolution, shrinks):
         super().__init__(shrinks)
         self.n_voters = n_voters
-        self.change = Votes(n_voters, resolution)
+        self.change = Unsmoothed(resolution)
 
     def _cut(self, share):
         half = 0.5 / self.n_voters

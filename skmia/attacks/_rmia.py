@@ -16,7 +16,8 @@ from .._core.types import Frozen
 from .._core.validation import check_records
 from ..base import Comparison, PoolAttack, TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
-from ..signals import Signal, what_to_keep, what_to_read
+from ..signals import ScaledLogit, Signal, what_to_keep, what_to_read
+from ._lira import Unsmoothed
 
 # Difference of log ratios, in nats, up to which two records of the population tie.
 _TIE = 1e-6
@@ -40,6 +41,9 @@ _LEAST_RATE = 0.01
 
 # Temperatures to choose from that a pool should keep, beside 1.
 _FURTHER_TEMPERATURES = (2.0,)
+
+# Step of probabilities above which smoothing by half of it changes the order of the ratios.
+_WIDE_STEP = 1e-3
 
 # Share of a sum below which the remainder of a subtraction has lost too many digits.
 _LEAST_SHARE = 1e-9
@@ -303,8 +307,7 @@ class RMIA(PoolAttack):
             except TooFewModelsError:
                 pass  # of records that are new to the pool, no model tells anything
             else:
-                settled.update(choice.params)
-                self.power_ = choice.power
+                settled, self.power_ = settled | choice.params, choice.power
         self.temperature_, self.a_ = float(settled["temperature"]), float(settled["a"])
 
     def _list_choices(self):
@@ -323,7 +326,11 @@ class RMIA(PoolAttack):
     def _compare(self, records):
         self._choose_settings(records)
         reads = what_to_read(self.signal, self.temperature_)
-        return Ratio(self.pool_.get_law(reads), reads, self.a_, self.online)
+        law, reading = self.pool_.get_law(reads), self.pool_.locate_signal(reads)
+        step = float(self.pool_.resolution_[reading.place])
+        if step > _WIDE_STEP and reading.signal == ScaledLogit():
+            law = Unsmoothed(step)
+        return Ratio(law, reads, self.a_, self.online)
 
     def _fit(self, records, membership):
         super()._fit(records, membership)
