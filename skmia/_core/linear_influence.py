@@ -1,4 +1,4 @@
-"""How much a record, and the draw of the others, moves the outputs of a linear model."""
+"""How much records move the outputs of a linear model."""
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -39,10 +39,9 @@ class LinearInfluence:
     """Influence of training records on the outputs of a linear model near its optimum."""
 
     # A step of Newton's method from the optimum of a weighted loss, exact for the squared error.
-    # X (n, n_features), penalty (n_features,)
+    # X (n, n_features), weight a number or (n, 1, 1), penalty (n_features,)
 
     def __init__(self, X, curve, weight, penalty):
-        self._weight = weight
         self._n_outputs = n_outputs = curve.slopes.shape[1]
         hessian = _sum_outer(X, weight * curve.bends)
         if n_outputs > 1:  # the same number added to all outputs changes no probability
@@ -57,14 +56,17 @@ class LinearInfluence:
                 "The coefficients are not unique: features are linearly dependent, or there are "
                 "more of them than records, and no penalty chooses among the solutions."
             )
-        self._inverse = factor.solve(np.eye(len(hessian)))
-        pulls = curve.slopes[:, :, None] * curve.slopes[:, None, :]
-        self._scatter = self._inverse @ _sum_outer(X, pulls) @ self._inverse
+        self.inverse = factor.solve(np.eye(len(hessian)))
+
+    def scatter(self, X, pulls):
+        """Matrix of the squared moves that records make, each by its own pulls."""
+        # X (n, n_features), pulls (n, n_outputs)
+        return self.inverse @ _sum_outer(X, pulls[:, :, None] * pulls[:, None, :]) @ self.inverse
 
     def leverage(self, X):
         """Moves of each record's outputs for units of its own slopes, x' H^-1 x."""
         # X (n, n_features) -> leverage (n, n_outputs, n_outputs)
-        return self._surround(self._inverse, X)
+        return self._surround(self.inverse, X)
 
     def move(self, leverage, curve, weight):
         """Change of each record's outputs when weight is added to, or taken from, it alone."""
@@ -74,14 +76,10 @@ class LinearInfluence:
         pull = np.linalg.solve(damping, weight * curve.slopes[..., None])
         return (leverage @ pull)[..., 0]
 
-    def variance_of_draw(self, X, leverage, curve, directions, is_own):
-        """Variance of a combination of each record's outputs, over draws of the *other* records."""
-        # X (n, n_features), directions (n, n_outputs), is_own (n,)
-        spread = self._surround(self._scatter, X)
-        total = np.einsum("na,nab,nb->n", directions, spread, directions)
-        own = np.einsum("na,nab,nb->n", directions, leverage, curve.slopes)
-        total -= np.where(is_own, own, 0.0) ** 2
-        return self._weight * (1 - self._weight) * np.maximum(total, 0)
+    def project(self, matrix, X, directions):
+        """Quadratic form of a matrix for a combination of each record's outputs."""
+        # X (n, n_features), directions (n, n_outputs)
+        return np.einsum("na,nab,nb->n", directions, self._surround(matrix, X), directions)
 
     def _surround(self, matrix, X):
         """Quadratic forms of each row of X with each block of a matrix."""
