@@ -58,6 +58,8 @@ def linear_problems():
     X, y = load_diabetes(return_X_y=True)
     X = PolynomialFeatures(2, include_bias=False).fit_transform(scale(X))
     yield "ridge, diabetes", scale(X), y, Ridge(1.0)
+    X, y = make_classification(2000, 500, n_informative=30, flip_y=0.2, random_state=0)
+    yield "logistic, 500 features", X, y, LogisticRegression(max_iter=500)
 
 
 def compare_attacks(n_victims):

@@ -3,12 +3,13 @@
 Each victim is a fresh model that is trained on a random half of the records and is in no pool. Its
 pool of K models is a random draw of its own out of one larger pool. The script prints the mean over
 victims of the AUC and of the TPR at FPRs of 1% and 0.1%, and the paired differences, with standard
-errors, to two attacks of a few lines that are written here and to the first form of LiRA with the
-most models. Every number goes to a CSV file.
+errors, to the better of two attacks of a few lines that are written here, and of the stack to the
+first form of LiRA with the most models. Every number goes to a CSV file.
 
     python benchmarks/bench_strength.py --data FOLDER [--kinds digits adult ...]
         [--models 4 8 16 64] [--victims 12] [--attacks "LiRA()" "RMIA()"] [--design paired]
         [--null] [--checkpoint FOLDER] [--output benchmarks/results/strength.csv]
+    python benchmarks/bench_strength.py --tables benchmarks/results/strength.csv
 
 With --null, the training sets of the models and of the victims are replaced by drawn ones of which
 the models know nothing: every AUC has to be 1/2.
@@ -30,50 +31,24 @@ from scipy.stats import norm
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
+import skmia.attacks
 from skmia import Outputs, ShadowPool
-from skmia.attacks import RMIA, CalibratedAttack, LiRA, StackedAttack, ThresholdAttack
 from skmia.metrics import tpr_at_fpr_score
 
 MEASURES = {"AUC": None, "TPR at 1%": 0.01, "TPR at 0.1%": 0.001}
 UNIT = {"paired": 2, "balanced": 8, "independent": 1}
-ATTACKS, BY_HAND = {}, {}
+BY_HAND, BEST = {}, "better by hand"
 
 # LiRA with variances shrunk to their mean and gaps as they are.
 FIRST_LIRA = 'LiRA(variance="conjugate")'
+ATTACKS = ["LiRA()", FIRST_LIRA, "RMIA()", "StackedAttack()"]
 
 
-# Attacks: a function of a frozen pool that returns an attack
-
-
-def attack(name):
-    def register(make):
-        ATTACKS[name] = make
-        return make
-
-    return register
-
-
-attack("threshold")(lambda pool: ThresholdAttack())
-attack("LiRA()")(lambda pool: LiRA(None, pool))
-attack(FIRST_LIRA)(lambda pool: LiRA(None, pool, variance="conjugate"))
-attack('LiRA(variance="trend")')(lambda pool: LiRA(None, pool, variance="trend"))
-attack('LiRA(likelihood="normal")')(lambda pool: LiRA(None, pool, likelihood="normal"))
-attack('LiRA(variance="pooled")')(lambda pool: LiRA(None, pool, variance="pooled"))
-attack("LiRA(online=False)")(lambda pool: LiRA(None, pool, online=False))
-attack("RMIA()")(lambda pool: RMIA(None, pool))
-attack("RMIA(criterion=0.01)")(lambda pool: RMIA(None, pool, criterion=0.01))
-attack('RMIA(criterion="roc_auc")')(lambda pool: RMIA(None, pool, criterion="roc_auc"))
-attack("RMIA(temperature=1)")(lambda pool: RMIA(None, pool, temperature=1.0))
-attack("RMIA(temperature=2)")(lambda pool: RMIA(None, pool, temperature=2.0))
-attack("RMIA(online=False)")(lambda pool: RMIA(None, pool, online=False))
-attack('RMIA(online=False, a="auto")')(lambda pool: RMIA(None, pool, online=False, a="auto"))
-attack('RMIA(online=False, a="auto", criterion=0.01)')(
-    lambda pool: RMIA(None, pool, online=False, a="auto", criterion=0.01)
-)
-attack("CalibratedAttack()")(lambda pool: CalibratedAttack(None, pool))
-attack("StackedAttack()")(lambda pool: StackedAttack(None, pool, random_state=0))
-
-attack("StackedAttack(boosted=False)")(lambda pool: StackedAttack(None, pool, boosted=False))
+def make_attack(title, pool):
+    """Make an attack from its call."""
+    attack = eval(title, vars(skmia.attacks))
+    given = {"shadows": FrozenEstimator(pool), "random_state": 0}
+    return attack.set_params(**{name: given[name] for name in given.keys() & attack.get_params()})
 
 
 # By hand: a function of the likelihoods of the label, of its log odds, and of the training sets
@@ -182,7 +157,7 @@ def run_kind(name, options):
             }
             usable = np.ones(len(records), dtype=bool)
             for title in options.attacks:
-                one = ATTACKS[title](FrozenEstimator(drawn)).fit(answered)
+                one = make_attack(title, drawn).fit(answered)
                 results[title] = one.score_samples(answered)
                 usable &= one.can_judge(answered)
             for title, scores in results.items():
@@ -191,44 +166,77 @@ def run_kind(name, options):
     return pd.DataFrame(rows, columns=["kind", "design", "models", "victim", "attack", *MEASURES])
 
 
-def print_gains(wide, reference, size=None):
-    """Print differences to a reference with as many models, or with `size` models."""
-    titles, sizes = (wide.index.unique(level) for level in ("attack", "models"))
-    name = reference if size is None else f"{reference} with {size} models"
-    print(f"\n| minus {name} | {' | '.join(f'{one} models' for one in sizes)} |")
-    print("|---" * (1 + len(sizes)) + "|")
-    for title in titles:
-        cells = []
-        for k in sizes:
-            gain = wide.loc[title, k] - wide.loc[reference, size or k]
-            error = gain.std() / np.sqrt(len(gain))
-            parts = zip(gain.mean(), error, strict=True)
-            cells.append(", ".join(f"{mean:+.3f} ± {se:.3f}" for mean, se in parts))
-        print(f"| {title} | " + " | ".join(cells) + " |")
+def compare(attack, *rivals):
+    """Paired differences to the best of some attacks, measure by measure; their standard errors."""
+    gains = [attack[one] - max((rival[one] for rival in rivals), key=np.mean) for one in MEASURES]
+    return np.array([[gain.mean(), gain.std() / np.sqrt(len(gain))] for gain in gains])
+
+
+def find_differences(gains, side):
+    """Where differences are above 0 (side 1), or below (-1), by two errors and in three digits."""
+    means, errors = side * gains[..., 0], gains[..., 1]
+    return (means > 2 * errors) & (means >= 0.0005)
+
+
+def show(gains):
+    """Differences and standard errors as a cell; those below 0 are in bold type."""
+    parts = [f"{mean:+.3f} ± {error:.3f}".replace("0.", ".") for mean, error in gains]
+    parts = ["0" if part[1:] == ".000 ± .000" else part for part in parts]
+    below = find_differences(gains, -1)
+    return ", ".join(f"**{part}**" if bad else part for part, bad in zip(parts, below, strict=True))
+
+
+def print_tables(table):
+    """Print how often attacks are above and below those by hand, differences, and means."""
+    parts = table.set_index("victim").groupby(["kind", "attack", "models"], sort=False)
+    values = {key: part[list(MEASURES)] for key, part in parts}
+    kinds, titles, sizes = (table[name].unique() for name in ("kind", "attack", "models"))
+    many, stack = max(sizes), "StackedAttack()"
+    titles = [title for title in titles if title not in BY_HAND]
+
+    def print_rows(title, columns, names, cell):
+        print(f"\n{title}\n\n| {columns} | {' | '.join(f'{size} models' for size in sizes)} |")
+        print("|---" * (columns.count("|") + 1 + len(sizes)) + "|")
+        for name in names:
+            print(f"| {' | '.join(name)} | {' | '.join(cell(*name, k) for k in sizes)} |")
+
+    def gain(kind, title, k):
+        return compare(values[kind, title, k], *(values[kind, hand, k] for hand in BY_HAND))
+
+    def count(title, k):
+        gains = np.array([gain(kind, title, k) for kind in kinds])
+        return " / ".join(f"{find_differences(gains, side).sum()}" for side in (1, -1))
+
+    n_cells = len(kinds) * len(MEASURES)
+    heading = f"Of {n_cells} measures, above / below the better by hand by two standard errors:"
+    print_rows(heading, "attack", [(title,) for title in titles], count)
+    pairs = [(kind, title) for kind in kinds for title in titles if title != FIRST_LIRA]
+    print_rows("Minus the better by hand:", "kind | attack", pairs, lambda *key: show(gain(*key)))
+    if {stack, FIRST_LIRA} <= set(titles):
+        print_rows(
+            f"`{stack}` minus `{FIRST_LIRA}` with {many} models:",
+            "kind",
+            [(kind,) for kind in kinds],
+            lambda kind, k: show(compare(values[kind, stack, k], values[kind, FIRST_LIRA, many])),
+        )
+    best = table[table["attack"].isin(BY_HAND)].groupby(["kind", "models", "attack"])
+    best = best[list(MEASURES)].mean().groupby(["kind", "models"]).max()
+
+    def mean(kind, title, k):
+        return cell(best.loc[kind, k] if title == BEST else values[kind, title, k].mean())
+
+    pairs = [(kind, title) for kind in kinds for title in (BEST, *titles) if title != FIRST_LIRA]
+    print_rows("Means over victims:", "kind | attack", pairs, mean)
 
 
 def cell(values):
     return " ".join(f"{value:.3f}".replace("0.", ".", 1) for value in values)
 
 
-def print_kind(table):
-    """Print means over victims, and differences to the attacks by hand with standard errors."""
-    wide = table.set_index(["attack", "models", "victim"])[list(MEASURES)]
-    sizes = table["models"].unique()
-    print(f"| attack | {' | '.join(f'{size} models' for size in sizes)} |")
-    print("|---" * (1 + len(sizes)) + "|")
-    for title in table["attack"].unique():
-        print(f"| {title} | " + " | ".join(cell(wide.loc[title, k].mean()) for k in sizes) + " |")
-    for hand in BY_HAND:
-        print_gains(wide, hand)
-    if FIRST_LIRA in table["attack"].unique():
-        print_gains(wide, FIRST_LIRA, max(sizes))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
-    parser.add_argument("--attacks", nargs="+", choices=list(ATTACKS), default=list(ATTACKS))
+    parser.add_argument("--attacks", nargs="+", default=ATTACKS)
     parser.add_argument("--models", nargs="+", type=int, default=[4, 8, 16, 64])
     parser.add_argument("--victims", type=int, default=12)
     parser.add_argument("--pool", type=int, default=96, help="models of the larger pool")
@@ -237,13 +245,16 @@ def main():
     parser.add_argument("--data", type=Path, default=".")
     parser.add_argument("--checkpoint")
     parser.add_argument("--output")
+    parser.add_argument("--tables", nargs="+", help="files of numbers to print tables of")
     options = parser.parse_args()
+    if options.tables:
+        return print_tables(pd.concat(map(pd.read_csv, options.tables)))
     tables = []
     for name in options.kinds:
         tables.append(run_kind(name, options))
         if options.output:
             pd.concat(tables).to_csv(options.output, index=False, float_format="%.5f")
-        print_kind(tables[-1])
+        print_tables(tables[-1])
 
 
 if __name__ == "__main__":
