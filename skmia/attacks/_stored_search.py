@@ -109,35 +109,16 @@ _MISSING = "\0missing"
 
 
 class View(NamedTuple):
-    """Candidates in the form in which they reach some part of a model.
+    """Candidates in the form in which they reach some part of a model."""
 
-    Attributes
-    ----------
-    name : str
-        ``"raw"``, or the steps that the candidates went through.
-    columns : dict of str to ndarray of shape (n,)
-        Columns by name: numbers as float64, everything else as text.
-    n_source : int
-        Number of raw columns from which the view was computed.
-    target : ndarray of shape (n,) or None
-        Targets of a regressor, as they reach it.
-    place : str
-        Path of the part in which alone its values can be stored; empty for any.
-    passed : tuple of str
-        Paths of the steps that computed it, which cannot store it: their own numbers would be found
-        in it.
-    """
-
-    name: str
-    columns: dict
-    n_source: int
-    target: np.ndarray | None = None
-    place: str = ""
+    name: str  # "raw", or the steps that the candidates went through
+    columns: dict  # by name, of shape (n,): numbers as float64, everything else as text
+    n_source: int  # number of raw columns from which the view was computed
+    target: np.ndarray | None = None  # (n,): targets of a regressor, as they reach it
+    place: str = ""  # path of the part in which alone its values can be stored; empty for any
+    # Paths of the steps that computed it, which cannot store it: their own numbers would be found
+    # in it.
     passed: tuple[str, ...] = ()
-
-    def can_be_in(self, path):
-        """Whether a stored array can hold columns of this view."""
-        return path.startswith(self.place) and not path.startswith(self.passed)
 
 
 def make_views(model, records):
@@ -303,22 +284,12 @@ def list_columns(view):
 
 
 class Hits:
-    """Hits of records of one view in all places.
+    """Hits of records of one view in all places."""
 
-    Attributes
-    ----------
-    sums : ndarray of shape (n,)
-        Sum of the evidence of the columns of each record, each at its best place.
-    rows : ndarray of shape (n,)
-        Evidence of whole rows; -1 for rows that are not stored.
-    row_places : ndarray of shape (n,)
-        Number of the place of each whole row.
-    columns : list of (int, ndarray, ndarray, ndarray)
-        By column with hits: its number, records, evidence, and numbers of the places.
-    numbers : ndarray of shape (n_places, 4)
-        For each place, the number of values that are stored and the number expected by chance, and
-        the same of rows.
-    """
+    # sums (n,): evidence of the columns of each record, each at its best place
+    # rows (n,): evidence of whole rows, or -1; row_places (n,): numbers of their places
+    # columns: number of each column with hits, its records, their evidence and places
+    # numbers (n_places, 4): values that are stored and number expected by chance; the same of rows
 
     def __init__(self, view, places, stats, *, is_fit):
         # is_fit: of the candidates of ``fit``, whose rows are counted
@@ -326,7 +297,11 @@ class Hits:
         n, self._stats = len(columns[0]), stats
         self.sums, self.columns, self.numbers = np.zeros(n), [], np.zeros((len(places), 4))
         self.rows, self.row_places = np.full(n, -1.0), np.full(n, -1)
-        places = [(p, place) for p, place in enumerate(places) if view.can_be_in(place.path)]
+        places = [
+            (p, place)
+            for p, place in enumerate(places)
+            if place.path.startswith(view.place) and not place.path.startswith(view.passed)
+        ]
         for k, (values, column) in enumerate(zip(columns, stats.columns, strict=True)):
             if (values.dtype.kind in "UO") != column.is_text:
                 kinds = ("numbers", "text") if column.is_text else ("text", "numbers")
@@ -387,16 +362,12 @@ class Hits:
         counts = self._stats.n_rows
         if is_fit:
             counts[place.path] = Counter(keys)
-        if not is_fit:
-            share = self._estimate_shares(columns, stored, rows)
-        elif len(rows) or self.numbers[p, 0]:
-            everything = self._estimate_shares(columns, stored, np.arange(len(first)))
-            share = everything[rows]
-            self.numbers[p, 3] = np.delete(everything, rows).sum()
-        else:
-            return
+            if len(rows) or self.numbers[p, 0]:
+                everything = self._estimate_shares(columns, stored)
+                self.numbers[p, 3] = np.delete(everything, rows).sum()
         if not len(rows):
             return
+        share = self._estimate_shares(columns, stored, rows)
         n_each = np.array([max(1, counts[place.path][key]) for key in keys])
         chance = compute_chance(share, n_each, self._stats.n)
         self.numbers[p, 2:] += len(rows), chance.sum()
@@ -404,17 +375,16 @@ class Hits:
         better = evidence > self.rows[rows]
         self.rows[rows[better]], self.row_places[rows[better]] = evidence[better], p
 
-    def _estimate_shares(self, columns, stored, rows):
-        """Probability that each row would be stored by chance if columns were independent."""
-        logs = np.zeros(len(rows))
+    def _estimate_shares(self, columns, stored, rows=None):
+        """Probability that rows, or all candidates, would be stored if columns were independent."""
+        logs = 0.0
         for column, stats in zip(columns, self._stats.columns, strict=False):
-            values = column[rows]
-            if stats.decimals is None and len(rows) == len(column):
-                _, each, counts = np.unique(values, return_inverse=True, return_counts=True)
+            if rows is None:
+                _, each, counts = np.unique(column, return_inverse=True, return_counts=True)
                 counts = counts[each]
             else:
-                counts = stats.count(values)
-            logs += np.log(counts / self._stats.n)
+                counts = stats.count(column[rows])
+            logs = logs + np.log(counts / self._stats.n)
         return np.minimum(1, len(stored) * np.exp(logs))
 
 

@@ -433,3 +433,15 @@ def test_targets_are_found_as_they_were_transformed():
     attack = StoredValuesAttack(FrozenEstimator(model)).fit(Records(np.zeros((N, 2)), y))
     assert attack.found_["view"].eq("raw, transformed target").all()
     assert set(attack.found_.index) == set(np.flatnonzero(member))
+
+
+def test_the_score_of_a_record_does_not_depend_on_the_others_that_are_scored():
+    """Rows are rarer among the candidates than among few records that are all stored."""
+    rows = np.round(np.concatenate([X, X[:60], X[:30]]), 1)
+    model = KNeighborsClassifier().fit(rows[::2], (rows[::2, 0] > 1.5).astype(int))
+    records = Records(rows, (rows[:, 0] > 1.5).astype(int))
+    attack = StoredValuesAttack(model).fit(records)
+    together = attack.score_samples(records)
+    np.testing.assert_allclose(attack.score_samples(records[::2]), together[::2])
+    alone = [attack.score_samples(records[[k]]).item() for k in range(0, 80, 3)]
+    np.testing.assert_allclose(alone, together[:80:3])
