@@ -86,7 +86,7 @@ class DenseInverter:
         mean[unsure] = 0
         if not len(unsure):
             return mean, np.empty(0), Squared(np.empty((0, 0), dtype=np.float32), unsure)
-        precision, field = precision[unsure], self._leave(field, mean)[unsure]
+        precision, field = precision[unsure], (field - self._columns @ (self._rows @ mean))[unsure]
         inverse, variance = self._invert(precision, unsure)
         mean[unsure] = self._refine(inverse, precision, field)
         return mean, np.maximum(1 / variance - precision, LEAST_PRECISION), inverse
@@ -100,9 +100,6 @@ class DenseInverter:
         part = multiply(1.0, inverse.root, part, lower=True, overwrite_b=True)
         explained = np.einsum("ub,ub->b", part, part, dtype=np.float64)
         return np.maximum(self.squares[bits] - explained, LEAST_PRECISION)
-
-    def _leave(self, field, mean):
-        return field - self._columns @ (self._rows @ mean)
 
     def _invert(self, precision, unsure):
         try:
@@ -177,11 +174,6 @@ class LowRankInverter:
         return inverse @ field, evidence, inverse
 
 
-def make_inverter(rows):
-    """Return the inverter of the smaller of two systems."""
-    return (LowRankInverter if rows.shape[0] < rows.shape[1] / 2 else DenseInverter)(rows)
-
-
 def multiply_transposed(rows, dtype):
     """Return ``rows.T @ rows`` as an array; rows with many entries are multiplied as dense rows."""
     rows = rows.astype(dtype)
@@ -211,24 +203,15 @@ _MOST_KNOWN = 1 - 1e-9
 
 
 class Solution(NamedTuple):
-    """Solution of equations for membership bits.
+    """Solution of equations for membership bits."""
 
-    Attributes
-    ----------
-    ratios : ndarray of shape (n,)
-        Log likelihood ratio of membership of each candidate.
-    known : float
-        Share of the information about the bits that the equations contain, in [0, 1]: without
-        noise, their rank divided by the number of bits.
-    residuals : ndarray of shape (n_equations,)
-        Right-hand sides minus the part that the candidates explain.
-    inverse : Squared, LowRank or None
-        Covariance of the bits; None if it was too large to compute.
-    evidence : ndarray of shape (n,) or None
-        Precision of the evidence about each bit in propagation; None for other solvers.
-    inverter : DenseInverter, LowRankInverter or None
-        What propagation inverts, for further solutions of the same equations.
-    """
+    # ratios (n,): log likelihood ratio of membership of each candidate
+    # known: share of the information about the bits that the equations contain, in [0, 1]: without
+    # noise, their rank divided by the number of bits
+    # residuals (n_equations,): right-hand sides minus the part that the candidates explain
+    # inverse: covariance of the bits; None if it was too large to compute
+    # evidence (n,): precision of the evidence about each bit in propagation, or None
+    # inverter: what propagation inverts, for further solutions of the same equations, or None
 
     ratios: np.ndarray
     known: float
@@ -277,7 +260,9 @@ def propagate(rows, targets, prior, pulls=0.0, start=None):
     # rows (n_equations, n), targets (n_equations,), prior, pulls (n,)
     n = rows.shape[1]
     prior = np.broadcast_to(prior, n)
-    inverter = make_inverter(rows) if start is None else start.inverter
+    inverter = getattr(start, "inverter", None)
+    if inverter is None:  # of the smaller of two systems
+        inverter = (LowRankInverter if rows.shape[0] < n / 2 else DenseInverter)(rows)
     believe = _Belief(rows, targets, rows.T @ targets + pulls, prior, inverter)
     if start is None:
         # The first Gaussians have the mean and the variance of the prior.
@@ -665,6 +650,10 @@ class EquationsAttack(CandidatesAttack):
         self._solution = solution
         self._keep(solution.ratios)
         return True
+
+    def drop_inverter(self) -> None:
+        """Forget what only a further solution of the same equations needs, and is made again."""
+        self._solution = self._solution._replace(inverter=None)
 
     def _judge_further(self, records):
         columns = self._read_further(records)

@@ -101,7 +101,7 @@ def make_ledger(victim, parts):
             continue
         if type(owner) is ColumnTransformer and attribute in _OF_STEPS:
             continue
-        part = _find_reader(owner, name, reads)
+        part = next((part for part, one, own in reads if one is owner and name in own), None)
         if part is None and stored.kind in _VERBATIM:
             part = verbatim
         key = f"{name} of {type(owner).__name__}", part
@@ -130,10 +130,6 @@ def _list_parameters(estimator):
         return set(estimator.get_params(deep=False))
     except Exception:  # whatever a foreign model does: all that it stores counts
         return set()
-
-
-def _find_reader(owner, name, reads):
-    return next((part for part, model, own in reads if model is owner and name in own), None)
 
 
 def _list_reads(part):
@@ -471,9 +467,12 @@ class _Evidence:
         equations = self.attacks.get(_EQUATIONS)
         others = [part for part in self.attacks.values() if part is not equations]
         # The part itself stays as it is, to be compared with the whole.
-        equations = copy(equations)
-        if equations is not None and others:
-            self.is_combined = equations.solve_again(records, _sum(others, records))
+        part, equations = equations, copy(equations)
+        if equations is not None:
+            if others:
+                self.is_combined = equations.solve_again(records, _sum(others, records))
+            part.drop_inverter()
+            equations.drop_inverter()
         self._used = others if equations is None else [equations, *others]
 
     def list_parts(self, attack):

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import binom, nbinom
 
 from ..._core.sklearn import read_draws
-from .equations import Rounded, count_candidates, estimate_steps, estimate_unlikeness, find_weights
+from .equations import Rounded, estimate_steps, estimate_unlikeness, find_weights
 
 # Numbers of rows are searched within this many standard deviations around the expected number.
 _WIDTH = 5
@@ -109,27 +109,20 @@ class Sample:
             self.mean = n_drawn * np.mean(chances)
             self.kept = np.mean(1 - (1 - chances) ** n_drawn)
             uneven = np.var(n_drawn * chances) / self.mean**2
-        # The variances of both for one row, over their squares.
-        self._rarity = (1 - self.kept) / self.kept
-        self.spread = 1 / self.mean + uneven if self.draws and replaces else self._rarity
+        # The variances of both for one row, over their squares; times a number of rows, those of
+        # the number of distinct rows over the share kept, and of draws over their mean.
+        self.rarity = (1 - self.kept) / self.kept
+        self.spread = 1 / self.mean + uneven if self.draws and replaces else self.rarity
 
     def of_class(self, label):
         """Return the sample of the rows of a class."""
         return self if self._of_classes is None else self._of_classes[label]
 
-    def variance_of_distinct(self, count):
-        """Return the variance of the number of distinct rows over the share that is drawn."""
-        return count * self._rarity
-
-    def variance_of_drawn(self, count):
-        """Return the variance of the number of draws over the mean number per row."""
-        return count * self.spread
-
 
 def add_tree(collector, tree, leaves, y, sample, find, weights):
     """Add the equations of the leaves of one tree."""
     counts = tree.n_node_samples.astype(np.float64)
-    candidates = count_candidates(leaves, tree.node_count)
+    candidates = np.bincount(leaves, minlength=tree.node_count)
     if not counts[0]:
         _add_shares(collector, tree, leaves, y, sample, find)
         return
@@ -150,7 +143,7 @@ def _read_fractions(tree):
 
 def _add_classes(collector, tree, leaves, y, sample, weights):
     fractions, counts = _read_fractions(tree), tree.n_node_samples
-    candidates = count_candidates(leaves, tree.node_count)
+    candidates = np.bincount(leaves, minlength=tree.node_count)
     drawn = np.rint(fractions * tree.weighted_n_node_samples[:, None] / weights)
     pure = fractions.max(axis=1) > _PURE
     for label in range(fractions.shape[1]):
@@ -159,7 +152,7 @@ def _add_classes(collector, tree, leaves, y, sample, weights):
         # For a pure leaf, the number of distinct rows is known, which varies less than the draws.
         own = np.where(pure, counts / one.kept, drawn[:, label] / one.mean)
         own[pure & (fractions[:, label] < 0.5)] = 0
-        variance = np.where(pure, one.variance_of_distinct(most), one.variance_of_drawn(most))
+        variance = np.where(pure, most * one.rarity, most * one.spread)
         collector.add(leaves, (y == label).astype(float), own, variance)
 
 
@@ -168,7 +161,7 @@ def _add_weighted_classes(collector, tree, leaves, y, sample, most, unlike):
     # A leaf counts its rows without weights. Shares of classes are of sums of weights, which vary
     # around the numbers of rows; shares of 0 and 1 do not.
     fractions, total = _read_fractions(tree), tree.n_node_samples / sample.kept
-    variance = sample.variance_of_distinct(most)
+    variance = most * sample.rarity
     pure = fractions.max(axis=1) > _PURE
     mixed_total = np.where(pure, np.nan, total)
     collector.add(leaves, np.ones(len(y)), mixed_total, variance)
@@ -201,12 +194,12 @@ def _add_shares(collector, tree, leaves, y, sample, find):
         away = (y == label) - values[leaves, label]
         _add_balance(collector, leaves, away, sample, blurred[:, label], repeats[:, label])
     # With n rows in a leaf, a class of one row has the share 1 / n, which may be rounded to 0.
-    unseen = count_candidates(leaves, tree.node_count)[:, None] * steps / 2 >= 1
+    unseen = np.bincount(leaves, minlength=tree.node_count)[:, None] * steps / 2 >= 1
     possible = ((values > 0) | unseen)[leaves, y]
     candidates = np.bincount(leaves, possible, minlength=tree.node_count)
     totals, left = estimate_totals(values, steps, candidates, collector.share, sample)
     most = np.maximum(totals / sample.mean, candidates / 2)
-    variance = sample.variance_of_drawn(most) + left / sample.mean**2
+    variance = most * sample.spread + left / sample.mean**2
     collector.add(leaves, possible.astype(float), totals / sample.mean, variance)
 
 
@@ -224,9 +217,7 @@ def _add_balance(collector, leaves, away, sample, steps, left_out=False, unlike=
 def _add_targets(collector, tree, leaves, y, sample, most, find, unlike):
     mean = tree.value[:, 0, 0]
     ones = np.ones(len(y))
-    collector.add(
-        leaves, ones, tree.n_node_samples / sample.kept, sample.variance_of_distinct(most)
-    )
+    collector.add(leaves, ones, tree.n_node_samples / sample.kept, most * sample.rarity)
     away = y - mean[leaves]
     _add_balance(collector, leaves, away, sample, find(mean), unlike=unlike)
     # With a sample, this equation would be biased: rows that were not drawn lie farther from the
@@ -274,8 +265,8 @@ def read_isolation(model, X, y, collector):
     sample = Sample(n_drawn if is_sample else 0, n_rows, replaces=model.bootstrap)
     for one, leaves in zip(model.estimators_, _route_through_bag(model, X), strict=True):
         counts = one.tree_.n_node_samples / sample.kept
-        most = np.maximum(counts, count_candidates(leaves, len(counts)) / 2)
-        collector.add(leaves, np.ones(len(X)), counts, sample.variance_of_distinct(most))
+        most = np.maximum(counts, np.bincount(leaves, minlength=len(counts)) / 2)
+        collector.add(leaves, np.ones(len(X)), counts, most * sample.rarity)
     return n_rows
 
 

@@ -16,29 +16,17 @@ _LEAST_VALUES = 20
 
 
 class Rounded(NamedTuple):
-    """Effect of the rounding of values on their equations.
-
-    Attributes
-    ----------
-    step : ndarray of shape (n_nodes,)
-        Rounding step of the value of each node; 0 if it was not rounded.
-    terms : ndarray of shape (n_candidates,)
-        Term of each member in the sum.
-    constant : float
-        Constant term of the sum of each node.
-    drift : ndarray of shape (n_candidates,)
-        Standard deviation of the error that each member adds to the equation because values of
-        earlier trees were also rounded. Members of a node share most of these errors, and are
-        assumed to share all of them.
-    """
+    """Effect of the rounding of values on their equations."""
 
     # The value of a node has an error that is uniform within one step, so the error of its equation
-    # is this error times a sum over the members of the node.
+    # is this error times a sum over the members of the node. By drift, each member adds an error
+    # because values of earlier trees were also rounded. Members of a node share most of these
+    # errors, and are assumed to share all of them.
 
-    step: np.ndarray
-    terms: np.ndarray
-    constant: float = 0.0
-    drift: np.ndarray | float = 0.0
+    step: np.ndarray  # (n_nodes,): step of the value of each node; 0 if it was not rounded
+    terms: np.ndarray  # (n_candidates,): term of each member in the sum
+    constant: float = 0.0  # of the sum of each node
+    drift: np.ndarray | float = 0.0  # (n_candidates,): standard deviation of the error
 
 
 class Drift:
@@ -271,34 +259,19 @@ _LEAST = 1000
 
 
 class Equations(NamedTuple):
-    """Equations ``rows @ bits = targets``, up to noise of known variance.
+    """Equations ``rows @ bits = targets``, up to noise of known variance."""
 
-    Attributes
-    ----------
-    rows : csr_array of shape (n_equations, n_candidates)
-        Coefficients.
-    targets : ndarray of shape (n_equations,)
-        Right-hand sides.
-    variances : ndarray of shape (n_equations,)
-        Variance of each right-hand side around its mean; for an exact equation, of its rounding.
-    n_rows : float
-        Number of training rows according to the file; 0 if a stripped file does not store it and
-        none was assumed.
-    places : list of ndarray
-        For each set of nodes, the number of the equation of each node; -1 for none.
-    blur : csr_array of shape (n_equations, n_candidates)
-        For equations with a variance that depends on the bits because values were rounded: the
-        variance times the relative change of its root with each bit.
-    is_assumed : bool
-        Whether the number of rows was assumed, in a further equation, which is the last one.
-    """
+    # The number of training rows is the one by the file, or 0 if a stripped file does not store it
+    # and none was assumed. If it was assumed, the last equation says so. The blur of an equation
+    # with a variance that depends on the bits because values were rounded is this variance times
+    # the relative change of its root with each bit.
 
-    rows: sparse.csr_array
-    targets: np.ndarray
-    variances: np.ndarray
+    rows: sparse.csr_array  # (n_equations, n_candidates): coefficients
+    targets: np.ndarray  # (n_equations,): right-hand sides
+    variances: np.ndarray  # (n_equations,): of targets; for an exact equation, of its rounding
     n_rows: float
-    places: list
-    blur: sparse.csr_array
+    places: list  # for each set of nodes, the number of the equation of each node; -1 for none
+    blur: sparse.csr_array  # (n_equations, n_candidates)
     is_assumed: bool = False
 
 
@@ -415,8 +388,3 @@ def _entries(place, nodes, coefficients):
 def _matrix(entries, shape):
     # Of arrays, too, old scipy makes a matrix, whose ** and * are products of matrices.
     return sparse.csr_array(sparse.vstack(entries, format="csr") if entries else shape)
-
-
-def count_candidates(nodes, n_nodes):
-    """Count the candidates in each node."""
-    return np.bincount(nodes, minlength=n_nodes)
