@@ -329,9 +329,13 @@ class StackReader(PoolReader):
     def of_victim(self, victim, records):
         if victim is not None and self.pool.augment is None:  # it is queried once
             records, victim = records.with_fields(outputs=query(victim, records)), None
-        readings, around = self._comparison.readings, self._comparison.around
-        values = [self.pool.victim_values(victim, records, what) for what in readings]
-        return np.concatenate([*values, *([] if around is None else [around.of_victim(records)])])
+        whole = self._comparison
+        values = [self.pool.victim_values(victim, records, what) for what in whole.readings]
+        if whole.around is not None:
+            # A single score that was chosen reads no other feature.
+            is_read = whole.stack.chosen not in list_scores(whole.feature_names)
+            values += [whole.around.of_victim(records) if is_read else np.zeros((1, len(records)))]
+        return np.concatenate(values)
 
     def _surround(self, records):
         """Return residuals on similar records, if any, of shape (1, n_estimators, n)."""
