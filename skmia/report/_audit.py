@@ -42,6 +42,8 @@ _FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1
 
 def describe(case, run, clock):
     """The circumstances of an audit."""
+    notes = [*case.notes, *run.notes, *_name_other_victims(run.attacks, case.victim)]
+    notes += [*_add_up_private_fits(case), *getattr(run.pool, "notes_", [])]
     return {
         "victim": _show(case.victim),
         "victim_name": _name(case.victim),
@@ -53,13 +55,7 @@ def describe(case, run, clock):
         "seconds": clock.read(),
         "versions": list_versions(),
         "created": tell_time(),
-        "notes": _join_lines(
-            *case.notes,
-            *run.notes,
-            *_name_other_victims(run.attacks, case.victim),
-            *_add_up_private_fits(case),
-            *getattr(run.pool, "notes_", []),
-        ),
+        "notes": [" ".join(note.split()) for note in notes],  # of other packages, several lines
     }
 
 
@@ -77,11 +73,6 @@ def _add_up_private_fits(case):
                     f"delta {delta:.3g}; the model alone has its own epsilon."
                 ]
     return []
-
-
-def _join_lines(*notes):
-    """Put each note on one line; messages of other packages may have several."""
-    return [" ".join(note.split()) for note in notes]
 
 
 def _describe_data(membership):

@@ -77,8 +77,7 @@ def list_severe(grounds):
 
 def is_severe(results):
     """Whether the AUC over all records is severe."""
-    overall = _list_high(results[results["scope"] == OVERALL], "severe")
-    return bool((overall["metric"] == "auc").any())
+    return "auc" in set(_list_high(results[results["scope"] == OVERALL], "severe")["metric"])
 
 
 def _list_high(frame, level):

@@ -153,7 +153,9 @@ def blind_baseline(
     check_records(records)
     membership = check_membership(membership, len(records))
     check_confidence_level(confidence_level)
-    seed = _draw_seed(random_state)
+    seed = check_random_state(random_state).randint(2**31 - 1)
+    if isinstance(random_state, Integral):  # so that a reported seed can be used again
+        seed = int(random_state)
     return _measure(records, membership, confidence_level, n_jobs, seed)[0]
 
 
@@ -193,12 +195,6 @@ def _pool(splits):
         float(estimate - width * (estimate - low)),
         float(estimate + width * (high - estimate)),
     )
-
-
-def _draw_seed(random_state):
-    """Return the integer itself if one is given, so that a reported seed can be used again."""
-    drawn = check_random_state(random_state).randint(2**31 - 1)
-    return int(random_state) if isinstance(random_state, Integral) else int(drawn)
 
 
 class BaselineCheck(BaseCheck):

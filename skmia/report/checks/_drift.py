@@ -200,19 +200,16 @@ def drift_test(
     _check_classes(model, records, membership, splits)
     draws, numbers = _number_draws(records, membership, units), []
     step = 1 if is_chosen else n_splits
-    while len(numbers) < n_splits and not (is_chosen and _is_hopeless(numbers, n_splits)):
+    while not numbers or (len(numbers) < n_splits and not _is_hopeless(numbers, n_splits)):
         some = slice(len(numbers), len(numbers) + step)
         found = _compare(model, records, splits[some], seeds[some], n_jobs)
         for split, scores in zip(splits[some], found, strict=True):
             numbers.append(_rank(scores, membership[split.left_out], draws[split.left_out]))
     z, auc, loss_auc = np.mean(numbers, axis=0)
-    n_made = len(numbers)
-    statistic = z / _get_error(n_made)
+    n_made, statistic = len(numbers), z / _get_error(len(numbers))
     n_trained = round(np.mean([split.trained[0].sum() for split in splits[:n_made]]))
-    pvalue = float(norm.sf(statistic))
-    return DriftResult(
-        float(statistic), pvalue, float(auc), float(loss_auc), n_made, int(n_trained)
-    )
+    found = map(float, (statistic, norm.sf(statistic), auc, loss_auc))
+    return DriftResult(*found, n_made, int(n_trained))
 
 
 def _get_error(n_splits):
@@ -225,10 +222,8 @@ def _is_hopeless(numbers, n_splits):
     # A warning needs the mean of all, and the splits that remain are taken for new draws with the
     # mean of those that were made. As correlations make draws more alike, none is assumed here.
     # No warning depends on fewer splits than all, so its level is kept.
-    n_made = len(numbers)
-    if not n_made:
-        return False
-    n_left, mean = n_splits - n_made, np.mean(numbers, axis=0)[0]
+    n_made, mean = len(numbers), np.mean(numbers, axis=0)[0]
+    n_left = n_splits - n_made
     needed = (n_splits * norm.isf(_LEVEL) * _get_error(n_splits) - n_made * mean) / n_left
     return norm.sf((needed - mean) / np.sqrt(1 / n_made + 1 / n_left)) < _HOPELESS
 

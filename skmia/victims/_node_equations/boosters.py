@@ -134,7 +134,10 @@ def why_not_xgboost(model):
             return (
                 f"{name}={float(settings[name]):g} changes its equations in a way that is not known"
             )
-    if float(settings.get("subsample", 1)) < 1 and _draws_by_gradient(model):
+    if (
+        float(settings.get("subsample", 1)) < 1
+        and model.get_params().get("sampling_method") == "gradient_based"
+    ):
         return "it draws rows by their gradients, and does not store with what chances"
     stored = learner["gradient_booster"]["model"]
     if int(stored["gbtree_model_param"].get("num_parallel_tree", 1)) > 1:
@@ -145,10 +148,6 @@ def why_not_xgboost(model):
             "max_delta_step or constraints"
         )
     return None
-
-
-def _draws_by_gradient(model):
-    return model.get_params().get("sampling_method") == "gradient_based"
 
 
 def mark_missing(model, X):
@@ -163,7 +162,9 @@ def read_xgboost(model, X, y, collector):
     stored = learner["gradient_booster"]["model"]
     trees, outputs = [Tree(tree) for tree in stored["trees"]], stored["tree_info"]
     eta, penalty = solve_settings(trees, settings)
-    weights = np.array([1.0, _read_positive_weight(learner)])
+    # The weight of the second of two classes multiplies its gradients and hessians.
+    given = learner["objective"].get("reg_loss_param", {})
+    weights = np.array([1.0, float(given.get("scale_pos_weight", 1))])
     is_weighted = weights[1] != 1
     gradients = make_gradients(model, y, weights if is_weighted else None)
     kept, X = float(settings.get("subsample", 1)), X.astype(np.float32)
@@ -197,12 +198,6 @@ def read_xgboost(model, X, y, collector):
             add_sum(collector, leaves, newton, -penalty * step, SINGLE, rounded)
             margins[:, k] += tree.conditions[leaves]
     return n_rows / kept
-
-
-def _read_positive_weight(learner):
-    """Weight of the second of two classes, which multiplies its gradients and hessians."""
-    loss = learner["objective"].get("reg_loss_param", {})
-    return float(loss.get("scale_pos_weight", 1))
 
 
 def _count_weighted(tree, eta, penalty, start, weights):
@@ -372,14 +367,11 @@ def _count_rows(text):
     return int(sum(text.trees[0]["leaf_count"]))
 
 
-def _count_outputs(text):
-    return int(text.header.get("num_tree_per_iteration", 1))
-
-
 def read_lightgbm(model, X, y, collector):
     """Read the equations of an LGBMClassifier or LGBMRegressor."""
     text = load_lightgbm(model)
-    trees, n_outputs = [LightGBMTree(tree) for tree in text.trees], _count_outputs(text)
+    trees = [LightGBMTree(tree) for tree in text.trees]
+    n_outputs = int(text.header.get("num_tree_per_iteration", 1))
     rate, penalties = float(text.settings["learning_rate"]), _list_penalties(text, trees)
     weights, bases, unlike, mean = _find_weights(model, text, trees[:n_outputs], penalties)
     targets = y.astype(np.float32) if y.dtype.kind == "f" else y

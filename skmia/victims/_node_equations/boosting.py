@@ -211,7 +211,7 @@ def read_gradient_boosting(model, X, y, collector):
     margins = read_initial_margins(model, X)
     drift = Drift(*margins.shape)
     all_trees = [one.tree_ for one in model.estimators_.ravel()]
-    find = estimate_steps([_read_leaves(tree) for tree in all_trees])
+    find = estimate_steps([tree.value[tree.children_left < 0, 0, 0] for tree in all_trees])
     unlike = np.mean([estimate_unlikeness(tree) for tree in all_trees])
     unlike = 0.0 if unlike < _ALIKE else unlike
     collector.draw(model.subsample)
@@ -231,10 +231,6 @@ def read_gradient_boosting(model, X, y, collector):
             add_sum(collector, leaves, newton, none, DOUBLE, rounded, unlike)
             margins[:, k] += model.learning_rate * value[leaves]
     return round(all_trees[0].n_node_samples[0] / model.subsample)
-
-
-def _read_leaves(tree):
-    return tree.value[tree.children_left < 0, 0, 0]
 
 
 def _add_inner_nodes(collector, tree, X, residual, unlike):
