@@ -7,9 +7,11 @@ the clock), the memory that the audit took above what was there before it, in MB
 table, and the verdicts.
 
     OMP_NUM_THREADS=1 python benchmarks/bench_audit_cost.py --data FOLDER [--cases forest boosting]
-        [--records 300]
+        [--records 300] [--before TABLE] [--results results/audit_cost.md]
 
-The folder of the data holds adult.csv.gz and diabetes130.csv.gz, tables of the UCI repository.
+With ``--results``, the rows are also written to a file, with what is missing to the goals and the
+rows of ``--before``, which this script has printed earlier. The folder of the data holds
+adult.csv.gz and diabetes130.csv.gz, tables of the UCI repository.
 """
 
 import argparse
@@ -91,20 +93,66 @@ def run_case(name, folder, n_records):
     )
 
 
+HEAD = "| case | models | processor | loops | phases | memory in MB (in tables) | verdicts |"
+RULE = "|---" * 7 + "|"
+MOST_LOOPS, MOST_TABLES = 2, 3
+
+
+def describe(row):
+    """What a row says of the goals, in one sentence."""
+    cells = [cell.strip() for cell in row.strip().strip("|").split("|")]
+    name, loops, phases = cells[0], float(cells[3]), cells[4]
+    tables = float(cells[5].split("(")[1].rstrip(")"))
+    shares = sorted(phases.split(", "), key=lambda part: -int(part.split()[-1].rstrip("%")))
+    verbs = [
+        f"{amount} {what}, {amount / most:.1f} times the goal"
+        if amount > most
+        else f"{amount} {what}"
+        for amount, what, most in ((loops, "loops", MOST_LOOPS), (tables, "tables", MOST_TABLES))
+    ]
+    return f"- {name}: {'; '.join(verbs)}. Most of the time: {', '.join(shares[:3])}.\n"
+
+
+def write_results(path, rows, before):
+    """Write the tables and what is missing to the goals."""
+    lines = [
+        "# Cost of the default audit\n\n",
+        "A loop trains as many clones of the victim one by one and computes RMIA by hand. Goals "
+        f"are {MOST_LOOPS} loops, and {MOST_TABLES} times the memory of the table. Seconds are of "
+        "the processor, on one thread; memory is what the audit took above what was there before "
+        "it, modules that it imports and shadow models that it keeps included. Made by "
+        "`bench_audit_cost.py --results`.\n",
+    ]
+    if before:
+        lines.append(f"\nBefore:\n\n{HEAD}\n{RULE}\n{''.join(before)}")
+    lines.append(f"\nNow:\n\n{HEAD}\n{RULE}\n{''.join(rows)}\n{''.join(map(describe, rows))}")
+    path.write_text("".join(lines))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES)
     parser.add_argument("--records", type=int, help="instead of those of the cases")
+    parser.add_argument("--before", type=Path, help="table that was printed earlier")
+    parser.add_argument("--results", type=Path, help="file to write")
     options = parser.parse_args()
     if len(options.cases) == 1:
         run_case(options.cases[0], options.data, options.records)
         return
-    print("| case | models | processor | loops | phases | memory in MB (in tables) | verdicts |")
-    print("|---" * 7 + "|", flush=True)
+    print(f"{HEAD}\n{RULE}", flush=True)
+    rows = []
     for name in options.cases:
         given = [*sys.argv[1:], "--cases", name]
-        subprocess.run([sys.executable, __file__, *given], check=True)
+        done = subprocess.run(
+            [sys.executable, __file__, *given], check=True, stdout=subprocess.PIPE
+        )
+        rows += [line for line in done.stdout.decode().splitlines(True) if line.startswith("| ")]
+        print(rows[-1], end="", flush=True)
+    if options.results is not None:
+        before = options.before.read_text().splitlines(True) if options.before else []
+        before = [line for line in before if line.startswith(tuple(f"| {name} " for name in CASES))]
+        write_results(options.results, rows, before)
 
 
 if __name__ == "__main__":
