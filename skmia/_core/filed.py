@@ -1,8 +1,15 @@
 """Arrays whose rows are in files and are read when they are asked for."""
 
+import tempfile
 from abc import ABC, abstractmethod
 
 import numpy as np
+
+# Bytes above which a table with an entry for each record lives in a file.
+_MOST_IN_MEMORY = 1 << 24
+
+# Rows of a table that are worked on at once.
+_BLOCK_ROWS = 1 << 20
 
 # Columns that are read at once where few of many are taken, and the gap that is skipped.
 _SPAN = 1 << 18
@@ -28,6 +35,17 @@ class Rows(ABC):
     @abstractmethod
     def read(self, number, start, stop):
         """Return the columns from ``start`` to ``stop`` of a row, shape (stop - start, *tail)."""
+
+
+class _Span(Rows):
+    """Some neighboring columns of all rows."""
+
+    def __init__(self, rows, start, stop):
+        self._rows, self._start, self.n_columns = rows, start, stop - start
+        self.tail, self.dtype = rows.tail, rows.dtype
+
+    def read(self, number, start, stop):
+        return self._rows.read(number, self._start + start, self._start + stop)
 
 
 class FiledArray:
@@ -116,6 +134,10 @@ class FiledArray:
         taken[self._at(order)] = found
         return taken
 
+    def span(self, start, stop):
+        """Return the array of neighboring columns, still in files."""
+        return FiledArray(_Span(self._rows, start, stop), self._numbers)
+
     def _take_sorted(self, columns):
         taken = np.empty((*self._numbers.shape, len(columns), *self._rows.tail), self.dtype)
         spans = list(_split_columns(columns))
@@ -170,3 +192,43 @@ def rows_of(array):
         return
     for start in range(0, len(array), _SPAN):
         yield array[start : start + _SPAN]
+
+
+def empty_table(shape, dtype=np.float64):
+    """Return an array to be filled, which is in a temporary file without a name if it is large."""
+    # The system writes pages of the file to the disk, and drops them, when memory is short.
+    if np.prod(shape, dtype=object) * np.dtype(dtype).itemsize <= _MOST_IN_MEMORY:
+        return np.empty(shape, dtype)
+    with tempfile.TemporaryFile() as file:
+        return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
+
+
+def cut_table(n_rows):
+    """Yield slices of a table that are worked on one after the other."""
+    for start in range(0, n_rows, _BLOCK_ROWS):
+        yield slice(start, min(n_rows, start + _BLOCK_ROWS))
+
+
+def take_where(chosen, values):
+    """Return the chosen values, of which a large number is in a file."""
+    taken = empty_table(np.count_nonzero(chosen), values.dtype)
+    return np.compress(chosen, values, out=taken)
+
+
+def count_below(ordered, values):
+    """Return twice the number of sorted values below each value, plus that of equal ones."""
+    counts = empty_table(len(values))
+    for rows in cut_table(len(values)):
+        order = np.argsort(values[rows])  # so that neighbors are looked up one after the other
+        wanted, found = values[rows][order], np.empty(len(order))
+        found[order] = np.searchsorted(ordered, wanted) + np.searchsorted(ordered, wanted, "right")
+        counts[rows] = found
+    return counts
+
+
+def sorted_table(values):
+    """Return sorted values, of which a large number is sorted in a file."""
+    table = empty_table(len(values), values.dtype)
+    table[:] = values
+    table.sort()
+    return table

@@ -13,6 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from .containers import in_memory, is_foreign, is_frame, is_lazy, is_tensor, take_rows, to_numpy
+from .filed import empty_table, sorted_table
 
 TOKEN_BYTES = 16
 _NUMBER_KINDS = "biufcMm"
@@ -20,14 +21,8 @@ _LARGEST_CACHE = 1 << 17
 
 
 def number_bytes(values):
-    """Return the bytes of numbers of shape (n, d), unchanged with two exceptions.
-
-    -0.0 equals 0.0, and all NaN are one.
-
-    Returns
-    -------
-    cells : ndarray of shape (n, d * width), dtype uint8
-    """
+    """Return the bytes of numbers of shape (n, d): -0.0 is 0.0, and all NaN are one."""
+    # -> cells (n, d * width), dtype uint8
     if values.size == 0:
         return np.zeros((len(values), 0), dtype=np.uint8)
     if values.dtype.kind == "c":
@@ -163,35 +158,6 @@ def take_objects(values, rows):
     if isinstance(values, pd.Series):
         return values.iloc[rows].to_numpy(dtype=object)
     return values[rows].astype(object)
-
-
-# Mean number of hashes in a bucket, as a power of 2.
-_BITS_IN_BUCKET = 2
-
-
-class HashIndex:
-    """Places of hashes in a sorted array of distinct ones."""
-
-    # Hashes are evenly spread, so their first bits nearly tell the place. That is several times as
-    # fast as a binary search.
-
-    def __init__(self, hashes):
-        self._hashes = hashes
-        n_bits = max(1, len(hashes).bit_length() - _BITS_IN_BUCKET)
-        self._shift = np.uint64(64 - n_bits)
-        first = np.arange(1 << n_bits, dtype=np.uint64) << self._shift
-        self._starts = np.minimum(np.searchsorted(hashes, first), len(hashes) - 1)
-
-    def find(self, wanted):
-        """Return the place of the first hash that is not below each wanted one, else the last."""
-        hashes, last = self._hashes, len(self._hashes) - 1
-        places = self._starts[(wanted >> self._shift).astype(np.intp)]
-        rest = np.flatnonzero((hashes[places] < wanted) & (places < last))
-        while len(rest):
-            place = places[rest] + 1
-            places[rest] = place
-            rest = rest[(hashes[place] < wanted[rest]) & (place < last)]
-        return places
 
 
 _BLOCK_BYTES = 1 << 20
@@ -359,43 +325,30 @@ def _digest_rows(head, rows, labels):
 
 
 def digest_records(X, y=None):
-    """128-bit digests of the content of each row of ``(X, y)``.
-
-    Rows are taken as bytes, in the type of their numbers, and hashed by BLAKE2b, so that one cannot
-    make two different rows with one digest. Text is text, missing values are one, and -0.0 equals
-    0.0; columns are compared by position, not by name.
-
-    Parameters
-    ----------
-    X : ndarray, DataFrame, sparse matrix or torch tensor of n rows
-    y : ndarray of shape (n,), default=None
-
-    Returns
-    -------
-    digests : ndarray of shape (2, n), dtype uint64
-
-    Raises
-    ------
-    TypeError
-        If a cell holds something whose content cannot be told.
-    """
+    """Return 128-bit digests of the content of each row of ``(X, y)``."""
+    # Rows are taken as bytes, in the type of their numbers, and hashed by BLAKE2b, so that one
+    # cannot make two different rows with one digest. Text is text, missing values are one, and -0.0
+    # equals 0.0; columns are compared by position, not by name. A cell whose content cannot be told
+    # is a TypeError.
+    # -> digests (2, n), dtype uint64
     n_rows = X.shape[0]
+    digests = empty_table((2, n_rows), np.uint64)
     if n_rows > _LAZY_ROWS and (is_lazy(X) or is_foreign(X)):
-        blocks = (slice(start, start + _LAZY_ROWS) for start in range(0, n_rows, _LAZY_ROWS))
-        parts = [digest_records(take_rows(X, rows), take_rows(y, rows)) for rows in blocks]
-        return np.concatenate(parts, axis=1)
+        for rows in (slice(start, start + _LAZY_ROWS) for start in range(0, n_rows, _LAZY_ROWS)):
+            digests[:, rows] = digest_records(take_rows(X, rows), take_rows(y, rows))
+        return digests
     table, labels = _as_table(X), None if y is None else _Cells([as_column(y)])
     types = f"{table.types} | {'' if labels is None else labels.types}"
-    digests = np.empty((n_rows, 2), dtype=np.uint64)
     step = max(1, _BLOCK_BYTES // max(1, table.row_bytes))
     for rows in (slice(start, start + step) for start in range(0, n_rows, step)):
-        part = digests[rows]
+        part = np.empty((len(range(*rows.indices(n_rows))), 2), dtype=np.uint64)
         tails = np.zeros((len(part), 0), np.uint8) if labels is None else labels.take(rows)
         for form, which, take in table.forms(rows):
             if which.any():
                 head = blake2b(f"{types} | {form}\0".encode(), digest_size=_DIGEST_BYTES)
                 part[which] = _digest_rows(head, take(which), tails[which])
-    return np.ascontiguousarray(digests.T)
+        digests[:, rows] = part.T
+    return digests
 
 
 def hash_records(X, y):
@@ -414,7 +367,7 @@ def check_fingerprints(digests):
     # Comparing fingerprints within one set of records is therefore as good as comparing all 128
     # bits.
     # digests (2, n)
-    first = np.sort(digests[0])
+    first = sorted_table(digests[0])
     if not (first[1:] == first[:-1]).any():
         return
     order = np.argsort(digests[0], kind="stable")

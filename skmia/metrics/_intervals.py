@@ -12,6 +12,7 @@ from .._core.checks import (
     check_membership_predictions,
     check_membership_scores,
 )
+from .._core.filed import count_below, cut_table, empty_table, sorted_table, take_where
 from .._core.groups import number_groups
 from .._core.numbers import as_numbers, check_broadcast, check_count, check_number, show
 from .._core.pvalues import limit_rates
@@ -21,7 +22,10 @@ from .._core.types import ArrayLike, FloatOrArray
 def check_people(groups, n_records):
     """Number the people behind the records; without groups, each record is a separate person."""
     if groups is None:
-        return np.arange(n_records, dtype=np.int32 if n_records < 1 << 31 else np.int64)
+        numbers = empty_table(n_records, np.int32 if n_records < 1 << 31 else np.int64)
+        for rows in cut_table(n_records):
+            numbers[rows] = np.arange(rows.start, rows.stop)
+        return numbers
     return number_groups(groups, n_records, name="groups")[1]
 
 
@@ -58,10 +62,17 @@ class People:
         """Return the change of the mean over rows if each person is left out, without its sign."""
         # The changes are scaled so that their sum of squares is the variance of the mean: the
         # jackknife, which does not underestimate the influence of a person with many rows.
-        share = self.counts / self.n_rows
-        n_people = len(self.counts)
-        changes = np.bincount(self.people, values - values.mean()) / self.n_rows / (1 - share)
-        return changes * ((n_people - 1) / n_people) ** 0.5
+        n_people, changes = len(self.counts), empty_table(len(self.counts))
+        if self.alone:
+            np.subtract(values, values.mean(), out=changes)
+            share = 1 / self.n_rows
+        else:
+            changes[:] = np.bincount(self.people, values - values.mean())
+            share = self.counts / self.n_rows
+        changes /= self.n_rows
+        changes /= 1 - share
+        changes *= ((n_people - 1) / n_people) ** 0.5
+        return changes
 
     def mean_variance(self, values):
         """Estimate the variance of the mean over rows; NaN for a single person."""
@@ -108,7 +119,7 @@ class Sizes(NamedTuple):
 
 def split_people(people, membership):
     """Split people into the people of members and of non-members."""
-    return People(people[membership]), People(people[~membership])
+    return tuple(People(take_where(side, people)) for side in (membership, ~membership))
 
 
 def shared_covariance(sides, values):
@@ -491,14 +502,13 @@ _FEW_OUT_OF_ORDER = 5
 
 def placements(membership, scores):
     """Return for each record the share of the other class that it outranks; ties count half."""
-    # Members are compared with the non-members below them, non-members with the members above. The
-    # rank among all minus the rank within the own class counts the other class, so this takes three
-    # sorts and no matrix of pairs.
-    ranks = stats.rankdata(scores)
-    members, nonmembers = scores[membership], scores[~membership]
-    below = (ranks[membership] - stats.rankdata(members)) / len(nonmembers)
-    above = 1 - (ranks[~membership] - stats.rankdata(nonmembers)) / len(members)
-    return below, above
+    # Members are compared with the non-members below them, non-members with the members above.
+    members, nonmembers = take_where(membership, scores), take_where(~membership, scores)
+    below = count_below(sorted_table(nonmembers), members)
+    above = count_below(sorted_table(members), nonmembers)
+    below /= 2 * len(nonmembers)
+    above /= 2 * len(members)
+    return below, np.subtract(1, above, out=above)
 
 
 def mean_variance(values, auc):
@@ -620,6 +630,8 @@ def auc_interval(
 
 
 def _size(values, people, tail):
+    if people.alone:
+        return people.n_rows
     variance = values.var(ddof=int(len(values) > 1))
     return Sizes(people.effective_size(values, variance), people.freedom).trusted(tail)
 

@@ -18,6 +18,7 @@ from .._core.checks import (
     check_rate,
     check_weights,
 )
+from .._core.filed import cut_table, empty_table, sorted_table, take_where
 from .._core.numbers import check_broadcast, check_number, show, to_array
 from .._core.types import ArrayLike, FloatOrArray
 from ..exceptions import ResolutionWarning
@@ -138,18 +139,21 @@ def realizable_points(membership, scores):
     """Compute the ROC curve of input that was checked."""
     # For some hundred records scikit-learn's function takes many times as long: it checks them
     # again.
-    order = np.argsort(scores, kind="stable")[::-1]
-    falling = scores[order]
-    n_found = np.cumsum(membership[order], dtype=np.int64)
-    del order  # of millions of records, each array counts
-    last = np.append(np.flatnonzero(falling[1:] != falling[:-1]), len(falling) - 1)  # of ties
-    n_found = np.append(0, n_found[last])
-    thresholds = np.append(np.inf, falling[last])
-    del falling
-    n_wrong = np.append(0, last + 1)
-    del last
-    n_wrong -= n_found
-    return n_wrong / n_wrong[-1], n_found / n_found[-1], thresholds
+    members, ordered = sorted_table(take_where(membership, scores)), sorted_table(scores)
+    n, n_members = len(ordered), len(members)
+    is_first = np.append(True, ordered[1:] != ordered[:-1])  # of equal scores
+    size = 1 + np.count_nonzero(is_first)
+    fpr, tpr, thresholds = (empty_table(size) for _ in range(3))
+    fpr[0], tpr[0], thresholds[0], stop = 0, 0, np.inf, size
+    for rows in cut_table(n):
+        first = rows.start + np.flatnonzero(is_first[rows])
+        some = slice(stop - len(first), stop)
+        falling = ordered[first][::-1]
+        n_found = n_members - np.searchsorted(members, falling)
+        thresholds[some], tpr[some] = falling, n_found / n_members
+        fpr[some] = (n - first[::-1] - n_found) / (n - n_members)
+        stop = some.start
+    return fpr, tpr, thresholds
 
 
 def point_at_fpr(fpr, max_fpr):

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import special, stats
 
 from .._core.checks import check_confidence_level, check_membership_scores, check_rate
+from .._core.filed import empty_table, take_where
 from .._core.types import ArrayLike
 from ._intervals import beta_limits, check_people, effective_sizes, split_people
 from ._membership import check_resolution, point_at_fpr, realizable_points
@@ -30,7 +31,10 @@ class Counts(NamedTuple):
 
 def count_points(fpr, tpr, n_members, n_nonmembers):
     """Return the numbers of records behind the points of a ROC curve."""
-    return Counts(np.rint(fpr * n_nonmembers), np.rint(tpr * n_members))
+    counts = Counts(empty_table(len(fpr)), empty_table(len(tpr)))
+    for count, rates, n in zip(counts, (fpr, tpr), (n_nonmembers, n_members), strict=True):
+        np.rint(np.multiply(rates, n, out=count), out=count)
+    return counts
 
 
 def tpr_limits(counts, rates, tail, *, sizes=None, n_nodes=64):
@@ -260,7 +264,7 @@ def operating_point(
     fpr, tpr, thresholds = realizable_points(membership, scores)
     index = point_at_fpr(fpr, max_fpr)
     tpr_there, fpr_there, threshold = (float(array[index]) for array in (tpr, fpr, thresholds))
-    parts = scores[membership], scores[~membership]
+    parts = take_where(membership, scores), take_where(~membership, scores)
     sizes = [effective_sizes(part, side, [threshold]) for part, side in zip(parts, sides)]
     n_members, n_nonmembers = (int(size.values[0]) for size in sizes)
     resolvable = check_resolution(n_nonmembers, max_fpr, on_unresolvable)

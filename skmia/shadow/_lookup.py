@@ -9,7 +9,9 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import query_aligned
-from .._core.hashing import HashIndex, describe_types
+from .._core.filed import FiledArray, cut_table, empty_table, sorted_table
+from .._core.hashing import describe_types
+from .._core.moments import count_models
 from .._core.records import Records
 from .._core.validation import check_records
 from ..signals import Signal
@@ -39,12 +41,34 @@ def take_columns(values, columns):
     return np.asarray(values.take(columns, axis=-1))
 
 
-def _count_inside(membership):
-    """Count the models that each record was in, one model after the other."""
-    count = np.zeros(membership.shape[1], dtype=np.int32)
-    for inside in membership:
-        count += inside
-    return count
+def find_copies(hashes):
+    """Find the columns of records of which an equal one comes before, and where that is."""
+    # -> copies (2, n_copies)
+    ordered = sorted_table(hashes)
+    again = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not len(again):
+        return np.empty((2, 0), np.intp)
+    places = np.flatnonzero(np.isin(hashes, again))
+    _, first, group = np.unique(hashes[places], return_index=True, return_inverse=True)
+    copies = np.stack([places, places[first[group]]])
+    return copies[:, copies[0] != copies[1]]
+
+
+class _Index:
+    """Columns of records by their hashes."""
+
+    def __init__(self, digests):
+        # Within the pool, 64 bits distinguish records (Records checks this); against other records,
+        # 128 bits are compared.
+        self._hashes, self._columns = np.unique(digests[0], return_index=True)
+        self._second = digests[1][self._columns]
+
+    def find(self, digests):
+        """Return the column of the first record with each digest; -1 for none."""
+        prints, second = digests
+        place = np.minimum(np.searchsorted(self._hashes, prints), len(self._hashes) - 1)
+        known = (self._hashes[place] == prints) & (self._second[place] == second)
+        return np.where(known, self._columns[place], -1)
 
 
 class PoolLookup:
@@ -58,15 +82,9 @@ class PoolLookup:
     def _set_lookup(self, records):
         """Store which record is which column."""
         self.n_records_ = len(records)
-        # Within the pool, 64 bits distinguish records (Records checks this); against other records,
-        # 128 bits are compared.
-        self._fingerprint, self._column, self._place = np.unique(
-            records.fingerprint, return_index=True, return_inverse=True
-        )
-        self._index = HashIndex(self._fingerprint)
-        self._second_word = records.digests[1][self._column]
+        self._digests, self._index, self._n_inside = records.digests, None, None
         self._types = describe_types(records.X, records.y)
-        self._n_inside = _count_inside(self.membership_)
+        self._copies = find_copies(records.fingerprint)
 
     def first(self, n_estimators: int) -> Self:
         """Return a pool of the first models only.
@@ -87,7 +105,7 @@ class PoolLookup:
             values = getattr(self, name)
             setattr(pool, name, None if values is None else values[:n_estimators])
         pool.signals_ = self.signals_[:, :, :n_estimators]
-        pool._n_inside = _count_inside(pool.membership_)
+        pool._n_inside = None
         pool.design_ = self.design_.first(n_estimators)
         return pool
 
@@ -135,13 +153,49 @@ class PoolLookup:
         column : ndarray of shape (n,)
             Columns; -1 for a record that is not in the pool.
         """
-        prints, second = records.digests
-        # Usually they are the records of the pool in the same order, so no search is needed.
-        position = self._place
-        if not np.array_equal(self._fingerprint[position], prints):
-            position = self._index.find(prints)
-        known = (self._fingerprint[position] == prints) & (self._second_word[position] == second)
-        return np.where(known, self._column[position], -1)
+        digests, own = records.digests, self._digests
+        # Usually they are neighboring records of the pool in the same order: no search is needed.
+        start = (digests.ctypes.data - own.ctypes.data) // own.itemsize  # in one piece of memory
+        if not np.may_share_memory(own, digests) or not 0 <= start < own.shape[1]:
+            start = int(np.argmax(own[0] == digests[0, 0])) if len(records) else 0
+        stop = start + len(records)
+        if np.array_equal(own[:, start:stop], digests):
+            columns = np.arange(start, stop)
+            some = slice(*np.searchsorted(self._copies[0], [start, stop]))
+            columns[self._copies[0, some] - start] = self._copies[1, some]
+            return columns
+        if self._index is None:
+            self._index = _Index(own)
+        return self._index.find(digests)
+
+    def part(self, columns: np.ndarray) -> Self:
+        """Return a pool of some records, for attacks that were fitted to the whole.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n,)
+            Columns, as returned by :meth:`locate`, none of them -1.
+
+        Returns
+        -------
+        pool : ShadowPool
+            Fitted pool of these records. Where they are neighbors, it shares the arrays of this
+            one, and signals in files stay there.
+        """
+        pool = copy.copy(self)
+        pool._memory = pool._index = pool._n_inside = None
+        start, stop = columns[0], columns[0] + len(columns)
+        together = np.array_equal(columns, np.arange(start, stop))
+        for name in ("signals_", "membership_"):
+            values = getattr(self, name)
+            if together and isinstance(values, FiledArray):
+                setattr(pool, name, values.span(start, stop))
+            else:
+                setattr(pool, name, take_columns(values, columns))
+        pool.outputs_ = None  # attacks that read them take the whole pool
+        pool._digests = take_columns(self._digests, columns)
+        pool._copies = find_copies(pool._digests[0])
+        return pool
 
     def _known_columns(self, records):
         columns = self.locate(records)
@@ -198,6 +252,10 @@ class PoolLookup:
     @property
     def n_inside(self) -> np.ndarray:
         """Number of models that were trained on each record of the pool."""
+        if self._n_inside is None:
+            self._n_inside = empty_table(self.membership_.shape[1], np.int32)
+            for rows in cut_table(len(self._n_inside)):
+                self._n_inside[rows] = count_models(self.membership_[:, rows])
         return self._n_inside
 
     def count_inside(self, records: Records) -> np.ndarray:
@@ -213,7 +271,7 @@ class PoolLookup:
         n_inside : ndarray of shape (n,)
         """
         columns = self._find_homes(records, self.locate_usable(records))
-        return np.where(columns >= 0, self._n_inside[columns], 0)
+        return np.where(columns >= 0, self.n_inside[columns], 0)
 
     def inside(self, columns: np.ndarray) -> np.ndarray:
         """Return which models were trained on the records of some columns.
@@ -248,8 +306,13 @@ class PoolLookup:
         columns : ndarray of shape (n_drawn,)
             Columns in increasing order.
         """
-        # They are in the order of the hashes, which is random.
-        return np.sort(self._column[usable[self._column]][:n_records])
+        # They have the smallest hashes, which are random.
+        columns = np.empty(0, np.intp)
+        for rows in cut_table(len(usable)):
+            columns = np.append(columns, rows.start + np.flatnonzero(usable[rows]))
+            first = np.unique(self._digests[0, columns], return_index=True)[1]
+            columns = columns[first[:n_records]]
+        return np.sort(columns)
 
     def blocks(
         self, records: Records, size: int, signal: str | tuple[str, float] | Signal = "auto"
@@ -284,10 +347,9 @@ class PoolLookup:
         order = None if (np.diff(columns) >= 0).all() else np.argsort(columns, kind="stable")
         for rows in gen_batches(len(records), size):
             rows = rows if order is None else order[rows]
-            some = homes[rows]
-            n_inside = np.where(some >= 0, self._n_inside[some], 0)
+            inside = self.inside(homes[rows])
             values = self._values_at(records, columns, rows, reading)
-            yield rows, values, self.inside(some), n_inside
+            yield rows, values, inside, count_models(inside)
 
     def answers(self, records: Records) -> np.ndarray:
         """Return class probabilities (or logits, or decision values) of each model on each record.

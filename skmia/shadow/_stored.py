@@ -95,7 +95,7 @@ class PoolMoments:
             they would take more than 64 MiB.
         """
         signals, membership = self.signals_, self.membership_
-        if signals.shape[1] * signals.shape[3] * _BYTES_PER_RECORD > _MOST_BYTES:
+        if signals.shape[1] * self.n_records_ * _BYTES_PER_RECORD > _MOST_BYTES:
             return None
         kept = getattr(self, "_kept_moments", None)
         if kept is None or kept[0] is not signals or kept[1] is not membership:

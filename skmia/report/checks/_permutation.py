@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import betainc
 
 from ..._core.checks import RATE_TOLERANCE, check_finite_vector, check_judged, check_rate
+from ..._core.filed import count_below, sorted_table
 from ..._core.numbers import check_count, show, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
@@ -42,7 +43,8 @@ class TopCounter:
     def _sort(self, n_kept):
         """Keep the columns of the highest scores, and where runs of equal ones end."""
         scores, (columns, turned) = self._load()
-        order = np.argsort(-scores, kind="stable")
+        high = np.flatnonzero(scores >= sorted_table(scores)[-n_kept])
+        order = high[np.argsort(-scores[high], kind="stable")]
         ordered = scores[order]
         # A threshold takes all records of one score, or none.
         ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
@@ -166,13 +168,8 @@ def _load(part, scores, labelings):
 
 def center_ranks(scores):
     """Twice the centered ranks: integers, so their sums are exact in any order."""
-    order = np.argsort(scores, kind="stable")
-    ordered = scores[order]
-    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) + 1  # of equal scores
-    del ordered  # of millions of records, each array counts
-    sizes = np.diff(ends, prepend=0)
-    ranks = np.empty(len(scores))
-    ranks[order] = np.repeat(2 * ends - sizes - len(scores), sizes)
+    ranks = count_below(sorted_table(scores), scores)
+    ranks -= len(scores)
     return ranks
 
 
