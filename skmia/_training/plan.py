@@ -20,7 +20,7 @@ from .ways.perceptron import PerceptronWay
 from .ways.torch_nets import TorchNetsWay
 from .ways.torch_nets.plan import find_net
 from .ways.way import OneByOneWay, Way
-from .where import DaskWorkers, JoblibWorkers, RayWorkers, Workers
+from .where import Workers, get_workers
 
 
 @contextmanager
@@ -143,11 +143,7 @@ def plan_training(job, batched="auto", exact=False, known=None):
     # To find out, two models are trained for a few steps, and where it depends on the machine
     # whether joint training takes less time, a few steps of some models are timed.
     job = job._replace(estimator=clone_to_train(job.estimator))
-    where = next(
-        workers
-        for workers in (DaskWorkers(), RayWorkers(), JoblibWorkers())
-        if workers.are_active()
-    )
+    where = get_workers()
     decided = batched is True or (known or "").startswith(TorchNetsWay.name)
     ways = [LinearWay(), PerceptronWay(), TorchNetsWay(decided=decided)] if batched else []
     ways = [way for way in ways if way.exact or not exact]

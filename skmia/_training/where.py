@@ -6,7 +6,7 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import wait
@@ -44,6 +44,11 @@ class Workers(ABC):
     def run(self, train, job, parts):
         """Train parts of a job."""
         # -> result: result of train for each part, in the order in which the parts are finished
+
+    @abstractmethod
+    def map(self, function, shared, parts):
+        """Yield the results of ``function(shared, part)`` in the order in which they arrive."""
+        # shared travels to each worker once, and parts are made when a worker is free
 
 
 def use_one_job(estimator):
@@ -88,6 +93,15 @@ def train_rest(train, shared, rest):
     return run_on_one_thread(train, rest._replace(**{**shared, "data": data}))
 
 
+def get_workers():
+    """Return the workers that joblib is configured to use."""
+    return next(
+        workers
+        for workers in (DaskWorkers(), RayWorkers(), JoblibWorkers())
+        if workers.are_active()
+    )
+
+
 class JoblibWorkers(Workers):
     """Runs tasks in this process or in further ones that joblib starts."""
 
@@ -107,8 +121,16 @@ class JoblibWorkers(Workers):
             shared["data"] = shared["data"].packed()
         else:
             shared["progress"] = job.progress  # no other process is at work
-        tasks = (delayed(train_rest)(train, shared, take_rest(part)) for part in parts)
-        yield from run_tasks(tasks, job.n_jobs)
+        yield from self._run(partial(train_rest, train), shared, map(take_rest, parts), job.n_jobs)
+
+    def map(self, function, shared, parts):
+        if _count_jobs(None) == 1:
+            yield from (function(shared, part) for part in parts)
+        else:
+            yield from self._run(function, shared, parts, None)
+
+    def _run(self, function, shared, parts, n_jobs):
+        yield from run_tasks((delayed(function)(shared, part) for part in parts), n_jobs)
 
 
 class Window:
@@ -208,17 +230,20 @@ class DaskWorkers(Workers):
         return _active_backend() is not None
 
     def run(self, train, job, parts):
+        _warn_of_threads(_active_backend().client)
+        shared, take_rest = split_job(job)
+        yield from self.map(partial(train_rest, train), shared, map(take_rest, parts))
+
+    def map(self, function, shared, parts):
         from distributed import as_completed
 
         backend = _active_backend()
         client = backend.client
         effective_n_jobs()  # without workers, joblib raises an error that says how to wait for them
-        _warn_of_threads(client)
-        shared, take_rest = split_job(job)
         shared = _send(client, shared)
 
         def submit(part):
-            return client.submit(train_rest, train, shared, take_rest(part), pure=False)
+            return client.submit(function, shared, part, pure=False)
 
         window = Window(submit, parts)
         try:
@@ -279,13 +304,16 @@ class RayWorkers(Workers):
         return _active_backend_ray() is not None
 
     def run(self, train, job, parts):
+        shared, take_rest = split_job(job)
+        yield from self.map(partial(train_rest, train), shared, map(take_rest, parts))
+
+    def map(self, function, shared, parts):
         import ray
 
         settings = {"num_cpus": 1, **(_active_backend_ray().ray_remote_args or {})}
-        remote = ray.remote(**settings)(_train_packed)
-        shared, take_rest = split_job(job)
+        remote = ray.remote(**settings)(_call_packed)
         shared = ray.put(shared)
-        window = Window(lambda part: remote.remote(train, shared, take_rest(part)), parts)
+        window = Window(lambda part: remote.remote(function, shared, part), parts)
         try:
             while True:
                 window.fill(int(ray.cluster_resources().get("CPU", 1)))
@@ -298,11 +326,11 @@ class RayWorkers(Workers):
                 ray.cancel(task)
 
 
-def _train_packed(*arguments):
+def _call_packed(function, *arguments):
     from ray import cloudpickle
 
     # Arrays that are returned unpickled would be read-only views of the cluster's store.
-    return cloudpickle.dumps(train_rest(*arguments))
+    return cloudpickle.dumps(function(*arguments))
 
 
 def _receive(ray, task):

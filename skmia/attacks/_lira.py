@@ -272,6 +272,7 @@ class SidesComparison(Comparison):
 
     # Hashable function of the values whose moments are compared, and the other model of each pair.
     change = partners = None
+    parts = True
 
     def score(self, target, shadows, inside, outside):
         values = shadows if self.change is None else self.change(shadows)

@@ -81,7 +81,7 @@ def _log_mean_likelihood(law, shadows, chosen=None):
 class Ratio(Comparison):
     """Log ratio of the victim's likelihood and the mean one of the shadow models."""
 
-    n_blocks = 2  # longer rows are read faster, and nothing else is kept
+    n_blocks, parts = 2, True  # longer rows are read faster, and nothing else is kept
     population, gamma = None, 1.0
     _unjudged = np.nextafter(0.0, -np.inf)  # before it is compared with a population
 

@@ -309,11 +309,11 @@ class StackReader(PoolReader):
 
     surrounds_models = True
 
-    def _count_rows(self):
-        return max(1, super()._count_rows() // (len(self._comparison.readings) + 2))
+    def count_rows(self):
+        return max(1, super().count_rows() // (len(self._comparison.readings) + 2))
 
     def blocks(self, records):
-        size, columns = self._count_rows(), self.pool.locate(records)
+        size, columns = self.count_rows(), self.pool.locate(records)
         blocks = [self.pool.blocks(records, size, what) for what in self._comparison.readings]
         for together in zip(*blocks, strict=True):
             rows, _, inside, n_in = together[0]

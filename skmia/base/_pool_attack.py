@@ -1,5 +1,6 @@
 """Base class of attacks that use a pool of shadow models."""
 
+import copy
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
+from .._core.filed import empty_table
 from .._core.left_out import choose_others, part_of, values_of
 from .._core.moments import compute_sides, cut, take_records
 from .._core.needs import Needs
@@ -18,6 +20,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import ArrayLike
 from .._core.validation import check_outputs_source, check_records
+from .._training.where import get_workers
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim
 from ._attack import BaseAttack, best_threshold
@@ -84,6 +87,10 @@ _BLOCK = 1 << 20
 # Number of records that are scored at once from moments, so that these stay in the cache of a core.
 _N_RECORDS = 1 << 13
 
+# Number of records above which they are scored part by part, by the workers that joblib is
+# configured to use, and about the number of records in a part.
+_MOST_AT_ONCE, _N_IN_PART = 1 << 20, 1 << 17
+
 # Minimum and maximum number of shadow models that are treated as the victim, and the number of
 # scores above which fewer models are used. A low rate takes many scores, the median few.
 _N_PSEUDO_VICTIMS = 4, 16
@@ -96,6 +103,14 @@ _FEWEST_MODELS = 4
 
 class TooFewModelsError(ValueError):
     """The pool is too small for one of its models to be treated as the victim."""
+
+
+def _score_apart(attack, part):
+    """Score some records by an attack without its pool, and by the pool of these records."""
+    rows, records, pool = part
+    attack = copy.copy(attack)
+    attack.pool_ = pool
+    return rows, attack._score_part(records)
 
 
 def get_pool(attack, records):
@@ -142,9 +157,10 @@ class PoolReader:
 
     def blocks(self, records):
         """Yield rows, signal, training sets and numbers of IN models, block by block."""
-        return self.pool.blocks(records, self._count_rows(), self._comparison.reads)
+        return self.pool.blocks(records, self.count_rows(), self._comparison.reads)
 
-    def _count_rows(self):
+    def count_rows(self):
+        """Return the number of records in a block."""
         _, n_queries, n_models, _ = self.pool.signals_.shape
         return self._comparison.n_blocks * max(1, _BLOCK // (n_queries * n_models))
 
@@ -248,6 +264,9 @@ class Comparison:
 
     # A setting with which fewer models suffice, the size of blocks as a multiple, and who reads.
     alternative, n_blocks, reader = None, 1, PoolReader
+
+    # Whether a record can be scored by a pool that holds the columns of that record alone.
+    parts = False
 
     @property
     def _unjudged(self):
@@ -395,6 +414,28 @@ class PoolAttack(BaseAttack):
         return self._comparison.reader(self.pool_, self._comparison, type(self).__name__)
 
     def _score_samples(self, records):
+        # A victim with batches of its own is asked once.
+        is_whole = getattr(unwrap(self.victim), "asks_in_batches", False)
+        if is_whole or not self._comparison.parts or len(records) <= _MOST_AT_ONCE:
+            return self._score_part(records)
+        # Parts consist of whole blocks, so that the same numbers are added in the same order.
+        size = self._reader.count_rows()
+        size *= max(1, _N_IN_PART // size)
+        light, scores = copy.copy(self), empty_table(len(records))
+        light.shadows = light.pool_ = None
+        parts = (self._cut(records, part) for part in cut(len(records), size))
+        for rows, found in get_workers().map(_score_apart, light, parts):
+            scores[rows] = found
+        return scores
+
+    def _cut(self, records, rows):
+        """Return some rows, their records, and the pool of these records."""
+        part = records[rows]
+        columns = self.pool_.locate_usable(part)
+        pool = self.pool_.part(columns) if (columns >= 0).all() else self.pool_
+        return rows, part, pool
+
+    def _score_part(self, records):
         reader = self._reader
         target = reader.of_victim(self.victim, records)
         return self._comparison._finish(self._comparison._score_records(reader, records, target))

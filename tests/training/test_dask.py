@@ -14,11 +14,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
 from skmia._training.where import DaskWorkers
 from skmia.attacks import LiRA
+from skmia.base import _pool_attack
 from skmia.datasets import make_membership_problem
 
 distributed = pytest.importorskip("distributed")
@@ -203,6 +205,52 @@ def test_workers_write_to_the_folder_and_a_killed_one_costs_its_model(records, t
     local = clone(pool).set_params(checkpoint=None, on_disk=False).fit(records)
     np.testing.assert_array_equal(signals, local.signals_)
     assert not list((tmp_path / "pool").glob("*.tmp"))
+
+
+def make_deadly(deaths):
+    """A victim that notes each query in a folder and ends its process in the first."""
+
+    class DeadlyModel(GaussianNB):
+        def predict_proba(self, X):
+            if len(X) > 100 and not list(deaths.iterdir()):
+                (deaths / str(os.getpid())).touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().predict_proba(X)
+
+    return DeadlyModel()
+
+
+def test_parts_of_the_records_are_scored_by_workers_one_of_which_is_killed(tmp_path, monkeypatch):
+    records, sent = make_membership_problem(3000, random_state=0)[0], []
+    pool = ShadowPool(GaussianNB(), 8, checkpoint=tmp_path / "pool", on_disk=True, random_state=0)
+    half = records[::2]
+    victim = GaussianNB().fit(half.X, half.y)
+    local = LiRA(victim, FrozenEstimator(pool.fit(records))).fit(records)
+    scores, submit = local.score_samples(records), distributed.Client.submit
+    (tmp_path / "deaths").mkdir()
+    attack = LiRA(make_deadly(tmp_path / "deaths").fit(half.X, half.y), local.shadows)
+    attack.fit(records[:100])
+
+    def weighing_submit(self, *arguments, **settings):
+        sent.append(len(cloudpickle.dumps(arguments)))
+        return submit(self, *arguments, **settings)
+
+    monkeypatch.setattr(_pool_attack, "_MOST_AT_ONCE", 0)
+    monkeypatch.setattr(_pool_attack, "_N_IN_PART", 300)
+    monkeypatch.setattr(_pool_attack, "_BLOCK", 8 * 300)
+    monkeypatch.setattr(distributed.Client, "submit", weighing_submit)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        spread = attack.score_samples(records)
+    assert len(list((tmp_path / "deaths").iterdir())) == 1
+    assert len(sent) == 1 + 10
+    assert max(sent[1:]) < records.X.nbytes / 4  # a part, and of the pool no signals
+    np.testing.assert_array_equal(spread, scores)
 
 
 @pytest.mark.slow
