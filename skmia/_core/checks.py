@@ -64,8 +64,8 @@ def check_finite_vector(values, name):
         raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}.")
     # Half precision has no fast sort and longer types no ranks in scipy; float64 keeps every tie.
     array = array.astype(np.float64, copy=False)
-    bad = np.flatnonzero(~np.isfinite(array))
-    if len(bad):
+    if len(array) and not np.isfinite([array.min(), array.max()]).all():  # NaN is both
+        bad = np.flatnonzero(~np.isfinite(array))
         raise ValueError(f"{name} must be finite; got {array[bad[0]]} at position {bad[0]}.")
     return array
 

@@ -209,10 +209,14 @@ def cut_table(n_rows):
         yield slice(start, min(n_rows, start + _BLOCK_ROWS))
 
 
-def take_where(chosen, values):
-    """Return the chosen values, of which a large number is in a file."""
-    taken = empty_table(np.count_nonzero(chosen), values.dtype)
-    return np.compress(chosen, values, out=taken)
+def take_where(membership, side, values):
+    """Return the values of one side, of which a large number is in a file."""
+    n_members = np.count_nonzero(membership)
+    taken, start = empty_table(n_members if side else len(membership) - n_members, values.dtype), 0
+    for rows in cut_table(len(values)):
+        part = values[rows][membership[rows] == side]
+        taken[start : start + len(part)], start = part, start + len(part)
+    return taken
 
 
 def count_below(ordered, values):
@@ -224,6 +228,14 @@ def count_below(ordered, values):
         found[order] = np.searchsorted(ordered, wanted) + np.searchsorted(ordered, wanted, "right")
         counts[rows] = found
     return counts
+
+
+def find_places(ordered, values):
+    """Return the place of each value among sorted ones, which hold it."""
+    places = empty_table(len(values), np.intp)
+    for rows in cut_table(len(values)):
+        places[rows] = np.searchsorted(ordered, values[rows])
+    return places
 
 
 def sorted_table(values):

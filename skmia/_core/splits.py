@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from .filed import cut_table, empty_table, find_places, sorted_table
 from .groups import number_groups
 
 _N_BINS = 10
@@ -37,7 +38,9 @@ def number_units(fingerprint, group_by=None):
     """Number the sets of records that must be in or out of a training set together."""
     # Equal records form a unit, and so do all records with one value of group_by. Two groups with
     # equal records become one unit, because these records cannot be in and out at once.
-    _, units = np.unique(fingerprint, return_inverse=True)
+    ordered = sorted_table(fingerprint)
+    ordered = np.unique(ordered) if (ordered[1:] == ordered[:-1]).any() else ordered
+    units = find_places(ordered, fingerprint)
     if group_by is None:
         return units
     _, groups = number_groups(group_by, len(units))
@@ -63,14 +66,17 @@ def join_copies(membership, fingerprint):
 def compute_strata(y, is_classification):
     """Return the class of each record, or the decile of a real target."""
     if is_classification:
-        return np.unique(y, return_inverse=True)[1]
+        return find_places(np.unique(y), y)
     ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
     return ranks * _N_BINS // len(y)
 
 
 def _find_first(units):
     """Return the first record of each unit."""
-    return np.unique(units, return_index=True)[1]
+    first = empty_table(units.max() + 1, np.intp)
+    for rows in reversed(list(cut_table(len(units)))):  # so that earlier records are written later
+        first[units[rows][::-1]] = np.arange(rows.stop - 1, rows.start - 1, -1)
+    return first
 
 
 def _sort_by_strata(strata):

@@ -119,7 +119,7 @@ class Sizes(NamedTuple):
 
 def split_people(people, membership):
     """Split people into the people of members and of non-members."""
-    return tuple(People(take_where(side, people)) for side in (membership, ~membership))
+    return tuple(People(take_where(membership, side, people)) for side in (True, False))
 
 
 def shared_covariance(sides, values):
@@ -503,7 +503,7 @@ _FEW_OUT_OF_ORDER = 5
 def placements(membership, scores):
     """Return for each record the share of the other class that it outranks; ties count half."""
     # Members are compared with the non-members below them, non-members with the members above.
-    members, nonmembers = take_where(membership, scores), take_where(~membership, scores)
+    members, nonmembers = (take_where(membership, side, scores) for side in (True, False))
     below = count_below(sorted_table(nonmembers), members)
     above = count_below(sorted_table(members), nonmembers)
     below /= 2 * len(nonmembers)

@@ -139,14 +139,23 @@ def realizable_points(membership, scores):
     """Compute the ROC curve of input that was checked."""
     # For some hundred records scikit-learn's function takes many times as long: it checks them
     # again.
-    members, ordered = sorted_table(take_where(membership, scores)), sorted_table(scores)
+    members, ordered = take_where(membership, True, scores), sorted_table(scores)
+    members.sort()
     n, n_members = len(ordered), len(members)
-    is_first = np.append(True, ordered[1:] != ordered[:-1])  # of equal scores
-    size = 1 + np.count_nonzero(is_first)
+
+    def find_first(rows):
+        """Return the places of scores that differ from the one before, among some."""
+        start = max(rows.start, 1)
+        first = start + np.flatnonzero(
+            ordered[start : rows.stop] != ordered[start - 1 : rows.stop - 1]
+        )
+        return first if rows.start else np.append(0, first)
+
+    size = 1 + sum(len(find_first(rows)) for rows in cut_table(n))
     fpr, tpr, thresholds = (empty_table(size) for _ in range(3))
     fpr[0], tpr[0], thresholds[0], stop = 0, 0, np.inf, size
     for rows in cut_table(n):
-        first = rows.start + np.flatnonzero(is_first[rows])
+        first = find_first(rows)
         some = slice(stop - len(first), stop)
         falling = ordered[first][::-1]
         n_found = n_members - np.searchsorted(members, falling)

@@ -264,7 +264,7 @@ def operating_point(
     fpr, tpr, thresholds = realizable_points(membership, scores)
     index = point_at_fpr(fpr, max_fpr)
     tpr_there, fpr_there, threshold = (float(array[index]) for array in (tpr, fpr, thresholds))
-    parts = take_where(membership, scores), take_where(~membership, scores)
+    parts = [take_where(membership, side, scores) for side in (True, False)]
     sizes = [effective_sizes(part, side, [threshold]) for part, side in zip(parts, sides)]
     n_members, n_nonmembers = (int(size.values[0]) for size in sizes)
     resolvable = check_resolution(n_nonmembers, max_fpr, on_unresolvable)
