@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 # The arguments of each script: TABLE is a small table, FOLDER an empty folder.
 TOYS = [
     "bench_gradients.py --images 20 --slow 2 --rounds 1 --threads 1",
-    "bench_large.py --records 1000 --models 4 --folder FOLDER",
+    "bench_large.py --records 1000 --models 4 --workers 2 --folder FOLDER",
     "bench_large_audit.py --records 1000 --models 4 --folder FOLDER",
     "bench_linear.py --models 2 --alone 2 --only cancer",
     "bench_moments.py --tables 1",
