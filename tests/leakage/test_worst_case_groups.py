@@ -133,5 +133,5 @@ def test_names_of_groups_may_hold_half_a_character(column):
     frame = pd.DataFrame({"x": rng.random(60), "group": pd.Series(names, dtype=object)})
     X = frame if column == "group" else frame.to_numpy()
     attack = WorstCaseVulnerability(group_column=column, **QUICK).fit(X, rng.integers(2, size=60))
-    assert attack.group_vulnerability_.index.tolist() == ["a\ud800", "b"]
+    assert attack.group_vulnerability_.index.tolist() == [r"a\ud800", "b"]
     assert (attack.predict_proba(X) != 0.5).any(axis=1).all()
