@@ -167,7 +167,7 @@ def test_members_file_that_cannot_be_used(refuse, data, tmp_path, content, messa
 
 
 def test_output_that_cannot_be_written_is_known_before_the_work(refuse, tmp_path, monkeypatch):
-    monkeypatch.setattr(_problem, "_make_digits", lambda _: pytest.fail("worked for nothing"))
+    monkeypatch.setattr(_problem, "load_sklearn", lambda _: pytest.fail("worked for nothing"))
     (tmp_path / "file").write_text("")
     assert "--out: cannot write into" in refuse("--out", tmp_path / "file")
 
@@ -186,7 +186,7 @@ def test_fault_of_the_program_is_told_from_bad_input(run, monkeypatch):
     def fail(_):
         raise KeyError("lost")
 
-    monkeypatch.setattr(_problem, "_make_digits", fail)
+    monkeypatch.setattr(_problem, "load_sklearn", fail)
     code, _, err = run()
     assert (code, err.count("\n")) == (3, 1)
     assert "unexpected KeyError" in err
@@ -201,7 +201,7 @@ def test_interrupt(run, monkeypatch):
     def interrupt(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_problem, "_make_digits", interrupt)
+    monkeypatch.setattr(_problem, "load_sklearn", interrupt)
     code, out, err = run()
     assert (code, out) == (130, "")
     assert err.startswith("skmia audit: interrupted; no shadow model was kept")
