@@ -14,7 +14,7 @@ import argparse
 from copy import deepcopy
 
 import numpy as np
-from bench_strength import read_adult
+from _victims import read_adult
 from sklearn.datasets import load_digits
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator

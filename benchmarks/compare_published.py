@@ -6,6 +6,7 @@ reads the kept results and the printed values of benchmarks/published; nothing i
 counts the outcomes in the rows of doc/papers.md, and writes the table of counts on that page.
 """
 
+import argparse
 import importlib
 import re
 from pathlib import Path
@@ -44,5 +45,6 @@ def count_outcomes(text):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     PAPERS.write_text(count_outcomes(PAPERS.read_text(encoding="utf-8")), encoding="utf-8")
     (RESULTS / "published.md").write_text(make_page(), encoding="utf-8")

@@ -28,10 +28,10 @@ from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
-from skmia.cli._values import parse_limit
 
 from skmia import Records, audit
 from skmia.cli._gate import judge, list_findings
+from skmia.cli._options import parse_limit
 
 FILE = Path("build") / "null_audits.jsonl"
 LIMITS = [parse_limit("auc=0.6"), parse_limit("advantage=0.2")]

@@ -27,6 +27,8 @@ TOYS = [
     "bench_tables.py --rows 200 --columns 4",
     "bench_workers.py --workers 1 --models 4 --ways n_jobs",
     "first_minutes.py --here",
+    # The others are imported and say what they take.
+    *(f"{path.name} --help" for path in sorted((ROOT / "benchmarks").glob("[a-z]*.py"))),
 ]
 
 

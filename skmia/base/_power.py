@@ -23,16 +23,15 @@ from ._pool_attack import (
     treats_models_as_victims,
 )
 
-# False positive rate at which the power is reported if the AUC decides, below which it varies too
-# much between models to choose by.
+# False positive rate at which the power is reported if the AUC decides.
 _USUAL_RATE = 0.01
 
 # Number of records for each false positive that a rate allows of one model and fold: of a model's
 # records half are non-members, and a stack deals them into four folds.
 _RECORDS_OF_A_RATE = 16
 
-# Largest rate to choose by; with fewer records the AUC varies less.
-_LARGEST_RATE = 0.02
+# Rates to choose by; with fewer records than the largest one needs the AUC varies less.
+_LEAST_RATE, _LARGEST_RATE = 0.001, 0.02
 
 
 class PowerChoice(NamedTuple):
@@ -78,9 +77,8 @@ def choose_by_power(
         Records of the pool; others are left out.
     criterion : "auto", "roc_auc" or float, default="auto"
         What is compared: the AUC, or the TPR at this FPR. ``"auto"`` is the lowest FPR that the
-        records resolve, from 0.01 on: 16 divided by their number. With fewer than 800 records it is
-        the AUC. The TPR at rates below 0.01 varies so much between models that a choice by the TPR
-        at 0.01 is as good for them.
+        records resolve: 16 divided by their number, at least 0.001. With fewer than 800 records it
+        is the AUC.
 
     Returns
     -------
@@ -207,7 +205,7 @@ def _check_training_sets(pools, records):
 
 def choose_criterion(n_records):
     """Return the lowest FPR that the records of a pool resolve, or ``"roc_auc"`` if none."""
-    rate = max(_USUAL_RATE, _RECORDS_OF_A_RATE / max(n_records, 1))
+    rate = max(_LEAST_RATE, _RECORDS_OF_A_RATE / max(n_records, 1))
     return rate if rate <= _LARGEST_RATE else "roc_auc"
 
 

@@ -138,7 +138,7 @@ def test_rate_decides_where_one_is_asked_for():
 
 
 @pytest.mark.parametrize(
-    "n_records, decisive", [(799, "auc"), (1000, "tpr_at_fpr_0.016"), (2000, "tpr_at_fpr_0.01")]
+    "n_records, decisive", [(799, "auc"), (1000, "tpr_at_fpr_0.016"), (2000, "tpr_at_fpr_0.008")]
 )
 def test_lowest_rate_that_records_resolve_decides(n_records, decisive):
     records, _, pool = draw_pool(n_records, shift=1.5)

@@ -241,6 +241,9 @@ class Cluster(Workers):
     def run(self, train, job, parts):
         yield from map(train, parts)
 
+    def map(self, function, shared, parts):
+        raise NotImplementedError
+
 
 def test_workers_of_a_cluster_use_their_own_devices(monkeypatch):
     monkeypatch.setattr(probe, "count_devices", None)
