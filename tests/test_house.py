@@ -52,7 +52,7 @@ GROUND = {"_core", "_training"}
 LIMITS = {
     "files": 341,
     "lines": 99_028,
-    "lines of code": 57_910,
+    "lines of code": 57_912,
     "modules with one importer, in its own folder": 25,
     "inner modules without a mark that cross a wall": 0,
     "public names": 289,

@@ -589,7 +589,9 @@ def _list_exposed(document, values):
         for way, found in ways.items()
         if found is not None and found["evidence"] == LEAK and found["exposed"]
     ]
-    return {"exposed": exposed, "columns": list(map(str, table.columns))}
+    lists = [{row["position"] for row in one["rows"]} for one in exposed]
+    n_both = len(set.intersection(*lists)) if len(lists) > 1 else 0
+    return {"exposed": exposed, "n_both": n_both, "columns": list(map(str, table.columns))}
 
 
 def _describe_people(document):
