@@ -73,3 +73,10 @@ def check_columns(classes):
     if not usable or len(sorted_values(labels, "classes")) < len(labels):
         raise ValueError(f"classes must be {allowed}; got {show(classes)}.")
     return labels
+
+
+def mean_by_group(values, codes, n_groups):
+    """Mean of each group, NaN where it has no record."""
+    count = np.bincount(codes, minlength=n_groups)
+    total = np.bincount(codes, weights=values, minlength=n_groups)
+    return np.divide(total, count, out=np.full(n_groups, np.nan), where=count > 0)

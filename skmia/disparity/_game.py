@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from .._core.groups import number_groups
+from .._core.groups import mean_by_group, number_groups
 from .._core.numbers import are_among, as_plain, to_array
 from .._core.splits import number_units
 from .._core.types import ArrayLike
@@ -116,18 +116,12 @@ def tabulate(played):
     rates = []
     for role in (1, 0):
         rows = [
-            _compute_rates(guesses[inside == role] == 1, played.codes[inside == role], n_groups)
+            mean_by_group(guesses[inside == role] == 1, played.codes[inside == role], n_groups)
             for guesses, inside in zip(played.guesses, played.membership, strict=True)
         ]
         rates.append(np.array(rows))
     index = pd.RangeIndex(len(played.guesses), name="round")
     return pd.DataFrame(rates[0] - rates[1], index, pd.Index(played.names, name="group"))
-
-
-def _compute_rates(flagged, codes, n_groups):
-    count = np.bincount(codes, minlength=n_groups)
-    total = np.bincount(codes, weights=flagged, minlength=n_groups)
-    return np.divide(total, count, out=np.full(n_groups, np.nan), where=count > 0)
 
 
 def read_exposures(played):

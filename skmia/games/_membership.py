@@ -16,7 +16,7 @@ from sklearn.metrics import r2_score
 
 from .._core.asking import unwrap
 from .._core.containers import accepting_read_only
-from .._core.groups import number_groups, read_names
+from .._core.groups import mean_by_group, number_groups, read_names
 from .._core.needs import BOTH
 from .._core.randomness import (
     isolated_randomness,
@@ -174,8 +174,8 @@ def _rates(game, group, inside, guesses):
     return {
         "tpr": guesses[inside].mean(),
         "fpr": guesses[~inside].mean(),
-        "group_tpr": _group_means(group[inside], guesses[inside], game.n_groups),
-        "group_fpr": _group_means(group[~inside], guesses[~inside], game.n_groups),
+        "group_tpr": mean_by_group(guesses[inside], group[inside], game.n_groups),
+        "group_fpr": mean_by_group(guesses[~inside], group[~inside], game.n_groups),
     }
 
 
@@ -187,16 +187,9 @@ def _scores(game, group, inside, predictions, y):
     else:
         right = predictions == y
         train, test = right[inside].mean(), right[~inside].mean()
-        by_group = (_group_means(group[s], right[s], game.n_groups) for s in (inside, ~inside))
+        by_group = (mean_by_group(right[s], group[s], game.n_groups) for s in (inside, ~inside))
         gap, group_gap = abs(train - test), np.subtract(*by_group)
     return {"train_score": train, "test_score": test, "worst_case": gap, "group_gap": group_gap}
-
-
-def _group_means(group, values, n_groups):
-    """Mean of each group, NaN where it has no record."""
-    count = np.bincount(group, minlength=n_groups)
-    total = np.bincount(group, weights=values, minlength=n_groups)
-    return np.divide(total, count, out=np.full(n_groups, np.nan), where=count > 0)
 
 
 _SIZE = [Interval(Real, 0, 1, closed="neither"), at_least(1)]
