@@ -186,16 +186,23 @@ def run(n, args, folder):
     return rows
 
 
-def read():
-    """Rows that were measured before."""
-    if not RESULTS.exists():
+def read(path=RESULTS):
+    """Rows that were measured before: all numbers but the name of the stage."""
+    if not path.exists():
         return []
-    with open(RESULTS, newline="") as file:
-        kinds = int, int, str, float, float, int, int
-        return [
-            {name: kind(row[name]) for name, kind in zip(COLUMNS, kinds)}
-            for row in csv.DictReader(file)
-        ]
+    kinds = {"stage": str, "seconds": float, "processor_seconds": float}
+    with open(path, newline="") as file:
+        rows = csv.DictReader(file)
+        return [{name: kinds.get(name, int)(row[name]) for name in row} for row in rows]
+
+
+def keep(rows, path=RESULTS):
+    """Write rows in the order of their sizes."""
+    rows.sort(key=lambda row: (row["records"], row["models"]))
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def save(rows):
@@ -203,11 +210,7 @@ def save(rows):
     keys = {(row["records"], row["models"], row["stage"]) for row in rows}
     kept = [row for row in read() if (row["records"], row["models"], row["stage"]) not in keys]
     rows = kept + rows
-    rows.sort(key=lambda row: (row["records"], row["models"]))
-    with open(RESULTS, "w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    keep(rows)
     RESULTS.with_suffix(".md").write_text(
         "# Stages of an attack on large tables\n\n"
         "Written by `bench_large.py --save`: naive Bayes on five columns, signals of the shadow "

@@ -12,7 +12,6 @@ is written from it. Asserts nothing.
 """
 
 import argparse
-import csv
 import json
 import shutil
 import subprocess
@@ -21,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from bench_large import Stages, write_table
+from bench_large import Stages, keep, read, write_table
 from sklearn.frozen import FrozenEstimator
 from sklearn.naive_bayes import GaussianNB
 
@@ -69,27 +68,11 @@ def run(n, n_models, folder):
     return rows
 
 
-def read():
-    """Rows that were measured before."""
-    if not RESULTS.exists():
-        return []
-    with open(RESULTS, newline="") as file:
-        kinds = int, int, str, float, float, int
-        return [
-            {name: kind(row[name]) for name, kind in zip(COLUMNS, kinds)}
-            for row in csv.DictReader(file)
-        ]
-
-
 def save(rows):
     """Replace the rows of these sizes, and write the table."""
     sizes = {(row["records"], row["models"]) for row in rows}
-    rows = [row for row in read() if (row["records"], row["models"]) not in sizes] + rows
-    rows.sort(key=lambda row: (row["records"], row["models"]))
-    with open(RESULTS, "w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    rows = [row for row in read(RESULTS) if (row["records"], row["models"]) not in sizes] + rows
+    keep(rows, RESULTS)
     RESULTS.with_suffix(".md").write_text(
         "# Audits of large tables\n\n"
         "Written by `bench_large_audit.py --save`: naive Bayes on five columns, signals of the "

@@ -315,7 +315,7 @@ def _check_audit(arguments):
     if is_toy(arguments):
         for name in _WITH_A_TABLE:
             if getattr(arguments, name):
-                raise CommandError(f"--{name.replace('_', '-')} goes with --data")
+                raise CommandError(f"--{name.replace('_', '-')} goes with --data or a table")
         return
     if arguments.target is None and arguments.model is None:
         raise CommandError("a table needs --target, the column that the model predicts")

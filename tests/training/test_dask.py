@@ -30,13 +30,17 @@ cloudpickle = pytest.importorskip("cloudpickle")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
+def start_cluster(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+    )
+
+
 @pytest.fixture(scope="module")
 def client():
     """Two worker processes on this machine."""
     with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
+        start_cluster(2) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -191,9 +195,7 @@ def test_workers_write_to_the_folder_and_a_killed_one_costs_its_model(records, t
     # One worker with one thread, so that nothing else is at work when it is killed.
     with (
         pytest.MonkeyPatch.context() as patch,
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
+        start_cluster(1) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
@@ -240,9 +242,7 @@ def test_parts_of_the_records_are_scored_by_workers_one_of_which_is_killed(tmp_p
     monkeypatch.setattr(_pool_attack, "_BLOCK", 8 * 300)
     monkeypatch.setattr(distributed.Client, "submit", weighing_submit)
     with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
+        start_cluster(2) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
@@ -267,9 +267,7 @@ def test_a_killed_worker_costs_no_model(client, records, tmp_path):
 def test_the_only_worker_may_die_and_come_back(records, tmp_path):
     pool = ShadowPool(make_fatal(tmp_path, 2), 8, random_state=0)
     with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
+        start_cluster(1) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
@@ -281,9 +279,7 @@ def test_the_only_worker_may_die_and_come_back(records, tmp_path):
 @pytest.mark.slow
 def test_a_cluster_may_start_its_workers_when_there_is_work(records):
     with (
-        distributed.LocalCluster(
-            n_workers=0, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
+        start_cluster(0) as cluster,
         distributed.Client(cluster),
     ):
         cluster.adapt(minimum=0, maximum=1, interval="100ms")
