@@ -156,7 +156,7 @@ def _check_tree(tree):
 
 def _check_predictor(predictor):
     nodes = predictor.nodes
-    n_features = 2**31 if len(nodes) == 1 else int(nodes["feature_idx"].max()) + 1
+    n_features = 2**31 if len(nodes) <= 1 else int(nodes["feature_idx"].max()) + 1
     is_leaf = nodes["is_leaf"].astype(bool)
     children = nodes["left"], nodes["right"]
     _check_nodes(*children, is_leaf, nodes["feature_idx"], n_features, predictor)

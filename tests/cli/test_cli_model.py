@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia._core import circumstances
 from skmia.cli import _audit, _model
+from skmia.cli._model import as_model_input
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1", "--verbose"]
@@ -296,3 +297,16 @@ def test_a_file_that_was_cut_off_says_so(refuse, numeric_data, tmp_path, share):
     told = refuse(*model_options(path, numeric_data))
     assert told.startswith("--model: m.skops is not whole: it was cut off or changed")
     assert "zip" not in told.lower()
+
+
+@pytest.mark.parametrize("of_table", [["a", "b", "c"], ["c", "b"]])
+def test_columns_that_only_catboost_names(of_table):
+    class Boosted:
+        feature_names_ = ["b", "a"] if "a" in of_table else ["0", "1"]
+
+    frame = pd.DataFrame(np.arange(2.0 * len(of_table)).reshape(2, -1), columns=of_table)
+    found = as_model_input(Boosted(), frame, ["b", "c"])
+    if "a" in of_table:
+        assert found.columns.tolist() == ["b", "a"]
+    else:  # numbers are no names: the features of the table, in their order
+        np.testing.assert_array_equal(found, frame[["b", "c"]])

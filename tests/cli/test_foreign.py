@@ -117,6 +117,25 @@ def test_forged_nodes_are_refused(changes, depth):
         check_foreign(model)
 
 
+@pytest.mark.parametrize("hold", [lambda part: {"a": part}, lambda part: [part]])
+def test_forged_nodes_are_found_wherever_they_are_held(hold):
+    tree = forged(DecisionTreeClassifier(random_state=0).fit(X, Y), left_child=0)
+    objects = np.array([None, hold(tree)], dtype=object)
+    for held in (hold(tree), objects):
+        model = LogisticRegression().fit(X, Y)
+        model.held_ = held
+        with pytest.raises(DamagedModelError, match="Tree in it contradict each other"):
+            check_foreign(model)
+
+
+def test_a_tree_without_nodes_is_refused():
+    model = HistGradientBoostingClassifier(max_iter=2).fit(X, Y)
+    predictor = model._predictors[0][0]
+    predictor.nodes = predictor.nodes[:0].copy()
+    with pytest.raises(DamagedModelError, match="in it contradict each other"):
+        check_foreign(model)
+
+
 def test_a_tree_that_reads_more_columns_than_its_forest_is_refused():
     model = RandomForestClassifier(2, random_state=0).fit(X, Y)
     model.estimators_[0] = (

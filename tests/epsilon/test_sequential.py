@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit
 from scipy.stats import binom, norm
 from sklearn.datasets import load_iris
@@ -96,6 +97,20 @@ def test_the_wealth_by_hand():
     wealth = np.exp(log_wealth(1.0, 0.0, coins, log_odds))
     assert wealth[:4].tolist() == [1, 1, 1, 1]
     np.testing.assert_allclose(wealth[4:], (1 + np.exp(-1)) ** np.arange(1, 4), rtol=2e-3)
+
+
+def test_the_odds_are_those_of_the_law_of_the_next_score():
+    # Under a flat prior of the means and the logarithm of the common variance, the next score of
+    # a kind follows Student's law around the mean of n earlier ones, with n + 1 over n as variance.
+    coins = np.array([1, 0, 1, 0, 1, 1, 0], dtype=bool)
+    scores = np.array([0.3, -1.0, 1.1, 0.4, 0.8, 2.0, 0.1])
+    early = {side: scores[:-1][coins[:-1] == side] for side in (False, True)}
+    pooled = sum(((part - part.mean()) ** 2).sum() for part in early.values()) / 4
+    logs = [
+        stats.t(4, part.mean(), np.sqrt(pooled * (len(part) + 1) / len(part))).logpdf(scores[-1])
+        for part in early.values()
+    ]
+    assert predict_coins(coins, scores)[-1] == pytest.approx(logs[1] - logs[0])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The membership game on learners whose leak is known, and what a user relies on besides."""
 
 import warnings
+from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -438,9 +439,12 @@ def test_a_bar_shows_the_rounds(capsys, monkeypatch):
 def test_times_are_those_of_a_round():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        start = perf_counter()
         game = membership_game(*PLAYERS["perceptron"], boundary_problem(), n_rounds=3)
+        whole = perf_counter() - start
     assert game["fit_time"].shape == game["attack_time"].shape == (3,)
     assert (game["fit_time"] > 0).all() and (game["attack_time"] > 0).all()
+    assert game["fit_time"].sum() + game["attack_time"].sum() < whole
 
 
 class NoVictim(BaseEstimator):

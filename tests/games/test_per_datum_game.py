@@ -197,9 +197,9 @@ def test_rows_of_a_table_are_reference_or_data_and_never_the_target():
             seen.append(X[:, 0])
             return super().fit(X)
 
-    per_datum_game(
-        Watched(), Watching(), 17, X, n_samples=20, reference_size=30, n_rounds=10, random_state=0
-    )
+    mechanism, settings = Watched(), {"n_samples": 20, "reference_size": 30, "random_state": 0}
+    per_datum_game(mechanism, Watching(), 17, X, n_rounds=10, **settings)
+    assert not hasattr(mechanism, "total_")  # what is given stays as it is
     reference, *sets = seen
     assert len(reference) == 30 and len(sets) == 20
     for k, rows in enumerate(sets):

@@ -36,6 +36,9 @@ def test_every_method_is_named_with_its_rank():
     ends = [bar.get_xdata().tolist() for bar in bars]
     ranks = test.average_ranks_
     assert ends == [[ranks[c].min(), ranks[c].max()] for c in test.cliques_]
+    many = CriticalDifferenceDisplay(average_ranks=ranks, cliques=[list(ranks.index)] * 3).plot()
+    heights = [line.get_ydata()[0] for line in many.ax_.lines if line.get_linewidth() == 4]
+    assert np.allclose(np.diff([0, *heights]), heights[0]) and heights[-1] < places[order[0]][1] + 1
     assert display.frame()["method"].iloc[0] == "LiRA"
 
 
