@@ -223,7 +223,8 @@ def test_simulation_knows_its_error():
     records = Records(design, np.zeros(30))
     settings = {"coef": coef, "noise_std": noise_std, "knows_index": False, "n_simulations": 500}
     runs = [
-        GaussianRegressionAttacker(**settings, random_state=seed).fit(records) for seed in range(200)
+        GaussianRegressionAttacker(**settings, random_state=seed).fit(records)
+        for seed in range(200)
     ]
     spread = np.std([run.success_rate_ for run in runs], ddof=1)
     # The standard deviation of 200 numbers is known to 5%.
