@@ -29,7 +29,7 @@ from skmia.report import (
     find_duplicates,
     permutation_test,
 )
-from skmia.report._rounds import Rounds
+from skmia.report._run import Rounds
 from skmia.report.checks._baseline import measure_difficulty
 from skmia.report.checks._labels import _find_assignment
 from skmia.report.checks._results import _judge

@@ -55,7 +55,7 @@ def split_columns(X):
         return [X.iloc[:, j] for j in range(X.shape[1])]
     if is_tensor(X) or sparse.issparse(X) or X.dtype.kind in "biuf":
         return None
-    X = X.reshape(len(X), -1)
+    X = X.reshape(len(X), int(np.prod(X.shape[1:])))
     return [X[:, j] for j in range(X.shape[1])]
 
 

@@ -2,7 +2,18 @@
 
 from .._core import name_by_room
 from .._core.pages import Level
-from ._case import AS_FILE, CHECKS, OPENING, SHADOWS, list_shares
+from ._case import (
+    AS_FILE,
+    CHECKS,
+    OPENING,
+    SHADOWS,
+    Request,
+    StoredAnswers,
+    draw_members,
+    is_fitted,
+    is_recipe,
+    list_shares,
+)
 from ._case import Case as Case
 from ._comparison import PEOPLE, READ_SO, compare_audits, render_comparison
 from ._conditions import measure_conditions
@@ -11,12 +22,11 @@ from ._examine import Findings as Findings
 from ._file import FileFindings as FileFindings
 from ._measure import OK, OVERALL, list_subsets
 from ._page import render
-from ._plan import Request
 from ._pool_size import AUTO
 from ._release import list_measurements, recommend_release
 from ._report import AuditReport as AuditReport
 from ._report import save_report
-from ._rounds import Repetitions
+from ._run import Repetitions
 from ._run import Run as Run
 from ._schema import (
     SCHEMA,
@@ -28,7 +38,6 @@ from ._schema import (
 from ._stand_in import RECIPE
 from ._text import column_name, join_names
 from ._verdict import name_part
-from ._victim import StoredAnswers, draw_members, is_fitted, is_recipe
 from .checks._baseline import blind_baseline
 from .checks._control import ControlResult as ControlResult
 from .checks._control import negative_control, positive_control

@@ -22,21 +22,18 @@ from ..defenses import PrivacyLedger
 from ..shadow import ShadowPool
 from ..signals import Confidence
 from ..victims import CallableVictim
-from ._case import SIDES, choose_records, list_shares, open_case
+from ._case import SIDES, choose_records, list_shares, make_plan, open_case
 from ._examine import examine
 from ._file import attack_file, examine_file
-from ._plan import make_plan
 from ._report import AuditReport
-from ._rounds import repeat_attack
-from ._run import run_attacks
+from ._run import repeat_attack, run_attacks
 from ._stand_in import describe_reference, with_stand_in
 
 _P = ParamSpec("_P")
 
-# A path in quotes; only its last name is kept, because the folders are private.
 # Where an object is in memory differs between two runs of the same audit.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
-
+# A path in quotes; only its last name is kept, because the folders are private.
 _FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1""")
 
 
@@ -44,11 +41,13 @@ def describe(case, run, clock):
     """The circumstances of an audit."""
     notes = [*case.notes, *run.notes, *_name_other_victims(run.attacks, case.victim)]
     notes += [*_add_up_private_fits(case), *getattr(run.pool, "notes_", [])]
+    n_records, n_members = len(case.membership), int(case.membership.sum())
+    sizes = {"n_members": n_members, "n_nonmembers": n_records - n_members}
     return {
         "victim": _show(case.victim),
         "victim_name": _name(case.victim),
         "task": "regression" if is_regressor(case.victim) else "classification",
-        "data": _describe_data(case.membership),
+        "data": {"n_records": n_records, **sizes},
         "performance": _measure_performance(case),
         "settings": _describe_settings(case, run.pool),
         "seeds": case.seeds,
@@ -75,15 +74,6 @@ def _add_up_private_fits(case):
     return []
 
 
-def _describe_data(membership):
-    n_members = int(membership.sum())
-    return {
-        "n_records": len(membership),
-        "n_members": n_members,
-        "n_nonmembers": len(membership) - n_members,
-    }
-
-
 def _measure_performance(case):
     """Fit of the victim on members and non-members, computed from its stored outputs."""
     # A classifier is assumed to predict the class of its largest probability or decision value; if
@@ -107,17 +97,15 @@ def _measure_performance(case):
 
 def _name_other_victims(attacks, victim):
     """Notes on attacks with their own victim: their numbers do not describe the audited model."""
-    notes = []
     for name, attack in attacks.items():
         settings = attack.get_params().items()
         held = [unwrap(model) for key, model in settings if key.split("__")[-1] == "victim"]
         others = [model for model in held if model is not None and not _is_same(model, victim)]
         if others:
-            notes.append(
+            yield (
                 f"{name} attacks a model that it holds itself, {_show(others[0])}, and not the "
                 "audited one; its numbers describe that model."
             )
-    return notes
 
 
 def _is_same(model, other):
@@ -161,6 +149,10 @@ def _show(estimator):
     return _UNSET.sub(
         lambda found: re.sub(r"\w+=(?:None|nan), |, \w+=(?:None|nan)", "", found[0]), text
     )
+
+
+# Parameters of an audit that are its model and its records.
+OF_DATA = "victim", "records", "membership", "train", "held_out"
 
 
 def _names_the_forms(function: Callable[_P, AuditReport]) -> Callable[_P, AuditReport]:
@@ -342,47 +334,26 @@ def audit(
     >>> report.file.evidence
     'leak'
     """
+    settings = {name: value for name, value in locals().items() if name not in OF_DATA}
     with show_stages(list_shares(victim, file), verbose):
         clock = Clock()
         records, membership = choose_records(records, membership, train, held_out)
-        case = open_case(
-            victim,
-            records,
-            membership,
-            clock,
-            attacks=attacks,
-            shadows=shadows,
-            time_budget=time_budget,
-            estimator=estimator,
-            group=group,
-            fprs=fprs,
-            confidence_level=confidence_level,
-            controls=controls,
-            file=file,
-            batched=batched,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        case = with_stand_in(case, clock)
+        case = with_stand_in(open_case(victim, records, membership, clock, **settings), clock)
         plan = make_plan(case.attacks, case.request, case.records)
-        file = attack_file(case, clock)  # first, so that a time budget includes it
-        run = run_attacks(case, plan, clock)
-        run = repeat_attack(case, run, clock)
-        run = replace(run, file_scores=None if file is None else file.scores)
+        of_file = attack_file(case, clock)  # first, so that a time budget includes it
+        run = repeat_attack(case, run_attacks(case, plan, clock), clock)
+        run = replace(run, file_scores=None if of_file is None else of_file.scores)
         findings = examine(case, run, clock)
+        ids = records.fields.get("record_id", np.arange(len(records)))
         return AuditReport(
             findings=findings,
-            file=examine_file(case, file, findings),
+            file=examine_file(case, of_file, findings),
             growth=run.growth,
             reference=describe_reference(case, run),
             scores=run.scores,
             judged=run.judged,
             membership=case.membership,
-            record_ids=to_array(
-                records.fields.get("record_id", np.arange(len(records))), "record_id"
-            ),
+            record_ids=to_array(ids, "record_id"),
             people=case.people,
             **describe(case, run, clock),
         )

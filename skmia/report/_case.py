@@ -2,24 +2,397 @@
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
+from .._core.advice import with_advice
+from .._core.asking import refuse_class, unwrap
 from .._core.checks import check_confidence_level, check_rates
+from .._core.containers import take_rows
+from .._core.needs import ACCESS
 from .._core.numbers import check_number, show
 from .._core.progress import enter_stage
-from .._core.randomness import check_random_state
+from .._core.randomness import check_random_state, isolated_randomness, refuse_trained_module
 from .._core.records import Records, warn_of_rows
-from .._core.validation import check_records
+from .._core.sample_weights import fit_weighted, weights_for
+from .._core.sklearn import (
+    N_JOBS,
+    HasMethods,
+    StrOptions,
+    validate_parameter_constraints,
+    validate_params_of,
+)
+from .._core.splits import compute_strata, draw_halves, number_units
+from .._core.tokens import TokenOutputs
+from .._core.validation import check_membership, check_records, query
+from .._training.frozen import thaw
+from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
+from ..base import is_open, list_keeps, needs_of, offer_of, parts_of, settings_of_pool, why_not
+from ..shadow import ShadowPool
+from ..signals import Correctness, auto_of, kinds_of
+from ..victims import get_kind, is_linear_model, is_trainable
 from ._evidence import count_permutations
 from ._measure import list_subsets
-from ._plan import Request, check_pool_settings, choose_attacks
-from ._victim import prepare_victim, query_prepared
+from ._pool_size import AUTO, SIZES
+
+_STORED = (
+    "The predictions stored with the records (field 'outputs') were attacked. The estimator, which "
+    "is not fitted, was only used to train shadow models."
+)
+_STORED_ALONE = "The predictions stored with the records (field 'outputs') were attacked."
+
+
+class StoredAnswers(BaseEstimator):
+    """What is known of a victim by its stored answers alone; nothing like it is trained."""
+
+    is_trainable = False
+
+    def __init__(self, kind="proba"):
+        self.kind = kind
+
+    def __sklearn_is_fitted__(self):
+        return False
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if self.kind == "value":
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        else:
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags
+
+    def fit(self, X, y=None):
+        """Refuse to be trained."""
+        raise TypeError("Stored answers cannot be trained; give the recipe of the model.")
+
+    def predict(self, X):
+        """Refuse to answer."""
+        raise TypeError("Stored answers cannot answer for other records.")
+
+
+def is_fitted(victim):
+    """Whether a model is fitted; an object without ``fit`` counts as fitted."""
+    try:
+        check_is_fitted(victim)
+    except NotFittedError:
+        return False
+    except (TypeError, AttributeError):  # not an estimator; check_victim has a better message
+        pass
+    return True
+
+
+def is_recipe(victim):
+    """Whether a victim is an unfitted estimator, to be trained here or used for shadow models."""
+    # A frozen model does not count: if it is not fitted, clone has reset it by mistake.
+    return not is_fitted(victim) and not isinstance(victim, FrozenEstimator)
+
+
+def draw_members(records, strata, rng):
+    """Draw a random half of the records in the same way as for shadow models."""
+    units = number_units(records.fingerprint, records.fields.get("group_by"))
+    if units.max() == 0:
+        raise ValueError(
+            "All records belong together (they are equal, or have one value of group_by), so none "
+            "can be left out of training."
+        )
+    return draw_halves(units, strata, len(records), rng)[0]
+
+
+def train_victim(estimator, records, membership, seed):
+    """Train a clone of an estimator on the members; global generators keep their state."""
+    refuse_trained_module(estimator)
+    rows = np.flatnonzero(membership)
+    X = take_rows(records.X, rows)  # a copy that may be written to, unlike records.X
+    model, _ = thaw(estimator)  # as for shadow models
+    with isolated_randomness(np.random.SeedSequence(seed)), with_advice(model, X):
+        weights = weights_for(model, records)
+        return fit_weighted(model, X, records.y[rows], None if weights is None else weights[rows])
+
+
+def prepare_victim(victim, records, membership, seed):
+    """Return the fitted victim and its members."""
+    if victim is None and "outputs" in records.fields:
+        victim = StoredAnswers(query(None, records).kind)
+    if not is_recipe(victim):
+        if membership is None:
+            raise ValueError(
+                "membership is required if the victim is fitted: it says which records the victim "
+                "was trained on. An unfitted estimator would be trained here, on a random half."
+            )
+        return victim, check_membership(membership, len(records)), []
+    if "outputs" in records.fields:
+        if membership is None:
+            raise ValueError(
+                "The records hold stored predictions (field 'outputs') and the victim is not "
+                "fitted. Give the membership of the records in the training set of the model that "
+                "made the predictions, or records without this field to train a victim here."
+            )
+        stored = _STORED_ALONE if isinstance(victim, StoredAnswers) else _STORED
+        return victim, check_membership(membership, len(records)), [stored]
+    if membership is None:
+        strata = compute_strata(records.y, not is_regressor(victim))
+        membership = draw_members(records, strata, np.random.default_rng(seed))
+        notes = ["The victim was trained for this audit, on a random half of the records."]
+    else:
+        membership = check_membership(membership, len(records))
+        notes = ["The victim was trained for this audit, on the members."]
+    return train_victim(victim, records, membership, seed), membership, notes
+
+
+def query_prepared(victim, records):
+    """Add the outputs of a victim to the records, with notes on outputs that were stored before."""
+    is_stored = is_recipe(victim)
+    queried = records if is_stored else records.with_outputs(victim)
+    outputs, stored = query(None, queried), records.fields.get("outputs")
+    if outputs.classes is not None:
+        outputs.label_index(records.y)  # a label that the victim does not know is found here
+    if is_stored or stored is None or _are_equal(stored, outputs):
+        return queried, []
+    return queried, [
+        "The victim was queried. Its predictions differ from those stored with the records (field "
+        "'outputs'), which were not used."
+    ]
+
+
+def _are_equal(stored, outputs):
+    if getattr(stored, "kind", None) != outputs.kind or stored.shape != outputs.shape:
+        return False
+    if outputs.kind == "label":
+        return np.array_equal(stored.values, outputs.values)
+    return np.allclose(stored.values, outputs.values, rtol=1e-5, atol=1e-6)
+
+
+_SIGNAL_OF = {"decision": "hinge", "label": "correctness"}
+
+# A model in the victim's place leaves with its complement, so two models must remain.
+_FEWEST_FOR_STACK = 4
+
+# If the outputs of all shadow models take more bytes than this, they are not kept.
+LARGEST_OUTPUTS = 1_000_000_000
+
+# Kinds of answers from whose signal in a pool it does not follow which of them are correct.
+_WITH_CORRECTNESS = ("proba", "logits", "decision")
+
+_NAMES = {
+    "scaled_logit": "class probabilities",
+    "hinge": "decision values",
+    "correctness": "labels",
+}
+
+
+class Request(NamedTuple):
+    """The victim, its outputs, and the parameters of the shadow models."""
+
+    victim: object
+    outputs: object
+    estimator: object
+    shadows: object
+    batched: object
+    n_jobs: object
+    verbose: int
+    shadow_seed: int
+    attack_seed: int
+    checkpoint: object = None
+    stand_in: object = None  # what takes the place of an unknown recipe, if it was looked for
+
+    @property
+    def chooses_size(self):
+        return isinstance(self.shadows, str) and self.shadows == AUTO
+
+    @property
+    def trains_pool(self):
+        return self.chooses_size or isinstance(self.shadows, Integral)
+
+    @property
+    def size_of_pool(self):
+        """Initial number of shadow models; 0 without a pool."""
+        if self.chooses_size:
+            return SIZES[1]
+        if self.trains_pool:
+            return self.shadows
+        pool = unwrap(self.shadows)
+        return len(getattr(pool, "membership_", ())) or getattr(pool, "n_estimators", 0)
+
+    @property
+    def has_own_recipe(self):
+        """Whether the models of a pool are trained by another recipe than the victim's."""
+        return self.estimator is not None or is_recipe(self.victim)
+
+    @property
+    def model(self):
+        """The estimator that is cloned for each shadow model."""
+        return unwrap(self.victim) if self.estimator is None else unwrap(self.estimator)
+
+
+class Plan(NamedTuple):
+    """What is known about the attacks before the first of them runs."""
+
+    attacks: dict  # those that can run
+    keeps: frozenset  # what the common pool must keep; empty if no attack needs a pool
+    notes: list  # a sentence on each attack that cannot run
+
+
+def default_attacks(request):
+    """One attack of each kind: on the loss alone, in closed form, and relative to shadow models."""
+    signal = _SIGNAL_OF.get(request.outputs.kind, "loss")
+    attacks = {f"threshold ({signal})": ThresholdAttack(signal=signal)}
+    analytic = AnalyticLiRA(estimator=request.model if request.has_own_recipe else None)
+    if is_linear_model(request.model) and why_not(analytic, _make_offer(request)) is None:
+        attacks["AnalyticLiRA"] = analytic
+    attacks["LiRA"] = LiRA()
+    if request.outputs.kind == "label":
+        return attacks  # the others compare probabilities
+    attacks["RMIA"] = RMIA()
+    if request.size_of_pool >= _FEWEST_FOR_STACK:
+        attacks["StackedAttack"] = StackedAttack()
+    return attacks
+
+
+def choose_attacks(attacks, request):
+    """Return the default attacks, or the given ones after checking them."""
+    if isinstance(attacks, str) and attacks == "default":
+        return default_attacks(request)
+    if not hasattr(attacks, "items"):
+        refuse_class(attacks, "attack")
+        got = repr(attacks) if isinstance(attacks, str) else type(attacks).__name__
+        raise TypeError(f'attacks must be "default" or map names to unfitted attacks; got {got}.')
+    if not attacks:
+        raise ValueError("attacks must name at least one attack; got none.")
+    for name, attack in attacks.items():
+        _check_attack(name, attack)
+    return {str(name): clone(attack) for name, attack in attacks.items()}
+
+
+def _check_attack(name, attack):
+    for part in parts_of(attack):
+        if hasattr(part, "_parameter_constraints"):
+            validate_params_of(part)
+    if not is_classifier(attack) or needs_of(attack) is None:
+        raise TypeError(
+            "attacks must map names to unfitted attacks on membership: attacks of skmia.attacks, "
+            "or classifiers that combine them or Signals; "
+            f"got {type(attack).__name__} under the name {name!r}."
+        )
+
+
+def make_plan(attacks, request, records):
+    """Find out before anything is trained which attacks can run, and what they need."""
+    offer = _make_offer(request)
+    reasons = {name: why_not(attack, offer) for name, attack in attacks.items()}
+    possible = {name: attack for name, attack in attacks.items() if reasons[name] is None}
+    notes = [f"{name} was left out: {why}." for name, why in reasons.items() if why is not None]
+    if not possible:
+        raise ValueError(f"No attack can run on this victim. {' '.join(notes)}")
+    parts = [part for attack in possible.values() for part in parts_of(attack)]
+    opened = (list_keeps(part, records) for part in parts if is_open(part, "shadows"))
+    keeps = frozenset().union(*opened)
+    if keeps:
+        _check_pool(request, records)
+        # The accuracy of models of another recipe is compared with the victim's.
+        if request.trains_pool and request.has_own_recipe:
+            keeps |= {Correctness()} if request.outputs.kind in _WITH_CORRECTNESS else set()
+    return Plan(possible, keeps, notes)
+
+
+def _make_offer(request):
+    withheld, access = {}, {}
+    if is_recipe(request.victim):
+        held = {"tokens"} if isinstance(request.outputs, TokenOutputs) else set()
+        withheld = dict.fromkeys(set(ACCESS) - held, "whose predictions alone are stored")
+        access = {"access": frozenset(held)}
+    why_none = _why_not_comparable(request)
+    if why_none is not None:
+        withheld["shadows"] = why_none
+    if request.trains_pool:
+        n_models = SIZES[-1] if request.chooses_size else request.shadows
+        size = request.outputs.values.size * 4 * n_models
+        if size > LARGEST_OUTPUTS:
+            withheld["outputs"] = f"which would take {size / 1e9:.1f} GB for {n_models} models"
+    return offer_of(
+        request.victim,
+        kind=request.outputs.kind,
+        keeps=None if request.trains_pool else getattr(unwrap(request.shadows), "keeps", None),
+        trainable=why_none is None,
+        withheld=withheld,
+        **access,
+    )
+
+
+def _why_not_comparable(request):
+    """Why no shadow models can be compared with the victim, or None."""
+    kind, pool = request.outputs.kind, unwrap(request.shadows)
+    signal = getattr(pool, "signal_", None)
+    if request.trains_pool:
+        if not is_trainable(request.model):
+            return "which need the parameter estimator, because the victim cannot be trained"
+        of_models = get_kind(request.model)
+        if kind == "label" and of_models != "value":
+            return None  # whatever else they return is reduced to labels
+        signal = auto_of(of_models).name
+    if signal is None or kind in kinds_of(signal):
+        return None
+    theirs = _NAMES.get(signal, "the predictions of a regressor")
+    ours = _NAMES.get(auto_of(kind).name, "the predictions of a regressor")
+    return f"which return {theirs}, and the victim returns {ours}"
+
+
+def _check_pool(request, records):
+    """Refuse an invalid number of shadow models, a value that is not a pool, and a foreign pool."""
+    wanted = 'shadows must be "auto", an even number of models from 4 on, or a ShadowPool; got'
+    pool = unwrap(request.shadows)
+    if request.trains_pool:
+        if not request.chooses_size and (pool < 4 or pool % 2):
+            raise ValueError(f"{wanted} {pool}.")
+    elif not isinstance(pool, ShadowPool):
+        raise TypeError(f"{wanted} {request.shadows!r}.")
+    elif hasattr(pool, "membership_"):
+        pool.locate_usable(records)
+
+
+def make_pool(request, keeps):
+    """Return the unfitted pool that is trained here; one that grows keeps its models."""
+    return ShadowPool(
+        request.model,
+        n_estimators=SIZES[0] if request.chooses_size else request.shadows,
+        **settings_of_pool(keeps),
+        output_kind="label" if request.outputs.kind == "label" else "auto",
+        batched=request.batched,
+        n_jobs=request.n_jobs,
+        random_state=request.shadow_seed,
+        verbose=request.verbose,
+        checkpoint=request.checkpoint,
+        warm_start=request.chooses_size and request.checkpoint is None,
+    )
+
+
+def prepare(attack, request):
+    """Clone an attack, and give a seed to each part that has none."""
+    attack, rng = clone(attack), np.random.RandomState(request.attack_seed)
+    for name, value in sorted(attack.get_params().items(), key=lambda item: item[0]):
+        if name.split("__")[-1] == "random_state" and value is None:
+            attack.set_params(**{name: rng.randint(np.iinfo(np.int32).max)})
+    return attack
+
+
+def check_pool_settings(caller, **settings):
+    """Check parameters that a function passes to a pool, before it trains anything else."""
+    constraints = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "batched": ["boolean", StrOptions({"auto"})],
+        "n_jobs": N_JOBS,
+        "verbose": ["verbose"],
+        "controls": ["boolean"],
+        "file": ["boolean"],
+    }
+    validate_parameter_constraints(constraints, settings, caller)
 
 
 def describe_held_back(victim):
@@ -73,7 +446,7 @@ class Case:
     subsets : list of (scope, group, mask)
         Parts of the records that are measured separately.
     fprs : list of float
-        False positive rates at which the true positive rate is measured.
+        False positive rates of the TPRs.
     seeds : dict of str to int
         One seed for each source of randomness.
     group : str, list of str or None

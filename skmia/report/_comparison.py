@@ -7,7 +7,7 @@ import pandas as pd
 
 from .._core.pages import Level, render_page
 from ..metrics import difference_interval
-from ._level import (
+from ._evidence import (
     FILE,
     SERVICE,
     choose_base,

@@ -1,8 +1,9 @@
 """Conditions of a release, each measured on the model that was audited."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from inspect import signature
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,10 +20,9 @@ from ..defenses import RoundingDefense, TopKDefense, strip_state
 from ..disclosure import Condition, Policy
 from ..shadow import ShadowPool
 from ..victims import has_file, is_trainable
-from ._audit import audit
-from ._case import open_case
+from ._audit import OF_DATA, audit
+from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case
 from ._file import attack_file, examine_file
-from ._plan import LARGEST_OUTPUTS, check_pool_settings
 from ._release import check_request, check_structure, list_measurements, measure_gap
 from ._report import AuditReport
 
@@ -31,14 +31,6 @@ _DECIMALS = (2, 1)
 _AS_A_SERVICE = "a service in place of the file"
 # A model that is not handed over costs more than any change of its answers.
 _COST_OF_NO_FILE = 1.0
-
-
-class _Change(NamedTuple):
-    """A change of the answers of a service."""
-
-    name: str
-    apply: Callable[[Outputs], Outputs]
-    decimals: int | None = None
 
 
 def measure_conditions(
@@ -136,18 +128,13 @@ class _Case(NamedTuple):
     policy: Policy
     decimals: int | None
 
-    def describe(self, name, report, way, answering, **settings):
-        """A condition with the numbers of its audit and the structural checks under it."""
-        model, records, decimals = answering
-        structure = check_structure(report, model, records, self.policy, way, decimals)
-        return Condition(
-            name,
-            [*list_measurements(report, way), *measure_gap(structure)],
-            structure.checks,
-            same_records=True,
-            adapted=True,
-            **settings,
-        )
+    def describe(self, name, way="service", **settings):
+        """A condition with the numbers of the audit and the structural checks under it."""
+        report, model, records, policy, decimals = self
+        structure = check_structure(report, model, records, policy, way, decimals)
+        numbers = [*list_measurements(report, way), *measure_gap(structure)]
+        settings |= {"same_records": True, "adapted": True}
+        return Condition(name, numbers, structure.checks, **settings)
 
 
 def _measure_stripped(case):
@@ -164,33 +151,17 @@ def _measure_stripped(case):
     found = _attack_file(case, stripped)
     if found is None or found.evidence not in CONCLUSIVE:
         return None
-    return case.describe(
-        "a file without the state that predictions do not use",
-        replace(report, file=found),
-        "file",
-        (stripped, case.records, case.decimals),
-    )
+    under = case._replace(report=replace(report, file=found), model=stripped)
+    return under.describe("a file without the state that predictions do not use", "file")
 
 
 def _attack_file(case, model):
     report, clock = case.report, Clock()
-    opened = open_case(
-        model,
-        case.records,
-        report.membership,
-        clock,
-        attacks="default",
-        shadows="auto",  # none is trained
-        time_budget=None,
-        estimator=None,
-        controls=False,
-        file=True,
-        batched="auto",
-        checkpoint=None,
-        n_jobs=None,
-        verbose=0,
-        **_repeat_settings(report),
-    )
+    # Those of an audit; no shadow model is trained.
+    settings = {name: one.default for name, one in signature(audit).parameters.items()}
+    settings = {name: settings[name] for name in settings if name not in OF_DATA}
+    settings |= _repeat_settings(report)
+    opened = open_case(model, case.records, report.membership, clock, **settings)
     return examine_file(opened, attack_file(opened, clock), report.findings)
 
 
@@ -204,14 +175,7 @@ def _measure_service(case):
     """The answers of the model as they are, without its file, as the audit has measured them."""
     if case.report.evidence not in CONCLUSIVE or "service" not in case.policy.limits:
         return None
-    return case.describe(
-        _AS_A_SERVICE,
-        case.report,
-        "service",
-        (case.model, case.records, case.decimals),
-        cost=_COST_OF_NO_FILE,
-        release="service",
-    )
+    return case.describe(_AS_A_SERVICE, cost=_COST_OF_NO_FILE, release="service")
 
 
 def _measure_changes(case, recipe, release, settings):
@@ -227,24 +191,18 @@ def _measure_changes(case, recipe, release, settings):
         raise ValueError(
             f"estimator must be a classifier, as the model is; got {type(recipe).__name__}."
         )
-    recipe, report = clone(recipe), case.report
-    pool = ShadowPool(
-        recipe,
-        n_estimators=n_models,
-        store="outputs",
-        random_state=report.seeds["shadows"],
-        **settings,
-    ).fit(case.records)
+    recipe = clone(recipe)
+    settings |= {"store": "outputs", "random_state": case.report.seeds["shadows"]}
+    pool = ShadowPool(recipe, n_estimators=n_models, **settings).fit(case.records)
     if pool.output_kind_ != outputs.kind and pool.output_kind_ not in _PROBABILITIES:
         return []
-    return [_measure_change(case, recipe, change, outputs, pool, release) for change in changes]
+    return [_measure_change(case, recipe, *change, outputs, pool, release) for change in changes]
 
 
-def _measure_change(case, recipe, change, outputs, pool, release):
-    changed = change.apply(outputs)
+def _measure_change(case, recipe, name, apply, decimals, outputs, pool, release):
+    changed = apply(outputs)
     given = [
-        change.apply(Outputs(values, pool.classes_, pool.output_kind_)).values
-        for values in pool.outputs_
+        apply(Outputs(values, pool.classes_, pool.output_kind_)).values for values in pool.outputs_
     ]
     theirs = ShadowPool.from_outputs(
         np.stack(given),
@@ -255,33 +213,20 @@ def _measure_change(case, recipe, change, outputs, pool, release):
         estimator=recipe,
         store="signals" if changed.kind == "label" else "outputs",
     )
-    records = case.records.with_fields(outputs=changed)
-    report = case.report
-    found = audit(
-        recipe,
-        records,
-        report.membership,
-        shadows=theirs,
-        file=False,
-        **_repeat_settings(report),
-    )
+    records, settings = case.records.with_fields(outputs=changed), _repeat_settings(case.report)
+    membership = case.report.membership
+    found = audit(recipe, records, membership, shadows=theirs, file=False, **settings)
     if found.evidence not in CONCLUSIVE:
         return None
-    cost, name = _measure_cost(outputs, changed), change.name
+    cost = _measure_cost(outputs, changed)
     if release == "file":
         cost, name = cost + _COST_OF_NO_FILE, f"{_AS_A_SERVICE}, {name}"
-    return case.describe(
-        name,
-        found,
-        "service",
-        (case.model, records, change.decimals),
-        cost=cost,
-        release="service",
-    )
+    under = case._replace(report=found, records=records, decimals=decimals)
+    return under.describe(name, cost=cost, release="service")
 
 
 def _list_changes(outputs, recipe, decimals):
-    """Changes of answers of a kind, from the smallest."""
+    """Name, function and decimals of changes of answers of a kind, from the smallest."""
     if getattr(outputs, "classes", None) is None or outputs.kind == "label":
         return []
     changes = []
@@ -290,18 +235,15 @@ def _list_changes(outputs, recipe, decimals):
             if decimals is None or digits < decimals:
                 name = f"answers rounded to {digits} decimal{'s' if digits > 1 else ''}"
                 defense = RoundingDefense(recipe, decimals=digits, renormalize=False)
-                changes.append(_Change(name, _make_applied(defense), digits))
+                changes.append((name, partial(_change, defense), digits))
         if len(outputs.classes) > 2:
             defense = TopKDefense(recipe, k=1)
-            changes.append(_Change("the largest probability alone", _make_applied(defense)))
-    return [*changes, _Change("labels alone", Outputs.as_labels)]
+            changes.append(("the largest probability alone", partial(_change, defense), None))
+    return [*changes, ("labels alone", Outputs.as_labels, None)]
 
 
-def _make_applied(defense):
-    def apply(outputs):
-        return Outputs(defense.change_proba(_compute_proba(outputs)), outputs.classes, "proba")
-
-    return apply
+def _change(defense, outputs):
+    return Outputs(defense.change_proba(_compute_proba(outputs)), outputs.classes, "proba")
 
 
 def _compute_proba(outputs):

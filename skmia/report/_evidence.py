@@ -1,11 +1,12 @@
-"""The conclusion that the numbers and checks of an audit support."""
+"""The conclusion that the numbers and checks of an audit support, and how much is found."""
 
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from .._core.pages import LEAK, NONE, REVERSED, SHIFT, UNKNOWN
+from .._core.pages import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Level, read_level, scale, set_level
+from .._core.visible import visible
 from ._measure import OK, OVERALL
 
 # Checks without which no number means anything: while one of them warns, nothing is concluded.
@@ -123,3 +124,271 @@ def get_blindness(checks):
     if shadows.is_warning and shadows.finding == "below":
         return "shadow models"
     return _get_warning(checks, ("small groups", "person level"))
+
+
+SERVICE, FILE = "service", "file"
+
+
+def measure_level(grounds, evidence):
+    """The level of all records and of each group, by what is beyond doubt of the strongest."""
+    # The strongest of many is chosen, so lower ends are corrected: those of all records for the
+    # number of attacks, those of groups for the number of attacks and groups.
+    frame, parts = grounds.results, {}
+    frame = frame[(frame["status"] == OK) & (frame["metric"] != "advantage")]
+    for row in frame.to_dict("records"):
+        parts.setdefault((row["scope"], row["group"]), []).append(row)
+    leaks = list_leaks(grounds)
+    found = set(zip(leaks["scope"], leaks["group"], strict=True))
+    whole = parts.pop((OVERALL, "all"), [])
+    groups = []
+    for (scope, group), rows in parts.items():
+        own = NONE if evidence == LEAK and (scope, group) not in found else evidence
+        level = set_level(own, _find_largest(rows, grounds.level, len(parts)))._asdict()
+        groups.append({"scope": scope, "group": group, **level})
+        del groups[-1]["groups"], groups[-1]["overall"]
+    level = set_level(evidence, _find_largest(whole, grounds.level, 1))
+    is_overall = evidence != LEAK or OVERALL in set(leaks["scope"])
+    return level._replace(groups=tuple(groups), overall=is_overall)
+
+
+def _find_largest(rows, level, n_parts):
+    """The highest corrected lower end of an AUC and of a ratio, and the highest estimate."""
+    n_compared = n_parts * len({row["attack"] for row in rows})
+    numbers = {}
+    for row in rows:
+        wider = scale(1 - (1 - level) / n_compared, level)
+        low = max(0.0, row["estimate"] - wider * (row["estimate"] - row["low"]))
+        is_auc = row["metric"] == "auc"
+        name, unit = ("auc", 1.0) if is_auc else ("ratio", row["max_fpr"])
+        new = {
+            "low": float(low / unit),
+            "estimate": float(row["estimate"] / unit),
+            "attack": row["attack"],
+            "max_fpr": None if is_auc else float(row["max_fpr"]),
+        }
+        old = numbers.setdefault(name, new)
+        highest = max(old["estimate"], new["estimate"])
+        numbers[name] = max(old, new, key=lambda number: number["low"]) | {"estimate": highest}
+    return numbers
+
+
+class Route(NamedTuple):
+    """A way of release with its level and its numbers."""
+
+    way: str  # service or file
+    level: Level
+    rows: list  # results of all attacks as dicts, on all records and on groups
+
+    def find_best(self, metric, max_fpr=None, scope=OVERALL, group="all", end="estimate"):
+        """The row of the strongest attack in a part of the records, or None."""
+        rows = [
+            row
+            for row in self.rows
+            if (row["scope"], row["group"], row["metric"]) == (scope, group, metric)
+            and row["status"] == OK
+            and (max_fpr is None or row["max_fpr"] == max_fpr)
+        ]
+        return max(rows, key=lambda row: row[end], default=None)
+
+
+def list_routes(report):
+    """The routes of a report that were attacked, the file first, if nothing hinders a verdict."""
+    ways = {FILE: report.file, SERVICE: report}
+    return [
+        Route(way, found.level, found.results.to_dict("records"))
+        for way, found in ways.items()
+        if found is not None
+    ]
+
+
+def tell_level(report):
+    """The heading of each route with its way, and the sentence on them without emphasis."""
+    routes = list_routes(report)
+    baseline = report.baseline and {"auc": report.baseline.estimate}
+    text = report.verdict.partition(". ")[2]
+    sentence = write_sentence(routes, report.evidence, report.checks, baseline, text)
+    return [(one.level.heading, f"as a {one.way}") for one in routes], sentence.replace("**", "")
+
+
+def get_highest(routes):
+    """The route that the headline is about: of equal ones the file, where they leak."""
+    best = max(routes, key=lambda route: route.level.order)
+    return best if best.level.rank >= 0 else routes[-1]
+
+
+def choose_rate(routes):
+    """The smallest measured false positive rate from 1% on, else the largest; None without any."""
+    rates = {
+        row["max_fpr"]
+        for route in routes
+        for row in route.rows
+        if row["metric"] == "tpr" and row["status"] == OK and row["scope"] == OVERALL
+    }
+    usual = [rate for rate in rates if rate >= 0.01]
+    return min(usual) if usual else max(rates, default=None)
+
+
+def choose_base(rate):
+    """Of how many records a rate is told: a hundred, or more if it would be below one."""
+    base = 100
+    while rate * base < 1 - 1e-9:
+        base *= 10
+    return base
+
+
+def count_of(share, base):
+    """A share of so many records, in whole ones."""
+    return f"{base * share:.0f}" if base * share >= 0.5 else "fewer than 1"
+
+
+_WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def count_words(n):
+    """A small number in words."""
+    return _WORDS[n] if n < len(_WORDS) else f"{n:,}"
+
+
+def name_group(part):
+    """The name of a group as one reads it."""
+    return visible(f"{part['scope']}: {part['group']}")
+
+
+def find_worst_group(routes):
+    """The group with the highest level, if it is above that of all records; its route, or None."""
+    pairs = [(group, route) for route in routes for group in route.level.groups]
+    pairs = [(g, route) for g, route in pairs if read_level(g).order > route.level.order]
+    return max(pairs, key=lambda pair: read_level(pair[0]).order, default=None)
+
+
+_SHIFTS = {
+    "difficulty": "models trained on neither side do better on one of them",
+    "drift": "labels depend on features in another way for members than for non-members",
+    "formats": "the two sides were written in different ways",
+    "negative control": "attacks separate them on a model that was trained without regard to "
+    "membership",
+}
+_NOT_BLAMED = (
+    "so nothing that an attack finds can be blamed on it, and nothing that it misses excused."
+)
+
+
+def write_sentence(routes, evidence, checks, baseline, verdict):
+    """What was found in whole people, with what is stressed between two asterisks."""
+    # checks: by name; verdict: its text after the headline
+    highest = get_highest(routes)
+    if highest.level.name == "unknown":
+        return _write_doubt(evidence, checks, baseline, verdict)
+    if highest.level.name == "none":
+        return _write_nothing(highest, routes)
+    group = find_worst_group(routes)
+    more = ""
+    if group is not None:
+        named = read_level(group[0]).word.lower()
+        more = f" It is {named} for **{name_group(group[0])}**."
+    return _write_leak(highest, routes) + more
+
+
+def _write_of_group(highest):
+    """What is found where only groups leak: in the one of the highest AUC."""
+    leaking = [group for group in highest.level.groups if read_level(group).rank >= 0]
+    rows = [highest.find_best("auc", None, one["scope"], one["group"]) for one in leaking]
+    best = max((row for row in rows if row), key=lambda row: row["estimate"], default=None)
+    text = "Over all records, attacks recognize no more than guessing does."
+    if best is not None:
+        text += f" In **{name_group(best)}**, a random member ranks above a random non-member "
+        text += f"{100 * best['estimate']:.0f} of 100 times."
+    return text
+
+
+def _write_leak(highest, routes):
+    if not highest.level.overall:
+        return _write_of_group(highest)
+    rate = choose_rate(routes)
+    best = highest.find_best("tpr", rate) if rate is not None else None
+    auc = highest.find_best("auc")
+    with_file = "With the **model file**, a" if highest.way == FILE else "A"
+    ranks = f"{with_file} random member ranks above a random non-member "
+    ranks += "of 100 times".join(("" if auc is None else f"{100 * auc['estimate']:.0f} ", "."))
+    others = [route for route in routes if route is not highest]
+    if best is None:
+        return f"{ranks} There are too few others to say how many can be recognized surely."
+    base = choose_base(rate)
+    n, m = count_of(best["estimate"], base), count_of(rate, base)
+    if highest.level.name == "slight" and n == m:
+        return f"{ranks} It is more than chance, and too little to be sure of anybody."
+    if highest.level.name == "slight":
+        verb = "is" if m == "1" else "are"
+        return (
+            f"An attacker recognizes **{n}** of {base:,} training records, when {m} of {base:,} "
+            f"others {verb} mistaken for one. It is more than chance, and too little to be sure of "
+            "anybody."
+        )
+    if best["estimate"] < 0.05:
+        return f"{ranks} Few can be recognized surely: {n} of {base:,}."
+    who = "has the **model file**" if highest.way == FILE else "gets the **answers** of the model"
+    tail = "".join(_tell_other(route, rate, base) for route in others)
+    return (
+        f"Whoever {who} can recognize {n} of {base:,} training records, and mistakes {m} of "
+        f"{base:,} others for one.{tail}"
+    )
+
+
+def _tell_other(route, rate, base):
+    best = route.find_best("tpr", rate)
+    what = "From the **model file**," if route.way == FILE else "From the **answers** alone,"
+    if route.level.name == "unknown" or best is None:
+        return f" {what} nothing can be said."
+    if route.level.name == "none":
+        return f" {what} it is no more than by guessing."
+    return f" {what} it is {count_of(best['estimate'], base)} of {base:,}."
+
+
+def _write_nothing(highest, routes):
+    rate = choose_rate(routes)
+    n_attacks = len({row["attack"] for row in highest.rows})
+    attacks = f"{count_words(n_attacks).capitalize()} attack{'s' if n_attacks > 1 else ''}"
+    verb = "recognizes" if n_attacks == 1 else "recognize"
+    best = highest.find_best("tpr", rate, end="high") if rate is not None else None
+    if best is None:
+        auc = highest.find_best("auc", end="high")
+        most = f"at most **{100 * auc['high']:.0f}** of 100 times above a non-member"
+        found = f"{attacks} rank{'s' if n_attacks == 1 else ''} members no better than guessing: "
+        return f"{found}{most}. A stronger attack may still succeed."
+    base = choose_base(rate)
+    m = count_of(rate, base)
+    is_judged = all(route.level.name == "none" for route in routes)
+    judged = "" if is_judged else " The **model file** could not be judged."
+    return (
+        f"{attacks} {verb} no more than guessing does: at most "
+        f"**{base * best['high']:.2g}** of {base:,} training records, when {m} of {base:,} others "
+        f"{'is' if m == '1' else 'are'} mistaken for one. A stronger attack may still succeed."
+        f"{judged}"
+    )
+
+
+def _write_doubt(evidence, checks, baseline, verdict):
+    """Why there is no verdict."""
+    if evidence == SHIFT:
+        name = get_difference(checks)
+        if name == "blind baseline" and baseline is not None:
+            return (
+                "**Members and non-members differ by themselves.** They can be told apart "
+                f"{100 * baseline['auc']:.0f} of 100 times without the model, {_NOT_BLAMED}"
+            )
+        why = _SHIFTS.get(name, "a check tells them apart without the model")
+        return (
+            f"**Members and non-members differ by themselves:** {why}, "
+            f"{_NOT_BLAMED.replace('blamed on it', 'blamed on the model')}"
+        )
+    if evidence == REVERSED:
+        return (
+            "**The scores are the wrong way round.** Attacks rank members below non-members, far "
+            "more than chance explains. Most often the membership column is coded the other way."
+        )
+    name = get_blindness(checks)
+    if name == "labels":
+        return f"**Labels and model do not agree.** {verdict}"
+    blind = name in (None, "positive control", "duplicates")
+    neither = "Leakage can be neither shown nor ruled out"
+    return f"**{'Nothing could have been found' if blind else neither}.** {verdict}"

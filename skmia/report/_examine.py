@@ -24,7 +24,7 @@ from ._measure import (
     widen,
 )
 from ._person_level import MEAN, SUM
-from ._rounds import take_records
+from ._run import take_records
 from ._text import describe_error
 from .checks._base import ERROR
 from .checks._permutation import permutation_test

@@ -1,5 +1,6 @@
 """The fields of the documents of audits, of models and of tables: their kinds and their ranges."""
 
+import re
 import reprlib
 
 from .._core.pages import EVIDENCE
@@ -43,45 +44,45 @@ def check_fields(document, kind):
     kind(document, "")
 
 
-def number(low=-_LARGEST, high=_LARGEST):
+def _kind(wanted, holds):
+    """A kind by its test, and its name in a refusal."""
+
     def check(value, where):
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not low <= value <= high:
-            span = "" if high == _LARGEST else f" from {low:g} to {high:g}"
-            refuse(where, f"a number{span}", value)
+        if not holds(value):
+            refuse(where, wanted, value)
 
     return check
+
+
+def _lies(value, kinds, low, high):
+    return isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
+
+
+def number(low=-_LARGEST, high=_LARGEST):
+    span = "" if high == _LARGEST else f" from {low:g} to {high:g}"
+    return _kind(f"a number{span}", lambda value: _lies(value, int | float, low, high))
 
 
 def count(low=0):
-    def check(value, where):
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        if not is_whole or not low <= value <= _LARGEST:
-            refuse(where, f"a whole number from {low} on", value)
-
-    return check
-
-
-def text(value, where):
-    if not isinstance(value, str):
-        refuse(where, "text", value)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        refuse(where, "text that can be written", value)
-
-
-def flag(value, where):
-    if not isinstance(value, bool):
-        refuse(where, "true or false", value)
+    return _kind(f"a whole number from {low} on", lambda value: _lies(value, int, low, _LARGEST))
 
 
 def word(*words):
-    def check(value, where):
-        if not isinstance(value, str) or value not in words:
-            refuse(where, f"one of {', '.join(words)}", value)
+    return _kind(
+        f"one of {', '.join(words)}", lambda value: isinstance(value, str) and value in words
+    )
 
-    return check
+
+def text(value, where):
+    is_text = isinstance(value, str)
+    if not is_text or _SURROGATE.search(value):
+        refuse(where, "text that can be written" if is_text else "text", value)
+
+
+flag = _kind("true or false", lambda value: isinstance(value, bool))
+_array = _kind("an array", lambda value: isinstance(value, list))
+_object = _kind("an object", lambda value: isinstance(value, dict))
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def maybe(check_it):
@@ -104,8 +105,7 @@ def either(first, second):
 
 def many(check_it, low=0, high=None):
     def check(value, where):
-        if not isinstance(value, list):
-            refuse(where, "an array", value)
+        _array(value, where)
         if len(value) < low or (high is not None and len(value) > high):
             wanted = f"at least {low}" if len(value) < low else f"at most {high}"
             raise ValueError(f"{where} must have {wanted} entries; got {len(value)}")
@@ -117,8 +117,7 @@ def many(check_it, low=0, high=None):
 
 def mapping(check_it, high=None):
     def check(value, where):
-        if not isinstance(value, dict):
-            refuse(where, "an object", value)
+        _object(value, where)
         if high is not None and len(value) > high:
             raise ValueError(f"{where} must have at most {high} fields; got {len(value)}")
         for key, item in value.items():
@@ -132,8 +131,7 @@ def fields(**fields):
     """An object with at least these fields."""
 
     def check(value, where):
-        if not isinstance(value, dict):
-            refuse(where, "an object", value)
+        _object(value, where)
         missing = [name for name in fields if name not in value]
         if missing:
             raise ValueError(f"{where or 'the document'} lacks {', '.join(missing)}")

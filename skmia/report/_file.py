@@ -1,8 +1,8 @@
 """What the file of the victim reveals in addition to its predictions."""
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,21 +18,19 @@ from ..base import needs_of
 from ..inspection import inspect_model
 from ..metrics import auc_interval
 from ..victims import has_file
-from ._case import AS_FILE
-from ._evidence import make_grounds
+from ._case import AS_FILE, is_recipe
+from ._evidence import make_grounds, measure_level
 from ._examine import Findings
-from ._file_verdict import (
+from ._measure import COLUMNS, measure
+from ._run import Run
+from ._text import describe_error, name_unread
+from ._verdict import (
     NO_CONTROL,
     choose_file_evidence,
     is_severe,
     keep_shared_checks,
     write_file_verdict,
 )
-from ._level import measure_level
-from ._measure import COLUMNS, measure
-from ._run import Run
-from ._text import describe_error, name_unread
-from ._victim import is_recipe
 from .checks import PermutationCheck
 
 # A smaller share may be rounding, or a row that a model counts in another way.
@@ -123,20 +121,10 @@ class FileFindings:
         return measure_level(self.grounds, self.evidence)
 
 
-class FileRun(NamedTuple):
-    """The attack on a file before its verdict."""
-
-    attack: Any  # the fitted attack; None if no attack can read the file
-    scores: np.ndarray | None
-    found: Findings | None
-    facts: dict
-    notes: list
-
-
 def attack_file(case, clock):
     """Attack the file of the victim, which takes no shadow models."""
-    # -> run: None if it was not asked for, or the model has no file at hand: a service, or stored
-    # predictions
+    # -> file: without grounds; None if it was not asked for, or the model has no file at hand: a
+    # service, or stored predictions
     victim = case.request.victim
     if not case.file or is_recipe(victim) or not has_file(victim):
         return None
@@ -145,18 +133,15 @@ def attack_file(case, clock):
         return _run(case)
 
 
-def examine_file(case, run, findings):
-    """Draw the conclusion on a file."""
-    if run is None:
+def examine_file(case, file, findings):
+    """Give a file the grounds of its conclusion."""
+    if file is None:
         return None
-    attack, scores, found, facts, notes = run
-    if found is None:
-        nothing = make_grounds(pd.DataFrame(columns=list(COLUMNS)), None, {}, case.level, [])
-        return FileFindings(None, None, nothing.results, None, facts, [], nothing)
-    grounds = make_grounds(
-        found.numbers, found.permutation, keep_shared_checks(findings.checks), case.level, [_NAME]
-    )
-    return FileFindings(attack, scores, found.numbers, found.permutation, facts, notes, grounds)
+    checks, asked = {}, []
+    if file.attack is not None:
+        checks, asked = keep_shared_checks(findings.checks), [_NAME]
+    grounds = make_grounds(file.results, file.permutation, checks, case.level, asked)
+    return replace(file, grounds=grounds)
 
 
 def _run(case):
@@ -175,14 +160,14 @@ def _run(case):
             attack, scores, known = _attack(case)
         found = _measure(case, attack, scores)
     except Exception as error:  # of whatever kind: the audit of the answers stands
-        reason = describe_error(error)
-        return FileRun(None, None, None, facts | {"reason": reason, "obstacle": reason}, [])
+        facts |= dict.fromkeys(("reason", "obstacle"), describe_error(error))
+        return FileFindings(None, None, pd.DataFrame(columns=list(COLUMNS)), None, facts, [], None)
     facts |= known | {"sources": _list_sources(case, attack)}
     facts |= {"ledger": attack.ledger_.to_dict("records"), "expected_auc": attack.expected_auc_}
     facts["obstacle"] = find_obstacle(case, attack, is_severe(found.numbers))
     notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
     notes += _list_left_out(attack.left_out_)
-    return FileRun(attack, scores, found, facts, notes)
+    return FileFindings(attack, scores, found.numbers, found.permutation, facts, notes, None)
 
 
 _NAME = ReleasedModelAttack.__name__
@@ -233,36 +218,26 @@ def _attack(case):
 
 
 def _measure(case, attack, scores):
-    guesses = scores > attack.offset_
-    everything = {_NAME: np.ones(len(scores), dtype=bool)}
-    run = Run({_NAME: attack}, {_NAME: attack}, {_NAME: scores}, {_NAME: guesses}, everything,
-              everything, None, [])  # fmt: skip
+    guesses, every = scores > attack.offset_, np.ones(len(scores), dtype=bool)
+    of_run = ({_NAME: one} for one in (attack, attack, scores, guesses, every, every))
+    run = Run(*of_run, None, [])
     found = Findings(pd.DataFrame(measure(_NAME, scores, guesses, case), columns=list(COLUMNS)))
     check = PermutationCheck().ask(case, run, found)
     return Findings(found.numbers, checks={check.name: check})
 
 
 def _list_sources(case, attack):
-    sources = []
+    sources, member = [], case.membership
     for name, part in attack.parts_.items():
-        scores = part.score_samples(case.queried)
-        facts = {key: getattr(part, f"{key}_", None) for key in _FACTS}
-        auc = float(roc_auc_score(case.membership, scores))
-        exposed = _measure_exposed(case, part, scores)
+        scores, hits = part.score_samples(case.queried), None
         name, _, path = name.partition(" in ")
-        stores = name == "stored values" and not path
-        hits = _count_hits(part, case.membership) if stores else None
-        facts |= {"name": name, "path": path, "auc": auc, "exposed_auc": exposed, "hits": hits}
-        sources.append(facts)
+        if name == "stored values" and not path:  # that are unlikely by chance
+            hit = np.isin(np.arange(len(member)), part.found_.index)
+            hits = {"members": float(hit[member].mean()), "nonmembers": float(hit[~member].mean())}
+        facts = {key: getattr(part, f"{key}_", None) for key in _FACTS}
+        facts |= {"name": name, "path": path, "auc": float(roc_auc_score(member, scores))}
+        sources.append(facts | {"exposed_auc": _measure_exposed(case, part, scores), "hits": hits})
     return sources
-
-
-def _count_hits(part, membership):
-    """Shares of members and of non-members with a stored value that is unlikely by chance."""
-    hit = np.zeros(len(membership), dtype=bool)
-    hit[part.found_.index] = True
-    member = membership == 1
-    return {"members": float(hit[member].mean()), "nonmembers": float(hit[~member].mean())}
 
 
 _FACTS = ("n_equations", "expected_auc", "expected_tpr", "misfit", "n_exposed")

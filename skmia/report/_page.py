@@ -19,9 +19,7 @@ from .._core.pages import (
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
-from ._evidence import get_blindness, get_difference
-from ._file_verdict import describe_candidates
-from ._level import (
+from ._evidence import (
     FILE,
     SERVICE,
     Route,
@@ -30,6 +28,8 @@ from ._level import (
     count_of,
     count_words,
     find_worst_group,
+    get_blindness,
+    get_difference,
     get_highest,
     name_group,
     write_sentence,
@@ -47,6 +47,7 @@ from ._text import (
     format_cell,
     join_names,
 )
+from ._verdict import describe_candidates
 from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING, read_checks
 
 # What a check says if it passed, and if it warns.
@@ -201,7 +202,7 @@ def _describe(document, routes):
         "groups": _describe_groups(document, routes),
         "people": document["person_level"] and _describe_people(document),
         "trust": describe_trust(checks, document["evidence"] in CONCLUSIVE),
-        "attacks": [*_list_attacks(routes, OVERALL, "all")],
+        "attacks": [*_list_attacks(routes)],
         "n_attacks": count_words(sum(len({r["attack"] for r in route.rows}) for route in routes)),
         "others": _list_other_groups(document, routes),
         "levels": _list_levels(routes),
@@ -223,8 +224,9 @@ def advise(document, routes, checks):
     steps, found = [], document["recommendation"]
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
-        imperative = _RESULTS[found["result"], found["release"]]
-        steps.append(Step(imperative, by, "#decision", "Recommendation"))
+        verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
+        imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
+        steps.append(Step(imperative.capitalize(), by, "#decision", "Recommendation"))
     if get_highest(routes).level.name == "unknown":
         steps += _advise_in_doubt(document, checks)
     elif get_highest(routes).level.name == "none":
@@ -235,17 +237,11 @@ def advise(document, routes, checks):
 
 
 _RESULTS = {
-    ("do not release", "file"): "Do not hand out the file.",
-    ("do not release", "service"): "Do not offer the service.",
-    ("release", "file"): "The file may be released.",
-    ("release", "service"): "The service may be released.",
-    ("release with conditions", "file"): "Hand out the file under conditions only.",
-    ("release with conditions", "service"): "Offer the service under conditions only.",
-    ("cannot be said", "file"): "Do not hand out the file yet.",
-    ("cannot be said", "service"): "Do not offer the service yet.",
+    "do not release": "do not {verb} the {way}.",
+    "release": "the {way} may be released.",
+    "release with conditions": "{verb} the {way} under conditions only.",
+    "cannot be said": "do not {verb} the {way} yet.",
 }
-
-
 _ADVERBS = {"clear": "clearly", "severe": "severely"}
 
 
@@ -263,11 +259,9 @@ def _advise_against_leaks(document, routes, has_policy):
         text = "Regularize it, or train with a defense."
         if file is not None and file.rank >= 0:
             text = f"It leaks {_ADVERBS[service.name]} too."
-        step = Step("Defend the service, then compare.", text)
-        if worst:
-            text = f"{text} Most in {name_group(worst[0])}."
-            step = step._replace(why=text, place="#groups", link="Groups")
-        yield step
+        text += f" Most in {name_group(worst[0])}." if worst else ""
+        link = ("#groups", "Groups") if worst else ()
+        yield Step("Defend the service, then compare.", text, *link)
     if service.rank == 0 and document["settings"].get("group") and worst:
         yield Step("Look at the worst group.", f"{name_group(worst[0])}.", "#groups", "Groups")
     if file is None:
@@ -332,11 +326,12 @@ def _describe_panel(document, routes, checks):
         return {"rows": _list_doubts(document, routes), "note": note}
     grids, curves, rate = describe_picture(document, routes)
     shown = [route for route in routes if route.level.name != "unknown"]
-    drawing = draw_roc(curves, rate)
+    drawing, aucs = draw_roc(curves, rate), ((one.way, one.find_best("auc")) for one in shown)
+    told = "; ".join(f"{way}: AUC {row['estimate']:.3f}" for way, row in aucs if row)
     return {
         "grids": grids,
         "roc": drawing if drawing["lines"] else None,
-        "alt": _describe_curves(shown, rate),
+        "alt": f"ROC curves on logarithmic axes. {told}.",
         "notes": _note_numbers(document, routes, shown, rate),
     }
 
@@ -347,13 +342,11 @@ def describe_picture(document, routes):
     rate, shown = choose_rate(routes), [one for one in routes if one.level.name != "unknown"]
     grids = [_describe_grid(route, rate) for route in shown]
     if rate is None and shown:
-        guess = {"number": "50", "filled": 50, "base": 100, "text": "times by guessing"}
-        grids.append(guess | {"level": None})
+        grids.append(_make_grid("50", 50, 100, "times by guessing", None))
     elif shown:
         base = choose_base(rate)
-        others = {"number": count_of(rate, base), "filled": round(base * rate), "base": base}
         text = f"others mistaken for members{', in both' if len(shown) > 1 else ''}"
-        grids.append(others | {"text": text, "level": None})
+        grids.append(_make_grid(count_of(rate, base), round(base * rate), base, text, None))
     curves = [_find_curve(document, route, rate) for route in shown or routes]
     return grids, [curve for curve in curves if curve], rate
 
@@ -361,23 +354,20 @@ def describe_picture(document, routes):
 MEANS = {FILE: "with the file", SERVICE: "as a service"}
 
 
+def _make_grid(*parts):
+    return dict(zip(("number", "filled", "base", "text", "level"), parts, strict=True))
+
+
 def _describe_grid(route, rate):
     best = None if rate is None else route.find_best("tpr", rate)
-    how = MEANS[route.way]
     if best is None:
-        auc = route.find_best("auc")["estimate"]
-        number = f"{100 * auc:.0f}"
-        text = f"times a random member ranks above a random other, {how}"
-        counts = {"number": number, "filled": round(100 * auc), "base": 100}
-        return counts | {"text": text, "level": route.level}
-    base = choose_base(rate)
-    return {
-        "number": count_of(best["estimate"], base).replace("fewer than ", "< "),
-        "filled": round(100 * best["estimate"]) if base * best["estimate"] >= 0.5 else 0,
-        "base": base,
-        "text": f"members recognized {how}",
-        "level": route.level,
-    }
+        share, base = route.find_best("auc")["estimate"], 100
+        number, text = f"{100 * share:.0f}", "times a random member ranks above a random other,"
+    else:
+        share, base = best["estimate"], choose_base(rate)
+        number, text = count_of(share, base).replace("fewer than ", "< "), "members recognized"
+    filled = round(100 * share) if base * share >= 0.5 else 0
+    return _make_grid(number, filled, base, f"{text} {MEANS[route.way]}", route.level)
 
 
 def _find_curve(document, route, rate):
@@ -393,15 +383,6 @@ def _find_curve(document, route, rate):
         "from": min(1.0, MIN_FALSE_POSITIVES / document["data"]["n_nonmembers"]),
         "at": best and (best["fpr"], best["estimate"]),
     }
-
-
-def _describe_curves(routes, rate):
-    told = [
-        f"{route.way}: AUC {route.find_best('auc')['estimate']:.3f}"
-        for route in routes
-        if route.find_best("auc")
-    ]
-    return f"ROC curves on logarithmic axes. {'; '.join(told)}."
 
 
 def _note_numbers(document, routes, shown, rate):
@@ -439,25 +420,24 @@ def _note_numbers(document, routes, shown, rate):
         notes.append("The model was not attacked as a file.")
     elif len(shown) < len(routes):
         way = next(route.way for route in routes if route not in shown)
-        found = document["file"]["verdict"] if way == FILE else document["verdict"]
-        found = found.partition(". ")[2]
+        found = (document["file"] if way == FILE else document)["verdict"].partition(". ")[2]
         # What is not read is named where the file is told of, by names that programs have.
         found = "no attack reads all of it." if found.startswith("Not read: ") else found
         notes.append(f"No verdict {MEANS[way]}: {found}")
     return notes
 
 
+_WITHOUT = {"baseline": "without the model", "difficulty": "models trained on neither side"}
+
+
 def _list_doubts(document, routes):
     """The number that forbids a verdict, and those beside it: words, AUC and ends."""
-    service = routes[-1]
-    best, baseline = service.find_best("auc"), document["baseline"]
-    rows = {}
+    best, rows = routes[-1].find_best("auc"), {}
     if best:
         rows["attack"] = ("best attack on the model", *(best[k] for k in _INTERVAL))
-    if baseline:
-        rows["baseline"] = ("without the model", *baseline.values())
-    if document["difficulty"]:
-        rows["difficulty"] = ("models trained on neither side", *document["difficulty"].values())
+    for name, words in _WITHOUT.items():
+        if document[name]:
+            rows[name] = (words, *document[name].values())
     if document["power"]:
         last = document["power"]["numbers"][-1]
         spread = 2 * (last["sd"] or 0)
@@ -489,15 +469,14 @@ def _describe_groups(document, routes):
     is_measured = rate is not None and all(
         route.find_best("tpr", rate, *part) for route in shown for part in parts
     )
-    metric = ("tpr", rate) if is_measured else ("auc", None)
-    base = choose_base(rate) if is_measured else 100
+    metric, base = ("auc", None), 100
+    what = "How often of 100 times a random member ranks above a random non-member; guessing: 50"
+    if is_measured:
+        metric, base = ("tpr", rate), choose_base(rate)
+        verb = "is" if rate * base == 1 else "are"
+        what = f"Members recognized of {base:,}, when {count_of(rate, base)} of {base:,} others "
+        what += f"{verb} mistaken for one"
     rows = [_describe_part(document, part, row, shown, metric, base) for part, row in parts.items()]
-    what = (
-        f"Members recognized of {base:,}, when {count_of(rate, base)} of {base:,} others "
-        f"{'is' if rate * base == 1 else 'are'} mistaken for one"
-        if is_measured
-        else "How often of 100 times a random member ranks above a random non-member; guessing: 50"
-    )
     worst = _name_worst(rows, base)
     return {
         "caption": what,
@@ -510,7 +489,7 @@ def _describe_groups(document, routes):
             for name, numbers in worst.items()
         ),
         "worst": next(iter(worst), None),
-        "tests": [*_compare(document)],
+        "tests": [*map(_compare, (document["disparity"] or {"scopes": []})["scopes"])],
         "disparity": describe_disparity(document["disparity"]),
     }
 
@@ -551,12 +530,11 @@ def _name_worst(rows, base):
     return told
 
 
-def _compare(document):
-    """Whether groups differ more than by chance, a sentence for each scope."""
-    for test in (document["disparity"] or {"scopes": []})["scopes"]:
-        p = format_pvalue(test["pvalue"], 1 / (1 + test["n_permutations"]))
-        differ = "differ more than" if test["reject"] else "do not differ more than"
-        yield f"As a service, the groups of {test['scope']} {differ} chance explains ({p})."
+def _compare(test):
+    """Whether the groups of a scope differ more than by chance."""
+    p = format_pvalue(test["pvalue"], 1 / (1 + test["n_permutations"]))
+    differ = "differ more than" if test["reject"] else "do not differ more than"
+    return f"As a service, the groups of {test['scope']} {differ} chance explains ({p})."
 
 
 def _list_other_groups(document, routes):
@@ -603,47 +581,36 @@ def _describe_people(document):
 
 def describe_trust(checks, is_conclusive):
     """A line, the checks as statements, failed first, and what was not run."""
-    listed = sorted(
-        (check for check in checks.values() if check.status in _ORDER),
-        key=lambda check: _ORDER.index(check.status),
-    )
-    rows = []
-    for check in listed:
+    rows, not_run = [], []
+    for check in checks.values():
         passed, warned = _STATEMENTS.get(check.name, (check.name.capitalize(),) * 2)
         words = {WARNING: warned, ERROR: f"{check.name.capitalize()}: the check failed"}
         words = words.get(check.status) or passed
         rows.append({"status": check.status, "words": words, "text": check.text})
-    n_passed = sum(check.status == PASSED for check in listed)
-    n_failed = sum(check.status in (WARNING, ERROR) for check in listed)
-    failed = "none failed" if not n_failed else f"{count_words(n_failed)} failed or warned"
+        if check.status == NOT_RUN:
+            not_run.append(f"{check.name} ({visible(check.text).rstrip('.')})")
+    rows = [row for row in rows if row["status"] in _ORDER]
+    rows.sort(key=lambda row: _ORDER.index(row["status"]))
+    bad = [row["words"] for row in rows if row["status"] in (WARNING, ERROR)]
+    n_passed = sum(row["status"] == PASSED for row in rows)
+    failed = f"{count_words(len(bad))} failed or warned" if bad else "none failed"
     passed = f"{count_words(n_passed)} check{'' if n_passed == 1 else 's'} passed"
-    answer = "With care" if n_failed else "Yes"
-    answer = answer if is_conclusive else "No"
-    not_run = [
-        f"{check.name} ({visible(check.text).rstrip('.')})"
-        for check in checks.values()
-        if check.status == NOT_RUN
-    ]
-    return {
-        "line": f"{answer}: {passed} and {failed}.",
-        "short": f"{passed}, {failed}",
-        "rows": rows,
-        "bad": [row["words"] for row in rows if row["status"] in (WARNING, ERROR)],
-        "not_run": not_run,
-    }
+    answer = ("With care" if bad else "Yes") if is_conclusive else "No"
+    line = f"{answer}: {passed} and {failed}."
+    short = f"{passed}, {failed}"
+    return {"line": line, "short": short, "rows": rows, "bad": bad, "not_run": not_run}
 
 
-def _list_attacks(routes, scope, group):
-    """A row for each attack: its route, and its numbers by their heading."""
+def _list_attacks(routes):
+    """A row for each attack on all records: its route, and its numbers by their heading."""
     for route in routes:
         rows = {}
         for row in route.rows:
-            if (row["scope"], row["group"]) == (scope, group):
+            if row["scope"] == OVERALL:
                 rows.setdefault(row["attack"], []).append(row)
         for attack, numbers in rows.items():
-            cells = [
-                (column_name(row["metric"], row["max_fpr"]), format_cell(row)) for row in numbers
-            ]
+            names = [column_name(row["metric"], row["max_fpr"]) for row in numbers]
+            cells = [*zip(names, map(format_cell, numbers), strict=True)]
             yield {"attack": attack, "way": MEANS[route.way], "cells": cells}
 
 
@@ -651,10 +618,8 @@ def _list_levels(routes):
     """The limits of the levels, and the numbers that the levels of the routes rest on."""
     told = []
     for route in routes:
-        numbers = [
-            f"{name} {number['low']:.3g} by {visible(number['attack'])}"
-            for name, number in route.level.numbers.items()
-        ]
+        listed = route.level.numbers.items()
+        numbers = [f"{name} {row['low']:.3g} by {visible(row['attack'])}" for name, row in listed]
         if numbers and route.level.name != "unknown":
             told.append(f"{route.way.capitalize()}: {', '.join(numbers)}.")
     return {"limits": LIMITS, "found": " ".join(told)}

@@ -31,26 +31,22 @@ from ._measure import OK, OVERALL
 from ._report import AuditReport
 from ._stand_in import describe_stand_in, why_no_reference, why_not_undecided
 
-# Names of the numbers in policies, and the numbers of the report that each is the largest of.
+# Names of the numbers in policies, and how the numbers begin that each is the largest of.
 _NUMBERS = {
-    "singling_out": ("singling out", "singling out, one column"),
-    "linkability": ("linkability",),
-    "inference": ("inference of ",),
-    "privacy_loss": ("privacy loss",),
-    "exact_rare_copies": ("rare copies",),
+    "singling_out": "singling out",
+    "linkability": "linkability",
+    "inference": "inference of ",
+    "privacy_loss": "privacy loss",
+    "exact_rare_copies": "rare copies",
 }
 
 
 def recommend_table(report, policy, conditions, provenance):
     """Recommend whether a synthetic table may be released, see :func:`recommend_release`."""
     policy = policy if isinstance(policy, Policy) else load_policy(policy)
-    found = recommend(
-        policy,
-        "table",
-        measure_table(report),
-        conditions=conditions,
-        provenance=describe_origin(report, *report.seeds) | provenance,
-    )
+    origin = describe_origin(report, *report.seeds) | provenance
+    numbers = measure_table(report)
+    found = recommend(policy, "table", numbers, conditions=conditions, provenance=origin)
     if report.evidence in CONCLUSIVE:
         return found
     return replace(found, result="cannot be said", reasons=(report.verdict,))
@@ -65,24 +61,15 @@ def describe_origin(report, *seeds):
 
 def measure_table(report):
     """The numbers of an audit of a table that policies limit, each the largest of its kind."""
-    measurements = []
-    for name in _NUMBERS:
-        rows = list_numbers(report, name)
-        rows = rows[rows["estimate"].notna()]
+    measurements, bound = [], partial(_bound_excess, report.settings["confidence_level"])
+    known = report.results[report.results["estimate"].notna()]
+    for name, start in _NUMBERS.items():
+        rows = known.loc[[number for number in known.index if number.startswith(start)]]
         if len(rows):
             n_rows = rows["n_attacks"] + rows["n_controls"]
-            bound = partial(_bound_excess, report.settings["confidence_level"])
             interval = partial(_bound_largest, bound, rows.to_dict("records"))
             measurements.append(Measurement(name, interval, n_records=int(n_rows.max())))
     return measurements
-
-
-def list_numbers(report, name):
-    """Rows of the results that belong to the name of a number in policies and limits."""
-    wanted = _NUMBERS[name]
-    if name == "inference":
-        wanted = [number for number in report.results.index if number.startswith(wanted)]
-    return report.results.loc[[number for number in wanted if number in report.results.index]]
 
 
 def _bound_largest(bound, numbers, level):
@@ -214,15 +201,10 @@ def recommend_release(
     release = "service" if release is None else release
     policy = check_request(report, model, records, policy, release, decimals)
     structure = check_structure(report, model, records, policy, release, decimals)
-    ask = partial(
-        recommend,
-        policy,
-        release,
-        [*list_measurements(report, release), *measure_gap(structure)],
-        structure.checks,
-        conditions=conditions,
-        provenance=describe_origin(report, "random_state") | provenance,
-    )
+    numbers = [*list_measurements(report, release), *measure_gap(structure)]
+    origin = describe_origin(report, "random_state") | provenance
+    settings = {"conditions": conditions, "provenance": origin}
+    ask = partial(recommend, policy, release, numbers, structure.checks, **settings)
     spoken = tell_spoken(report, policy.stand_in, provenance)
     found, why = ask(spoken=spoken), why_not_undecided(report.reference, provenance)
     # A release with conditions may have numbers that are not shown to be below a limit.
@@ -233,10 +215,9 @@ def recommend_release(
     doubts = _list_doubts(report, release)
     if doubts:
         found = replace(found, result="cannot be said", reasons=doubts)
-    remarks = [*describe_stand_in(report.reference, provenance), *_connect(report, found)]
-    return replace(
-        found, remarks=(*found.remarks, *remarks), not_run=_list_left_out(report, release)
-    )
+    remarks = *describe_stand_in(report.reference, provenance), *_connect(report, found)
+    left_out = _list_left_out(report, release)
+    return replace(found, remarks=found.remarks + remarks, not_run=left_out)
 
 
 def tell_spoken(report, stand_in, provenance):
@@ -264,9 +245,9 @@ def _connect(report, found):
     if found.release == "file" and report.file is not None:
         ways["the attack on the file"] = report.file
     where = " and ".join(name for name, way in ways.items() if way.evidence == LEAK)
-    if not where or found.result not in _LIES:
+    lies = _LIES.get(found.result)
+    if not where or lies is None:
         return []
-    lies = _LIES[found.result]
     if found.result == "release with conditions" and not found.under_conditions:
         lies = "it is not shown to lie above a limit of this policy"
     return [f"{where[0].upper()}{where[1:]} found leakage; {lies}."]
@@ -274,14 +255,8 @@ def _connect(report, found):
 
 def check_structure(report, model, records, policy, release, decimals):
     """Make the structural checks of a model by the thresholds of a policy."""
-    return structural_checks(
-        model,
-        records,
-        report.membership,
-        decimals=decimals,
-        thresholds=policy.thresholds(release),
-        rules=policy.rules(release),
-    )
+    settings = {"thresholds": policy.thresholds(release), "rules": policy.rules(release)}
+    return structural_checks(model, records, report.membership, decimals=decimals, **settings)
 
 
 def measure_gap(structure):
@@ -364,11 +339,12 @@ def list_measurements(
         frames.append(report.file.results)
     bound, found = partial(_bound, report.settings["confidence_level"]), {}
     for frame in frames:
-        for _, row in frame[frame["status"] == OK].iterrows():
-            name = _name(row)
-            if name is not None:
-                group = "all" if row["scope"] == OVERALL else f"{row['scope']}={row['group']}"
-                found.setdefault((name, group), []).append(row)
+        frame = frame[(frame["status"] == OK) & (frame["metric"] != "advantage")]
+        for row in frame.to_dict("records"):
+            name = f"tpr_at_fpr_{row['max_fpr']:.10f}".rstrip("0").replace("0.", "", 1)
+            name = "auc" if row["metric"] == "auc" else name
+            group = "all" if row["scope"] == OVERALL else f"{row['scope']}={row['group']}"
+            found.setdefault((name, group), []).append(row)
     measurements = []
     for (name, group), rows in found.items():
         numbers = [(row["estimate"], row["low"], row["high"]) for row in rows]
@@ -376,14 +352,6 @@ def list_measurements(
         interval = partial(_bound_largest, bound, numbers)
         measurements.append(Measurement(name, interval, group, n_records))
     return measurements
-
-
-def _name(row):
-    if row["metric"] == "auc":
-        return "auc"
-    if row["metric"] != "tpr":
-        return None
-    return f"tpr_at_fpr_{row['max_fpr']:.10f}".rstrip("0").replace("0.", "", 1)
 
 
 def _list_doubts(report, release):

@@ -28,9 +28,16 @@ from .._core.types import PathLike
 from .._core.visible import visible
 from ..disclosure import write_sheet
 from ..metrics import Interval
-from ._evidence import LEAK, choose_evidence, make_grounds
+from ._evidence import (
+    LEAK,
+    choose_evidence,
+    get_highest,
+    list_routes,
+    make_grounds,
+    measure_level,
+    tell_level,
+)
 from ._examine import Findings
-from ._level import get_highest, list_routes, measure_level, tell_level
 from ._measure import TOO_FEW
 from ._page import advise, describe_picture, describe_trust, list_document_routes, render
 from ._person_level import describe_people

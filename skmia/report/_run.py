@@ -1,10 +1,12 @@
-"""The attacks on one victim: the second of the four values of an audit."""
+"""The attacks on a victim, the best of them on shadow models: the second value of an audit."""
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from .._core.progress import enter_stage
@@ -23,30 +25,127 @@ from ..base import (
     measure_models,
     needs_of,
 )
+from ..disparity import play_pool
 from ..exceptions import CheckpointError
 from ..metrics import check_resolution as is_resolved
-from ._case import ATTACKS, SHADOWS
-from ._plan import make_pool, prepare
+from ..model_selection import power_curve
+from ._case import ATTACKS, CHECKS, SHADOWS, make_pool, prepare
+from ._measure import OVERALL, rank_attacks
 from ._pool_size import ENOUGH, MOST, SIZES, TIME, UNMEASURED, is_enough
-from ._rounds import Repetitions
 from ._text import describe_error
+
+# Attacks are repeated on up to 32 shadow models, and groups are compared over all of them.
+MOST_REPEATED = 200_000
+
+ALL = slice(None)
+
+
+def draw_sample(n_records, subsets, most, seed):
+    """Draw records at random, so that no group is short of records."""
+    # About most records are drawn, and further ones of small groups, half as many at most. The draw
+    # depends on nothing else, so what holds for records that were assigned at random holds for the
+    # sample.
+    # -> rows (k,): positions in order; slice(None) for all records
+    if n_records <= most:
+        return ALL
+    keys = np.random.default_rng(seed).random(n_records)
+    chosen = keys <= _choose_cut(keys, most)
+    fewest = most // (2 * len(subsets))
+    for scope, _, mask in subsets:
+        if scope == OVERALL:
+            continue
+        own = keys[mask]
+        chosen[mask] |= own <= _choose_cut(own, fewest)
+    return np.flatnonzero(chosen)
+
+
+def take_records(records, rows):
+    """Return the records of a sample; all of them as they are, for a selection would read X."""
+    return records if isinstance(rows, slice) and rows == ALL else records[rows]
+
+
+def _choose_cut(keys, n_wanted):
+    """The key up to which so many records are drawn."""
+    if n_wanted >= len(keys):
+        return np.inf
+    return np.partition(keys, n_wanted - 1)[n_wanted - 1] if n_wanted else -np.inf
+
+
+# Number of models treated as the victim, for each number of shadow models.
+_N_TARGETS = 8
+
+
+def measure_power(attack, records):
+    """AUC of an attack by the number of its shadow models."""
+    repeated = clone(attack).set_params(shadows=FrozenEstimator(attack.pool_))
+    curve = power_curve(repeated, records, n_targets=_N_TARGETS, max_fprs=())
+    rows = curve["auc"].groupby("n_estimators").agg(["mean", "std", "count"])
+    return [
+        {
+            "n_shadows": int(size) - 2,
+            "auc": row["mean"],
+            "sd": row["std"],
+            "n_models": int(row["count"]),
+        }
+        for size, row in rows.iterrows()
+    ]
+
+
+_MOST_ROUNDS = 32
+
+
+class Rounds(NamedTuple):
+    """Guesses about the records of each model, and its training set, of shape (n_rounds, k)."""
+
+    # Both are those of GroupGuesses, for the records at rows.
+
+    guesses: np.ndarray
+    membership: np.ndarray
+    rows: np.ndarray | slice = ALL
+
+
+class Repetitions(NamedTuple):
+    """An attack on shadow models that are treated as the victim, or why there is none."""
+
+    attack: str | None = None  # its name
+    rounds: Rounds | None = None  # on one model of each pair
+    power: list | None = None  # as returned by measure_power
+    obstacle: str | None = None  # why there is none
+
+
+def repeat_attack(case, run, clock):
+    """Treat shadow models as the victim of the best attack that can attack them."""
+    n_records = len(case.records)
+    rows = draw_sample(n_records, case.subsets, MOST_REPEATED, case.seeds["checks"])
+    enter_stage(CHECKS)
+    with clock("repetitions"):
+        repetitions = _repeat(case, run, rows)
+    notes, n_drawn = list(run.notes), n_records if isinstance(rows, slice) else len(rows)
+    if repetitions.obstacle is None and n_drawn < n_records:
+        drawn = f"{n_drawn:,} of {n_records:,} records, drawn at random"
+        notes.append(f"Shadow models were treated as the victim on {drawn}.")
+    return replace(run, repetitions=repetitions, notes=notes)
+
+
+def _repeat(case, run, rows):
+    ranked = rank_attacks(run.scores, case.membership, run.judged)
+    able = list_repeatable({name: run.fitted[name] for name in ranked if name in run.fitted})
+    if not able:
+        return Repetitions(obstacle="No attack compares the victim with shadow models.")
+    name, attack = next(iter(able.items()))
+    records = take_records(case.records, rows)
+    try:
+        rounds = Rounds(*play_pool(attack, records, _MOST_ROUNDS), rows)
+        return Repetitions(name, rounds, measure_power(attack, records))
+    except ValueError as error:  # a pool may have too few models in, or out, for some records
+        return Repetitions(obstacle=f"Shadow models cannot be treated as the victim: {error}")
+
 
 # Number of shadow models if no attack can be repeated on them.
 _SIZE_UNMEASURED = 16
 
 # Lower rates vary so much between models that the power at this one says as much about them.
 _LOWEST_RATE = 0.01
-
-
-class Figure(NamedTuple):
-    """What the power of attacks is measured by: the AUC, or the TPR at a rate."""
-
-    metric: str
-    max_fpr: float | None
-
-    @property
-    def column(self):
-        return 0 if self.metric == "auc" else 1
 
 
 class GrowingPool:
@@ -130,11 +229,14 @@ def grow_pool(case, plan, clock):
     return growing.pool.first(growing.size), {
         "n_shadows": growing.size,
         "reason": reason,
-        **meter.choose_figure(powers)._asdict(),
+        **meter.choose_figure(powers),
         "steps": steps,
         "seconds_per_model": growing.seconds_per_model,
         "time_budget": case.time_budget,
     }
+
+
+_AUC = {"metric": "auc", "max_fpr": None}
 
 
 class _PowerMeter:
@@ -155,26 +257,24 @@ class _PowerMeter:
     def choose_figure(self, powers):
         """The TPR at the lowest rate that was asked for, unless it cannot be measured or is 0."""
         found = [values[:, 1].any() for power in powers.values() for values in power.values()]
-        return Figure("tpr", self._rate) if self._rate and any(found) else Figure("auc", None)
+        is_rate = self._rate is not None and any(found)
+        return {"metric": "tpr", "max_fpr": self._rate} if is_rate else _AUC
 
     def measure(self, pool):
         """Measure AUC and TPR, of shape (n_models, 2), of each attack that can be repeated."""
         n_wanted = count_pseudo_victims(len(self._records))
         # The first models are also those of a larger pool. Both models of a pair are among them.
         models = np.arange(min(n_wanted // 2 * 2, len(pool.membership_)))
-        found = {
-            name: self._measure(attack, pool, models) for name, attack in self._attacks.items()
-        }
-        return {name: values for name, values in found.items() if values is not None}
-
-    def _measure(self, attack, pool, models):
-        attack = prepare(attack, self._request)
-        attack.set_params(victim=None, shadows=FrozenEstimator(pool))
-        try:
-            found = measure_models(attack, self._records, models, self._rate or _LOWEST_RATE)
-        except ValueError:  # a pool may have too few models in, or out, for some records
-            return None
-        return None if np.isnan(found).any() else found
+        found = {}
+        for name, attack in self._attacks.items():
+            attack = prepare(attack, self._request)
+            attack.set_params(victim=None, shadows=FrozenEstimator(pool))
+            # A pool may have too few models in, or out, for some records.
+            with suppress(ValueError):
+                found[name] = measure_models(
+                    attack, self._records, models, self._rate or _LOWEST_RATE
+                )
+        return {name: values for name, values in found.items() if not np.isnan(values).any()}
 
 
 def _list_steps(powers, figure):
@@ -183,7 +283,8 @@ def _list_steps(powers, figure):
     for size, power in powers.items():
         if not power:
             continue
-        values = {name: found[:, figure.column] for name, found in power.items()}
+        column = int(figure["metric"] == "tpr")
+        values = {name: found[:, column] for name, found in power.items()}
         strongest = max(values, key=lambda name: values[name].mean())
         here = values[strongest]
         steps.append(
@@ -270,17 +371,18 @@ def run_attacks(case, plan, clock):
     if not found:
         raise ValueError(f"No attack could run on this victim. {' '.join(notes)}")
     names = [name for name in plan.attacks if name in found]
+    scores, guesses, judged = ({name: found[name][1][k] for name in names} for k in range(3))
     return Run(
         attacks={name: plan.attacks[name] for name in names},
         fitted={name: found[name][0] for name in names if found[name][0] is not None},
-        scores={name: found[name][1].scores for name in names},
-        guesses={name: found[name][1].guesses for name in names},
-        judged={name: found[name][1].judged for name in names},
+        scores=scores,
+        guesses=guesses,
+        judged=judged,
         tested={name: _choose_tested(case, *found[name]) for name in names},
         pool=pool,
         growth=growth,
         left_out=notes,
-        notes=notes + [note for name in names for note in _count_unjudged(name, found[name][1])],
+        notes=notes + [note for name in names for note in _count_unjudged(name, judged[name])],
     )
 
 
@@ -357,7 +459,7 @@ def _choose_tested(case, fitted, judged):
 
 
 def _count_unjudged(name, judged):
-    n_left_out = int((~judged.judged).sum())
+    n_left_out = int((~judged).sum())
     if not n_left_out:
         return []
     records = "1 record" if n_left_out == 1 else f"{n_left_out:,} records"

@@ -9,7 +9,7 @@ from .. import synthetic as tables
 from .._core.pages import CONCLUSIVE, as_plain_level, check_evidence
 from .._core.visible import as_plain, visible
 from ..disclosure import LOWER_ENDS
-from ._evidence import Grounds, choose_evidence
+from ._evidence import Grounds, choose_evidence, measure_level
 from ._fields import (
     AUDIT,
     CONDITIONS,
@@ -23,12 +23,10 @@ from ._fields import (
     many,
     maybe,
 )
-from ._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
-from ._level import measure_level
 from ._measure import COLUMNS, OK, OVERALL, compute_curves, list_exposed, rank_attacks
 from ._pool_size import check_growth, refuse_wrong
 from ._stand_in import why_no_reference
-from ._verdict import write_verdict
+from ._verdict import choose_file_evidence, keep_shared_checks, write_file_verdict, write_verdict
 from .checks._base import read_checks
 
 SCHEMA = "skmia.audit"

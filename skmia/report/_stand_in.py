@@ -39,8 +39,8 @@ from ..attacks import AnalyticLiRA
 from ..base import is_open, needs_of, parts_of
 from ..signals import Correctness, LogResidual
 from ..victims import is_trainable
+from ._case import is_recipe, train_victim
 from ._text import join_names
-from ._victim import is_recipe, train_victim
 from .checks._base import PASSED
 
 # Where the reference models come from: clones of the victim, a recipe that was given, or the kind
@@ -75,27 +75,22 @@ class StandIn(NamedTuple):
 def with_stand_in(case, clock):
     """Give a case a stand-in, if its attacks need models like a victim that cannot be trained."""
     request = case.request
-    needs_pool = any(
-        is_open(part, "shadows") and part.needs().keeps
-        for attack in case.attacks.values()
-        for part in parts_of(attack)
-    )
+    parts = [part for attack in case.attacks.values() for part in parts_of(attack)]
+    needs_pool = any(is_open(part, "shadows") and part.needs().keeps for part in parts)
     is_known = request.estimator is not None or is_trainable(request.model)
     if is_known or not (needs_pool and request.trains_pool):
         return case
     with clock("stand-in"):
         found = choose_stand_in(case)
-    notes = list(case.notes)
-    if found.estimator is None:
-        notes.append(found.obstacle)
-    else:
-        notes.append(
+    note = found.obstacle
+    if found.estimator is not None:
+        note = (
             f"The model cannot be trained, so the shadow models are of a stand-in, "
             f"{name_model(found.estimator)}, whose answers were the nearest of "
             f"{len(found.distances)} kinds. A model of another kind may leak more."
         )
     request = request._replace(estimator=found.estimator, stand_in=found)
-    return replace(case, request=request, notes=notes)
+    return replace(case, request=request, notes=[*case.notes, note])
 
 
 def choose_stand_in(case):
@@ -103,13 +98,9 @@ def choose_stand_in(case):
     # Each kind is fitted twice, on as many records as there are members, and answers for one half
     # of the non-members, which it has not seen. Members are among the training records of both
     # fits: on them, the answers of the victim tell what it remembers, and are not compared.
-    outputs = case.request.outputs
-    obstacle = _why_none(case, outputs)
-    if obstacle is not None:
-        return StandIn(None, [], _UNABLE.format(obstacle))
     try:
-        kinds = list_kinds(case.records, outputs)
-        fits = list(_draw_fits(case))
+        _check_table(case)
+        kinds, fits = list_kinds(case.records, case.request.outputs), list(_draw_fits(case))
     except ValueError as error:
         return StandIn(None, [], _UNABLE.format(str(error).rstrip(".")))
     found = []
@@ -129,45 +120,52 @@ def choose_stand_in(case):
     return StandIn(found[0][1], listed)
 
 
-def _why_none(case, outputs):
-    """Why none of the kinds can stand in for the victim, or None."""
-    X = in_memory(case.records.X)
+def _check_table(case):
+    """Refuse records and answers that none of the kinds takes."""
+    X, outputs = in_memory(case.records.X), case.request.outputs
     is_table = is_frame(X) or sparse.issparse(X) or isinstance(X, np.ndarray)
     if not is_table or len(X.shape) != 2 or hold_tokens(case.records):
-        return "the records are images, tokens or texts, and no table"
+        raise ValueError("the records are images, tokens or texts, and no table")
     if not isinstance(outputs, Outputs) or outputs.kind == "decision":
-        return "the victim returns neither probabilities nor labels of classes nor numbers"
-    return None
+        raise ValueError(
+            "the victim returns neither probabilities nor labels of classes nor numbers"
+        )
+
+
+# The first two take scaled columns, and the last one no sparse matrices.
+_CLASSIFIERS = (
+    LogisticRegression(max_iter=1000),
+    KNeighborsClassifier(),
+    GaussianNB(),
+    DecisionTreeClassifier(max_depth=3),
+    RandomForestClassifier(),
+    RandomForestClassifier(min_samples_leaf=5),
+    HistGradientBoostingClassifier(early_stopping=False),
+)
+_REGRESSORS = (
+    Ridge(),
+    KNeighborsRegressor(),
+    DecisionTreeRegressor(max_depth=3),
+    RandomForestRegressor(),
+    RandomForestRegressor(min_samples_leaf=5),
+    HistGradientBoostingRegressor(early_stopping=False),
+)
 
 
 def list_kinds(records, outputs):
     """Unfitted models of each kind, with what they need to take the records."""
-    X = in_memory(records.X)
-    is_sparse = sparse.issparse(X)
-    encoder = _make_encoder(X)
-    scaler = MaxAbsScaler() if is_sparse else StandardScaler()
-    if outputs.kind == "value":
-        scaled = [Ridge(), KNeighborsRegressor()]
-        others = [
-            DecisionTreeRegressor(max_depth=3),
-            RandomForestRegressor(),
-            RandomForestRegressor(min_samples_leaf=5),
-        ]
-        boosting = HistGradientBoostingRegressor(early_stopping=False)
-    else:
-        scaled = [LogisticRegression(max_iter=1000), KNeighborsClassifier()]
-        others = [
-            BernoulliNB() if is_sparse else GaussianNB(),
-            DecisionTreeClassifier(max_depth=3),
-            RandomForestClassifier(),
-            RandomForestClassifier(min_samples_leaf=5),
-        ]
-        boosting = HistGradientBoostingClassifier(early_stopping=False)
-    is_short = outputs.kind == "value" or len(np.unique(records.y)) <= _MOST_CLASSES
-    others += [boosting] if is_short and not is_sparse else []
-    kinds = [[scaler, model] for model in scaled] + [[model] for model in others]
-    steps = [[*([] if encoder is None else [clone(encoder)]), *kind] for kind in kinds]
-    return [make_pipeline(*kind) if len(kind) > 1 else kind[0] for kind in steps]
+    X, is_value = in_memory(records.X), outputs.kind == "value"
+    is_sparse, encoder = sparse.issparse(X), _make_encoder(X)
+    models = [*(_REGRESSORS if is_value else _CLASSIFIERS)]
+    if is_sparse or not (is_value or len(np.unique(records.y)) <= _MOST_CLASSES):
+        del models[-1]
+    kinds = []
+    for place, model in enumerate(models):
+        model = BernoulliNB() if is_sparse and isinstance(model, GaussianNB) else model
+        scaler = [MaxAbsScaler() if is_sparse else StandardScaler()] if place < 2 else []
+        steps = [*([] if encoder is None else [encoder]), *scaler, model]
+        kinds.append(clone(make_pipeline(*steps) if len(steps) > 1 else model))
+    return kinds
 
 
 def _make_encoder(X):
@@ -176,28 +174,18 @@ def _make_encoder(X):
         return None
     if not is_frame(X) and X.dtype.kind in "biuf":
         return None if np.isfinite(X).all() else make_pipeline(_NUMBERS, _FILL)
-    columns = [_take_column(X, j) for j in range(X.shape[1])]
-    numbers = [j for j, column in enumerate(columns) if _is_number(column)]
-    others = [j for j in range(len(columns)) if j not in numbers]
-    categories = OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False
-    )
-    return ColumnTransformer(
-        [
-            ("numbers", make_pipeline(_NUMBERS, _FILL), numbers),
-            ("categories", make_pipeline(_TEXTS, categories), others),
-        ],
-        sparse_threshold=0.0,
-    )
-
-
-def _take_column(X, j):
-    return X.iloc[:, j] if is_frame(X) else as_series(X[:, j], infers=True)
-
-
-def _is_number(column):
-    is_number = pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind != "c"
-    return is_number or column.dtype.kind in "mM"
+    numbers, others = [], []
+    for j in range(X.shape[1]):
+        dtype = (X.iloc[:, j] if is_frame(X) else as_series(X[:, j], infers=True)).dtype
+        is_number = pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "c"
+        (numbers if is_number or dtype.kind in "mM" else others).append(j)
+    settings = {"handle_unknown": "infrequent_if_exist", "sparse_output": False}
+    categories = OneHotEncoder(max_categories=_MOST_CATEGORIES, **settings)
+    parts = [
+        ("numbers", make_pipeline(_NUMBERS, _FILL), numbers),
+        ("categories", make_pipeline(_TEXTS, categories), others),
+    ]
+    return ColumnTransformer(parts, sparse_threshold=0.0)
 
 
 def _as_numbers(X):
@@ -261,12 +249,11 @@ def _measure_distance(kind, case, train, held, seed):
     if theirs.classes is None:  # log odds of the label
         of_label = np.exp(ours.log_proba()[np.arange(len(y)), ours.label_index(y)])
         return np.abs(of_label - expit(theirs.values)).mean()
-    proba = {}
-    for name, outputs in (("ours", ours), ("theirs", theirs)):
+    frames = []
+    for outputs in (ours, theirs):
         values = np.exp(outputs.log_proba()) if outputs.kind == "logits" else outputs.values
-        proba[name] = pd.DataFrame(np.asarray(values), columns=outputs.classes)
-    columns = proba["ours"].columns.union(proba["theirs"].columns)
-    ours, theirs = (frame.reindex(columns=columns, fill_value=0.0) for frame in proba.values())
+        frames.append(pd.DataFrame(np.asarray(values), columns=outputs.classes))
+    ours, theirs = frames[0].align(frames[1], axis=1, fill_value=0.0)
     return np.abs(ours.to_numpy() - theirs.to_numpy()).sum(axis=1).mean() / 2
 
 
@@ -360,16 +347,12 @@ def measure_gaps(case, pool):
     sides = own[case.membership], own[~case.membership]
     victim = sides[0].mean() - sides[1].mean()
     error = np.sqrt(sum(side.var() / len(side) for side in sides))
-    scale = float(np.hypot(error, models.std(ddof=1)))
-    z = (victim - models.mean()) / scale if scale > 0 else np.sign(victim - models.mean()) * 1e3
-    return {
-        "victim": float(victim),
-        "standard_error": float(error),
-        "mean": float(models.mean()),
-        "sd": float(models.std(ddof=1)),
-        "n_models": len(models),
-        "z": float(z),
-    }
+    mean, sd = models.mean(), models.std(ddof=1)
+    scale = np.hypot(error, sd)
+    z = (victim - mean) / scale if scale > 0 else np.sign(victim - mean) * 1e3
+    found = {"victim": victim, "standard_error": error, "mean": mean, "sd": sd}
+    found = {name: float(number) for name, number in found.items()}
+    return found | {"n_models": len(models), "z": float(z)}
 
 
 def _measure_fits(case, pool):
@@ -380,10 +363,7 @@ def _measure_fits(case, pool):
     if outputs.kind == "value":
         scale = np.var(y) or 1.0
         own, signal = -((y - outputs.values) ** 2) / scale, LogResidual()
-
-        def fit(values):
-            return -np.exp(-2 * values) / scale
-
+        fit = lambda values: -np.exp(-2 * values) / scale  # noqa: E731
     elif outputs.classes is None:
         own, signal, fit = expit(outputs.values), "auto", expit
     else:
@@ -420,10 +400,8 @@ def why_no_reference(reference, checks, stand_in, provenance):
     if reference is None:
         return "The report does not say what the model was compared with. Run the audit again."
     is_known = reference["recipe"] == OWN or _is_stated(reference, provenance)
-    able, why = _list_able(reference, is_known)
-    if not able:
-        return why
-    return None if is_known else _why_not_alike(reference, checks, stand_in)
+    why = _why_not_able(reference, is_known)
+    return why if why is not None or is_known else _why_not_alike(reference, checks, stand_in)
 
 
 def _is_stated(reference, provenance):
@@ -431,23 +409,24 @@ def _is_stated(reference, provenance):
     return reference["recipe"] == GIVEN and bool(provenance.get(RECIPE, "").strip())
 
 
-def _list_able(reference, is_known):
-    """Attacks with models enough for records enough, and if there is none, why not."""
+def _why_not_able(reference, is_known):
+    """Why no attack had models enough for records enough, or None."""
     ran = [row for row in reference["attacks"] if row["n_models"] is not None or is_known]
     if not ran:
-        return [], _describe_none(reference)
+        return _describe_none(reference)
     full = [row for row in ran if row["share"] >= LEAST_SHARE]
     if not full:
         row = max(ran, key=lambda row: row["share"])
-        return [], (
+        return (
             f"{row['attack']} judged {row['share']:.0%} of the records, and {LEAST_SHARE:.0%} are "
             "needed. Train more shadow models."
         )
-    able = [row for row in full if row["n_models"] is None or row["n_models"] >= FEWEST_MODELS]
-    most = max((row["n_models"] or 0 for row in full), default=0)
-    return able, (
-        f"{join_names(row['attack'] for row in full)} compared it with {most} models, and "
-        f"{FEWEST_MODELS} are needed. Run the audit with shadows={FEWEST_MODELS} or more."
+    if any(row["n_models"] is None or row["n_models"] >= FEWEST_MODELS for row in full):
+        return None
+    return (
+        f"{join_names(row['attack'] for row in full)} compared it with "
+        f"{max(row['n_models'] for row in full)} models, and {FEWEST_MODELS} are needed. Run the "
+        f"audit with shadows={FEWEST_MODELS} or more."
     )
 
 

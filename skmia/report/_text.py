@@ -7,7 +7,7 @@ from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ..disclosure import summarize
 from ..metrics import resolvable_fpr
-from ._level import (
+from ._evidence import (
     choose_base,
     choose_rate,
     find_worst_group,

@@ -11,8 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from skmia.cli._gate import judge, list_findings
 from skmia.cli._options import Limit, parse_limit
-from skmia.report._evidence import Grounds
-from skmia.report._level import measure_level
+from skmia.report._evidence import Grounds, measure_level
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 ROWS = [

@@ -21,7 +21,7 @@ from skmia.metrics import (
     auc_interval,
     operating_point,
 )
-from skmia.report import _plan, blind_baseline
+from skmia.report import _case, blind_baseline
 from skmia.report._measure import compute_curves
 from skmia.victims import CallableVictim
 
@@ -322,7 +322,7 @@ def test_function_without_an_estimator_has_a_stand_in(problem):
 
 
 def test_wide_answers_are_not_kept(problem, monkeypatch):
-    monkeypatch.setattr(_plan, "LARGEST_OUTPUTS", 4 * 400 * 2 * 4 - 1)
+    monkeypatch.setattr(_case, "LARGEST_OUTPUTS", 4 * 400 * 2 * 4 - 1)
     attacks = {"LiRA": LiRA(), "ShadowAttack": ShadowAttack()}
     result = audit(*problem, attacks=attacks, shadows=4, random_state=0)
     assert list(result.scores) == ["LiRA"]

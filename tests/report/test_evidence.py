@@ -5,8 +5,14 @@ import pandas as pd
 import pytest
 
 from skmia.report._evidence import Grounds, choose_evidence, count_permutations
-from skmia.report._file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
-from skmia.report._verdict import HEADLINES, get_best_at_lowest_rate, write_verdict
+from skmia.report._verdict import (
+    HEADLINES,
+    choose_file_evidence,
+    get_best_at_lowest_rate,
+    keep_shared_checks,
+    write_file_verdict,
+    write_verdict,
+)
 from skmia.report.checks._base import ERROR, NOT_RUN, PASSED, WARNING, Check
 
 NAMES = (

@@ -35,8 +35,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skmia import Records
 from skmia._core.circumstances import Clock
 from skmia.defenses import LabelOnlyDefense
-from skmia.report._case import open_case
-from skmia.report._plan import make_plan
+from skmia.report._case import make_plan, open_case
 from skmia.report._run import run_attacks
 from skmia.victims import CallableVictim, JointOutputs, OneOutput
 

@@ -13,7 +13,7 @@ from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack, LiRA, StackedAttack, ThresholdAttack
 from skmia.metrics import auc_interval
 from skmia.report._examine import compare_groups
-from skmia.report._rounds import Rounds
+from skmia.report._run import Rounds
 from skmia.report.checks._baseline import measure_difficulty
 
 # What audits say of a released file is in test_file.py.

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 import skmia
 from skmia import Records
-from skmia.report._rounds import Rounds
+from skmia.report._run import Rounds
 from skmia.report.checks._results import _judge
 
 # What audits say of a released file is in test_file.py.

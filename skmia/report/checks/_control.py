@@ -1,6 +1,5 @@
 """Controls: attacks on models for which the correct result is known."""
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -24,13 +23,19 @@ from ...base import has_own_victim
 from ...metrics import auc_interval
 from ...shadow import ShadowPool
 from ...victims import CallableVictim
-from .._case import Case
+from .._case import (
+    Case,
+    Request,
+    check_pool_settings,
+    choose_attacks,
+    draw_members,
+    make_plan,
+    train_victim,
+)
 from .._evidence import HIGHEST_LEVEL, count_permutations
 from .._measure import FEWEST, get_people, widen
-from .._plan import Request, check_pool_settings, choose_attacks, make_plan
 from .._run import run_attacks
 from .._text import format_auc
-from .._victim import draw_members, train_victim
 from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
 from ._permutation import permutation_test
 
@@ -75,20 +80,19 @@ def attack_control(kind, victim, records, membership, attacks, level, seed, pool
     run = run_attacks(case, make_plan(case.attacks, case.request, case.records), Clock())
     people = get_people(case.records, case.membership)
     null = permutation_test(
-        case.membership,
+        membership,
         run.scores,
         judged=run.tested,
-        n_permutations=count_permutations(case.level),
+        n_permutations=count_permutations(level),
         group_by=people,
         random_state=seed,
     )
-    settings = {"groups": people, "confidence_level": case.level}
-    rows = []
+    settings, rows = {"groups": people, "confidence_level": level}, []
     for name, scores in run.scores.items():
-        row = {"metric": "auc", **auc_interval(case.membership, scores, **settings)._asdict()}
-        rows.append(row if name in run.fitted else widen(row))
-    frame = pd.DataFrame(rows)[["estimate", "low", "high"]].rename(columns={"estimate": "auc"})
-    frame.insert(0, "attack", list(run.scores))
+        row = {"metric": "auc", **auc_interval(membership, scores, **settings)._asdict()}
+        row = row if name in run.fitted else widen(row)
+        rows.append((name, row["estimate"], row["low"], row["high"]))
+    frame = pd.DataFrame(rows, columns=["attack", "auc", "low", "high"])
     frame["pvalue_adjusted"] = null.frame["pvalue_adjusted"].to_numpy()
     passed = bool(null.pvalue <= 1 - level) == (kind == "positive")
     return ControlResult(kind, passed, null.pvalue, frame, null.n_permutations)
@@ -107,11 +111,8 @@ class BaseControlCheck(BaseCheck):
     where: str
     failure: str
 
-    def ask(self, case, run, findings):
-        obstacle = self._why_not(case, run, findings)
-        if obstacle is not None:
-            return self.answer(NOT_RUN, obstacle)
-        control = self._attack(case, run)
+    def judge(self, control):
+        """The outcome of a control."""
         best = control.frame.loc[control.frame["auc"].idxmax()]
         p = format_pvalue(control.pvalue, 1 / (1 + control.n_permutations))
         auc = format_auc(*best[["auc", "low", "high"]])
@@ -120,21 +121,12 @@ class BaseControlCheck(BaseCheck):
             return self.answer(PASSED, f"{text}.", control)
         return self.answer(WARNING, f"{text}: {self.failure}.", control)
 
-    def _why_not(self, case, run, findings):
-        """Why the control does not run, or None."""
-        if not self._is_wanted(case, findings):
-            return "Not requested."
-        if min(case.membership.sum(), (~case.membership).sum()) < FEWEST:
-            return "Too few members or non-members."
-        return None
 
-    @abstractmethod
-    def _is_wanted(self, case, findings):
-        """Whether the control should run."""
+def _has_too_few(case):
+    return min(case.membership.sum(), (~case.membership).sum()) < FEWEST
 
-    @abstractmethod
-    def _attack(self, case, run):
-        """Run the control."""
+
+_TOO_FEW = "Too few members or non-members."
 
 
 def negative_control(
@@ -229,38 +221,25 @@ class NegativeControlCheck(BaseControlCheck):
     where = "On a model that was trained without regard to membership"
     failure = "members and non-members come from different populations"
 
-    def _is_wanted(self, case, findings):
-        return case.controls
-
-    def _why_not(self, case, run, findings):
-        obstacle = super()._why_not(case, run, findings)
-        if obstacle is not None:
-            return obstacle
-        if isinstance(_get_estimator(case), CallableVictim):
-            return "The victim cannot be trained."
-        return None if _list_attacks(run) else "Every attack has its own victim."
-
-    def _attack(self, case, run):
-        return negative_control(
-            _get_estimator(case),
-            case.records,
-            case.membership,
-            attacks=_list_attacks(run),
-            **({} if run.pool is None else {"shadows": run.pool}),
-            # A stricter level, because several checks look for the same thing and any can warn.
-            confidence_level=min(1 - (1 - case.level) / 5, HIGHEST_LEVEL),
-            n_jobs=case.request.n_jobs,
-            random_state=case.seeds["checks"],
-        )
-
-
-def _get_estimator(case):
-    request = case.request
-    return unwrap(request.victim) if request.estimator is None else request.estimator
-
-
-def _list_attacks(run):
-    return {name: attack for name, attack in run.attacks.items() if not has_own_victim(attack)}
+    def ask(self, case, run, findings):
+        request = case.request
+        model = unwrap(request.victim) if request.estimator is None else request.estimator
+        attacks = {name: one for name, one in run.attacks.items() if not has_own_victim(one)}
+        obstacles = {
+            "Not requested.": not case.controls,
+            _TOO_FEW: _has_too_few(case),
+            "The victim cannot be trained.": isinstance(model, CallableVictim),
+            "Every attack has its own victim.": not attacks,
+        }
+        for text, holds in obstacles.items():
+            if holds:
+                return self.answer(NOT_RUN, text)
+        settings = {} if run.pool is None else {"shadows": run.pool}
+        # A stricter level, because several checks look for the same thing and any can warn.
+        settings["confidence_level"] = min(1 - (1 - case.level) / 5, HIGHEST_LEVEL)
+        settings |= {"n_jobs": request.n_jobs, "random_state": case.seeds["checks"]}
+        given = model, case.records, case.membership
+        return self.judge(negative_control(*given, attacks=attacks, **settings))
 
 
 # Enough to detect a gap of one half, in about a second.
@@ -366,15 +345,11 @@ class PositiveControlCheck(BaseControlCheck):
     where = "On a model that memorized its training records"
     failure = "they could not have found anything here"
 
-    def _is_wanted(self, case, findings):
-        found = findings.permutation.pvalue <= (1 - case.level) / 2
-        return case.controls or not found
-
-    def _attack(self, case, run):
-        return positive_control(
-            case.records,
-            case.membership,
-            confidence_level=case.level,
-            n_jobs=case.request.n_jobs,
-            random_state=case.seeds["checks"],
-        )
+    def ask(self, case, run, findings):
+        if not case.controls and findings.permutation.pvalue <= (1 - case.level) / 2:
+            return self.answer(NOT_RUN, "Not requested.")
+        if _has_too_few(case):
+            return self.answer(NOT_RUN, _TOO_FEW)
+        settings = {"n_jobs": case.request.n_jobs, "random_state": case.seeds["checks"]}
+        given = case.records, case.membership
+        return self.judge(positive_control(*given, confidence_level=case.level, **settings))

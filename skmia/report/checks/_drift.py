@@ -27,7 +27,7 @@ from ..._training.job import Data, Job, Kept, recorded_warnings
 from ..._training.plan import plan_training
 from ...exceptions import TrainingError
 from ...victims import is_trainable
-from .._plan import check_pool_settings
+from .._case import check_pool_settings
 from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
 from ._units import pick_draws
 

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import sparse
 
 from ..._core.containers import in_memory, is_frame, is_tensor, take_rows, to_numpy
-from ..._core.features import code_cells
+from ..._core.features import code_cells, split_columns
 from ..._core.numbers import SMALLEST, as_series, check_number, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
@@ -36,18 +36,26 @@ class Points:
         self._X = X
         table = in_memory(X if known is None else take_rows(X, known))
         self._sparse = _SparseScale(table) if sparse.issparse(table) else None
-        self._columns = None if sparse.issparse(table) else _Columns(table)
+        columns = split_columns(table)
+        kinds = [] if columns is None else enumerate(map(_Column, columns))
+        self._kinds = [(j, kind) for j, kind in kinds if not kind.is_constant]
+        self._n_codes = [kind.n_codes for _, kind in self._kinds if kind.n_codes]
         read = self._read(table)
         one_unit = not sparse.issparse(table) and not is_frame(table) and table.ndim > 2
         self._numbers = _Numbers(read[0], one_unit)
-        self._n_codes = [] if self._columns is None else self._columns.n_codes
         self._all = read if known is None else None
 
     def _read(self, table):
         """Numbers in an array, the codes of other columns, and what is sparse."""
         if self._sparse is not None:
             return np.empty((table.shape[0], 0)), [], self._sparse.apply(table)
-        return *self._columns.read(table), None
+        columns = split_columns(table)
+        if columns is None:
+            table = to_numpy(table) if is_tensor(table) else table
+            return table.reshape(len(table), int(np.prod(table.shape[1:]))), [], None
+        read = [kind.read(columns[j]) for j, kind in self._kinds]
+        numbers, codes = ([one for one in read if one.dtype.kind == kind] for kind in "fi")
+        return np.column_stack(numbers or [np.empty((len(table), 0))]), codes, None
 
     def take(self, rows, dtype):
         """Compute the coordinates of some rows."""
@@ -151,43 +159,6 @@ def _one_hot(codes, n_codes):
     return sparse.csr_array(entries, shape=(len(codes), n_codes))
 
 
-class _Columns:
-    """Reads tables into an array of numbers of shape (n, k) and the codes of each other column."""
-
-    def __init__(self, table):
-        columns = _split(table)
-        self._kinds = None if columns is None else [_Column(column) for column in columns]
-
-    @property
-    def n_codes(self):
-        """Number of codes of each column that :meth:`read` gives as codes."""
-        return [kind.n_codes for kind in self._kinds or () if kind.n_codes]
-
-    def read(self, table):
-        columns = _split(table)
-        if self._kinds is None:
-            table = to_numpy(table) if is_tensor(table) else table
-            return table.reshape(len(table), int(np.prod(table.shape[1:]))), []
-        read = [
-            kind.read(column)
-            for kind, column in zip(self._kinds, columns, strict=True)
-            if not kind.is_constant
-        ]
-        numbers = [column for column in read if column.dtype.kind == "f"]
-        codes = [column for column in read if column.dtype.kind == "i"]
-        return np.column_stack(numbers) if numbers else np.empty((len(table), 0)), codes
-
-
-def _split(table):
-    """Columns of a table; None if all of them hold numbers of one type."""
-    if is_frame(table):
-        return [table.iloc[:, j] for j in range(table.shape[1])]
-    if is_tensor(table) or table.dtype.kind in "biuf":
-        return None
-    table = table.reshape(len(table), int(np.prod(table.shape[1:])))
-    return [as_series(table[:, j]) for j in range(table.shape[1])]
-
-
 class _Column:
     """Reads numbers and times as floats and anything else as codes, with one for missing values.
 
@@ -213,7 +184,7 @@ class _Column:
 
     def read(self, column):
         if self._known is not None:
-            cells = column.astype(object)
+            cells = as_series(column).astype(object)
             codes = self._known.get_indexer(cells).astype(np.int64)
             codes[codes < 0] = self.n_codes - 1
             codes[cells.isna().to_numpy()] = self.n_codes - 2
@@ -512,36 +483,30 @@ class DuplicatesCheck(BaseCheck):
         settings = {"max_queries": n_queries, "random_state": case.seeds["checks"]}
         found = find_duplicates(case.records, case.membership, **settings)
         drawn = " that were drawn at random" if found.n_queried == n_queries else ""
-        parts = []
+        text, near = "", 0.0
         if found.n_exact:
-            parts.append(
+            text += (
                 f"{found.n_exact:,} of {n_records:,} records have an exact copy with the other "
-                "membership; an attack scores both copies alike."
+                "membership; an attack scores both copies alike. "
             )
         if found.n_queried:
-            parts.append(
+            near = found.share_near.low
+            text += (
                 f"{found.n_near:,} of {found.n_queried:,} non-members{drawn} "
                 f"({format_rate(*found.share_near)}) are near duplicates of a member, at least "
-                "ten times closer than typical."
+                "ten times closer than typical. "
             )
-        near = found.share_near.low if found.n_queried else 0.0
-        status = PASSED
-        if near > _MANY or found.n_exact > _MANY * n_records:
-            hides, text = _judge_rest(case, run)
-            apart = near * (1 - found.n_equal / max(found.n_near, 1))
-            parts.append(text)
-            status = WARNING if hides or apart > _MANY else PASSED
-        else:
-            parts.append(f"A warning is given above {100 * _MANY:g}%.")
-        return self.answer(status, " ".join(parts), found)
+        if near <= _MANY and found.n_exact <= _MANY * n_records:
+            return self.answer(PASSED, f"{text}A warning is given above {100 * _MANY:g}%.", found)
+        hides, why = _judge_rest(case, run)
+        apart = near * (1 - found.n_equal / max(found.n_near, 1))
+        return self.answer(WARNING if hides or apart > _MANY else PASSED, text + why, found)
 
 
 def _judge_rest(case, run):
     """Whether the copies may hide a leak, given the records without a copy, and why."""
-    places, counts = np.unique(
-        Records(case.records.X).fingerprint, return_inverse=True, return_counts=True
-    )[1:]
-    rest = counts[places] == 1
+    prints = Records(case.records.X).fingerprint
+    rest = ~pd.Series(prints).duplicated(keep=False).to_numpy()
     members = case.membership[rest]
     text = f"The features of {len(members):,} records are those of no other record"
     sides = (members.sum(), case.membership), ((~members).sum(), ~case.membership)
