@@ -236,9 +236,7 @@ def check_attack_unfitted_victim(attack, records, membership):
         return
     victim = clone(unwrap(victim))
     try:
-        check_is_fitted(victim)
-        return  # it learns nothing in fit, such as a CallableVictim
+        check_is_fitted(victim)  # where it learns nothing in fit, such as a CallableVictim
     except NotFittedError:
-        pass
-    fit = partial(fresh(attack).set_params(victim=victim).fit, records, membership)
-    expect_refusal(fit, NotFittedError, "frozenestimator", "An unfitted victim")
+        fit = partial(fresh(attack).set_params(victim=victim).fit, records, membership)
+        expect_refusal(fit, NotFittedError, "frozenestimator", "An unfitted victim")

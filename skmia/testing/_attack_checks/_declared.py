@@ -2,10 +2,8 @@
 
 from functools import partial
 
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.base import is_regressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..._core.asking import query_victim, unwrap
 from ..._core.needs import ACCESS, BOTH, KNOWN, Needs
@@ -16,6 +14,8 @@ from ...shadow import without
 from ...signals import what_to_keep
 from ._helpers import (
     BATCH,
+    AnsweringClassifier,
+    AnsweringRegressor,
     asks_fitted,
     asks_fitted_as_declared,
     expect,
@@ -124,48 +124,6 @@ def _store(attack, records, kind=None):
     return store(records), own
 
 
-class _Answering(BaseEstimator):
-    """A victim that answers as another one does, and cannot be looked into."""
-
-    def __init__(self, victim):
-        self.victim = victim
-
-    def fit(self, X=None, y=None):
-        return self
-
-    def __sklearn_is_fitted__(self):
-        check_is_fitted(self.victim)
-        return True
-
-    def __reduce_ex__(self, protocol):
-        raise TypeError("This victim has no file.")
-
-    def predict(self, X):
-        return self.victim.predict(X)
-
-
-def _has(name):
-    return lambda self: hasattr(self.victim, name)
-
-
-class _AnsweringClassifier(ClassifierMixin, _Answering):
-    @property
-    def classes_(self):
-        return self.victim.classes_
-
-    @available_if(_has("predict_proba"))
-    def predict_proba(self, X):
-        return self.victim.predict_proba(X)
-
-    @available_if(_has("decision_function"))
-    def decision_function(self, X):
-        return self.victim.decision_function(X)
-
-
-class _AnsweringRegressor(RegressorMixin, _Answering):
-    pass
-
-
 @asks_fitted_as_declared
 def check_attack_access(attack, records, membership):
     """Access to the victim that it declares is needed, and no other is."""
@@ -178,7 +136,7 @@ def check_attack_access(attack, records, membership):
         _expect_refused(own, stored, membership, "queries")
     elif not access:
         _expect_works(own, stored, membership, expected, "queries beyond stored answers")
-    kind = _AnsweringRegressor if is_regressor(unwrap(victim)) else _AnsweringClassifier
+    kind = AnsweringRegressor if is_regressor(unwrap(victim)) else AnsweringClassifier
     own = fresh(attack).set_params(victim=FrozenEstimator(kind(unwrap(victim))))
     if access & {"gradients", "layers", "file"}:
         _expect_refused(own, records, membership, "the inside of the victim")
@@ -199,15 +157,15 @@ def check_attack_keeps(attack, records, membership):
         less = without(pool, what, records)
         if less is None:
             continue
-        own = fresh(attack).set_params(shadows=FrozenEstimator(less))
+        own, lost = fresh(attack), f"{what!r} of the shadow models"
+        own.set_params(shadows=FrozenEstimator(less))
         # Outputs follow from models, so a pool without outputs has no models either.
         gone = {"outputs", "models"} if what == "outputs" else {what}
         if gone & needs.keeps:
-            _expect_refused(own, records, membership, f"{what!r} of the shadow models")
-        elif gone & needs.uses:
-            _expect_works(own, records, membership, None, f"{what!r} of the shadow models")
+            _expect_refused(own, records, membership, lost)
         else:
-            _expect_works(own, records, membership, expected, f"{what!r} of the shadow models")
+            same = None if gone & needs.uses else expected
+            _expect_works(own, records, membership, same, lost)
 
 
 def check_attack_lacks(attack, records, membership):

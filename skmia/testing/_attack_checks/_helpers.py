@@ -3,7 +3,9 @@
 from numbers import Number
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ..._core.records import Records
 
@@ -37,24 +39,21 @@ def expect_close(actual, expected, claim, relative=_RELATIVE):
 
 def expect_refusal(call, error, word, what):
     """Raise an AssertionError unless a call is refused with one sentence that says why."""
+    errors = error if isinstance(error, tuple) else (error,)
+    wanted = " or ".join(kind.__name__ for kind in errors)
     try:
         call()
-    except error as refusal:
+    except errors as refusal:
         message = str(refusal)
     except Exception as other:
         raise AssertionError(
-            f"{what} must raise {_name(error)}; got {type(other).__name__}: {other}"
+            f"{what} must raise {wanted}; got {type(other).__name__}: {other}"
         ) from other
     else:
-        raise AssertionError(f"{what} must raise {_name(error)}; nothing was raised.")
+        raise AssertionError(f"{what} must raise {wanted}; nothing was raised.")
     is_sentence = message.endswith(".") and "\n" not in message and " " in message
     holds = is_sentence and word in message.lower()
     expect(holds, f"{what} must be refused with a sentence that mentions {word!r}; got: {message}")
-
-
-def _name(error):
-    errors = error if isinstance(error, tuple) else (error,)
-    return " or ".join(kind.__name__ for kind in errors)
 
 
 def fresh(attack):
@@ -70,23 +69,64 @@ def fitted(attack, records, membership):
     return fresh(attack).fit(records, membership)
 
 
-def asks_fitted(check):
-    """Mark a check that gets the attack fitted with membership, and only asks it."""
-    # All such checks share one fit: that asking changes nothing is a check of its own.
-    check.ways = lambda attack, membership: (membership,)
-    return check
+class _Answering(BaseEstimator):
+    """A victim that answers as another one does, and cannot be looked into."""
+
+    def __init__(self, victim):
+        self.victim = victim
+
+    def fit(self, X=None, y=None):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        check_is_fitted(self.victim)
+        return True
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("This victim has no file.")
+
+    def predict(self, X):
+        return self.victim.predict(X)
 
 
-def asks_fitted_each_way(check):
-    """Mark a check like :func:`asks_fitted` that is run once per way to fit the attack."""
-    check.ways = ways_to_fit
-    return check
+def _has(name):
+    return lambda self: hasattr(self.victim, name)
 
 
-def asks_fitted_as_declared(check):
-    """Mark a check like :func:`asks_fitted`, with membership only if the attack needs it."""
-    check.ways = lambda attack, membership: ways_to_fit(attack, membership)[-1:]
-    return check
+class AnsweringClassifier(ClassifierMixin, _Answering):
+    """A classifier that answers as another one does."""
+
+    @property
+    def classes_(self):
+        return self.victim.classes_
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X):
+        return self.victim.predict_proba(X)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X):
+        return self.victim.decision_function(X)
+
+
+class AnsweringRegressor(RegressorMixin, _Answering):
+    """A regressor that answers as another one does."""
+
+
+def _asks(ways):
+    def mark(check):
+        check.ways = ways
+        return check
+
+    return mark
+
+
+# Marks of a check that gets the attack fitted, with membership, in each way, or with membership
+# only if the attack needs it. Such checks only ask the attack and share one fit of each way: that
+# asking changes nothing is a check of its own.
+asks_fitted = _asks(lambda attack, membership: (membership,))
+asks_fitted_each_way = _asks(lambda attack, membership: ways_to_fit(attack, membership))
+asks_fitted_as_declared = _asks(lambda attack, membership: ways_to_fit(attack, membership)[-1:])
 
 
 class SharedFits:
@@ -100,13 +140,11 @@ class SharedFits:
         """The fitted copies of an attack for a check with certain ways to fit."""
         if attack is not self._attack:
             self._attack, self._fits = attack, {}
-        return [self._fit(bits) for bits in ways(attack, self.membership)]
-
-    def _fit(self, bits):
-        known = bits is not None
-        if known not in self._fits:
-            self._fits[known] = fitted(self._attack, self.records, bits)
-        return self._fits[known]
+        asked = ways(attack, self.membership)
+        for bits in asked:
+            if (bits is None) not in self._fits:
+                self._fits[bits is None] = fitted(attack, self.records, bits)
+        return [self._fits[bits is None] for bits in asked]
 
 
 def choose_half(membership):

@@ -1,12 +1,13 @@
 """What the numbers of an attack mean: scores, thresholds, guesses."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from ..._core.asking import query_victim
 from ._helpers import (
     BATCH,
+    AnsweringClassifier,
     asks_fitted,
     asks_fitted_each_way,
     expect,
@@ -57,28 +58,14 @@ def _expect_finite(attack, records):
     expect(not bad.any(), f"Scores must be finite; {bad.sum()} of {len(bad)} are not.")
 
 
-class _CertainVictim(ClassifierMixin, BaseEstimator):
+class _CertainVictim(AnsweringClassifier):
     """A victim that gives its predicted class the probability 1."""
 
-    def __init__(self, victim):
-        self.victim = victim
-
-    def fit(self, X=None, y=None):
-        return self
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    @property
-    def classes_(self):
-        return self.victim.classes_
+    __reduce_ex__ = BaseEstimator.__reduce_ex__  # it has a file
 
     def predict_proba(self, X):
         proba = self.victim.predict_proba(X)
         return np.eye(proba.shape[1])[proba.argmax(axis=1)]
-
-    def predict(self, X):
-        return self.victim.predict(X)
 
 
 def check_attack_certain_victim(attack, records, membership):
