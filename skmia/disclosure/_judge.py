@@ -201,16 +201,12 @@ def judge_requirements(policy, release, spoken):
 
 def judge_limits(policy, release, measurements, n_tried=1):
     """Compare numbers with the limits of a policy."""
-    limits = policy.limits[release]
-    meant = [
-        number for number in measurements if number.name in limits and _is_meant(number, policy)
-    ]
-    chosen = [number for number in meant if not _is_small(number, policy)]
-    small = [
-        JudgedLimit(number.name, number.group, limits[number.name], None, UNJUDGED)
-        for number in meant
-        if _is_small(number, policy)
-    ]
+    limits, chosen, small = policy.limits[release], [], []
+    for number in measurements:
+        scope = "all" if number.group == "all" else "each"
+        if number.name in limits and scope in policy.groups:
+            (small if _is_small(number, policy) else chosen).append(number)
+    small = [JudgedLimit(one.name, one.group, limits[one.name], None, UNJUDGED) for one in small]
     failed = _reject(chosen, limits, policy.alpha)
     judged = [
         _judge(number, limits[number.name], k in failed, policy, n_tried)
@@ -228,10 +224,6 @@ def judge_limits(policy, release, measurements, n_tried=1):
     return judged + small + missing
 
 
-def _is_meant(measurement, policy):
-    return ("all" if measurement.group == "all" else "each") in policy.groups
-
-
 def _is_small(measurement, policy):
     n_records = measurement.n_records
     return measurement.group != "all" and n_records is not None and n_records < policy.min_group
@@ -239,16 +231,11 @@ def _is_small(measurement, policy):
 
 def _reject(measurements, limits, alpha):
     """Numbers of the measurements whose lower end is above its limit, by Holm's procedure."""
-    left = dict(enumerate(measurements))
-    while left:
+    left, above = dict(enumerate(measurements)), [None]
+    while left and above:
         level = 1 - alpha / len(left)
-        above = [
-            k for k, number in left.items() if number.at(level, 1 - alpha).low > limits[number.name]
-        ]
-        if not above:
-            break
-        for k in above:
-            del left[k]
+        above = [k for k, one in left.items() if one.at(level, 1 - alpha).low > limits[one.name]]
+        left = {k: number for k, number in left.items() if k not in above}
     return set(range(len(measurements))) - set(left)
 
 

@@ -230,46 +230,42 @@ def _read_policy(text):
     for name, tables in (("limits", limits), ("structure", structure)):
         _check_keys(tables, {"file", "service"}, name)
     limits = limits | ({"table": stored["table"]} if "table" in stored else {})
+    ways = {key: _read_way(_get_table(limits, key), key) for key in limits}
+    names = "limits", "required", "requires_attacks"
     return {
         "name": stored["name"],
         "alpha": float(alpha),
         "groups": groups,
         "min_group": check_count(defaults.get("min_group", 100), "min_group"),
         "undecided": undecided,
-        "limits": {key: _read_limits(_get_table(limits, key), key) for key in limits},
-        "required": {key: _read_required(_get_table(limits, key), key) for key in limits},
-        "requires_attacks": {key: _read_attacks(_get_table(limits, key), key) for key in limits},
+        **{name: {key: way[k] for key, way in ways.items()} for k, name in enumerate(names)},
         "stand_in": stand_in,
         "structure": {key: _read_structure(_get_table(structure, key)) for key in structure},
     }
 
 
-def _read_limits(table, release):
+def _read_way(table, release):
+    """Limits of a way of release, those that are required, and the attacks that are."""
+    of = f"of a {release}"
     numbers = {name: value for name, value in table.items() if name not in _LISTS}
     if not numbers:
-        raise ValueError(f"The limits of a {release} must be one or more; there are none.")
-    return {
-        name: float(check_number(value, f"{name} of a {release}", "a number"))
+        raise ValueError(f"The limits {of} must be one or more; there are none.")
+    limits = {
+        name: float(check_number(value, f"{name} {of}", "a number"))
         for name, value in numbers.items()
     }
-
-
-def _read_required(table, release):
-    known = tuple(name for name in table if name not in _LISTS)
-    required = _check_words(table.get("required", list(known)), f"required of a {release}", known)
+    required = _check_words(table.get("required", list(limits)), f"required {of}", tuple(limits))
     if not required:
-        raise ValueError(f"required of a {release} must name one or more of its limits.")
-    return required
-
-
-def _read_attacks(table, release):
-    """What has to be able to find something; all of it unless the policy says otherwise."""
-    known = _ATTACKS[release]
-    if "requires_attacks" not in table:
-        return known
-    if not known:
-        raise ValueError(f"A {release} knows no requires_attacks; it is for a service or a file.")
-    return _check_words(table["requires_attacks"], f"requires_attacks of a {release}", known)
+        raise ValueError(f"required {of} must name one or more of its limits.")
+    # All of what may be asked for, unless the policy says otherwise.
+    attacks = _ATTACKS[release]
+    if "requires_attacks" in table:
+        if not attacks:
+            raise ValueError(
+                f"A {release} knows no requires_attacks; it is for a service or a file."
+            )
+        attacks = _check_words(table["requires_attacks"], f"requires_attacks {of}", attacks)
+    return limits, required, attacks
 
 
 def _read_structure(table):

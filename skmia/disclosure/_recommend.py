@@ -215,23 +215,21 @@ class Recommendation(Shown):
         -------
         document : dict
         """
+        tried = [
+            vars(condition)
+            | {"text": _write_tried(condition), "reasons": list(condition.reasons)}
+            | {"limits": [*map(_as_plain, condition.limits)]}
+            for condition in self.tried
+        ]
         return {
             "result": self.result,
             "release": self.release,
             "not_asked": [way for way in RELEASES if way != self.release],
             "reasons": list(self.reasons),
             "conditions": list(self.conditions),
-            "limits": [_as_plain(limit) for limit in self.limits],
-            "under_conditions": [_as_plain(limit) for limit in self.under_conditions],
-            "tried": [
-                vars(condition)
-                | {
-                    "text": _write_tried(condition),
-                    "reasons": list(condition.reasons),
-                    "limits": [_as_plain(limit) for limit in condition.limits],
-                }
-                for condition in self.tried
-            ],
+            "limits": [*map(_as_plain, self.limits)],
+            "under_conditions": [*map(_as_plain, self.under_conditions)],
+            "tried": tried,
             "checks": [vars(check).copy() for check in self.checks],
             "requirements": [vars(one).copy() for one in self.requirements],
             "not_run": list(self.not_run),

@@ -325,12 +325,10 @@ class StructuralReport(Shown):
         -------
         document : dict
         """
-        plain = {name: getattr(self, name) for name in ("model", "n_members", "effective_dof")}
+        names = "model", "n_members", "effective_dof", "n_certain", "published", "decimals"
         membership = self.membership
-        return plain | {
-            "n_certain": self.n_certain,
+        return {name: getattr(self, name) for name in names} | {
             "published": dict(self.published),
-            "decimals": self.decimals,
             "parameters": vars(self.parameters).copy(),
             "checks": [_as_plain(vars(check)) for check in self.checks],
             "membership": None if membership is None else _as_plain(vars(membership)),

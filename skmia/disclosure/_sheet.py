@@ -207,28 +207,20 @@ def _make_check(row, reasons):
 
 def _count(found):
     """How many numbers and checks speak for and against, in sentences."""
-    judged = [row for row in found["limits"] if row["status"] in (FAIL, PASS, OPEN)]
-    n_fail = sum(row["status"] == FAIL for row in judged)
-    told = []
-    if judged:
-        are = "is above its limit" if n_fail == 1 else "are above their limits"
-        told.append(f"{n_fail} of {len(judged)} numbers {are}.")
-    n_open = sum(row["status"] == OPEN for row in judged)
-    if n_open:
-        told.append(f"For {n_open}, the limit lies within the interval.")
-    n_block = _count_checks(found, "block")
-    if n_block:
-        blocks = "check blocks" if n_block == 1 else "checks block"
-        told.append(f"{n_block} {blocks} the release.")
-    n_review = _count_checks(found, "review")
-    if n_review:
-        needs = "check needs" if n_review == 1 else "checks need"
-        told.append(f"Before a release, {n_review} {needs} a reason.")
-    return told
-
-
-def _count_checks(found, level):
-    return sum(row["level"] == level and row["status"] != PASS for row in found["checks"])
+    statuses = [row["status"] for row in found["limits"] if row["status"] in (FAIL, PASS, OPEN)]
+    levels = [row["level"] for row in found["checks"] if row["status"] != PASS]
+    n_fail, n_open = statuses.count(FAIL), statuses.count(OPEN)
+    n_block, n_review = levels.count("block"), levels.count("review")
+    are = "is above its limit" if n_fail == 1 else "are above their limits"
+    blocks = "check blocks" if n_block == 1 else "checks block"
+    needs = "check needs" if n_review == 1 else "checks need"
+    told = {
+        f"{n_fail} of {len(statuses)} numbers {are}.": len(statuses),
+        f"For {n_open}, the limit lies within the interval.": n_open,
+        f"{n_block} {blocks} the release.": n_block,
+        f"Before a release, {n_review} {needs} a reason.": n_review,
+    }
+    return [text for text, number in told.items() if number]
 
 
 def summarize(found):
@@ -258,15 +250,15 @@ def describe_sheet(document, report="report.html"):
     checks = [_make_check(row, reasons) for row in found["checks"]]
     order = {"bad": 0, "ask": 1, "ok": 2, "info": 3}
     hidden = {*REQUEST, "command", "created", "versions"}
-    hashes = [(name, text) for name, text in provenance.items() if name.startswith("sha256 of ")]
+    shown = [(name, text) for name, text in provenance.items() if name not in hidden]
+    hashes = [pair for pair in shown if pair[0].startswith("sha256 of ")]
+    rest = [pair for pair in shown if pair not in hashes]
     policy = found["policy"]
     others = f"Nothing is said of a release as {' or '.join(f'a {w}' for w in found['not_asked'])}."
     hashes.append(("sha256 of the policy", policy["sha256"] or "none: the policy was changed"))
-    rest = {name: text for name, text in provenance.items() if name not in hidden}
-    rest = {name: text for name, text in rest.items() if not name.startswith("sha256 of ")}
+    alpha = re.search(r"^alpha = ([0-9.]+)", policy["text"], re.M)
     signatures = {row["role"]: row for row in found["signatures"]}
-    # Documents written before a decision could be recorded have none.
-    decision = found.get("decision") or dict.fromkeys(("decision", "conditions", "because"), "")
+    decision = _get_decision(found)
     return {
         "what": _shorten(_name_subject(document), _CHARACTERS["name"]),
         "way": found["release"],
@@ -280,7 +272,7 @@ def describe_sheet(document, report="report.html"):
         "because": decision["because"],
         "request": {name: provenance.get(name, "") for name in REQUEST},
         "matrix": make_matrix(found["limits"]),
-        "level": f"{100 * (1 - _get_alpha(document)):g}%",
+        "level": f"{100 * (1 - (0.05 if alpha is None else float(alpha[1]))):g}%",
         "checks": sorted(checks, key=lambda check: order[check["kind"]]),
         "signatures": [
             {"role": role, "says": says, **{key: "" for key in ("name", "date")}}
@@ -290,13 +282,13 @@ def describe_sheet(document, report="report.html"):
         "command": _shorten(provenance.get("command", ""), _CHARACTERS["command"]),
         "hashes": hashes,
         "versions": provenance.get("versions", ""),
-        "rest": [(name, _shorten(text, _CHARACTERS["text"])) for name, text in rest.items()],
+        "rest": [(name, _shorten(text, _CHARACTERS["text"])) for name, text in rest],
     }
 
 
-def _get_alpha(document):
-    found = re.search(r"^alpha = ([0-9.]+)", document["recommendation"]["policy"]["text"], re.M)
-    return 0.05 if found is None else float(found[1])
+def _get_decision(found):
+    # Documents written before a decision could be recorded have none.
+    return found.get("decision") or dict.fromkeys(("decision", "conditions", "because"), "")
 
 
 def _name_subject(document):
@@ -330,8 +322,7 @@ def record_decision(document, *, decision, name, role, day, given):
     """The document with a decision, or with a further signature under the one that it has."""
     # given: "conditions", "because" and "reasons" (by check) as typed, and whether to "replace".
     found = document["recommendation"]
-    before = found.get("decision") or dict.fromkeys(("decision", "conditions", "because"), "")
-    signatures = found["signatures"]
+    before, signatures = _get_decision(found), found["signatures"]
     if decision is not None:
         check_option(decision, "decision", DECISIONS)
     chosen = decision or before["decision"]

@@ -25,14 +25,7 @@ from ._rules import RuleBook, describe_flags
 
 @dataclass
 class Findings:
-    """Checks, columns of the table of members, and notes, in the order in which they are found.
-
-    Attributes
-    ----------
-    checks : list of StructuralCheck
-    columns : dict of str to ndarray
-    notes : list of str
-    """
+    """Checks, columns of the table of members, and notes, in the order in which they are found."""
 
     checks: list = field(default_factory=list)
     columns: dict = field(default_factory=dict)
@@ -131,42 +124,38 @@ def check_groups(sizes, answers, release, thresholds):
     """Check the groups of records with the same answer, or with the same leaves."""
     n_groups, kind = int(sizes.numbers.max()) + 1, _KINDS[release]
     least, source = thresholds["k"]
-    small = sizes.sizes < least
-    k = _make(
-        ("k", release),
-        (int(sizes.sizes.min()), least, int(small.sum())),
-        f"{n_groups:,} groups of members with {kind}; the smallest has {sizes.sizes.min():,}, and "
-        f"{small.sum():,} members are in one of fewer than {least:g}.",
-        source,
+    n_small, smallest = int((sizes.sizes < least).sum()), int(sizes.sizes.min())
+    text = (
+        f"{n_groups:,} groups of members with {kind}; the smallest has {smallest:,}, and "
+        f"{n_small:,} members are in one of fewer than {least:g}."
     )
+    k = _make("k", release, (smallest, least, n_small), text, source)
     if not answers.n_classes:
         return [k, *_list_undefined(release)]
-    lacking = sizes.n_classes < answers.n_classes
-    disclosure = _make(
-        ("class_disclosure", release),
-        (int(lacking.sum()), None, int(lacking.sum())),
-        f"{lacking.sum():,} members are in a group in which some class has no member, so that the "
-        "group rules it out.",
-        SOURCES["class_disclosure"],
+    n_lacking = int((sizes.n_classes < answers.n_classes).sum())
+    text = (
+        f"{n_lacking:,} members are in a group in which some class has no member, so that the "
+        "group rules it out."
     )
+    name = "class_disclosure"
+    disclosure = _make(name, release, (n_lacking, None, n_lacking), text, SOURCES[name])
     least, source = thresholds["small_cells"]
-    cells = sizes.smallest_cells < least
-    smallest = int(sizes.smallest_cells.min())
-    rare = _make(
-        ("small_cells", release),
-        (smallest, least, int(cells.sum())),
-        f"{cells.sum():,} members are in a group in which fewer than {least:g} share a class that "
-        f"occurs; the fewest are {smallest:,}.",
-        source,
+    n_cells, fewest = int((sizes.smallest_cells < least).sum()), int(sizes.smallest_cells.min())
+    text = (
+        f"{n_cells:,} members are in a group in which fewer than {least:g} share a class that "
+        f"occurs; the fewest are {fewest:,}."
     )
-    return [k, disclosure, rare]
+    return [k, disclosure, _make("small_cells", release, (fewest, least, n_cells), text, source)]
 
 
-def _make(place, found, text, source):
-    """A check that is flagged if it is about some members."""
-    (name, release), (value, threshold, n_records) = place, found
-    status = FLAGGED if n_records else PASSED
-    return StructuralCheck(name, release, status, value, threshold, n_records, text, source)
+def _make(name, release, found, text, source, status=None):
+    """A check; without a status, it is flagged if it is about some members."""
+    # found: value, threshold and number of flagged members
+    status = status or (FLAGGED if found[2] else PASSED)
+    return StructuralCheck(name, release, status, *found, text, source)
+
+
+_NOTHING = (None, None, None)
 
 
 def check_rounding(answers, released, decimals, has_file):
@@ -185,7 +174,7 @@ def check_rounding(answers, released, decimals, has_file):
     else:
         status = FLAGGED
         text = f"The service gives more than {decimals} digits after the point."
-    return StructuralCheck("rounded_answers", "service", status, None, None, None, text, source)
+    return _make("rounded_answers", "service", _NOTHING, text, source, status)
 
 
 def check_groups_of_rows(sizes, answers, name, thresholds):
@@ -195,11 +184,8 @@ def check_groups_of_rows(sizes, answers, name, thresholds):
         f"{name} has no leaves that can be read, which would divide the members into groups. The "
         f"table has {n_groups:,} different rows, which says nothing of the model."
     )
-    k, *others = (
-        StructuralCheck(name, "file", UNKNOWN, None, None, None, text, source)
-        for name, source in _list_sources(thresholds).items()
-        if name in _OF_GROUPS
-    )
+    sources = _list_sources(thresholds)
+    k, *others = (_make(one, "file", _NOTHING, text, sources[one], UNKNOWN) for one in _OF_GROUPS)
     if not answers.n_classes:
         others = _list_undefined("file")
     return [replace(k, value=smallest), *others]
@@ -214,10 +200,7 @@ def _list_sources(thresholds):
 def _list_undefined(release):
     """Checks of classes, of a regressor."""
     text = "Regression has no classes that a group could rule out."
-    return [
-        StructuralCheck(name, release, NONE, None, None, None, text, "no classes")
-        for name in _OF_GROUPS[1:]
-    ]
+    return [_make(name, release, _NOTHING, text, "no classes", NONE) for name in _OF_GROUPS[1:]]
 
 
 def check_leaves(leaves, name, may_have, thresholds):
@@ -226,13 +209,13 @@ def check_leaves(leaves, name, may_have, thresholds):
     if leaves is None:
         status = UNKNOWN if may_have else NONE
         text = f"{name} {'may have leaves that cannot be read' if may_have else 'has no leaves'}."
-        return StructuralCheck("smallest_leaf", "file", status, None, least, None, text, source)
+        return _make("smallest_leaf", "file", (None, least, None), text, source, status)
     n_records, smallest = int((leaves < least).sum()), int(leaves.min())
     text = (
         f"{n_records:,} members are in a leaf of fewer than {least:g} training records; the "
         f"smallest has {smallest:,}."
     )
-    return _make(("smallest_leaf", "file"), (smallest, least, n_records), text, source)
+    return _make("smallest_leaf", "file", (smallest, least, n_records), text, source)
 
 
 def check_freedom(count, n_members, effective, thresholds):
@@ -240,7 +223,7 @@ def check_freedom(count, n_members, effective, thresholds):
     least, source = thresholds["residual_dof"]
     if count.n_parameters is None:
         text = f"Cannot be said: {count.formula}."
-        return StructuralCheck("residual_dof", "both", UNKNOWN, None, least, None, text, source)
+        return _make("residual_dof", "both", (None, least, None), text, source, UNKNOWN)
     left = n_members - count.n_parameters
     text = (
         f"{n_members:,} members minus {count.n_parameters:,} parameters ({count.formula}) leave "
@@ -251,25 +234,25 @@ def check_freedom(count, n_members, effective, thresholds):
     if effective is not None:
         text += f" The effective degrees of freedom are {effective:,.1f}."
     status = FLAGGED if left < least else PASSED
-    return StructuralCheck("residual_dof", "both", status, left, least, None, text, source)
+    return _make("residual_dof", "both", (left, least, None), text, source, status)
 
 
 def check_rules(book, flags):
     """Check the hyper-parameters; ``flags`` is None if no rule is about the model."""
+    status, names, source = FLAGGED, ", ".join(rule.name for rule in flags or ()), book.source
     if flags is None:
+        status, names = UNKNOWN, None
         text = (
             f"Cannot be said: the rules {book.name!r} are not about models of this kind, or the "
             "model does not store its settings."
         )
-        return StructuralCheck("rules", "both", UNKNOWN, None, None, None, text, book.source)
-    if not flags:
-        text = f"The settings are in none of the rules {book.name!r}."
-        return StructuralCheck("rules", "both", PASSED, "", None, None, text, book.source)
-    names = ", ".join(rule.name for rule in flags)
-    sources = "; ".join(dict.fromkeys(rule.source for rule in flags))
-    told = [f"The settings are in the rules {book.name!r}: {names}.", *describe_flags(flags)]
-    text = " ".join(told)
-    return StructuralCheck("rules", "both", FLAGGED, names, None, None, text, sources)
+    elif not flags:
+        status, text = PASSED, f"The settings are in none of the rules {book.name!r}."
+    else:
+        told = f"The settings are in the rules {book.name!r}: {names}."
+        text = " ".join([told, *describe_flags(flags)])
+        source = "; ".join(dict.fromkeys(rule.source for rule in flags))
+    return _make("rules", "both", (names, None, None), text, source, status)
 
 
 def check_rows(n_rows, n_found, unread):
@@ -283,16 +266,13 @@ def check_rows(n_rows, n_found, unread):
         text = f"{len(unread):,} parts of the file could not be read, such as {unread[0]}."
     else:
         status, n_found, text = PASSED, 0, "No training rows were found in the file."
-    return StructuralCheck("keeps_rows", "file", status, n_rows, None, n_found, text, source)
+    return _make("keeps_rows", "file", (n_rows, None, n_found), text, source, status)
 
 
 def name_no_file(name, thresholds):
     """Checks of the file of a model that is not at hand."""
-    text = f"The file of {name} is not at hand."
-    return [
-        StructuralCheck(check, "file", UNKNOWN, None, None, None, text, source)
-        for check, source in _list_sources(thresholds).items()
-    ]
+    text, sources = f"The file of {name} is not at hand.", _list_sources(thresholds).items()
+    return [_make(check, "file", _NOTHING, text, source, UNKNOWN) for check, source in sources]
 
 
 # Packages whose models keep rows under names that are known.
@@ -324,27 +304,25 @@ def _examine_groups(case, answers, found):
         hashes = Records(case.training.X, np.zeros(case.n_records)).digests
         numbers = number_rows(hashes, case.n_records)
         sizes = count_groups(numbers, answers.labels, case.people)
-        found.add_groups(
-            check_groups_of_rows(sizes, answers, case.name, case.thresholds), sizes, "structure"
-        )
+        checks = check_groups_of_rows(sizes, answers, case.name, case.thresholds)
+        found.add_groups(checks, sizes, "structure")
         return None
     smallest = np.full(case.n_records, np.iinfo(np.int64).max)
-    leaves = iter_leaves(case.model, case.training.X)
-    numbers = number_rows(_watch(leaves, smallest, case.people), case.n_records, to_the_end=True)
+
+    def watch():
+        """The leaves of each tree; the smallest number of training records in them is noted."""
+        for places, counts in iter_leaves(case.model, case.training.X):
+            np.minimum(smallest, count_leaves(places, case.people), out=smallest)
+            if counts is not None and counts[places].all():
+                np.minimum(smallest, counts[places].astype(np.int64), out=smallest)
+            yield places
+
+    numbers = number_rows(watch(), case.n_records, to_the_end=True)
     sizes = count_groups(numbers, answers.labels, case.people)
     checks = check_groups(sizes, answers, "file", case.thresholds)
     found.add_groups(checks, sizes, "structure")
     found.columns["smallest_leaf"] = smallest
     return smallest
-
-
-def _watch(leaves, smallest, people):
-    """Yield the leaves of each tree, and note the smallest number of training records in them."""
-    for places, counts in leaves:
-        np.minimum(smallest, count_leaves(places, people), out=smallest)
-        if counts is not None and counts[places].all():
-            np.minimum(smallest, counts[places].astype(np.int64), out=smallest)
-        yield places
 
 
 def _may_have_leaves(model):
