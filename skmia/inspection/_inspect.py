@@ -52,28 +52,20 @@ def search_candidates(model, records):
         warnings.simplefilter("always")
         stored = StoredValuesAttack(victim).fit(labeled)
         # The strength that is said beforehand comes from ridge regression, which takes seconds.
-        settings = {"solver": "auto" if len(records) <= _MOST_PROPAGATED else "ridge"}
-        settings["random_state"] = 0
-        names = ("n_equations_", "n_rows_", "known_", "expected_auc_", "misfit_")
-        attack = NodeEquationsAttack(victim, **settings)
-        equations = _read_strength(attack, records, names, notes)
-        names = ("n_thresholds_", "explained_", "expected_auc_")
-        thresholds = _read_strength(SplitThresholdAttack(victim), labeled, names, notes)
-        names = ("n_equations_", "known_", "expected_auc_")
-        attack = StationarityAttack(victim, **settings)
-        optimum = _read_strength(attack, records, names, notes)
+        solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
+        settings = {"solver": solver, "random_state": 0}
+        equations = NodeEquationsAttack(victim, **settings)
+        optimum = StationarityAttack(victim, **settings)
+        asked = (
+            (equations, records, "n_equations n_rows known expected_auc misfit"),
+            (SplitThresholdAttack(victim), labeled, "n_thresholds explained expected_auc"),
+            (optimum, records, "n_equations known expected_auc"),
+        )
+        strengths = [_read_strength(*one, notes) for one in asked]
     notes += dict.fromkeys(str(one.message) for one in caught)
     n_rows = int(stored.found_["whole_row"].sum())
-    return CandidateSearch(
-        n_candidates=len(records),
-        n_rows=n_rows,
-        n_values=len(stored.found_) - n_rows,
-        places=stored.places_,
-        equations=equations,
-        thresholds=thresholds,
-        optimum=optimum,
-        notes=tuple(notes),
-    )
+    sizes = len(records), n_rows, len(stored.found_) - n_rows
+    return CandidateSearch(*sizes, stored.places_, *strengths, notes=tuple(notes))
 
 
 def _read_strength(attack, records, names, notes):
@@ -89,7 +81,7 @@ def _read_strength(attack, records, names, notes):
     except ValueError as error:
         notes.append(f"{name} was not run: {error}")
         return None
-    return {one[:-1]: getattr(attack, one) for one in names}
+    return {name: getattr(attack, f"{name}_") for name in names.split()}
 
 
 # What estimators note in whole numbers, some of them for each column.
@@ -266,15 +258,11 @@ def _list_findings(owned, estimators):
         family = _choose_family(one.estimator, tells)
         if one.path in kinds and (family is not None or tells) and is_fitted(one.estimator):
             key = generalize(one.path), type(one.estimator).__name__
-            groups.setdefault(key, []).append((one, tells))
-    findings = [
-        _make_finding(
-            name_place(path, [stored.path for stored, _ in some]),
-            [stored.estimator for stored, _ in some],
-            set().union(*(tells for _, tells in some)),
-        )
-        for (path, _), some in groups.items()
-    ]
+            groups.setdefault(key, []).append((*one, tells))
+    findings = []
+    for (path, _), some in groups.items():
+        paths, parts, tells = zip(*some, strict=True)
+        findings.append(_make_finding(name_place(path, paths), parts, set().union(*tells)))
     return tuple(sorted(findings, key=lambda one: LEVELS.index(one.level)))
 
 

@@ -85,9 +85,6 @@ def _follow(model, columns, found):
     elif isinstance(model, ColumnTransformer):
         for _, part, chosen in model.transformers_:
             _follow(part, _choose(columns, chosen), found)
-    elif isinstance(model, FeatureUnion):
-        for _, part in model.transformer_list:
-            _follow(part, columns, found)
     else:
         for part, chosen in _list_members(model):
             some = columns if chosen is None or columns is None else [columns[k] for k in chosen]
@@ -96,6 +93,9 @@ def _follow(model, columns, found):
 
 def _list_members(model):
     """Models inside of one that get its records, and the numbers of the columns that they get."""
+    if isinstance(model, FeatureUnion):
+        yield from ((part, None) for _, part in model.transformer_list)
+        return
     for name in ("best_estimator_", "estimator_", "regressor_"):
         if hasattr(getattr(model, name, None), "fit"):
             yield getattr(model, name), None
@@ -131,24 +131,16 @@ def _pass(part, columns):
             columns = None if columns is None else _pass(step, columns)
         return columns
     if isinstance(part, ColumnTransformer):
-        return _join(part, columns)
+        kept = [
+            one for one in part.transformers_ if not (isinstance(one[1], str) and one[1] == "drop")
+        ]
+        some = [(inner, _choose(columns, chosen)) for _, inner, chosen in kept]
+        joined = [found and _pass(inner, found) for inner, found in some]
+        return None if None in joined else [column for found in joined for column in found]
     moved = _get_scaling(part, len(columns))
     if moved is not None:
         return [column.then(*each) for column, each in zip(columns, moved, strict=True)]
     return _name_output(part, columns)
-
-
-def _join(transformer, columns):
-    joined = []
-    for _, part, chosen in transformer.transformers_:
-        some = _choose(columns, chosen)
-        if isinstance(part, str) and part == "drop":
-            continue
-        after = None if some is None else _pass(part, some) if some else []
-        if after is None:
-            return None
-        joined += after
-    return joined
 
 
 def _get_scaling(part, n_columns):
@@ -259,10 +251,14 @@ class Part:
     def place(self, name):
         return f"{self._path}.{name}" if self._path else name
 
-    def get(self, name):
-        """The array of an attribute, or None."""
+    def get(self, name, default=None):
+        """The array of an attribute, or what is given for one that is not stored."""
         stored = self._arrays.get(self.place(name))
-        return None if stored is None else stored.array
+        return default if stored is None else stored.array
+
+    def leak(self, column, name, values, how, counts=None):
+        """Values of a column that an attribute keeps."""
+        return Leak(column, values, how, self.place(name), counts)
 
     def list_columns(self, name):
         """Arrays of a list with one for each column, with their numbers."""
@@ -281,58 +277,49 @@ def list_leaks(part):
     return []
 
 
-def _leak(part, k, name, values, how, counts=None):
-    return Leak(k, values, how, part.place(name), counts)
-
-
-def _read_rows(*names):
+def _read_rows(name):
     """Rows as they are, each value with the number of records that have it."""
 
     def read(part):
-        for name in names:
-            rows = part.get(name)
-            if rows is None or rows.ndim != 2:
-                continue
+        rows, targets = part.get(name), part.get("_y")
+        if rows is not None and rows.ndim == 2:
             is_sparse = sparse.issparse(rows)
             rows = rows.tocsc() if is_sparse else rows
             for k in range(rows.shape[1]):
                 column = rows[:, [k]].toarray() if is_sparse else rows[:, k]
                 values, counts = np.unique(column, return_counts=True)
-                yield _leak(part, k, name, values, EXACT, counts)
-        targets = part.get("_y")
+                yield part.leak(k, name, values, EXACT, counts)
         if is_regressor(part.estimator) and targets is not None and targets.ndim == 1:
             values, counts = np.unique(targets, return_counts=True)
-            yield _leak(part, TARGET, "_y", values, EXACT, counts)
+            yield part.leak(TARGET, "_y", values, EXACT, counts)
 
     return read
 
 
 def _read_categories(part):
-    if not isinstance(part.estimator.categories, str):
-        return  # given by the user
-    for k, name in part.list_columns("categories_"):
-        yield _leak(part, k, name, part.get(name), EXACT)
+    if isinstance(part.estimator.categories, str):  # and not given by the user
+        for k, name in part.list_columns("categories_"):
+            yield part.leak(k, name, part.get(name), EXACT)
 
 
 def _read_words(part):
     words = part.get("vocabulary_.keys()")
     if words is not None and getattr(part.estimator, "vocabulary", None) is None:
-        yield _leak(part, 0, "vocabulary_.keys()", words, EXACT)
+        yield part.leak(0, "vocabulary_.keys()", words, EXACT)
 
 
 def _read_quantiles(part):
-    quantiles = part.get("quantiles_")
-    for k in range(0 if quantiles is None else quantiles.shape[1]):
-        yield _leak(part, k, "quantiles_", quantiles[[0, -1], k], EXACT)
-        yield _leak(part, k, "quantiles_", np.unique(quantiles[1:-1, k]), EDGE)
+    for k, column in enumerate(part.get("quantiles_", np.empty((0, 0))).T):
+        yield part.leak(k, "quantiles_", column[[0, -1]], EXACT)
+        yield part.leak(k, "quantiles_", np.unique(column[1:-1]), EDGE)
 
 
 def _read_bins(part):
     for k, name in part.list_columns("bin_edges_"):
         edges = part.get(name)
-        yield _leak(part, k, name, edges[[0, -1]], EXACT)
+        yield part.leak(k, name, edges[[0, -1]], EXACT)
         if part.estimator.strategy == "quantile":
-            yield _leak(part, k, name, edges[1:-1], EDGE)
+            yield part.leak(k, name, edges[1:-1], EDGE)
 
 
 def _read_each(how, *names):
@@ -340,24 +327,20 @@ def _read_each(how, *names):
 
     def read(part):
         for name in names:
-            for k, one in enumerate(_or_empty(part.get(name))):
-                yield _leak(part, k, name, np.array([one]), how)
+            for k, one in enumerate(part.get(name, ())):
+                yield part.leak(k, name, np.array([one]), how)
 
     return read
 
 
-def _or_empty(array):
-    return () if array is None else array
-
-
 def _read_statistics(part):
     how = {"median": EDGE, "most_frequent": EXACT}.get(part.estimator.strategy)
-    yield from () if how is None else _read_each(how, "statistics_")(part)
+    return () if how is None else _read_each(how, "statistics_")(part)
 
 
 def _read_isotonic(part):
     # Thresholds between others are left out where they say nothing; those that stay are values.
-    yield _leak(part, 0, "X_thresholds_", np.unique(_or_empty(part.get("X_thresholds_"))), EXACT)
+    yield part.leak(0, "X_thresholds_", np.unique(part.get("X_thresholds_", ())), EXACT)
 
 
 def _read_histograms(part):
@@ -367,7 +350,7 @@ def _read_histograms(part):
         return  # columns are in another order then
     for k, name in part.list_columns("_bin_mapper.bin_thresholds_"):
         edges = part.get(name)
-        yield _leak(part, k, name, edges, MIDDLES if len(edges) <= _MOST_EDGES else EDGE)
+        yield part.leak(k, name, edges, MIDDLES if len(edges) <= _MOST_EDGES else EDGE)
 
 
 def _read_booster(part):
@@ -387,16 +370,15 @@ def _read_booster(part):
             found.setdefault(int(column), []).append(conditions[chosen].astype(np.float32))
         k += 1
     for column, values in sorted(found.items()):
-        yield _leak(part, column, trees, np.unique(np.concatenate(values)), EXACT)
+        yield part.leak(column, trees, np.unique(np.concatenate(values)), EXACT)
 
 
 def _read_ranges(part):
     """Smallest and largest value of each column, which LightGBM stores in its text."""
     places = "_Booster['feature_infos']", "booster['feature_infos']"
     name = next((one for one in places if part.get(one) is not None), "")
-    ranges = part.get(name)
-    for k, extremes in enumerate(() if ranges is None else ranges.T):
-        yield _leak(part, k, name, np.unique(extremes[np.isfinite(extremes)]), EXACT)
+    for k, extremes in enumerate(part.get(name, np.empty((0, 0))).T):
+        yield part.leak(k, name, np.unique(extremes[np.isfinite(extremes)]), EXACT)
 
 
 def _read_targets(part):
@@ -413,7 +395,7 @@ def _read_targets(part):
         found, place = np.unique(values[chosen, 0, 0], return_inverse=True)
         numbers = np.zeros(len(found), dtype=int)
         np.add.at(numbers, place, counts[chosen])
-        yield _leak(part, TARGET, "tree_.values", found, how, numbers)
+        yield part.leak(TARGET, "tree_.values", found, how, numbers)
 
 
 _NEIGHBORS = (

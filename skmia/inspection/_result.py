@@ -159,14 +159,13 @@ def _write_sentence(document, is_stored):
 
 
 def _advise(is_stored, found):
-    steps = []
-    if is_stored:
-        steps.append(("Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts"))
-    if found is None:
-        steps.append(("Look for candidates.", "`skmia inspect MODEL --data FILE`", None, ""))
-    steps.append(("Store less.", "Each part names what would change it.", "#changes", "Changes"))
-    steps.append(("Then audit.", "`skmia audit` attacks the file and gives a level.", None, ""))
-    return steps[:3]
+    steps = {
+        ("Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts"): is_stored,
+        ("Look for candidates.", "`skmia inspect MODEL --data FILE`", None, ""): found is None,
+        ("Store less.", "Each part names what would change it.", "#changes", "Changes"): True,
+        ("Then audit.", "`skmia audit` attacks the file and gives a level.", None, ""): True,
+    }
+    return [step for step, is_due in steps.items() if is_due][:3]
 
 
 def _tell_candidates(found, unread):
