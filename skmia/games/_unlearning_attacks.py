@@ -171,15 +171,9 @@ def describe(separation, level, max_fpr):
     """AUC and TPR of an attack over all targets, in the columns of a table."""
     auc, pvalue = estimate_mean(separation.aucs, level, 0.5)
     tpr = estimate_tpr(separation, level, max_fpr)
-    return {
-        "auc": auc.estimate,
-        "auc_low": max(auc.low, 0.0),
-        "auc_high": min(auc.high, 1.0),
-        "pvalue": pvalue,
-        "tpr": tpr.estimate,
-        "tpr_low": float(tpr.low),
-        "tpr_high": float(tpr.high),
-    }
+    of_auc = {"auc": auc.estimate, "auc_low": max(auc.low, 0.0), "auc_high": min(auc.high, 1.0)}
+    of_tpr = {"tpr": tpr.estimate, "tpr_low": float(tpr.low), "tpr_high": float(tpr.high)}
+    return of_auc | {"pvalue": pvalue} | of_tpr
 
 
 def tabulate(separations, level, max_fpr):
@@ -347,53 +341,41 @@ class UnlearningResult(Shown):
         -------
         text : str
         """
+        evidence = _SENTENCES.get(self.evidence)
+        if evidence is None:
+            found = self.controls.loc["retraining", "found"].drop("both", errors="ignore")
+            evidence = _UNKNOWN["retraining" if found.any() else "no-op"]
+        controls = self.controls.assign(
+            evidence=np.where(self.controls["found"], "found", "not found")
+        )
         lines = [
             f"Unlearning game: {self.way}",
             f"{self.n_targets} target models and {self.n_estimators} shadow models; each forgets "
             f"{self.n_forgotten:,} of {self.n_members:,} records",
-            self._say_evidence(),
+            evidence,
             "",
             f"{'':26}{'AUC':^22}TPR at {self.max_fpr:.3g} FPR",
-            *self._list_attacks(),
-            *self._list_controls(),
-            *self._list_retained(),
-            f"score on records never seen: before {self.scores['before']:.3f}, after "
-            f"{self.scores['after']:.3f}, retrained {self.scores['retrained']:.3f}",
-            f"intervals at {self.confidence_level:.6g}, over target models",
+            *("forgotten records", *_list_rows(self.attacks)),
+            *("control: nothing forgotten", *_list_rows(controls.loc["no-op"])),
+            *("control: retrained", *_list_rows(controls.loc["retraining"])),
+            "retained records",
         ]
+        for name, row in self.retained.iterrows():
+            sign = "+" if name == "change" else ""
+            auc, low, high = (format(row[one], f"{sign}.3f") for one in ("auc", "low", "high"))
+            lines.append(f"  {name:<24}{auc} [{low}, {high}]")
+        scores = (f"{state} {self.scores[state]:.3f}" for state in ("before", "after", "retrained"))
+        lines.append(f"score on records never seen: {', '.join(scores)}")
+        lines.append(f"intervals at {self.confidence_level:.6g}, over target models")
         if self.n_unjudged:
             lines.append(f"{self.n_unjudged:,} records without shadow models do not count")
         return "\n".join(lines)
 
-    def _say_evidence(self):
-        if self.evidence != "unknown":
-            return _SENTENCES[self.evidence]
-        found = self.controls.loc["retraining", "found"]
-        failed = found.drop("both", errors="ignore").any()
-        return _UNKNOWN["retraining" if failed else "no-op"]
 
-    def _list_attacks(self):
-        yield "forgotten records"
-        for name, row in self.attacks.iterrows():
-            yield f"{_line(_NAMES[name], row)}  {row['evidence']}"
-
-    def _list_controls(self):
-        for control, label in (("no-op", "nothing forgotten"), ("retraining", "retrained")):
-            yield f"control: {label}"
-            for name, row in self.controls.loc[control].iterrows():
-                yield f"{_line(_NAMES[name], row)}  {'found' if row['found'] else 'not found'}"
-
-    def _list_retained(self):
-        yield "retained records"
-        for name, row in self.retained.iterrows():
-            sign = "+" if name == "change" else ""
-            numbers = [format(row[column], f"{sign}.3f") for column in ("auc", "low", "high")]
-            yield f"  {name:<24}{numbers[0]} [{numbers[1]}, {numbers[2]}]"
-
-
-def _line(name, row):
-    auc, tpr = (
-        f"{row[key]:.3f} [{row[f'{key}_low']:.3f}, {row[f'{key}_high']:.3f}]"
-        for key in ("auc", "tpr")
-    )
-    return f"  {name:<24}{auc} {tpr}"
+def _list_rows(table):
+    for name, row in table.iterrows():
+        auc, tpr = (
+            f"{row[key]:.3f} [{row[f'{key}_low']:.3f}, {row[f'{key}_high']:.3f}]"
+            for key in ("auc", "tpr")
+        )
+        yield f"  {_NAMES[name]:<24}{auc} {tpr}  {row['evidence']}"

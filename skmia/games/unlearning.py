@@ -80,6 +80,10 @@ class Forgetting(ABC):
         reason : str or None
             None if they can.
         """
+        return self._why_not(estimator)
+
+    @staticmethod
+    def _why_not(estimator):
         return None
 
     def __call__(
@@ -95,11 +99,6 @@ class Forgetting(ABC):
 
 
 _INSTEAD = "Pass a function unlearn(model, records, keep, forget, rng) instead."
-
-
-def copy_model(model):
-    """Copy a model, which can be trained without a change of the original."""
-    return copy.deepcopy(unwrap(model))
 
 
 def last_step(model):
@@ -158,6 +157,12 @@ def train_further(model, X, y, n_epochs, rng, whole=False):
         last.partial_fit(take_rows(X, order), y[order])
 
 
+def learn_kept(model, records, keep, n_epochs, rng):
+    """Train a model further, in place, on the records that stay, and return it."""
+    train_further(model, take_rows(records.X, keep), records.y[keep], n_epochs, rng)
+    return model
+
+
 def step_back(model, X, y, rng):
     """Pass once over rows with weight -1, in place."""
     last, X = last_step(model), _transform(model, X)
@@ -202,14 +207,10 @@ class FineTuning(Forgetting):
     n_epochs: int = 10
 
     _parameter_constraints = {"n_epochs": [at_least(1)]}
-
-    def why_not(self, estimator: BaseEstimator) -> str | None:  # noqa: D102 - of the base class
-        return why_not_further(estimator)
+    _why_not = staticmethod(why_not_further)
 
     def _forget(self, model, records, keep, forget, rng):
-        model = copy_model(model)
-        train_further(model, take_rows(records.X, keep), records.y[keep], self.n_epochs, rng)
-        return model
+        return learn_kept(copy.deepcopy(unwrap(model)), records, keep, self.n_epochs, rng)
 
 
 @dataclass(frozen=True)
@@ -233,15 +234,12 @@ class NegativeWeights(Forgetting):
     n_epochs: int = 1
 
     _parameter_constraints = {"n_epochs": [at_least(0)]}
-
-    def why_not(self, estimator: BaseEstimator) -> str | None:  # noqa: D102 - of the base class
-        return why_not_back(estimator)
+    _why_not = staticmethod(why_not_back)
 
     def _forget(self, model, records, keep, forget, rng):
-        model = copy_model(model)
+        model = copy.deepcopy(unwrap(model))
         step_back(model, take_rows(records.X, forget), records.y[forget], rng)
-        train_further(model, take_rows(records.X, keep), records.y[keep], self.n_epochs, rng)
-        return model
+        return learn_kept(model, records, keep, self.n_epochs, rng)
 
 
 @dataclass(frozen=True)
@@ -283,16 +281,13 @@ class Relabeling(Forgetting):
     n_epochs: int = 2
 
     _parameter_constraints = {"n_wrong": [at_least(1)], "n_epochs": [at_least(0)]}
-
-    def why_not(self, estimator: BaseEstimator) -> str | None:  # noqa: D102 - of the base class
-        return why_not_further(estimator)
+    _why_not = staticmethod(why_not_further)
 
     def _forget(self, model, records, keep, forget, rng):
-        model = copy_model(model)
+        model = copy.deepcopy(unwrap(model))
         wrong = rng.choice(records.y[keep], len(forget))
         train_further(model, take_rows(records.X, forget), wrong, self.n_wrong, rng, whole=True)
-        train_further(model, take_rows(records.X, keep), records.y[keep], self.n_epochs, rng)
-        return model
+        return learn_kept(model, records, keep, self.n_epochs, rng)
 
 
 def train_again(model, records, rows, rng):
@@ -468,7 +463,8 @@ class WeightNoise(Forgetting):
 
     _parameter_constraints = {"scale": [Interval(Real, 0, None, closed="left")]}
 
-    def why_not(self, estimator: BaseEstimator) -> str | None:  # noqa: D102 - of the base class
+    @staticmethod
+    def _why_not(estimator):
         last = last_step(unwrap(estimator))
         package, *rooms = type(last).__module__.split(".")
         if package not in _KNOWN or set(rooms) & set(_WITH_WEIGHTS):
@@ -476,10 +472,14 @@ class WeightNoise(Forgetting):
         return _NEEDED.format(type(last).__name__)
 
     def _forget(self, model, records, keep, forget, rng):
-        model = copy_model(model)
+        model = copy.deepcopy(unwrap(model))
         last = last_step(model)
         if is_skorch(last):
-            self._shake_net(last, rng)
+            import torch
+
+            with torch.no_grad():
+                for weights in last.module_.parameters():
+                    weights.copy_(torch.as_tensor(self._shake(weights.cpu().numpy(), rng)))
             return model
         held = [name for name in _ATTRIBUTES if hasattr(last, name)]
         if not {"coef_", "coefs_"} & set(held):
@@ -497,14 +497,6 @@ class WeightNoise(Forgetting):
         spread = np.std(weights) if weights.size > 1 else np.abs(weights).max(initial=0.0)
         noise = self.scale * spread * rng.normal(size=weights.shape)
         return np.asarray(weights + noise, dtype=weights.dtype, order="C")
-
-    def _shake_net(self, net, rng):
-        import torch
-
-        with torch.no_grad():
-            for weights in net.module_.parameters():
-                shaken = self._shake(weights.cpu().numpy(), rng)
-                weights.copy_(torch.as_tensor(shaken))
 
 
 WAYS = {

@@ -60,17 +60,10 @@ class _Frontier:
     def lower_bound(self):
         return self._heap[0][0] if self._heap else np.inf
 
-    def pop_finished(self):
-        """The cheapest of all if it is a whole sequence, else None."""
-        if self._heap and -self._heap[0][1] == self._length:
-            bits, _, _, prefix = heapq.heappop(self._heap)
-            return bits, prefix
-        return None
-
-    def pop_unfinished(self, most):
-        """The cheapest ones, up to the first whole sequence."""
+    def pop(self, most, whole):
+        """The cheapest ones, as long as they are whole sequences, or beginnings."""
         popped = []
-        while self._heap and len(popped) < most and -self._heap[0][1] < self._length:
+        while self._heap and len(popped) < most and (-self._heap[0][1] == self._length) == whole:
             bits, _, _, prefix = heapq.heappop(self._heap)
             popped.append((bits, prefix))
         return popped
@@ -164,11 +157,10 @@ def shortest_path_extraction(
     given = tuple(int(choice[0]) for choice in secrets.choices[: secrets.n_given])
     frontier.push(float(log_perplexity(model, [given])[0]) if given else 0.0, given)
     while len(found) < n_sequences and frontier.lower_bound < np.inf:
-        finished = frontier.pop_finished()
-        if finished is not None:
-            found.append(finished)
-            continue
-        popped = frontier.pop_unfinished(min(batch_size, max_nodes - n_expanded))
+        found += frontier.pop(n_sequences - len(found), whole=True)
+        if len(found) == n_sequences:
+            break
+        popped = frontier.pop(min(batch_size, max_nodes - n_expanded), whole=False)
         if not popped:
             break
         n_expanded += len(popped)

@@ -207,21 +207,15 @@ class CanaryFormat:
 
     def _read_choices(self, tokens):
         """Which of the choices each token is."""
-        fits = tokens.shape[1:] == (len(self),)
-        if fits:
-            found = [
-                np.minimum(np.searchsorted(choice, column), len(choice) - 1)
-                for choice, column in zip(self.choices, tokens.T, strict=True)
-            ]
-            right = [
-                choice[at] == column
-                for choice, at, column in zip(self.choices, found, tokens.T, strict=True)
-            ]
-            wrong = ~np.all(right, axis=0)
-        if not fits or wrong.any():
-            shown = tokens[0] if not fits else tokens[wrong.argmax()]
+        wrong, digits = np.full(len(tokens), tokens.shape[1:] != (len(self),)), []
+        for choice, column in zip(self.choices, tokens.T, strict=False):
+            at = np.minimum(np.searchsorted(choice, column), len(choice) - 1)
+            digits.append(at)
+            wrong |= choice[at] != column
+        if wrong.any():
+            shown = tokens[0 if tokens.shape[1] != len(self) else wrong.argmax()]
             raise ValueError(f"The sequence {shown.tolist()} does not fit the format {self!r}.")
-        return np.column_stack(found)
+        return np.column_stack(digits)
 
     def candidates(self, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Some of the candidates, in the order of :meth:`position`.
@@ -314,11 +308,9 @@ def insert_canaries(
         )
     rng = check_random_state(random_state)
     chosen = np.repeat(np.arange(len(canaries)), np.broadcast_to(copies, len(canaries)))
-    n_training = len(sequences) + len(chosen)
-    places = rng.choice(n_training, len(chosen), replace=False)
-    source = np.empty(n_training, dtype=np.intp)
-    source[np.delete(np.arange(n_training), places)] = np.arange(len(sequences))
-    source[places] = len(sequences) + chosen
+    source = np.full(len(sequences) + len(chosen), -1)
+    source[rng.choice(len(source), len(chosen), replace=False)] = len(sequences) + chosen
+    source[source < 0] = np.arange(len(sequences))
     together = [*sequences, *canaries]
     training = [together[number] for number in source]
     shapes = {np.shape(sequence) for sequence in together}

@@ -117,8 +117,7 @@ class TorchSequenceModel:
         sequences = check_sequences(sequences, least=0)
         known = self._with_start(sequences)
         if known.shape[1] < 2:
-            first = self._guess_first(len(sequences))[:, : sequences.shape[1]]
-            return first[:, n_given:]
+            return self._guess_first(len(sequences))[:, n_given : sequences.shape[1]]
 
         def pick(logits, rows):
             return logits.log_softmax(2).gather(2, rows[:, 1:, None])[:, :, 0]
@@ -143,18 +142,13 @@ class TorchSequenceModel:
             standard deviation of log p over the vocabulary, under the model.
         """
         sequences = check_sequences(sequences)
-        known = self._with_start(sequences)
-
+        known, moments = self._with_start(sequences), np.zeros((3, len(sequences), 0))
         if known.shape[1] > 1:
             moments = self._run(known[:, :-1], _measure, known).transpose(1, 0, 2)
-        else:
-            moments = np.zeros((3, len(known), 0))
-        if self.start_token is None:
-            first = self._guess_first(len(sequences))[:, 0]
-            moments = np.concatenate(
-                [np.stack([first, first, np.zeros_like(first)])[:, :, None], moments], axis=2
-            )
-        return moments
+        if self.start_token is not None:
+            return moments
+        first = self._guess_first(len(sequences))[:, :1]
+        return np.concatenate([np.stack([first, first, np.zeros_like(first)]), moments], axis=2)
 
     def _with_start(self, tokens):
         if self.start_token is None:
@@ -198,20 +192,18 @@ class TorchSequenceModel:
 
 def _measure(logits, rows):
     """Log-probabilities of tokens and their moments, a tensor of shape (n, 3, length)."""
+    torch, parts = import_optional("torch", "torch"), []
     step = max(1, _MOST_LOGITS // (logits.shape[1] * logits.shape[2]))
-    parts = zip(logits.split(step), rows.split(step), strict=True)
-    return import_optional("torch", "torch").cat([_measure_some(*part) for part in parts])
-
-
-def _measure_some(logits, rows):
-    log_proba = logits.log_softmax(2)
-    own = log_proba.gather(2, rows[:, 1:, None])[:, :, 0]
-    proba = log_proba.exp()
-    # p log p is 0 for a token that cannot come.
-    mean = (proba * log_proba).nan_to_num_(0.0).sum(2)
-    above = (log_proba - mean[:, :, None]).square_().mul_(proba)
-    spread = above.nan_to_num_(0.0).sum(2).sqrt()
-    return import_optional("torch", "torch").stack([own, mean, spread], dim=1)
+    for some, tokens in zip(logits.split(step), rows.split(step), strict=True):
+        log_proba = some.log_softmax(2)
+        own = log_proba.gather(2, tokens[:, 1:, None])[:, :, 0]
+        proba = log_proba.exp()
+        # p log p is 0 for a token that cannot come.
+        mean = (proba * log_proba).nan_to_num_(0.0).sum(2)
+        above = (log_proba - mean[:, :, None]).square_().mul_(proba)
+        spread = above.nan_to_num_(0.0).sum(2).sqrt()
+        parts.append(torch.stack([own, mean, spread], dim=1))
+    return torch.cat(parts)
 
 
 _POSITIONS = ("max_position_embeddings", "n_positions")
