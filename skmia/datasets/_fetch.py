@@ -97,12 +97,14 @@ def _verify(remote, path, remedy, candidate=None):
     if not (remote.sha256 or remote.members) and record.exists():
         expected = record.read_text(encoding="utf-8").partition(" ")[0]
         source = f"recorded at its first use ({record.name}; delete that if the new file is right)"
-    if not expected:
-        return
-    actual = _sha256(candidate or path)
+    if expected:
+        _compare(path, _sha256(candidate or path), expected, source, remedy)
+
+
+def _compare(what, actual, expected, source, remedy):
     if actual != expected:
         raise OSError(
-            f"{path} is corrupted or was changed: its sha256 is {actual}, the one {source} "
+            f"{what} is corrupted or was changed: its sha256 is {actual}, the one {source} "
             f"is {expected}; {remedy}."
         )
 
@@ -168,13 +170,9 @@ def _checked(remote, path, name, stream):
     expected = remote.members.get(name)
     if expected is None:
         return stream
-    content = stream.read()
+    content, remedy = stream.read(), f"delete {path.name} to download it again"
     actual = hashlib.sha256(content).hexdigest()
-    if actual != expected:
-        raise OSError(
-            f"{name} in {path} is corrupted or was changed: its sha256 is {actual}, the one known "
-            f"for it is {expected}; delete {path.name} to download it again."
-        )
+    _compare(f"{name} in {path}", actual, expected, "known for it", remedy)
     return io.BytesIO(content)
 
 

@@ -158,20 +158,10 @@ def _train_and_play(test, records):
                 f"{name} is needed to play the game on records; without it, fit takes guesses, a "
                 "table of vulnerabilities, or records with an attack on a pool of shadow models."
             )
-    return membership_game(
-        test.estimator,
-        test.attack,
-        records,
-        groups=test.group,
-        n_rounds=test.n_rounds,
-        train_size=test.train_size,
-        test_size=test.test_size,
-        reference_size=test.reference_size,
-        n_jobs=test.n_jobs,
-        verbose=test.verbose,
-        random_state=test.random_state,
-        return_guesses=True,
-    )
+    names = "n_rounds train_size test_size reference_size n_jobs verbose random_state".split()
+    settings = {name: getattr(test, name) for name in names}
+    given = test.estimator, test.attack, records
+    return membership_game(*given, groups=test.group, return_guesses=True, **settings)
 
 
 def play_pool(attack, records, n_rounds):

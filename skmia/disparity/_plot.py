@@ -194,8 +194,7 @@ class DisparityDisplay:
         self.figure_ = self.ax_.figure
         places = np.arange(len(frame))
         values = [self.vulnerabilities[group].to_numpy() for group in frame.index]
-        draw = self._draw_boxes if kind == "box" else self._draw_violins
-        bodies = draw(values, places, kwargs)
+        bodies = self._draw_bodies(kind, values, places, kwargs)
         self.bodies_ = dict(zip(frame.index, bodies, strict=True))
         for place, body in enumerate(bodies):
             color = COLORS[place % len(COLORS)]
@@ -210,7 +209,10 @@ class DisparityDisplay:
         self._label_axes(frame)
         return self
 
-    def _draw_boxes(self, values, places, kwargs):
+    def _draw_bodies(self, kind, values, places, kwargs):
+        if kind == "violin":
+            style = {"widths": 0.75, "showextrema": False, **kwargs, "positions": places}
+            return self.ax_.violinplot(values, **style)["bodies"]
         style = {
             "widths": 0.55,
             "medianprops": {"color": ink(self.ax_), "linewidth": 1.0},
@@ -220,10 +222,6 @@ class DisparityDisplay:
         }
         style |= kwargs | {"positions": places, "patch_artist": True}
         return self.ax_.boxplot(values, **style)["boxes"]
-
-    def _draw_violins(self, values, places, kwargs):
-        style = {"widths": 0.75, "showextrema": False}
-        return self.ax_.violinplot(values, **(style | kwargs | {"positions": places}))["bodies"]
 
     def _label_axes(self, frame):
         # A dollar sign would begin a formula.

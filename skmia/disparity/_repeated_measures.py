@@ -110,14 +110,11 @@ def analyze(values):
 
 def tabulate_analysis(found):
     """The usual table of an analysis of variance, with a row for each source."""
-    frame = pd.DataFrame(
-        {"sum_of_squares": found.sums, "df": found.df}, index=pd.Index(ANOVA_ROWS, name="source")
-    )
-    frame["mean_square"] = found.sums / found.df
-    for name in ("F", "pvalue", "pvalue_corrected"):
-        number = {"F": "statistic"}.get(name, name)
-        frame[name] = [getattr(found, number), np.nan, np.nan]
-    return frame
+    columns = {"sum_of_squares": found.sums, "df": found.df, "mean_square": found.sums / found.df}
+    numbers = {"F": found.statistic, "pvalue": found.pvalue}
+    numbers["pvalue_corrected"] = found.pvalue_corrected
+    columns |= {name: [number, np.nan, np.nan] for name, number in numbers.items()}
+    return pd.DataFrame(columns, index=pd.Index(ANOVA_ROWS, name="source"))
 
 
 def compute_eta_squared(found):

@@ -66,13 +66,24 @@ def describe_test(test):
     pairs = pairs.to_string(index=False, formatters=_FORMATS)
     over = "" if permuted else " over rounds"
     kind = "Pairs" if permuted else "Dependent t-tests over rounds"
+    chance, df = "not possible: a table has no records to permute", test.anova_["df"]
+    if permuted:
+        kept = f"; {test.n_kept_} people in several groups keep them" if test.n_kept_ else ""
+        p = format_pvalue(test.pvalue_, 1 / (1 + test.n_permutations_))
+        chance = f"F = {test.statistic_:.3g}, {p} "
+        chance += f"({test.n_permutations_} permutations of the groups{kept})"
     return "\n".join(
         [
             f"Disparity of vulnerability: {len(groups)} groups, {test.n_rounds_} rounds{dropped}",
             f"  largest disparity     {test.disparity_:.4f}, "
             f"{groups['mean'].idxmax()} over {groups['mean'].idxmin()}",
-            f"  permutation test      {_describe_permutation(test)}",
-            *_describe_analysis(test),
+            f"  permutation test      {chance}",
+            f"  analysis of variance  F({df['groups']}, {df['residual']}) = "
+            f"{test.anova_statistic_:.6g}, p = {test.anova_pvalue_:.2g}",
+            f"    corrected           p = {test.anova_pvalue_corrected_:.2g} "
+            f"(Greenhouse-Geisser, epsilon = {test.epsilon_:.3f})",
+            f"    eta squared         {test.partial_eta_squared_:.3f} partial, "
+            f"{test.generalized_eta_squared_:.3f} generalized",
             f"Mean vulnerability of each group, {level} intervals{over}",
             indent(means, "  "),
             f"{kind}, {level} intervals of each pair alone, p-values adjusted by "
@@ -82,28 +93,6 @@ def describe_test(test):
             "too often.",
         ]
     )
-
-
-def _describe_permutation(test):
-    if not test.n_permutations_:
-        return "not possible: a table has no records to permute"
-    kept = f"; {test.n_kept_} people in several groups keep them" if test.n_kept_ else ""
-    p = format_pvalue(test.pvalue_, 1 / (1 + test.n_permutations_))
-    return (
-        f"F = {test.statistic_:.3g}, {p} ({test.n_permutations_} permutations of the groups{kept})"
-    )
-
-
-def _describe_analysis(test):
-    df = test.anova_["df"]
-    return [
-        f"  analysis of variance  F({df['groups']}, {df['residual']}) = "
-        f"{test.anova_statistic_:.6g}, p = {test.anova_pvalue_:.2g}",
-        f"    corrected           p = {test.anova_pvalue_corrected_:.2g} "
-        f"(Greenhouse-Geisser, epsilon = {test.epsilon_:.3f})",
-        f"    eta squared         {test.partial_eta_squared_:.3f} partial, "
-        f"{test.generalized_eta_squared_:.3f} generalized",
-    ]
 
 
 _SIZE = [Interval(Real, 0, 1, closed="neither"), at_least(1)]
@@ -392,7 +381,11 @@ class DisparityTest(BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        self._analyse()
+        analysis = analyze(self.vulnerabilities_.to_numpy())
+        self.anova_statistic_, self.anova_pvalue_ = analysis.statistic, analysis.pvalue
+        self.epsilon_, self.anova_pvalue_corrected_ = analysis.epsilon, analysis.pvalue_corrected
+        self.partial_eta_squared_, self.generalized_eta_squared_ = compute_eta_squared(analysis)
+        self.anova_ = tabulate_analysis(analysis)
         found = self._permute(played)
         self.reject_ = bool(self.pvalue_ <= 1 - self.confidence_level)
         settings = {"confidence_level": self.confidence_level}
@@ -457,13 +450,6 @@ class DisparityTest(BaseEstimator):
         """
         check_is_fitted(self)
         return describe_test(self)
-
-    def _analyse(self):
-        found = analyze(self.vulnerabilities_.to_numpy())
-        self.anova_statistic_, self.anova_pvalue_ = found.statistic, found.pvalue
-        self.epsilon_, self.anova_pvalue_corrected_ = found.epsilon, found.pvalue_corrected
-        self.partial_eta_squared_, self.generalized_eta_squared_ = compute_eta_squared(found)
-        self.anova_ = tabulate_analysis(found)
 
     def _permute(self, played):
         self.statistic_ = self.pvalue_ = np.nan
