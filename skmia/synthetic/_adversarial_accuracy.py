@@ -91,12 +91,15 @@ def deal_rows(n):
     return rng.permuted(np.tile(np.arange(2 * n) < n, (_N_DEALS, 1)), axis=1)
 
 
-def spread_of_deals(real, synthetic, metric, version, n_jobs=None):
-    """Standard deviation of the adversarial accuracy if the kinds of the rows are exchanged."""
-    # Nearly all rows of small tables are neighbors of each other, so that the sum over neighbors
-    # has nothing left to estimate a variance from. The deals keep ties and distances as they are.
+def estimate_least_error(real, synthetic, metric, version, n_jobs):
+    """Smallest standard error of the accuracy of two tables; 0 unless they have few rows."""
+    # The standard deviation if the kinds of the rows are exchanged: nearly all rows of small tables
+    # are neighbors of each other, so that the sum over neighbors has nothing left to estimate a
+    # variance from. The deals keep ties and distances as they are.
     # real, synthetic (n, d)
     n = len(real)
+    if n >= FEW_ROWS:
+        return 0.0
     kept = min(_N_KEPT, 2 * n - 1)
     distances, places = find_nearest(np.concatenate([real, synthetic]), None, kept, metric, n_jobs)
     first = deal_rows(n)
@@ -163,17 +166,10 @@ def compare_tables(real, synthetic, metric, version, n_jobs=None):
     )
 
 
-def summarize(terms, least_error=0.0):
+def summarize(terms, least_error):
     """The accuracy that rows add up to; an :class:`AdversarialAccuracy` of one draw."""
     error = max(estimate_standard_error(terms.shares, terms.edges), least_error)
     return AdversarialAccuracy(terms.mean, *terms.sides, error, len(terms.rows), 1)
-
-
-def estimate_least_error(real, synthetic, metric, version, n_jobs=None):
-    """Smallest standard error of the accuracy of two tables; 0 unless they have few rows."""
-    if len(real) >= FEW_ROWS:
-        return 0.0
-    return spread_of_deals(real, synthetic, metric, version, n_jobs)
 
 
 def check_sizes(tables, names):

@@ -1,5 +1,6 @@
 """Test whether a synthetic table holds copies of training rows."""
 
+from bisect import bisect_left
 from numbers import Real
 from typing import Self
 
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import Interval, validate_params_of
 from .._core.types import ArrayLike, Seed
+from ._neighbors import draw_places
 from ._risks import TIE, Cells, TablesEstimator, excess_risk, iter_blocks, take
 
 # Rows of each table whose nearest rows are looked for, and real rows among which they are.
@@ -134,7 +136,7 @@ class CopyTest(TablesEstimator):
     def _count_exact(self, cells, real, near, rng):
         sizes = self.n_train_, self.n_test_
         copied = np.flatnonzero(np.isin(_hash(real), np.unique(_hash(cells.tables[-1]))))
-        usual = near.measure(_draw(sum(sizes), 2 * _MOST_ROWS, rng))
+        usual = near.measure(draw_places(sum(sizes), 2 * _MOST_ROWS, rng))
         radius = np.median(usual) + TIE
         rare = copied[near.measure(copied) > radius]
         return {
@@ -143,8 +145,8 @@ class CopyTest(TablesEstimator):
         }
 
     def _count_near(self, cells, real, near, rng):
-        first = _draw(self.n_train_, _MOST_ROWS, rng)
-        rows = np.append(first, self.n_train_ + _draw(self.n_test_, _MOST_ROWS, rng))
+        first = draw_places(self.n_train_, _MOST_ROWS, rng)
+        rows = np.append(first, self.n_train_ + draw_places(self.n_test_, _MOST_ROWS, rng))
         others, made = near.measure(rows), _Nearest(cells, real, cells.tables[-1]).measure(rows)
         alone = others > TIE
         stuck = rows[alone & (made <= _NEAR * others + TIE)]
@@ -211,13 +213,7 @@ def count_smallest_number(chance, chance_test, share, odds, alpha):
     def power(number):
         return weights @ poisson.sf(needed - 1, chance + share * number)
 
-    low, high = 0, 1
-    while power(high) < _POWER:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= _POWER else (middle, high)
-    return high
+    return 1 + bisect_left(range(1, 2**60), _POWER, key=power)
 
 
 def _hash(table):
@@ -226,18 +222,13 @@ def _hash(table):
     return pd.util.hash_pandas_object(frame, index=False).to_numpy()
 
 
-def _draw(n, most, rng):
-    """At most so many of n rows, in their order."""
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-
-
 class _Nearest:
     """Distances of real rows from the nearest other real row, or from the nearest given row."""
 
     def __init__(self, cells, real, given=None, rng=None):
         self._cells, self._real, self._given, self._places = cells, real, given, None
         if given is None:
-            self._places = _draw(len(real[0]), _MOST_OTHERS, rng)
+            self._places = draw_places(len(real[0]), _MOST_OTHERS, rng)
             self._given = take(real, self._places)
 
     def measure(self, rows):

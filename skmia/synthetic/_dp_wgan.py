@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
+from types import SimpleNamespace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -604,16 +605,10 @@ class DPWassersteinGAN(BaseEstimator):
             self.ledger.record(**steps, n_rows=n_rows)
 
     def _train(self, rows, noise_seed):
-        from ._gan_training import Plan, Training
+        from ._gan_training import Training
 
-        names = set(Plan._fields) - {"noise_multiplier", "critic_layers", "generator_layers"}
-        plan = Plan(
-            critic_layers=tuple(self.critic_layers),
-            generator_layers=tuple(self.generator_layers),
-            noise_multiplier=self.noise_multiplier_,
-            **{name: getattr(self, name) for name in names},
-        )
-        randomness = PrivateRandomness(noise_seed)
+        settings = {**self.get_params(deep=False), "noise_multiplier": self.noise_multiplier_}
+        plan, randomness = SimpleNamespace(**settings), PrivateRandomness(noise_seed)
         training = Training(rows, plan, randomness, self._columns.layout)
         training.run()
         self.generator_, self.critic_ = training.generator, training.critic

@@ -3,7 +3,6 @@
 # Imported only where a generator is trained, because torch is an extra.
 
 from contextlib import nullcontext
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -201,31 +200,10 @@ def share_noise(first, second):
     return np.sqrt(squares[0] * first**2 + squares[1] * second**2)
 
 
-class Plan(NamedTuple):
-    """How a generator is trained."""
-
-    critic_layers: tuple
-    generator_layers: tuple
-    negative_slope: float
-    n_latent: int
-    batch_size: int
-    n_critic: int
-    max_iter: int
-    learning_rate: float
-    penalty: float
-    max_weight: float | None
-    privacy: str | None
-    noise: str
-    penalty_bound: str
-    noise_multiplier: float
-    max_grad_norm: float
-    max_spectral_norm: float | None = None
-
-
 class Training:
     """A generator and its critic in training."""
 
-    # rows (n_rows, n_features)
+    # rows (n_rows, n_features); plan has the parameters of DPWassersteinGAN
 
     def __init__(self, rows, plan, randomness, layout=None):
         self.rows, self.plan, self.randomness = torch.tensor(rows), plan, randomness

@@ -55,9 +55,7 @@ class CopulaScore:
                 "tables with categories."
             )
         widths = [_choose_width(column) for column in space.reference.T]
-        self._made, self._known = (
-            _Copula(rows, widths) for rows in (space.synthetic, space.reference)
-        )
+        self._made, self._known = (_Copula(rows, widths) for rows in space.tables)
 
     def __call__(self, points):
         return self._made.log_density(points) - self._known.log_density(points)
@@ -114,7 +112,7 @@ class DistanceDifference:
         self._space = space
         self._made, self._known = (
             points if len(points) == n else points[space.random_state.permutation(len(points))[:n]]
-            for points in (space.synthetic, space.reference)
+            for points in space.tables
         )
 
     def __call__(self, points):
@@ -130,19 +128,15 @@ class Neighborhood:
 
     def __init__(self, space):
         self._space = space
-        self._radius = float(np.median(space.nearest(space.reference, space.synthetic)))
+        radius = float(np.median(space.nearest(space.reference, space.synthetic)))
+        self._reach = radius * (1 + TIE)
 
     def __call__(self, points):
         made, known = (
-            np.concatenate(
-                [
-                    (block <= self._radius * (1 + TIE)).mean(axis=1)
-                    for block in self._space.iter_from(points, rows)
-                ]
-            )
-            for rows in (self._space.synthetic, self._space.reference)
+            [(block <= self._reach).mean(axis=1) for block in self._space.iter_from(points, rows)]
+            for rows in self._space.tables
         )
-        return made - known
+        return np.concatenate(made) - np.concatenate(known)
 
 
 class RareCopies:
@@ -153,10 +147,7 @@ class RareCopies:
         self._least = TIE * max(float(np.abs(space.synthetic).max()), np.finfo(float).tiny)
 
     def __call__(self, points):
-        made, known = (
-            self._space.nearest(points, rows)
-            for rows in (self._space.synthetic, self._space.reference)
-        )
+        made, known = (self._space.nearest(points, rows) for rows in self._space.tables)
         return np.where(made <= self._least, known, 0.0)
 
 
@@ -170,11 +161,8 @@ class DensityRatio:
         self._space = space
 
     def __call__(self, points):
-        space = self._space
-        made, known = (
-            _log_sums(space, points, rows) - np.log(len(rows))
-            for rows in (space.synthetic, space.reference)
-        )
+        tables = self._space.tables
+        made, known = (_log_sums(self._space, points, t) - np.log(len(t)) for t in tables)
         return made - known
 
 
@@ -217,13 +205,15 @@ class Space:
 
     def __init__(self, synthetic, reference, metric, bandwidth, n_neighbors, random_state):
         self.metric, self.n_neighbors, self.random_state = metric, n_neighbors, random_state
+        self._metric = _NAMES.get(metric, metric) if isinstance(metric, str) else metric
         self._encoder = None
         if metric == "gower":
             frames = [as_frame(t, name) for t, name in zip((synthetic, reference), self.names)]
             check_columns(frames, self.names)
             self._encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
         self._frame = synthetic
-        self.synthetic, self.reference = self.encode(synthetic), self.encode(reference, 1)
+        self.tables = self.encode(synthetic), self.encode(reference, 1)
+        self.synthetic, self.reference = self.tables
         self.is_categorical = self._encoder is not None and self._encoder.is_categorical_.any()
         self._bandwidth = bandwidth
 
@@ -251,12 +241,9 @@ class Space:
     def iter_from(self, points, others=None):
         """Blocks of distances of points from others, by default from the reference."""
         others = self.reference if others is None else others
-        metric = (
-            _NAMES.get(self.metric, self.metric) if isinstance(self.metric, str) else self.metric
-        )
         step = max(1, _BLOCK // len(others))
         for start in range(0, len(points), step):
-            yield cdist(points[start : start + step], others, metric)
+            yield cdist(points[start : start + step], others, self._metric)
 
     def nearest(self, points, others):
         """Distance of each point from the nearest of the others."""
@@ -434,9 +421,8 @@ class GeneratorAttack(BaseAttack):
         random_state = check_random_state(self.random_state)
         self.synthetic_ = self._draw(len(records), random_state)
         self._reference, self._score, self._space = None, None, None
-        if self.statistic in SCORES or (
-            self.statistic == "distance" and self.reference is not None
-        ):
+        breaks_ties = self.statistic == "distance" and self.reference is not None
+        if self.statistic in SCORES or breaks_ties:
             self._compare_with_reference(random_state)
         if self.statistic == "density_ratio":
             few = min(len(records) - 1, len(self.synthetic_))
@@ -459,17 +445,10 @@ class GeneratorAttack(BaseAttack):
                 f"statistic={self.statistic!r} needs reference: records of the population that are "
                 "neither training records nor records to attack."
             )
-        space = Space(
-            self.synthetic_,
-            self.reference.X,
-            self.metric,
-            self.bandwidth,
-            self.n_neighbors,
-            random_state,
-        )
+        settings = self.metric, self.bandwidth, self.n_neighbors, random_state
+        self._space = Space(self.synthetic_, self.reference.X, *settings)
         if self.statistic in SCORES:
-            self._score = SCORES[self.statistic](space)
-        self._space = space
+            self._score = SCORES[self.statistic](self._space)
 
     def _score_samples(self, records):
         if self._score is not None:

@@ -15,6 +15,7 @@ from .._core.randomness import check_random_state, isolated_randomness
 from .._core.sdv_parts import seed_synthesizer
 from .._core.sklearn import StrOptions, at_least, validate_params_of
 from .._core.types import ArrayLike, Seed
+from ._neighbors import is_number
 
 
 class BaseGenerator(BaseEstimator):
@@ -187,10 +188,7 @@ class SmoteGenerator(BaseGenerator):
                 f"n_neighbors={self.n_neighbors} needs more rows than neighbors; got {len(table)}."
             )
         import_optional("imblearn.over_sampling", "smote")
-        self._is_category = [
-            not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
-            for dtype in table.dtypes
-        ]
+        self._is_category = [not is_number(dtype) for dtype in table.dtypes]
         for place in np.flatnonzero(~np.array(self._is_category)):
             column = table.iloc[:, place].to_numpy(dtype=float, na_value=np.nan)
             if not np.abs(column).max() < _LARGEST:
@@ -203,9 +201,8 @@ class SmoteGenerator(BaseGenerator):
     def _draw(self, n_samples, random_state):
         over_sampling = import_optional("imblearn.over_sampling", "smote")
         table, n_rows = self._table.copy(), len(self._table)
-        is_category = self._is_category
         codes = {}  # categories as places, so that types and missing values do not matter
-        for place in np.flatnonzero(is_category):
+        for place in np.flatnonzero(self._is_category):
             column = table.iloc[:, place]
             code, codes[place] = pd.factorize(column, use_na_sentinel=False)
             table.isetitem(place, code)
@@ -214,9 +211,9 @@ class SmoteGenerator(BaseGenerator):
             "k_neighbors": self.n_neighbors,
             "random_state": random_state.randint(np.iinfo(np.int32).max),
         }
-        if all(is_category):
+        if all(self._is_category):
             sampler = over_sampling.SMOTEN(**settings)
-        elif any(is_category):
+        elif codes:
             sampler = over_sampling.SMOTENC(categorical_features=list(codes), **settings)
         else:
             sampler = over_sampling.SMOTE(**settings)

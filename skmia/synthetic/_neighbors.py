@@ -19,6 +19,16 @@ from .._core.sklearn import StrOptions, validate_params_of
 from .._core.types import ArrayLike
 
 
+def is_number(dtype):
+    """Whether a type is of numbers; truth values are categories."""
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def draw_places(n, most, random_state):
+    """Places of at most so many of n rows, in their order."""
+    return np.arange(n) if n <= most else np.sort(random_state.choice(n, most, replace=False))
+
+
 class GowerEncoder(TransformerMixin, BaseEstimator):
     """Transformer to columns whose Manhattan distance is Gower's distance of the rows.
 
@@ -150,11 +160,7 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
 
     def _read_categorical(self, table):
         if isinstance(self.categorical_features, str):
-            kinds = [
-                not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
-                for dtype in table.dtypes
-            ]
-            return np.array(kinds, dtype=bool)
+            return np.array([not is_number(dtype) for dtype in table.dtypes], dtype=bool)
         is_categorical = np.zeros(table.shape[1], dtype=bool)
         names = list(getattr(self, "feature_names_in_", ()))
         if not np.iterable(self.categorical_features):
@@ -164,8 +170,7 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
             )
         for column in self.categorical_features:
             place = names.index(column) if isinstance(column, str) and column in names else column
-            is_place = isinstance(place, Integral) and -table.shape[1] <= place < table.shape[1]
-            if not is_place:
+            if not isinstance(place, Integral) or not -table.shape[1] <= place < table.shape[1]:
                 raise ValueError(
                     f"categorical_features has {show(column)}, which is not a column of X."
                 )

@@ -258,9 +258,9 @@ class PrivacyLoss(TablesEstimator):
             error = max(error, halves.compare_deals(deal_rows(self.n_rows_)).std(ddof=1))
         estimates = {
             "privacy loss": (self.statistic_, error),
-            "resemblance loss, train": _resemblance(self.train_accuracy_),
-            "resemblance loss, test": _resemblance(self.test_accuracy_),
         }
+        for name, found in (("train", self.train_accuracy_), ("test", self.test_accuracy_)):
+            estimates[f"resemblance loss, {name}"] = found.mean - 0.5, found.standard_error
         reach = norm.ppf((1 + self.confidence_level) / 2)
         rows = [(v, v - reach * spread, v + reach * spread) for v, spread in estimates.values()]
         columns = ["estimate", "low", "high"]
@@ -268,16 +268,11 @@ class PrivacyLoss(TablesEstimator):
         self.interval_ = tuple(self.result_.loc["privacy loss", ["low", "high"]].tolist())
 
     def _permute(self, halves, is_train, random_state):
-        losses = np.empty(self.n_permutations)
-        for place in range(self.n_permutations):
-            permuted = random_state.permutation(is_train)
-            losses[place] = halves.compare(~permuted).mean - halves.compare(permuted).mean
+        permuted = (random_state.permutation(is_train) for _ in range(self.n_permutations))
+        losses = np.array([halves.compare(~p).mean - halves.compare(p).mean for p in permuted])
         # Equal ones may differ by rounding.
-        counts = (
-            (losses >= self.statistic_ - 1e-12).sum(),
-            (losses <= self.statistic_ + 1e-12).sum(),
-        )
-        return tuple(float((1 + count) / (1 + self.n_permutations)) for count in counts)
+        beyond = losses >= self.statistic_ - 1e-12, losses <= self.statistic_ + 1e-12
+        return tuple(float((1 + is_so.sum()) / (1 + self.n_permutations)) for is_so in beyond)
 
     def summary(self) -> str:
         """Summarize the estimates and their meaning as text.
@@ -299,7 +294,3 @@ class PrivacyLoss(TablesEstimator):
             if self.pvalue_ <= 1 - self.confidence_level:
                 verdict = f"Synthetic rows are nearer to the training rows than to others ({p})."
         return "\n".join([head, *lines, verdict])
-
-
-def _resemblance(accuracy):
-    return accuracy.mean - 0.5, accuracy.standard_error

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.numbers import check_count, check_number, show
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.types import ArrayLike, Seed
-from ._neighbors import as_frame, check_columns
+from ._neighbors import as_frame, check_columns, is_number
 
 # Distances by column lie in [0, 1], so that smaller differences of a sum are rounding.
 TIE = 1e-9
@@ -32,7 +32,7 @@ class Cells:
     def __init__(self, tables, names):
         frames = _align([as_frame(table, name) for table, name in zip(tables, names)], names)
         self.columns = list(frames[-1].columns)
-        self.is_number = [all(_is_number(frame[c]) for frame in frames) for c in self.columns]
+        self.is_number = [all(is_number(frame[c].dtype) for frame in frames) for c in self.columns]
         self.sizes = [len(frame) for frame in frames]
         encoded = [
             _read_numbers([frame[c] for frame in frames], c, names)
@@ -71,9 +71,8 @@ def take(table, rows):
 
 def iter_blocks(table, n_others):
     """Blocks of the rows of a table for which distances from all others fit into memory."""
-    n_rows = len(table[0])
     step = max(1, _BLOCK // n_others)
-    for start in range(0, n_rows, step):
+    for start in range(0, len(table[0]), step):
         yield take(table, slice(start, start + step))
 
 
@@ -90,11 +89,6 @@ def _align(frames, names):
         if lacking:
             raise ValueError(f"{name} lacks the column {lacking[0]!r} of {names[-1]}.")
     return [frame[columns] for frame in frames]
-
-
-def _is_number(values):
-    dtype = values.dtype
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
 def _read_numbers(parts, column, names):

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from .._core.sklearn import StrOptions, at_least
 from .._core.types import Seed
+from ._neighbors import draw_places
 from ._risks import Attempts, TableRisk, take
 
 # Draws of a predicate until it holds for a single synthetic row.
@@ -31,22 +32,17 @@ class Condition(NamedTuple):
 
     def show(self, cells):
         """Text for users."""
-        if self.operation == "is missing":
-            return f"{cells.columns[self.column]} is missing"
-        value = self.value
+        name, value = cells.columns[self.column], self.value
         if not cells.is_number[self.column]:
             value = cells.kinds[self.column][int(value)]
-            if value is None:
-                return f"{cells.columns[self.column]} is missing"
-        return f"{cells.columns[self.column]} {self.operation} {value}"
+        if self.operation == "is missing" or value is None:
+            return f"{name} is missing"
+        return f"{name} {self.operation} {value}"
 
 
 def holds(predicate, table):
     """For each row, whether all conditions of a predicate hold."""
-    mask = predicate[0].holds(table)
-    for condition in predicate[1:]:
-        mask = mask & condition.holds(table)
-    return mask
+    return np.logical_and.reduce([condition.holds(table) for condition in predicate])
 
 
 def list_single_values(cells):
@@ -63,8 +59,8 @@ def list_single_values(cells):
         numbers, counts = np.unique(values[~lacks], return_counts=True)
         predicates += [(Condition(column, "==", number),) for number in numbers[counts == 1]]
         if len(numbers):
-            predicates.append((Condition(column, "<=", numbers[0]),))
-            predicates.append((Condition(column, ">=", numbers[-1]),))
+            ends = zip(("<=", ">="), (numbers[0], numbers[-1]))
+            predicates += [(Condition(column, *end),) for end in ends]
     return predicates
 
 
@@ -224,7 +220,8 @@ class SinglingOutRisk(TableRisk):
 
     def _attack(self, cells, random_state):
         n = min(cells.sizes[:2])
-        real = [np.concatenate(parts) for parts in zip(*_cut(cells.tables[:2], n, random_state))]
+        sides = [take(t, draw_places(len(t[0]), n, random_state)) for t in cells.tables[:2]]
+        real = [np.concatenate(parts) for parts in zip(*sides)]
         predicates, naive = self._make_predicates(cells, random_state)
         self.predicates_ = [
             " and ".join(condition.show(cells) for condition in predicate)
@@ -249,20 +246,8 @@ class SinglingOutRisk(TableRisk):
             made = draw_single_rows(cells, self.n_columns, self.n_attacks, random_state)
             return made, draw_blindly(cells, self.n_columns, self.n_attacks, random_state)
         made = list_single_values(cells)
-        if len(made) > self.n_attacks:
-            chosen = np.sort(random_state.choice(len(made), self.n_attacks, replace=False))
-            made = [made[place] for place in chosen]
+        made = [made[place] for place in draw_places(len(made), self.n_attacks, random_state)]
         return made, draw_blindly(cells, 1, self.n_attacks, random_state)
-
-
-def _cut(tables, n, random_state):
-    """Both tables with n rows each."""
-    for table in tables:
-        n_rows = len(table[0])
-        rows = np.arange(n_rows)
-        if n_rows > n:
-            rows = np.sort(random_state.choice(n_rows, n, replace=False))
-        yield take(table, rows)
 
 
 def _exchange(matches, n, n_permutations, random_state):

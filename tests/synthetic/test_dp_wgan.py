@@ -1,5 +1,7 @@
 """The private generator: what it releases, what that is said to cost, and what it learns."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,7 +20,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
 from skmia.synthetic._gan_training import (  # noqa: E402
-    Plan,
     Training,
     clipped_gradient,
     flat_gradient,
@@ -49,8 +50,9 @@ def make_plan(**settings):
         "penalty_bound": "spectral",
         "noise_multiplier": 1.5,
         "max_grad_norm": 0.7,
+        "max_spectral_norm": None,
     }
-    return Plan(**{**defaults, **settings})
+    return SimpleNamespace(**{**defaults, **settings})
 
 
 CHECKED = [
@@ -370,7 +372,7 @@ def test_a_step_shows_whole_steps_of_a_grid_that_its_noise_covers(privacy, noise
     moves = scales > 0
     released = training._release(training.rows[:7]).numpy()[moves]
     # What a row moves, with a step of the grid more in each component, is a multiplier's share.
-    bare = Training(X, plan._replace(noise_multiplier=1e-9), PrivateRandomness(0))
+    bare = Training(X, make_plan(privacy=privacy, noise_multiplier=1e-9), PrivateRandomness(0))
     bare.critic = training.critic
     widths = 1e9 * bare._plan_noise()[moves]  # the noise of the multiplier 1
     grids = np.exp2(np.floor(np.log2(noise * widths)) - 29)

@@ -1,5 +1,7 @@
 """Blocks of values: bounds of the critic's gradients hold, are attained, and need no more noise."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -10,7 +12,6 @@ from skmia.defenses._exact_noise import PrivateRandomness  # noqa: E402
 from skmia.synthetic._gan_training import (  # noqa: E402  # noqa: E402  # noqa: E402
     Alternatives,
     Layout,
-    Plan,
     Training,
     flat_gradient,
     layers_of,
@@ -158,7 +159,7 @@ def test_noise_of_a_block_by_hand():
 @pytest.mark.parametrize("spectral", [None, 1.0])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_row_moves_a_step_by_more_than_its_noise_allows(shape, spectral):
-    plan = Plan(
+    plan = SimpleNamespace(
         critic_layers=(6, 5),
         generator_layers=(8,),
         negative_slope=0.2,

@@ -119,6 +119,7 @@ def test_files(report, tmp_path, monkeypatch):
         raise ImportError("jinja2 is not installed.")
 
     monkeypatch.setattr("skmia.synthetic._table._report.render", fail)
+    monkeypatch.setattr("skmia.synthetic._table._audit.render", fail)
     saved = save_table(json.loads(report.to_json()), tmp_path / "again")
     assert [path.name for path in saved.paths] == ["table.json"]
     assert "report.html could not be made" in json.loads(saved.paths[0].read_text())["notes"][0]

@@ -1,8 +1,10 @@
 """One call for the privacy and the utility of a synthetic table."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,11 +16,21 @@ from sklearn.preprocessing import OrdinalEncoder
 from ..._core.asking import check_generator, draw_samples
 from ..._core.circumstances import Clock, list_versions, tell_time
 from ..._core.numbers import check_number, show
+from ..._core.pages import Level, frame_page, warn_of_failures, write_json, write_text
 from ..._core.randomness import check_random_state
-from ..._core.types import ArrayLike, Seed
+from ..._core.types import ArrayLike, PathLike, Seed
 from .._copy_test import CopyTest
+from .._neighbors import is_number
 from .._privacy_loss import PrivacyLoss
-from ._evidence import FIRST, POWER, format_share
+from ._evidence import (
+    FIRST,
+    POWER,
+    Grounds,
+    choose_evidence,
+    format_share,
+    measure_level,
+    write_verdict,
+)
 from ._measure import (
     COLUMNS,
     MOST_ROWS,
@@ -30,7 +42,18 @@ from ._measure import (
     thin_and_fill,
     unify,
 )
-from ._report import TableReport
+from ._report import (
+    TITLE,
+    as_document,
+    format_markdown,
+    format_short,
+    format_summary,
+    render,
+    save_table,
+)
+
+if TYPE_CHECKING:
+    from ...disclosure import Recommendation
 
 PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
 # Share of the training rows with an equal row in the holdout from which there is a warning.
@@ -180,8 +203,7 @@ def _divide(gained, possible, draws, confidence_level):
 
 
 def _choose_metric(column, held):
-    numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    if numbers and column.nunique() > _MOST_CLASSES:
+    if is_number(column.dtype) and column.nunique() > _MOST_CLASSES:
         return "R2", lambda y, guess: 1 - np.mean((y - guess) ** 2) / max(np.var(y), 1e-300)
     classes = np.unique(held.astype(str))
     if len(classes) == 2:
@@ -218,6 +240,228 @@ def _fit(table, y, held, y_held, target, metric, seed):
     if metric == "AUC":
         return model.predict_proba(held)[:, list(classes).index(last)]
     return model.predict(held)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TableReport:
+    """What :func:`audit_table` found.
+
+    In a notebook, it is displayed as the page.
+
+    Attributes
+    ----------
+    results : DataFrame of shape (n_numbers, 11)
+        For each number the ``estimate`` of the excess of training rows over held-out rows and its
+        single limits ``low`` and ``high``; the success on training rows (``attack``), on held-out
+        rows (``control``) and of guesses (``naive``), with the numbers of rows ``n_attacks`` and
+        ``n_controls``; ``pvalue``, ``pvalue_below`` for the other direction, and ``pvalue_holm``,
+        which decides. Empty without a holdout.
+    copies : DataFrame or None
+        Result of the :class:`CopyTest`, and the smallest share of copies that would have been found
+        after the correction, ``smallest_share_corrected``.
+    utility : DataFrame
+        ``estimate``, ``low`` and ``high`` of the similarity of ``"columns"``, of ``"pairs"`` of
+        columns, and of their mean, ``"quality"``; of the ``"resemblance loss"``; and of the share
+        of a model's gain over guessing that a model of synthetic rows reaches. ``real`` is what the
+        training rows reach.
+    columns, pairs : DataFrame
+        Similarity of each column and of each pair, with the same columns.
+    trained : dict or None
+        The models of ``target``: ``metric``, ``chance``, ``synthetic``, ``real``.
+    spread : DataFrame or None
+        Quality, privacy loss and share of rare copies of five further tables of the generator, if
+        it was given: ``mean``, ``sd``, ``smallest``, ``largest``, ``n_tables``.
+    checks : dict of str to dict
+        ``status`` and ``text`` of each check; of "one population" the AUC and its ``interval``.
+    data : dict
+        ``n_real``, ``n_synthetic``, ``n_holdout``, ``n_columns``.
+    settings, seeds : dict
+        Parameters, and the integer that all draws begin with.
+    seconds, versions : dict
+        Time spent on each part, in seconds; versions of Python and of the packages.
+    created : str
+        Time at which the audit ended, ISO 8601 in UTC.
+    notes : list of str
+        What a reader should know.
+    recommendation : Recommendation or None
+        What a policy recommends, see :func:`skmia.report.recommend_release`, if one was asked.
+    grounds : Grounds
+        The part of the findings on which evidence and verdict rest.
+    evidence : {"leak", "none", "shift", "reversed", "unknown"}
+        Conclusion of the audit:
+
+        - "leak": some number is beyond chance after correction for all of them;
+        - "none": no number is;
+        - "shift": training rows and holdout come from different populations;
+        - "reversed": the synthetic rows are significantly nearer to the holdout;
+        - "unknown": there is no holdout, a table has fewer than 20 rows, or copies of all training
+          rows would not have been found.
+    verdict : str
+        The conclusion in words, after a headline.
+    level : Level
+        How much the table reveals: a ``name`` ("severe", "clear", "slight", "none", or "unknown"
+        without a verdict) and ``at_least``, whether an estimate reaches a higher level than the
+        lower end of its interval; in ``numbers`` the "excess" that set it, with its ``low`` end,
+        corrected for all numbers; and ``groups``, the level of each number. The user guide has the
+        limits.
+
+    See Also
+    --------
+    audit_table : Audits a synthetic table and returns this report.
+    """
+
+    results: pd.DataFrame
+    copies: pd.DataFrame | None
+    utility: pd.DataFrame
+    columns: pd.DataFrame
+    pairs: pd.DataFrame
+    trained: dict[str, Any] | None
+    spread: pd.DataFrame | None
+    checks: dict[str, dict[str, Any]]
+    data: dict[str, int]
+    settings: dict[str, Any]
+    seeds: dict[str, Any]
+    seconds: dict[str, float]
+    versions: dict[str, str]
+    created: str
+    notes: list[str]
+    recommendation: "Recommendation | None" = None
+
+    @property
+    def grounds(self) -> "Grounds":
+        level, shift = self.settings["confidence_level"], self.checks["one population"]
+        rows = {name: self.data.get(f"n_{name}", 0) for name in ("real", "synthetic", "holdout")}
+        share = np.inf
+        if self.copies is not None:
+            share = float(self.copies.loc[FIRST, "smallest_share_corrected"])
+        results = self.results.assign(leak=self.results["pvalue_holm"] <= 1 - level)
+        text = shift["text"] if shift["status"] == "warning" else None
+        return Grounds(results, rows, level, share, text)
+
+    @property
+    def evidence(self) -> Literal["leak", "none", "shift", "reversed", "unknown"]:
+        return choose_evidence(self.grounds)
+
+    @property
+    def verdict(self) -> str:
+        return write_verdict(self.grounds, self.evidence)
+
+    @property
+    def level(self) -> Level:
+        return measure_level(self.grounds, self.evidence)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The numbers as a DataFrame.
+
+        Returns
+        -------
+        frame : DataFrame
+            A copy of ``results``.
+        """
+        return self.results.copy()
+
+    def to_json(self, path: PathLike | None = None) -> str:
+        """The report as a JSON document.
+
+        Its ``schema`` is "skmia.table" and its ``schema_version`` 1. Missing numbers are null.
+        Fields may be added without a new version; if a field is removed or changes its meaning, the
+        version is raised.
+
+        Parameters
+        ----------
+        path : str or path, default=None
+            File to which the document is also written, atomically and readable by its owner only.
+
+        Returns
+        -------
+        text : str
+            The report as JSON.
+        """
+        return write_json(as_document(self), path)
+
+    def to_html(self, path: PathLike | None = None, *, title: str | None = None) -> str:
+        """The report as a page that needs no other file and no network.
+
+        It begins with the level, and holds no script.
+
+        Parameters
+        ----------
+        path : str or path, default=None
+            File to which the page is also written, atomically and readable by its owner only.
+        title : str, default=None
+            Title of the page, after the level. If None, it names the table.
+
+        Returns
+        -------
+        page : str
+            HTML.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 is not installed.
+        """
+        return write_text(render(as_document(self), title), path)
+
+    def summary(self, verbose: bool = False) -> str:
+        """The report as text, in lines of at most 80 characters, in the order of the page.
+
+        Parameters
+        ----------
+        verbose : bool, default=False
+            Whether all numbers, checks and notes follow, in lines of at most 100 characters.
+
+        Returns
+        -------
+        text : str
+        """
+        document = as_document(self)
+        details = ["", format_summary(document)] if verbose else []
+        return "\n".join([*format_short(document), *details])
+
+    def to_markdown(self, title: str = TITLE) -> str:
+        """The report as Markdown, for a merge request or a data sheet.
+
+        Parameters
+        ----------
+        title : str, default="Audit of a synthetic table"
+            Heading.
+
+        Returns
+        -------
+        text : str
+            Verdict, tables of the numbers, checks and notes; names are escaped.
+        """
+        return format_markdown(as_document(self), title)
+
+    def save(self, directory: PathLike) -> list[Path]:
+        """Write ``table.json`` and ``report.html``, each of them atomically.
+
+        Only the user can read the files (mode 600).
+
+        Parameters
+        ----------
+        directory : str or path
+            Folder, which is created if it does not exist.
+
+        Returns
+        -------
+        paths : list of Path
+            The files that were written.
+
+        Warns
+        -----
+        RuntimeWarning
+            If the page could not be made though its package is installed.
+        """
+        return warn_of_failures(save_table(as_document(self), directory))
+
+    def _repr_html_(self):
+        """The page for a notebook."""
+        return frame_page(self, TITLE)
+
+    def __repr__(self):
+        return f"TableReport({self.data['n_synthetic']} rows, evidence={self.evidence!r})"
 
 
 def audit_table(

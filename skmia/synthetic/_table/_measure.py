@@ -12,9 +12,9 @@ from ..._core.records import Records
 from ...metrics import auc_interval
 from .._copy_test import CopyTest, compute_smallest_share
 from .._generator_attack import GeneratorAttack
-from .._neighbors import as_frame, check_columns
+from .._neighbors import as_frame, check_columns, draw_places
 from .._privacy_loss import PrivacyLoss
-from .._risks import Cells, InferenceRisk, LinkabilityRisk, permute_rows
+from .._risks import Cells, InferenceRisk, LinkabilityRisk, permute_rows, take
 from .._singling_out import SinglingOutRisk
 from ._evidence import FIRST, correct, weigh
 
@@ -317,10 +317,7 @@ def measure_utility(synthetic, real, holdout, confidence_level, rng):
     tables = (real, synthetic) if holdout is None else (real, holdout, synthetic)
     cells = _thin(Cells(tables, names), rng)
     everything = list(combinations(range(len(cells.columns)), 2))
-    chosen = np.arange(len(everything))
-    if len(everything) > _MOST_PAIRS:
-        chosen = np.sort(rng.choice(len(everything), _MOST_PAIRS, replace=False))
-    pairs = [everything[place] for place in chosen]
+    pairs = [everything[place] for place in draw_places(len(everything), _MOST_PAIRS, rng)]
     rows = len(tables) - 2
     made = Similarity(cells, len(tables) - 1, rows, pairs)
     others = Similarity(cells, 0, rows, pairs) if holdout is not None else None
@@ -336,10 +333,8 @@ def measure_utility(synthetic, real, holdout, confidence_level, rng):
 
 def _thin(cells, rng):
     for place, n_rows in enumerate(cells.sizes):
-        if n_rows > MOST_ROWS:
-            rows = np.sort(rng.choice(n_rows, MOST_ROWS, replace=False))
-            cells.tables[place] = [column[rows] for column in cells.tables[place]]
-            cells.sizes[place] = MOST_ROWS
+        rows = draw_places(n_rows, MOST_ROWS, rng)
+        cells.tables[place], cells.sizes[place] = take(cells.tables[place], rows), len(rows)
     return cells
 
 
@@ -472,9 +467,7 @@ def thin_and_fill(tables, rng):
 
 def thin(table, rng, most=_MOST_ROWS):
     """At most so many rows of a table, drawn at random."""
-    if len(table) <= most:
-        return table
-    return table.iloc[np.sort(rng.choice(len(table), most, replace=False))]
+    return table.iloc[draw_places(len(table), most, rng)]
 
 
 def _fill(tables):

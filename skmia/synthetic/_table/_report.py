@@ -1,11 +1,6 @@
 """The report of an audit of a synthetic table."""
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
 import numpy as np
-import pandas as pd
 
 from ..._core.pages import (
     BARS,
@@ -15,24 +10,19 @@ from ..._core.pages import (
     NONE,
     REVERSED,
     SHIFT,
-    Level,
     as_plain_level,
     escape,
     format_decision,
-    frame_page,
     make_table,
     read_level,
     render_page,
     save_documents,
-    warn_of_failures,
     wrap_lines,
     wrap_short,
     write_date,
-    write_json,
     write_text,
 )
 from ..._core.pvalues import format_pvalue
-from ..._core.types import PathLike
 from ..._core.visible import as_plain, visible
 from ...disclosure import summarize, write_sheet
 from ._evidence import (
@@ -40,15 +30,11 @@ from ._evidence import (
     LOSS,
     POWER,
     UNSEEN,
-    Grounds,
-    choose_evidence,
     format_share,
     list_reversals,
-    measure_level,
-    write_verdict,
 )
 
-SCHEMA = "skmia.table"
+TITLE, SCHEMA = "Audit of a synthetic table", "skmia.table"
 
 # Raised if a field changes its meaning or is removed; fields may be added without a new version.
 SCHEMA_VERSION = 1
@@ -89,36 +75,22 @@ def _list_rows(frame):
 # Columns that are named as least similar, and characters of a cell for a terminal.
 _MOST_SHOWN, _WIDEST = 5, 30
 
-_MEANINGS = {
-    "rare copies": "rows with rare values that are in the synthetic table",
-    "near copies": "rows to which a synthetic row is much nearer than any other real row",
-    "privacy loss": "how much nearer synthetic rows are to training rows",
+# The titles and meanings of numbers on usefulness, and the meanings of attacks.
+_UTILITY = {
+    "columns": ("Single columns", "distribution of each column, mean"),
+    "pairs": ("Pairs of columns", "pairs of columns, mean"),
+    "quality": ("Both together", "mean of both"),
+    "resemblance loss": (
+        "Resemblance loss",
+        "0: synthetic rows lie like other real rows; 50: all are distinguished",
+    ),
+}
+_ATTACKS = {
     "membership by distances": "training rows have smaller distances, compared with real rows",
     "membership by DOMIAS": "synthetic rows lie more densely around training rows",
     "membership by Gen-LRA": "training rows make the synthetic rows more likely",
     "membership by a classifier": "training rows look more like synthetic rows",
-    "singling out": "a combination of values of a synthetic row isolates one real row",
-    "singling out, one column": "a single value of the synthetic table isolates one real row",
-    "linkability": "the synthetic table joins two halves of a row",
 }
-_OF_UTILITY = {
-    "columns": "distribution of each column, mean",
-    "pairs": "pairs of columns, mean",
-    "quality": "mean of both",
-    "resemblance loss": "0: synthetic rows lie like other real rows; 0.5: all are distinguished",
-}
-
-
-def explain(name):
-    """What a number is, in a few words."""
-    if name in _MEANINGS:
-        return _MEANINGS[name]
-    if name.startswith("inference of "):
-        column = name.removeprefix("inference of ")
-        return f"the value of {column} is guessed from the nearest synthetic row"
-    if name.startswith("model of "):
-        return "gain over guessing of a model of synthetic rows, as a share of one of real rows"
-    return _OF_UTILITY.get(name, "")
 
 
 def describe_rows(data):
@@ -163,10 +135,11 @@ def tabulate_results(document):
 
 def tabulate_utility(document):
     """Cells of the table of utility, with its headings first."""
-    rows = [["utility", "synthetic rows", "training rows"]]
-    for row in document["utility"]:
-        rows.append([row["name"], format_interval(row), format_number(row["real"])])
-    return rows
+    head = ["utility", "synthetic rows", "training rows"]
+    return [head] + [
+        [row["name"], format_interval(row), format_number(row["real"])]
+        for row in document["utility"]
+    ]
 
 
 def list_worst(rows):
@@ -175,27 +148,22 @@ def list_worst(rows):
     return sorted(known, key=lambda row: row["estimate"])[:_MOST_SHOWN]
 
 
-def describe_worst(document):
-    """A line on the columns that are least similar."""
+def describe_use(document):
+    """Lines on the columns that are least similar, and on models and further tables."""
     worst = [f"{row['name']} {row['estimate']:.2f}" for row in list_worst(document["columns"])]
-    return f"Least similar columns: {', '.join(worst)}."
+    return [f"Least similar columns: {', '.join(worst)}.", *_describe_trained(document)]
 
 
-def describe_models(trained):
-    """A line on the models of the target, or None."""
-    if trained is None:
-        return None
-    made, own = (f"{trained[name]:.3f}" for name in ("synthetic", "real"))
-    return (
-        f"A model of {trained['target']} that was fitted on synthetic rows reaches an "
-        f"{trained['metric']} of {made} on held-out rows; one of training rows {own} (chance: "
-        f"{trained['chance']:.3f})."
-    )
-
-
-def describe_spread(document):
-    """A line on each number of the further tables of the generator."""
-    return [
+def _describe_trained(document):
+    """Lines on the models of the target and on each number of the generator's further tables."""
+    lines, trained = [], document["trained"]
+    if trained is not None:
+        lines.append(
+            f"A model of {trained['target']} that was fitted on synthetic rows reaches an "
+            f"{trained['metric']} of {trained['synthetic']:.3f} on held-out rows; one of training "
+            f"rows {trained['real']:.3f} (chance: {trained['chance']:.3f})."
+        )
+    return lines + [
         f"{row['n_tables']} further tables of the generator: {row['name']} "
         f"{format_number(row['mean'])} on average, from {format_number(row['smallest'])} to "
         f"{format_number(row['largest'])}."
@@ -205,13 +173,12 @@ def describe_spread(document):
 
 def format_summary(document):
     """Format the audit as lines of at most 100 characters."""
-    lines = [*wrap_lines(["Audit of a synthetic table", describe_rows(document["data"])])]
+    lines = list(wrap_lines([TITLE, describe_rows(document["data"])]))
     if document["results"]:
         lines += ["", *_align(tabulate_results(document))]
         lines += wrap_lines(["*: beyond chance after correction for all numbers."])
     lines += ["", *_align(tabulate_utility(document))]
-    foot = [describe_worst(document), describe_models(document["trained"])]
-    foot += describe_spread(document)
+    foot = describe_use(document)
     for check in document["checks"]:
         name = check["name"].capitalize()
         if check["status"] == "warning":
@@ -219,7 +186,7 @@ def format_summary(document):
         if check["status"] != "not run":
             foot.append(f"{name}: {check['text']}")
     foot += [f"Note: {note}" for note in document["notes"]]
-    lines += wrap_lines(text for text in foot if text)
+    lines += wrap_lines(foot)
     lines += ["", *wrap_lines([document["verdict"]])]
     if document["recommendation"] is not None:
         lines += ["", *wrap_lines(f"  {text}" for text in document["recommendation"]["reasons"])]
@@ -227,13 +194,13 @@ def format_summary(document):
 
 
 def _align(rows):
-    rows = [[_shorten(visible(cell)) for cell in row] for row in rows]
+    rows = [[_shorten(visible(cell), _WIDEST, "...") for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def _shorten(text):
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+def _shorten(text, width, mark):
+    return text if len(text) <= width else f"{text[: width - len(mark)]}{mark}"
 
 
 def format_markdown(document, title):
@@ -249,9 +216,7 @@ def format_markdown(document, title):
     if document["results"]:
         lines += ["", "## Privacy", "", *_as_table(tabulate_results(document))]
     lines += ["", "## Utility", "", *_as_table(tabulate_utility(document)), ""]
-    found = [describe_worst(document), describe_models(document["trained"])]
-    found += describe_spread(document)
-    lines += [f"* {escape(text)}" for text in found if text]
+    lines += [f"* {escape(text)}" for text in describe_use(document)]
     checks = [
         f"* {check['name']} ({check['status']}): {escape(check['text'])}"
         for check in document["checks"]
@@ -264,9 +229,6 @@ def format_markdown(document, title):
 
 def _as_table(rows):
     return make_table(list(map(escape, rows[0])), rows[1:])
-
-
-TITLE = "Audit of a synthetic table"
 
 
 def render(document, title=None):
@@ -471,14 +433,13 @@ def advise(document):
             if _find(document, "near copies")[0][1].rank >= 0:
                 why = f"{near['train']:,.0f} of {near['n_train']:,.0f} training rows have a near "
                 why += "copy in it."
-            is_slight = read_level(document["level"]).name == "slight"
-            told = "Do not treat the table as anonymous." if is_slight else _RESULTS[_REFUSED]
+            told = _RESULTS["do not release"]
+            if read_level(document["level"]).name == "slight":
+                told = "Do not treat the table as anonymous."
             steps.append((told, why, None, ""))
         steps += [(*_CHANGE, "#copies", "Copies"), _AGAIN]
     return steps[:3]
 
-
-_REFUSED = "do not release"
 
 # The three risks of European guidance: heading, what it is, beginning of the names of its numbers.
 _RISKS = (
@@ -524,13 +485,10 @@ def _describe_excess(row, level, unit="%"):
 def _rank(document, start):
     """The rows of a table of numbers, the highest first."""
     return [
-        {"name": row["name"].removeprefix(start), "small": _SAID.get(row["name"], "")}
+        {"name": row["name"].removeprefix(start), "small": _ATTACKS.get(row["name"], "")}
         | _describe_excess(row, level)
         for row, level in _find(document, start)
     ]
-
-
-_SAID = {name: text for name, text in _MEANINGS.items() if name.startswith("membership")}
 
 
 def _describe_copies(document):
@@ -539,14 +497,14 @@ def _describe_copies(document):
     near, every = rows["near copies"], rows.get("all copies")
     level = next((level for _, level in _find(document, "near copies")), None)
     sides = []
-    for words, (k, n) in {
-        "training rows have a near copy": ("train", "n_train"),
-        "rows never seen have one": ("test", "n_test"),
-    }.items():
-        share = near[k] / near[n]
+    for side, words, color in (
+        ("train", "training rows have a near copy", level),
+        ("test", "rows never seen have one", None),
+    ):
+        share = near[side] / near[f"n_{side}"]
         number = _count_of(share).removesuffix(" of 100").replace("fewer than ", "< ")
-        sides.append({"number": number, "base": 100, "filled": round(100 * share), "text": words})
-        sides[-1]["level"] = level if k == "train" else None
+        sides.append({"number": number, "base": 100, "filled": round(100 * share)})
+        sides[-1] |= {"text": words, "level": color}
     counts = ""
     if every is not None:
         copied, held = (f"{every[k]:,.0f} of {every[f'n_{k}']:,.0f}" for k in ("train", "test"))
@@ -575,18 +533,11 @@ def _describe_number(document, row):
     }
 
 
-_OUT_OF_HUNDRED = {
-    "columns": "Single columns",
-    "pairs": "Pairs of columns",
-    "quality": "Both together",
-    "resemblance loss": "Resemblance loss",
-}
-
-
 def _describe_utility(row):
     made, own = (None if row[k] is None else f"{100 * row[k]:.1f}" for k in ("estimate", "real"))
-    name = _OUT_OF_HUNDRED.get(row["name"], row["name"])
-    meaning = explain(row["name"]).replace("0.5:", "50:")
+    name, meaning = _UTILITY.get(row["name"], (row["name"], ""))
+    if name.startswith("model of "):
+        meaning = "gain over guessing of a model of synthetic rows, as a share of one of real rows"
     return {"name": name, "meaning": meaning, "value": made, "real": own}
 
 
@@ -595,8 +546,7 @@ def _describe_use(document):
     least = list_worst(document["columns"])[:3]
     alike = [f"{row['name']} ({100 * row['estimate']:.0f})" for row in least]
     told = [f"Least alike: {', '.join(alike)}."] if alike else []
-    told += [describe_models(document["trained"])] if document["trained"] else []
-    return told + describe_spread(document)
+    return told + _describe_trained(document)
 
 
 # What a check says if it passed, and if it warns.
@@ -675,8 +625,7 @@ def _tabulate_risks(document):
     for start in ("singling out", "linkability", "inference of ", "near copies", "membership by "):
         for row, own in _find(document, start)[:1]:
             told = _describe_excess(row, own, "")
-            name = visible(row["name"])
-            name = name if len(name) < _WIDTHS[0] else f"{name[: _WIDTHS[0] - 2]}\u2026"
+            name = _shorten(visible(row["name"]), _WIDTHS[0] - 1, "\u2026")
             ends = told["ends"].replace(" to ", ", ")
             rates = (
                 "-" if row[side] is None else _percent(row[side]).removesuffix("%")
@@ -686,232 +635,6 @@ def _tabulate_risks(document):
             lines.append(_lay(name, number, *rates, own.word.lower()))
     foot = f"Brackets: {level} intervals. All numbers: --verbose, or summary(verbose=True)."
     return [*lines, *wrap_short(foot, "  ", 2)]
-
-
-if TYPE_CHECKING:
-    from ...disclosure import Recommendation
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TableReport:
-    """What :func:`audit_table` found.
-
-    In a notebook, it is displayed as the page.
-
-    Attributes
-    ----------
-    results : DataFrame of shape (n_numbers, 11)
-        For each number the ``estimate`` of the excess of training rows over held-out rows and its
-        single limits ``low`` and ``high``; the success on training rows (``attack``), on held-out
-        rows (``control``) and of guesses (``naive``), with the numbers of rows ``n_attacks`` and
-        ``n_controls``; ``pvalue``, ``pvalue_below`` for the other direction, and ``pvalue_holm``,
-        which decides. Empty without a holdout.
-    copies : DataFrame or None
-        Result of the :class:`CopyTest`, and the smallest share of copies that would have been found
-        after the correction, ``smallest_share_corrected``.
-    utility : DataFrame
-        ``estimate``, ``low`` and ``high`` of the similarity of ``"columns"``, of ``"pairs"`` of
-        columns, and of their mean, ``"quality"``; of the ``"resemblance loss"``; and of the share
-        of a model's gain over guessing that a model of synthetic rows reaches. ``real`` is what the
-        training rows reach.
-    columns, pairs : DataFrame
-        Similarity of each column and of each pair, with the same columns.
-    trained : dict or None
-        The models of ``target``: ``metric``, ``chance``, ``synthetic``, ``real``.
-    spread : DataFrame or None
-        Quality, privacy loss and share of rare copies of five further tables of the generator, if
-        it was given: ``mean``, ``sd``, ``smallest``, ``largest``, ``n_tables``.
-    checks : dict of str to dict
-        ``status`` and ``text`` of each check; of "one population" the AUC and its ``interval``.
-    data : dict
-        ``n_real``, ``n_synthetic``, ``n_holdout``, ``n_columns``.
-    settings, seeds : dict
-        Parameters, and the integer that all draws begin with.
-    seconds, versions : dict
-        Time spent on each part, in seconds; versions of Python and of the packages.
-    created : str
-        Time at which the audit ended, ISO 8601 in UTC.
-    notes : list of str
-        What a reader should know.
-    recommendation : Recommendation or None
-        What a policy recommends, see :func:`skmia.report.recommend_release`, if one was asked.
-    grounds : Grounds
-        The part of the findings on which evidence and verdict rest.
-    evidence : {"leak", "none", "shift", "reversed", "unknown"}
-        Conclusion of the audit:
-
-        - "leak": some number is beyond chance after correction for all of them;
-        - "none": no number is;
-        - "shift": training rows and holdout come from different populations;
-        - "reversed": the synthetic rows are significantly nearer to the holdout;
-        - "unknown": there is no holdout, a table has fewer than 20 rows, or copies of all training
-          rows would not have been found.
-    verdict : str
-        The conclusion in words, after a headline.
-    level : Level
-        How much the table reveals: a ``name`` ("severe", "clear", "slight", "none", or "unknown"
-        without a verdict) and ``at_least``, whether an estimate reaches a higher level than the
-        lower end of its interval; in ``numbers`` the "excess" that set it, with its ``low`` end,
-        corrected for all numbers; and ``groups``, the level of each number. The user guide has the
-        limits.
-
-    See Also
-    --------
-    audit_table : Audits a synthetic table and returns this report.
-    """
-
-    results: pd.DataFrame
-    copies: pd.DataFrame | None
-    utility: pd.DataFrame
-    columns: pd.DataFrame
-    pairs: pd.DataFrame
-    trained: dict[str, Any] | None
-    spread: pd.DataFrame | None
-    checks: dict[str, dict[str, Any]]
-    data: dict[str, int]
-    settings: dict[str, Any]
-    seeds: dict[str, Any]
-    seconds: dict[str, float]
-    versions: dict[str, str]
-    created: str
-    notes: list[str]
-    recommendation: "Recommendation | None" = None
-
-    @property
-    def grounds(self) -> "Grounds":
-        level, shift = self.settings["confidence_level"], self.checks["one population"]
-        rows = {name: self.data.get(f"n_{name}", 0) for name in ("real", "synthetic", "holdout")}
-        share = np.inf
-        if self.copies is not None:
-            share = float(self.copies.loc[FIRST, "smallest_share_corrected"])
-        results = self.results.assign(leak=self.results["pvalue_holm"] <= 1 - level)
-        text = shift["text"] if shift["status"] == "warning" else None
-        return Grounds(results, rows, level, share, text)
-
-    @property
-    def evidence(self) -> Literal["leak", "none", "shift", "reversed", "unknown"]:
-        return choose_evidence(self.grounds)
-
-    @property
-    def verdict(self) -> str:
-        return write_verdict(self.grounds, self.evidence)
-
-    @property
-    def level(self) -> Level:
-        return measure_level(self.grounds, self.evidence)
-
-    def to_frame(self) -> pd.DataFrame:
-        """The numbers as a DataFrame.
-
-        Returns
-        -------
-        frame : DataFrame
-            A copy of ``results``.
-        """
-        return self.results.copy()
-
-    def to_json(self, path: PathLike | None = None) -> str:
-        """The report as a JSON document.
-
-        Its ``schema`` is "skmia.table" and its ``schema_version`` 1. Missing numbers are null.
-        Fields may be added without a new version; if a field is removed or changes its meaning, the
-        version is raised.
-
-        Parameters
-        ----------
-        path : str or path, default=None
-            File to which the document is also written, atomically and readable by its owner only.
-
-        Returns
-        -------
-        text : str
-            The report as JSON.
-        """
-        return write_json(as_document(self), path)
-
-    def to_html(self, path: PathLike | None = None, *, title: str | None = None) -> str:
-        """The report as a page that needs no other file and no network.
-
-        It begins with the level, and holds no script.
-
-        Parameters
-        ----------
-        path : str or path, default=None
-            File to which the page is also written, atomically and readable by its owner only.
-        title : str, default=None
-            Title of the page, after the level. If None, it names the table.
-
-        Returns
-        -------
-        page : str
-            HTML.
-
-        Raises
-        ------
-        ImportError
-            If jinja2 is not installed.
-        """
-        return write_text(render(as_document(self), title), path)
-
-    def summary(self, verbose: bool = False) -> str:
-        """The report as text, in lines of at most 80 characters, in the order of the page.
-
-        Parameters
-        ----------
-        verbose : bool, default=False
-            Whether all numbers, checks and notes follow, in lines of at most 100 characters.
-
-        Returns
-        -------
-        text : str
-        """
-        document = as_document(self)
-        details = ["", format_summary(document)] if verbose else []
-        return "\n".join([*format_short(document), *details])
-
-    def to_markdown(self, title: str = TITLE) -> str:
-        """The report as Markdown, for a merge request or a data sheet.
-
-        Parameters
-        ----------
-        title : str, default="Audit of a synthetic table"
-            Heading.
-
-        Returns
-        -------
-        text : str
-            Verdict, tables of the numbers, checks and notes; names are escaped.
-        """
-        return format_markdown(as_document(self), title)
-
-    def save(self, directory: PathLike) -> list[Path]:
-        """Write ``table.json`` and ``report.html``, each of them atomically.
-
-        Only the user can read the files (mode 600).
-
-        Parameters
-        ----------
-        directory : str or path
-            Folder, which is created if it does not exist.
-
-        Returns
-        -------
-        paths : list of Path
-            The files that were written.
-
-        Warns
-        -----
-        RuntimeWarning
-            If the page could not be made though its package is installed.
-        """
-        return warn_of_failures(save_table(as_document(self), directory))
-
-    def _repr_html_(self):
-        """The page for a notebook."""
-        return frame_page(self, TITLE)
-
-    def __repr__(self):
-        return f"TableReport({self.data['n_synthetic']} rows, evidence={self.evidence!r})"
 
 
 def save_table(document, directory):
