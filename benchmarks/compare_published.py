@@ -16,6 +16,15 @@ from published.page import to_table, write_page
 RESULTS = Path(__file__).parent / "results"
 PAPERS = Path(__file__).parents[1] / "doc" / "papers.md"
 OUTCOMES = ("printed number", "direction", "simulated", "differs", "code", "not run")
+REASONS = (
+    "Not at hand",
+    "Larger nets",
+    "Not printed",
+    "Error in print",
+    "No values",
+    "Settled",
+    "Open",
+)
 PARTS = ("del_grosso", "odell", "slides", "pedersen")
 
 
@@ -23,8 +32,9 @@ def make_page():
     parts = [importlib.import_module(f"published.tables_{name}") for name in PARTS]
     sections = [section for part in parts for section in part.make_sections(RESULTS)]
     row = re.compile(r"^\|[^|]*\|([^|]*)\|.*published\.md#([\w-]+)", re.MULTILINE)
-    found = row.findall(PAPERS.read_text(encoding="utf-8"))
-    return write_page(sections, {place: outcome.strip() for outcome, place in found})
+    text = PAPERS.read_text(encoding="utf-8")
+    outcomes = {place: outcome.strip() for outcome, place in row.findall(text)}
+    return write_page(sections, outcomes, count_reasons(text)["differs"])
 
 
 def read_outcomes(section):
@@ -33,15 +43,30 @@ def read_outcomes(section):
     return [line.split("|")[2].strip() for line in lines[1:]]
 
 
+def count_reasons(text):
+    """How often each reason stands in the rows that differ and in those that were not run."""
+    row = re.compile(r"^\|[^|]*\| (differs|not run) \|[^|]*\*([^|*]+)\*", re.MULTILINE)
+    found = row.findall(text)
+    return {
+        outcome: {reason: found.count((outcome, reason)) for reason in REASONS}
+        for outcome in ("differs", "not run")
+    }
+
+
 def count_outcomes(text):
-    """The page of papers with the table of counts that its rows give."""
+    """The page of papers with the counts that its rows give."""
     _, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     found = {one.partition("\n")[0]: read_outcomes(one) for one in sections}
     found["all"] = [outcome for outcomes in found.values() for outcome in outcomes]
     rows = [[name, *map(one.count, OUTCOMES), len(one)] for name, one in found.items()]
     rows = [[str(cell) for cell in row] for row in rows]
     table = to_table(rows, ["document", *OUTCOMES, "all"])
-    return re.sub(r"^\| document \|.*?\n\n", f"{table}\n\n", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^\| document \|.*?\n\n", f"{table}\n\n", text, flags=re.DOTALL | re.MULTILINE)
+    differ, missing = count_reasons(text).values()
+    for one in REASONS:
+        said = f"* *{one.lower()}* ({differ[one]} differ, {missing[one]} not run)"
+        text = re.sub(rf"^\* \*{one.lower()}\*( \(.*?\))?", said, text, flags=re.MULTILINE)
+    return text
 
 
 if __name__ == "__main__":

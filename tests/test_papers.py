@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from compare_published import OUTCOMES, count_outcomes
+from compare_published import OUTCOMES, REASONS, count_outcomes, count_reasons
 from published.page import anchor
 
 from tests.test_docs_tables import PUBLIC, read_tables
@@ -51,6 +51,19 @@ def test_outcomes_are_defined_and_counted_from_the_rows():
     assert int(everything["all"]) == len(ROWS) == sum(int(everything[name]) for name in OUTCOMES)
     moved = text.replace("| printed number |", "| differs |", 1)
     assert count_outcomes(moved) != moved
+
+
+def test_each_row_that_differs_or_was_not_run_has_one_reason():
+    text = PAGE.read_text(encoding="utf-8")
+    defined = re.findall(r"^\* \*([^*]+)\* \(", text, re.MULTILINE)
+    assert defined == [one.lower() for one in REASONS]
+    for row in ROWS:
+        if row["outcome"] in ("differs", "not run"):
+            assert [one in REASONS for one in re.findall(r"\*([^*]+)\*", row["note"])] == [True], (
+                row
+            )
+    for outcome, counts in count_reasons(text).items():
+        assert sum(counts.values()) == sum(row["outcome"] == outcome for row in ROWS)
 
 
 def test_a_printed_number_is_one_and_a_difference_says_how_much():

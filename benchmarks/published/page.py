@@ -12,6 +12,7 @@ published. Points that were published as files with the authors' code are called
 files. Our data, nets and sizes differ from those of the documents unless a section says
 otherwise, so most values cannot agree, and what is compared is the order of methods and the
 claims. [Papers](../../doc/papers.md) lists all tables and figures, and says what the outcomes mean.
+{reasons}
 
 | table | outcome | beside a result of ours | what agrees |
 |---|---|---|---|
@@ -50,12 +51,18 @@ def anchor(title):
     return kept.strip().replace(" ", "-")
 
 
-def write_page(sections, outcomes):
-    """The page; outcomes are those of the rows of doc/papers.md, by the places that they name."""
+def write_page(sections, outcomes, reasons):
+    """The page; outcomes are those of the rows of doc/papers.md, by the places that they name, and
+    reasons the numbers of its rows that differ for each reason."""
+    n_rows, n_open = sum(reasons.values()), reasons["Open"]
+    said = (
+        f"Of its {n_rows} items that differ, {n_rows - n_open} have a reason that no further "
+        f"computing on two cores\nwould change, and {n_open} are open."
+    )
     places = [anchor(one.title) for one in sections]
     rows = "\n".join(
         f"| [{one.title}](#{place}) | {outcomes[place]} | {one.source} | {one.agreement} |"
         for one, place in zip(sections, places, strict=True)
     )
     parts = "\n\n".join(f"## {one.title}\n\n{one.body}" for one in sections)
-    return f"{HEAD}{rows}\n\n{parts}\n"
+    return f"{HEAD.format(reasons=said)}{rows}\n\n{parts}\n"
