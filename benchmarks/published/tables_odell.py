@@ -7,6 +7,7 @@ from skmia.disparity import DisparityTest
 
 from .page import Section, to_number, to_table
 
+PARTS = {"7.4": "law_school", "7.6": "adult"}
 DATA = {"7.3": "Law School", "7.5": "Adult", "7.4": "Law School", "7.6": "Adult"}
 
 
@@ -32,13 +33,23 @@ def _overall(row):
     return agreement, body
 
 
-def _batches(results, data):
-    """What other sizes of batches give; F grows with the number of rounds."""
+def _read_batches(results, data):
+    """Rounds with other sizes of batches: size, seed, all people, and the groups by round."""
     kept = pd.read_csv(results / "odell_batches.csv")
-    rows = []
     for (size, seed), part in kept[kept["table"] == data].groupby(["batch_size", "seed"]):
         of_groups, of_all = part[part["group"] != "all"], part[part["group"] == "all"]
-        wide = of_groups.pivot(index="round", columns="group", values="vulnerability")
+        yield (
+            size,
+            seed,
+            of_all,
+            of_groups.pivot(index="round", columns="group", values="vulnerability"),
+        )
+
+
+def _batches(results, data):
+    """What other sizes of batches give; F grows with the number of rounds."""
+    rows = []
+    for size, seed, of_all, wide in _read_batches(results, data):
         F, means = DisparityTest().fit(wide).anova_statistic_, wide.mean()
         low, high = (to_number(100 * value, 2) for value in (means.min(), means.max()))
         rank = of_all["vulnerability"].corr(of_all["gap"].abs())
@@ -55,11 +66,17 @@ def _batches(results, data):
     )
 
 
-def _pairs(pairs):
-    printed = pairs["published_reject_null"].astype(str) == "True"
-    same = (printed == pairs["reject_null"]).sum()
-    signs = (np.sign(pairs["t"]) == np.sign(pairs["published_t"])).sum()
-    rank = pairs["t"].corr(pairs["published_t"], method="spearman")
+def _agree(pairs, t, rejected):
+    printed = pairs["published_reject_null"].astype(str).to_numpy() == "True"
+    signs = np.sign(t) == np.sign(pairs["published_t"].to_numpy())
+    rank = pd.Series(t).corr(pairs["published_t"].reset_index(drop=True), method="spearman")
+    return (
+        f"{(printed == rejected).sum()} of {len(pairs)} decisions and {signs.sum()} of "
+        f"{len(pairs)} signs agree; rank correlation of t {to_number(rank, 2)}"
+    )
+
+
+def _pairs(pairs, results, data):
     rows = [
         [
             row.pair,
@@ -73,15 +90,18 @@ def _pairs(pairs):
         for row in pairs.itertuples()
     ]
     head = ["pair", "t", "printed", "p, adjusted", "printed", "differ at .01", "printed"]
-    agreement = (
-        f"{same} of {len(pairs)} decisions and {signs} of {len(pairs)} signs agree; rank "
-        f"correlation of t {to_number(rank, 2)}"
-    )
     remark = (
         "\n\nDependent t-tests over rounds, adjusted by Benjamini and Hochberg: from the printed "
         "t, this correction gives all printed p-values, though the thesis calls them "
         "Bonferroni-corrected."
     )
+    for size, seed, _, wide in _read_batches(results, data):
+        found = DisparityTest(correction="fdr_bh").fit(wide).pairwise_.set_index(["group", "other"])
+        found = found.loc[[tuple(pair.split(" - ")) for pair in pairs["pair"]]]
+        rejected = found["t_pvalue_adjusted"].to_numpy() <= 0.01
+        said = _agree(pairs, found["t_statistic"].to_numpy(), rejected)
+        remark += f" With batches of {size} (seed {seed}, {len(wide)} rounds) {said}."
+    agreement = _agree(pairs, pairs["t"].to_numpy(), pairs["reject_null"].to_numpy())
     return agreement, to_table(rows, head) + remark
 
 
@@ -94,7 +114,7 @@ def make_sections(results):
             agreement, body = _overall(row)
             body += _batches(results, row["data"])
         else:
-            agreement, body = _pairs(pairs[pairs["table"] == table])
+            agreement, body = _pairs(pairs[pairs["table"] == table], results, PARTS[table])
         source = (
             f"[200 rounds](odell.md) on the {'same table' if data == 'Adult' else 'same people'}"
         )
