@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records, ShadowPool
+from skmia import Outputs, Records, ShadowPool
+from skmia.attacks import LiRA
+from skmia.shadow import _stored
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +137,36 @@ def test_a_record_of_which_only_half_the_hash_agrees_is_unknown(known):
         columns = pool.locate(forged[order])
         assert (columns == -1).sum() == 1
         assert columns[np.arange(30)[order] == 3] == -1
+
+
+@pytest.mark.parametrize("n_copies", [0, 30])
+def test_a_draw_sorts_the_hashes_that_it_takes(monkeypatch, n_copies):
+    x = np.arange(300)
+    x[::10] = np.r_[np.full(n_copies, 5), x[::10][n_copies:]]
+    records = Records(x[:, None], np.ones(300, dtype=int))
+    pool = ShadowPool.from_scores(np.zeros((2, 300)), np.eye(2, 300, dtype=bool), records)
+    hashes, usable = pool._digests[0], np.arange(300) % 3 > 0
+    some = np.flatnonzero(usable)
+    expected = some[np.unique(hashes[some], return_index=True)[1]]
+    seen, unique = [], np.unique
+    monkeypatch.setattr(np, "unique", lambda x, **how: seen.append(len(x)) or unique(x, **how))
+    for n in (1, 40, 1000):
+        np.testing.assert_array_equal(pool.draw_columns(n, usable), np.sort(expected[:n]))
+    assert n_copies or seen == [1, 40, len(some)]
+
+
+def test_lira_reads_each_signal_of_the_pool_once(monkeypatch):
+    rng, records = np.random.default_rng(0), Records(np.arange(500)[:, None], np.ones(500, int))
+    inside = rng.random((8, 500)) < 0.5
+    pool = ShadowPool.from_scores(rng.normal(size=(8, 500)), inside, records)
+    read, take = np.zeros(500, dtype=int), _stored.take_columns
+
+    def counted(values, columns):
+        np.add.at(read, columns, 1)
+        return take(values, columns)
+
+    monkeypatch.setattr(_stored, "take_columns", counted)
+    outputs = Outputs(np.column_stack([np.zeros(500), rng.normal(size=500)]), [0, 1], "logits")
+    records = records.with_fields(outputs=outputs)
+    LiRA(None, FrozenEstimator(pool)).fit(records).score_samples(records)
+    assert (read == 1).all()
