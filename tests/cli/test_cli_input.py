@@ -122,22 +122,20 @@ def test_parquet(run, refuse, table, tmp_path):
         assert run("--data", path, "--target", "income", *QUICK)[0] == 0
 
 
-@pytest.mark.parametrize("name", ["folder", "t.arrow", "t.feather"])
-def test_folders_of_parquet_and_arrow_files(run, table, tmp_path, name):
+def test_folders_of_parquet_and_arrow_files(run, table, tmp_path):
     pytest.importorskip("pyarrow")
-    table.to_parquet(tmp_path / "t.parquet")
-    assert run("--data", tmp_path / "t.parquet", "--target", "income", *QUICK)[0] == 0
-    path = tmp_path / name
-    if name == "folder":
-        path.mkdir()
-        half = len(table) // 2
-        table[:half].to_parquet(path / "0.parquet")
-        table[half:].to_parquet(path / "1.parquet")
-    else:
+    paths = [tmp_path / name for name in ("t.parquet", "folder", "t.arrow", "t.feather")]
+    table.to_parquet(paths[0])
+    paths[1].mkdir()
+    half = len(table) // 2
+    table[:half].to_parquet(paths[1] / "0.parquet")
+    table[half:].to_parquet(paths[1] / "1.parquet")
+    for path in paths[2:]:
         table.to_feather(path)
-    known, other = (read_table(found) for found in (tmp_path / "t.parquet", path))
-    pd.testing.assert_frame_equal(known, other)
-    assert run("--data", path, "--target", "income", *QUICK)[0] == 0
+    for path in paths:
+        pd.testing.assert_frame_equal(read_table(paths[0]), read_table(path))
+    for path in paths[1:3]:
+        assert run("--data", path, "--target", "income", *QUICK)[0] == 0
 
 
 def test_parquet_without_a_reader(refuse, tmp_path, monkeypatch):

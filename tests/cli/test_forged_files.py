@@ -433,9 +433,9 @@ FILES = {
     "policy: large": ("policy", lambda content: b"#\n" * 10**6),
     "csv: one row": ("csv", lambda content: content.splitlines()[0] + b"\n"),
     "csv: no text": ("csv", lambda content: b"\xff\xfe" + content),
-    "csv: 100,000 columns": (
+    "csv: 20,001 columns": (
         "csv",
-        lambda content: b",".join(b"x%d" % k for k in range(10**5)) + b",label,trained\n",
+        lambda content: b",".join(b"x%d" % k for k in range(19_999)) + b",label,trained\n",
     ),
     "csv.gz: cut": ("csv.gz", cut),
 }
@@ -499,7 +499,7 @@ def test_forged_files(name, tmp_path, capsys):
 
 KINDS = ("skops", "xgboost.json", "xgboost.ubj", "lightgbm", "catboost.cbm", "catboost.json")
 KINDS += ("onnx", "policy", "csv", "csv.gz")
-MUTATIONS = int(os.environ.get("FUZZ", 10))
+MUTATIONS = int(os.environ.get("FUZZ", 6))
 ENDINGS = (0, 1, 2, 4)
 
 

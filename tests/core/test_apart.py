@@ -25,7 +25,7 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="what is closed is of
 
 @pytest.fixture(autouse=True)
 def little_time(monkeypatch):
-    monkeypatch.setenv("SKMIA_MODEL_SECONDS", "2")
+    monkeypatch.setenv("SKMIA_MODEL_SECONDS", "1")
 
 
 def repeat(value):
@@ -111,7 +111,7 @@ def take_memory():
     [
         (crash, "signal 11"),
         (os.abort, "signal 6"),
-        (never_return, "no answer in 2 seconds"),
+        (never_return, "no answer in 1 seconds"),
         (take_memory, "too little memory"),
         (lambda: os._exit(7), "exit code 7"),
     ],

@@ -222,7 +222,9 @@ def make_deadly(deaths):
     return DeadlyModel()
 
 
-def test_parts_of_the_records_are_scored_by_workers_one_of_which_is_killed(tmp_path, monkeypatch):
+def test_parts_of_the_records_are_scored_by_workers_one_of_which_is_killed(
+    client, tmp_path, monkeypatch
+):
     records, sent = make_membership_problem(3000, random_state=0)[0], []
     pool = ShadowPool(GaussianNB(), 8, checkpoint=tmp_path / "pool", on_disk=True, random_state=0)
     half = records[::2]
@@ -241,11 +243,7 @@ def test_parts_of_the_records_are_scored_by_workers_one_of_which_is_killed(tmp_p
     monkeypatch.setattr(_pool_attack, "_N_IN_PART", 300)
     monkeypatch.setattr(_pool_attack, "_BLOCK", 8 * 300)
     monkeypatch.setattr(distributed.Client, "submit", weighing_submit)
-    with (
-        start_cluster(2) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config("dask"),
-    ):
+    with joblib.parallel_config("dask"):
         spread = attack.score_samples(records)
     assert len(list((tmp_path / "deaths").iterdir())) == 1
     assert len(sent) == 1 + 10
