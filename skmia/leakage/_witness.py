@@ -133,24 +133,16 @@ class ClassifierWitness(Witness):
             )
             for members, (fold_seed, seed) in zip(labelings, seeds, strict=True)
         )
-        return np.array(
-            [
-                self._measure(posterior, members)
-                for posterior, members in zip(posteriors, labelings, strict=True)
-            ]
-        )
+        # A splitter such as ShuffleSplit need not test every row.
+        tested = [~np.isnan(posterior) for posterior in posteriors]
+        parts = zip(posteriors, labelings, tested, strict=True)
+        return np.array([advantage(one[rows] > 0.5, members[rows]) for one, members, rows in parts])
 
     def _split(self, X, members, seed):
         cv = self.cv
         if isinstance(cv, Integral):
             cv = StratifiedKFold(cv, shuffle=True, random_state=seed)
         return list(cv.split(X, members))
-
-    @staticmethod
-    def _measure(posterior, members):
-        # A splitter such as ShuffleSplit need not test every row.
-        tested = ~np.isnan(posterior)
-        return advantage(posterior[tested] > 0.5, members[tested])
 
 
 class GroupedWitness:
@@ -235,7 +227,12 @@ class _Grid:
         return np.maximum(smooth, 0) / (len(left) * self.step)
 
 
-class GridKernelWitness(Witness):
+class _KernelWitness(Witness):
+    def check(self, X, members):
+        check_spread(X, members)
+
+
+class GridKernelWitness(_KernelWitness):
     """Half the integral of the absolute difference of two Gaussian kernel densities."""
 
     # The densities come from one fast Fourier transform each, so that a shuffle of 100,000 labels
@@ -243,9 +240,6 @@ class GridKernelWitness(Witness):
 
     def __init__(self, factor=1.0):
         self.factor = factor
-
-    def check(self, X, members):
-        check_spread(X, members)
 
     def _prepare(self, values, labelings):
         narrowest = 1e-6 * max(np.ptp(values), np.finfo(float).tiny)
@@ -321,15 +315,12 @@ class _ProductKernels:
         return (points + rng.normal(size=points.shape)) * self.bandwidths + self._center
 
 
-class SampledKernelWitness(Witness):
+class SampledKernelWitness(_KernelWitness):
     """The same integral, by draws from the even mixture of the two kernel densities."""
 
     def __init__(self, n_draws, factor=1.0):
         self.n_draws = n_draws
         self.factor = factor
-
-    def check(self, X, members):
-        check_spread(X, members)
 
     def learn(self, X, members, rng):
         # Of use to shuffles and halves in which a class has equal values.

@@ -56,8 +56,7 @@ def list_edges(model, X):
     edges, kinds, of_categories = [], [], read_categorical_columns(model)
     for j, stored in enumerate(read_edges_of_boosting(model)):
         if of_categories[j]:  # these are codes of categories
-            edges.append(np.empty(0))
-            kinds.append(False)
+            edges, kinds = [*edges, np.empty(0)], [*kinds, False]
             continue
         column = used["num_threshold"][used["feature_idx"] == j]
         edges.append(stored if len(stored) else np.unique(column[np.isfinite(column)]))
@@ -164,9 +163,8 @@ def _look_around(nodes, columns, reach):
     before = np.append(0, np.cumsum(columns.rows[nodes.places] < n_known))
     nearest, reach = before[nodes.splits], np.ceil(reach)
     low = np.maximum(nodes.starts, np.searchsorted(before, nearest - reach, side="right") - 1)
-    sizes = np.minimum(nodes.stops, np.searchsorted(before, nearest + reach)) - low
-    event = np.repeat(np.arange(len(sizes)), sizes)
-    entry = np.arange(sizes.sum()) + np.repeat(low - np.cumsum(sizes) + sizes, sizes)
+    stops = np.minimum(nodes.stops, np.searchsorted(before, nearest + reach))
+    event, entry = np.repeat(np.arange(len(low)), stops - low), _expand(low, stops)
     return event, nodes.places[entry], (before[nodes.stops] - before[nodes.starts]) / n_known
 
 

@@ -26,12 +26,6 @@ _ROUNDING = 1e-9
 _MOST_ROWS = 2_000_000
 _WHOLE = 1e-9
 _WEIGHTED = "its counts are not whole numbers, so its rows were weighted"
-_KNOWN = (
-    "GaussianNB, BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB, "
-    "LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, NearestCentroid, DummyClassifier, "
-    "StandardScaler, SimpleImputer, PCA, TfidfTransformer, TfidfVectorizer, EmpiricalCovariance, "
-    "ShrunkCovariance, LedoitWolf and OAS"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +90,9 @@ def read_stored_sums(model, records, n_expected):
     # Models inside the model are read as well if they were fitted on all of its training rows.
     name = type(unwrap(model)).__name__
     if not has_stored_sums(model):
-        raise TypeError(f"Stored sums are read of {_KNOWN}, also in a Pipeline; got {name}.")
+        *kinds, last = (kind.__name__ for kind in _READERS)
+        known = f"{', '.join(kinds)} and {last}"
+        raise TypeError(f"Stored sums are read of {known}, also in a Pipeline; got {name}.")
     check_fitted(unwrap(model), "victim")
     sources, refused = [], []
     for inner in iter_inner_models(model, records.X, records.y):
@@ -430,9 +426,7 @@ def _read_components(source, model, expected):
             -value * axis,
         )
     total = values[0] / model.explained_variance_ratio_[0]
-    source.add(
-        lambda X, y: ((X - mean) ** 2).sum(axis=1, keepdims=True) - total, np.array([-total])
-    )
+    source.add(lambda X, y: ((X - mean) ** 2).sum(axis=1, keepdims=True) - total, [-total])
     source.reads |= {
         "components_", "explained_variance_", "explained_variance_ratio_", "noise_variance_",
         "singular_values_",

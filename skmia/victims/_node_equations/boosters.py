@@ -316,13 +316,9 @@ class _Values:
 
 _OBJECTIVES_LIGHTGBM = {"binary sigmoid:1": 2, "multiclass": 3, "regression": 0}
 # Settings whose other values change the equations in a way that is not known.
-_NEUTRAL_LIGHTGBM = {
-    "lambda_l1": 0.0,
-    "max_delta_step": 0.0,
-    "path_smooth": 0.0,
-    "linear_tree": 0.0,
-    "use_quantized_grad": 0.0,
-}
+_NEUTRAL_LIGHTGBM = dict.fromkeys(
+    ("lambda_l1", "max_delta_step", "path_smooth", "linear_tree", "use_quantized_grad"), 0.0
+)
 _WEIGHTS = {"is_unbalance": 0.0, "scale_pos_weight": 1.0}
 _BAGS_OF_CLASSES = "pos_bagging_fraction", "neg_bagging_fraction"
 # Variance of hessians that are equal, relative to their squared mean, up to rounding.
@@ -332,10 +328,6 @@ _ALIKE = 1e-8
 def why_not_lightgbm(model):
     """Return the reason why the nodes of a fitted LightGBM model cannot be read, or None."""
     text = load_lightgbm(model)
-    return _why_not_set(text) or _why_not_grown(text)
-
-
-def _why_not_set(text):
     settings, objective = text.settings, text.header.get("objective", "custom")
     if objective.split(" num_class")[0] not in _OBJECTIVES_LIGHTGBM:
         return f"its objective is {objective!r}, and its gradients are not supported"
@@ -348,11 +340,7 @@ def _why_not_set(text):
     shares = [name for name in _BAGS_OF_CLASSES if float(settings.get(name, 1)) < 1]
     if shares and int(settings.get("bagging_freq", 0)) > 0:
         return f"{shares[0]}={settings[shares[0]]} leaves out other shares of each class"
-    return None
-
-
-def _why_not_grown(text):
-    if text.settings.get("monotone_constraints"):
+    if settings.get("monotone_constraints"):
         return "monotonic constraints move the values of its leaves"
     return WEIGHTED if _is_weighted_inside(text) and _find_inside(text) is None else None
 

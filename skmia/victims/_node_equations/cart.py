@@ -29,8 +29,7 @@ def estimate_totals(shares, steps, candidates, share, sample):
     for start in range(0, len(nodes), _BLOCK):
         some = nodes[start : start + _BLOCK]
         prior = _Prior(candidates[some], share, sample)
-        found = _judge(shares[some], steps[some], prior)
-        totals[some], variances[some] = found
+        totals[some], variances[some] = _judge(shares[some], steps[some], prior)
     return totals, variances
 
 
@@ -54,10 +53,10 @@ class _Prior:
             # The number of draws is Poisson given the number of members, which also varies.
             self.variance = self.mean * (1 + sample.mean * (1 - share))
             p = self.mean / self.variance
-            self._law = nbinom((self.mean * p / (1 - p))[:, None], p[:, None])
+            self.law = nbinom((self.mean * p / (1 - p))[:, None], p[:, None])
         else:
             self.variance = members * (1 - share)
-            self._law = binom(candidates[:, None], share)
+            self.law = binom(candidates[:, None], share)
 
     def numbers(self):
         """Return integers from 1 on that have nearly all of the probability of each node."""
@@ -65,13 +64,10 @@ class _Prior:
         first = np.maximum(np.floor(self.mean - width), 1)
         return first[:, None] + np.arange(int(2 * width.max()) + 2)
 
-    def weigh(self, numbers):
-        return self._law.pmf(numbers)
-
 
 def _judge(shares, steps, prior):
     numbers = prior.numbers()
-    weight = prior.weigh(numbers)
+    weight = prior.law.pmf(numbers)
     slack = np.maximum(steps / 2, _EXACT) * (1 + _EXACT)
     slack[may_hold_rests(shares, steps)] = np.inf
     for label in range(shares.shape[1]):

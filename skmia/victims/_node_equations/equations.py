@@ -240,9 +240,7 @@ def why_not_reweighted(model):
 
 def why_not_histogram(model):
     """Return the reason why the nodes of histogram gradient boosting cannot be read, or None."""
-    if model.loss not in ("log_loss", "squared_error"):
-        return f"loss={model.loss!r} has gradients that are not supported"
-    return _MONOTONIC if model.monotonic_cst is not None else None
+    return why_not_boosted(model) or (_MONOTONIC if model.monotonic_cst is not None else None)
 
 
 def why_not_boosted(model):

@@ -24,53 +24,47 @@ from ._base import ForwardPass
 
 
 class Rule:
-    """Gradients of one kind of layer."""
-
-    def gradients(self, layer, x, g):
-        """One array of shape (m, *shape) for each parameter that is trained, by its name."""
-        raise NotImplementedError
-
-    def squares(self, layer, x, g):
-        """Sum of the squares of all entries, (m,)."""
-        found = self.gradients(layer, x, g).values()
-        return sum(square(part.flatten(1)) for part in found)
-
-    def count(self, layer, x, g):
-        """Numbers held for a record beside what goes in and comes out."""
-        return sum(parameter.numel() for parameter in layer.parameters())
-
-
-class _WeightRule(Rule):
-    """Layers with weights, whose gradient is computed, and a bias added at each position."""
+    """Gradients of one kind of layer: of its weights, and of a bias added at each position."""
 
     def weights(self, layer, x, g):
         """Gradient of the weights, (m, *shape)."""
         raise NotImplementedError
 
     def weights_squares(self, layer, x, g):
-        """Sum of its squares."""
+        """Sum of the squares of all entries of this gradient, (m,)."""
         return square(self.weights(layer, x, g).flatten(1))
 
-    def bias(self, g):
-        """Gradient of the bias."""
+    def bias(self, layer, g):
+        """Gradient of the bias, (m, *shape)."""
         raise NotImplementedError
 
     def gradients(self, layer, x, g):
+        """One array of shape (m, *shape) for each parameter that is trained, by its name."""
         found = {}
-        if layer.weight.requires_grad:
+        if _is_trained(layer, "weight"):
             found["weight"] = self.weights(layer, x, g)
-        if layer.bias is not None and layer.bias.requires_grad:
-            found["bias"] = self.bias(g)
+        if _is_trained(layer, "bias"):
+            found["bias"] = self.bias(layer, g)
         return found
 
     def squares(self, layer, x, g):
-        total = self.weights_squares(layer, x, g) if layer.weight.requires_grad else 0
-        if layer.bias is not None and layer.bias.requires_grad:
-            total = total + square(self.bias(g))
+        """Sum of the squares of all entries, (m,)."""
+        total = self.weights_squares(layer, x, g) if _is_trained(layer, "weight") else 0
+        if _is_trained(layer, "bias"):
+            total = total + square(self.bias(layer, g).flatten(1))
         return total
 
+    def count(self, layer, x, g):
+        """Numbers held for a record beside what goes in and comes out."""
+        return sum(parameter.numel() for parameter in layer.parameters())
 
-class _Linear(_WeightRule):
+
+def _is_trained(layer, name):
+    parameter = getattr(layer, name, None)
+    return parameter is not None and parameter.requires_grad
+
+
+class _Linear(Rule):
     def _factors(self, x, g):
         return tuple(factor.reshape(len(x), -1, factor.shape[-1]) for factor in (g, x))
 
@@ -82,11 +76,11 @@ class _Linear(_WeightRule):
         outer, inner = self._factors(x, g)
         return _square_product(outer.mT, inner)
 
-    def bias(self, g):
+    def bias(self, layer, g):
         return g.reshape(len(g), -1, g.shape[-1]).sum(1)
 
 
-class _Conv(_WeightRule):
+class _Conv(Rule):
     """Convolutions, as products with the patches of the input that each position sees."""
 
     def weights(self, layer, x, g):
@@ -99,7 +93,7 @@ class _Conv(_WeightRule):
         found = _square_product(*(factor.flatten(0, 1) for factor in factors))
         return found.reshape(len(x), -1).sum(1)
 
-    def bias(self, g):
+    def bias(self, layer, g):
         return g.flatten(2).sum(2)
 
     def count(self, layer, x, g):
@@ -150,14 +144,11 @@ class _Affine(Rule):
     def __init__(self, normalize, channels_last=False):
         self._normalize, self._channels_last = normalize, channels_last
 
-    def gradients(self, layer, x, g):
-        found = {}
-        if layer.weight is not None and layer.weight.requires_grad:
-            found["weight"] = self._sum(layer, g * self._normalize(layer, x))
-        bias = getattr(layer, "bias", None)
-        if bias is not None and bias.requires_grad:
-            found["bias"] = self._sum(layer, g)
-        return found
+    def weights(self, layer, x, g):
+        return self._sum(layer, g * self._normalize(layer, x))
+
+    def bias(self, layer, g):
+        return self._sum(layer, g)
 
     def _sum(self, layer, values):
         if self._channels_last:
@@ -166,25 +157,22 @@ class _Affine(Rule):
 
 
 class _Embedding(Rule):
-    def gradients(self, layer, x, g):
-        if not layer.weight.requires_grad:
-            return {}
-        ids, rows = x.reshape(len(x), -1), g.reshape(len(x), -1, g.shape[-1])
-        rows = rows * self._counts(layer, ids)[..., None]
-        found = rows.new_zeros(len(x), *layer.weight.shape)
-        return {"weight": found.scatter_add_(1, ids[..., None].expand_as(rows), rows)}
+    def _rows(self, layer, x, g):
+        """Words of each position, and the gradient of the row of each; 0 for the padding."""
+        ids = x.reshape(len(x), -1)
+        counts = ids != (-1 if layer.padding_idx is None else layer.padding_idx)
+        return ids, g.reshape(len(x), -1, g.shape[-1]) * counts[..., None]
 
-    def squares(self, layer, x, g):
-        if not layer.weight.requires_grad:
-            return 0
-        ids, rows = x.reshape(len(x), -1), g.reshape(len(x), -1, g.shape[-1])
-        rows = rows * self._counts(layer, ids)[..., None]
+    def weights(self, layer, x, g):
+        ids, rows = self._rows(layer, x, g)
+        found = rows.new_zeros(len(x), *layer.weight.shape)
+        return found.scatter_add_(1, ids[..., None].expand_as(rows), rows)
+
+    def weights_squares(self, layer, x, g):
+        ids, rows = self._rows(layer, x, g)
         # Positions with the same word share a row of the gradient.
         same = ids[:, :, None] == ids[:, None, :]
         return ((rows @ rows.mT) * same).sum((1, 2)).clamp_min(0)
-
-    def _counts(self, layer, ids):
-        return ids != (-1 if layer.padding_idx is None else layer.padding_idx)
 
 
 def square(part):
