@@ -72,8 +72,7 @@ def why_not_bags(model, n_records):
 def leave_out_of_bags(model, X, y):
     """Answers of all members, and of those that were trained without the record."""
     # X (n, n_features), y (n,)
-    total, count = np.zeros(len(X)), np.zeros(len(X))
-    of_all = np.zeros(len(X))
+    total, count, of_all = np.zeros((3, len(X)))
     features = getattr(model, "estimators_features_", [slice(None)] * len(model.estimators_))
     for member, rows, columns in zip(
         model.estimators_, model.estimators_samples_, features, strict=True
@@ -134,8 +133,7 @@ def leave_out_of_discriminant(model, X, y):
     share = held / (held - 1)
     cross = np.einsum("nd,nkd->nk", residuals, reach)
     own = cross[rows, y]
-    away_own = share[:, None] * cross[rows, y][:, None]
-    cross[rows, y], distance[rows, y] = away_own[:, 0], share**2 * distance[rows, y]
+    cross[rows, y], distance[rows, y] = share * own, share**2 * distance[rows, y]
     distance += share[:, None] * cross**2 / (1 - share * own)[:, None]
     counts = np.tile(sizes.astype(float), (n, 1))
     counts[rows, y] = held - 1

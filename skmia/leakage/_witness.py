@@ -217,8 +217,12 @@ class _Grid:
         # Nothing lies in the margins, so that the circle of the transform never closes.
         self._angles = 2 * np.pi * fft.rfftfreq(len(self.nodes), self.step)
 
-    def density(self, rows, bandwidth):
-        """Kernel density of some of the values at every node."""
+    def densities(self, members, bandwidths):
+        """Kernel densities of members and of non-members at every node."""
+        sides = zip((members, ~members), bandwidths, strict=True)
+        return [self._density(rows, bandwidth) for rows, bandwidth in sides]
+
+    def _density(self, rows, bandwidth):
         left, right = self._left[rows], self._right_weight[rows]
         n_nodes = len(self.nodes)
         weights = np.bincount(left, 1 - right, n_nodes) + np.bincount(left + 1, right, n_nodes)
@@ -251,13 +255,9 @@ class GridKernelWitness(_KernelWitness):
         )
         return bandwidths, _Grid(values, bandwidths)
 
-    @staticmethod
-    def _densities(grid, members, bandwidths):
-        return grid.density(members, bandwidths[0]), grid.density(~members, bandwidths[1])
-
     def learn(self, X, members, rng):
         bandwidths, grid = self._prepare(X[:, 0], members[None])
-        inside, outside = self._densities(grid, members, bandwidths[0])
+        inside, outside = grid.densities(members, bandwidths[0])
         self._nodes, self._posterior = grid.nodes, balanced_posterior(inside, outside)
         total = inside + outside
         self._posterior[total < _ROUNDING * total.max()] = 0.5
@@ -270,7 +270,7 @@ class GridKernelWitness(_KernelWitness):
         bandwidths, grid = self._prepare(X[:, 0], labelings)
         estimates = np.empty(len(labelings))
         for position, (labels, widths) in enumerate(zip(labelings, bandwidths, strict=True)):
-            inside, outside = self._densities(grid, labels, widths)
+            inside, outside = grid.densities(labels, widths)
             estimates[position] = np.abs(inside - outside).sum() * grid.step / 2
         return estimates
 

@@ -129,14 +129,14 @@ class CriticalDifferenceDisplay:
         n_left = -(-len(names) // 2)
         left, right = 0.6, len(names) + 0.4
         for k, (name, rank) in enumerate(zip(names, ranks, strict=True)):
-            is_left = k < n_left
-            row = depth + (k if is_left else len(names) - 1 - k)
-            side = left if is_left else right
-            ax.plot([rank, rank, side], [0, row, row], color=gray(ax), lw=0.8)
-            label = f"{name}  {rank:.2f}" if is_left else f"{rank:.2f}  {name}"
-            where = {"xytext": (-4 if is_left else 4, 0), "textcoords": "offset points"}
-            where |= {"ha": "right" if is_left else "left", "va": "center"}
-            ax.annotate(label, (side, row), **where, fontsize="small")
+            if k < n_left:
+                side, row, away, align, label = left, k, -4, "right", f"{name}  {rank:.2f}"
+            else:
+                row, away, align = len(names) - 1 - k, 4, "left"
+                side, label = right, f"{rank:.2f}  {name}"
+            ax.plot([rank, rank, side], [0, depth + row, depth + row], color=gray(ax), lw=0.8)
+            where = {"xytext": (away, 0), "textcoords": "offset points", "ha": align}
+            ax.annotate(label, (side, depth + row), **where, va="center", fontsize="small")
         ax.plot(ranks, np.zeros(len(ranks)), "o", color=ink(ax), ms=4, clip_on=False, zorder=3)
 
     @staticmethod
@@ -421,16 +421,9 @@ class PrivacyUtilityDisplay:
         frame : DataFrame of shape (n_candidates, 6)
             ``candidate``, the two means and standard deviations, and ``on_frontier``.
         """
-        return pd.DataFrame(
-            {
-                "candidate": self.labels,
-                "utility": self.utility,
-                "utility_std": self.utility_std,
-                "leakage": self.leakage,
-                "leakage_std": self.leakage_std,
-                "on_frontier": _is_efficient(self.utility, self.leakage),
-            }
-        )
+        names = "utility", "utility_std", "leakage", "leakage_std"
+        columns = {"candidate": self.labels} | {name: getattr(self, name) for name in names}
+        return pd.DataFrame(columns | {"on_frontier": _is_efficient(self.utility, self.leakage)})
 
     def plot(self, ax: "Axes | None" = None, *, annotate: bool = True) -> Self:
         """Draw the figure.
