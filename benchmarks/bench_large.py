@@ -211,14 +211,18 @@ def save(rows):
     kept = [row for row in read() if (row["records"], row["models"], row["stage"]) not in keys]
     rows = kept + rows
     keep(rows)
-    RESULTS.with_suffix(".md").write_text(
+    page = RESULTS.with_suffix(".md")
+    _, heading, held = (page.read_text() if page.exists() else "").partition(
+        "\n## Memory that stays"
+    )
+    page.write_text(
         "# Stages of an attack on large tables\n\n"
         "Written by `bench_large.py --save`: naive Bayes on five columns, signals of the shadow "
         "models in files.\nAnonymous memory is the largest that the stage had allocated, beyond "
         "the libraries; resident memory includes\npages of files, which the system may drop.\n\n"
         + tabulate(rows)
         + "\n\n## Slopes\n\nOf the logarithm of anonymous memory and of processor time over the "
-        "logarithm of the number of records.\n\n" + list_slopes(rows) + "\n"
+        "logarithm of the number of records.\n\n" + list_slopes(rows) + "\n" + heading + held
     )
 
 
