@@ -13,6 +13,7 @@ from .._core.apart import Apart, ModelEndedError
 from .._core.asking import query_victim, unwrap
 from .._core.progress import enter_stage, plan_stages, show_stages
 from .._core.randomness import preserved_randomness
+from .._core.sample_weights import fit_weighted, weights_for
 from ..exceptions import TrainingError
 from ..report import (
     AS_FILE,
@@ -188,7 +189,8 @@ def _time_fit(problem, n):
             for size in sizes:
                 rows = np.random.default_rng(0).permutation(len(problem.records))[:size]
                 some, start = problem.records[np.sort(rows)], time.perf_counter()
-                clone(model).fit(some.X, some.y)
+                weights = weights_for(model, some)
+                fit_weighted(clone(model), some.X, some.y, weights, problem.fit_params)
                 took.append(time.perf_counter() - start)
     except Exception:  # without an estimate the audit goes on, and says itself what is wrong
         return None
@@ -208,6 +210,7 @@ def _attack(problem, fprs, arguments):
         controls=arguments.controls,
         fprs=fprs,
         file=not arguments.quick,
+        fit_params=problem.fit_params,
         batched=False if arguments.no_batching else "auto",
         checkpoint=arguments.checkpoint,
         n_jobs=arguments.jobs,

@@ -237,7 +237,11 @@ _NOT_QUICK = [
 
 # Options that the audit without a table does not use.
 _WITH_A_TABLE = ("target", "task", "drop", "group", "group_by", "members", "member_value")
-_WITH_A_TABLE += ("estimator", "model", "answers", "label_map", "show_values")
+_WITH_A_TABLE += ("estimator", "model", "answers", "label_map", "show_values", "weights")
+_WITH_A_TABLE += ("validation",)
+
+# Files of an audit, each by the name of its option.
+FILES = ("data", "train", "heldout", "model", "answers", "validation")
 
 
 def list_rates(arguments):
@@ -267,7 +271,7 @@ def check(arguments):
 
 # Files that a command reads, by the name of each in messages.
 _READ = {
-    "audit": {name: f"--{name}" for name in ("model", "data", "train", "heldout", "answers")},
+    "audit": {name: f"--{name}" for name in FILES},
     "inspect": {"model": "MODEL", "data": "--data"},
     "table": {"synthetic": "SYNTHETIC", "real": "REAL", "holdout": "--holdout"},
 }
@@ -336,8 +340,8 @@ def _check_tables(arguments):
 
 def _check_model(arguments):
     """Refuse options that a model that is given, or its answers, would ignore."""
+    foreign = arguments.model is not None and lacks_a_recipe(arguments.model)
     if arguments.model is not None:
-        foreign = lacks_a_recipe(arguments.model)
         for name in ("task",) if foreign else ("estimator", "task"):
             if getattr(arguments, name):
                 raise CommandError(
@@ -357,6 +361,10 @@ def _check_model(arguments):
                 f"--{name} needs --members, or a second table of rows that the model has not seen "
                 "(--train and --heldout): which rows was the model trained on?"
             )
+    if arguments.validation is not None and (arguments.model is None or foreign):
+        raise CommandError("--validation goes with a --model that is trained again, as .skops")
+    if arguments.weights is not None and arguments.answers and arguments.estimator is None:
+        raise CommandError("--weights goes with --estimator where only --answers are known")
     if arguments.label_map and arguments.model is None and arguments.answers is None:
         raise CommandError("--label-map goes with --model or --answers")
 

@@ -183,6 +183,15 @@ _OPTIONS = {
                 {"metavar": "VALUE"},
                 "value of the members, if --members holds two values other than 0/1 and true/false",
             ),
+            "--weights": (
+                _COLUMN,
+                "sample weights with which models are trained; the column is not a feature",
+            ),
+            "--validation": (
+                _READ,
+                "table of the rows by which the booster of --model stopped early; every shadow "
+                "model stops by them",
+            ),
         },
         "victim": {
             "--estimator": (

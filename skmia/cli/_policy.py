@@ -9,6 +9,7 @@ from ..disclosure import load_policy
 from ..report import RECIPE, is_recipe, measure_conditions, recommend_release
 from ._errors import CommandError, tell
 from ._gate import EXCEEDED, INCONCLUSIVE, Finding
+from ._options import FILES
 from ._parser import as_settings
 
 _NOT_MEASURED = (
@@ -84,6 +85,7 @@ def _measure_conditions(result, model, problem, arguments, settings):
             model,
             problem.records,
             estimator=recipe,
+            fit_params=problem.fit_params,
             batched=False if arguments.no_batching else "auto",
             n_jobs=arguments.jobs,
             verbose=1,
@@ -102,7 +104,7 @@ def as_finding(recommendation):
     return Finding(recommendation.release, f"policy {recommendation.policy.name}", code, text)
 
 
-def describe_origin(arguments, files=("data", "train", "heldout", "model", "answers")):
+def describe_origin(arguments, files=FILES):
     """The command without folders, which are private, and the hash of each file that it names."""
     origin = {"command": as_settings(arguments)["repeat"]}
     for name in files:

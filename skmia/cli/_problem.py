@@ -11,13 +11,16 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils.validation import has_fit_parameter
 
 from .._core.records import Records
+from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter, weights_for
 from .._core.splits import compute_strata
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_sklearn
 from ..report import StoredAnswers, draw_members, is_fitted, join_names
+from ..victims import is_xgboost
 from ._errors import CommandError
 from ._model import (
     as_model_input,
@@ -39,7 +42,7 @@ from ._table import (
 )
 
 _MOST_NAMED = 8
-_RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "outputs"})
+_RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "outputs", WEIGHTS})
 
 
 class Problem(NamedTuple):
@@ -54,6 +57,7 @@ class Problem(NamedTuple):
     groups: dict = {}
     recipe: object = None
     seconds: float | None = None  # that the victim took to be trained here
+    fit_params: dict | None = None
 
 
 def make_problem(arguments):
@@ -91,12 +95,36 @@ def _make_table(arguments):
     if arguments.members is not None:
         membership = read_members(frame, arguments.members, arguments.member_value)
     leaving = {arguments.target, arguments.members, arguments.group_by, *arguments.drop}
+    leaving.add(arguments.weights)
     features = [name for name in frame.columns if name not in leaving]
     make = _train_victim if victim is None else partial(_take_victim, victim)
     if arguments.answers is not None:
         make = _take_answers
     problem = make(arguments, frame, features, fields, membership)
+    if arguments.validation is not None:
+        problem = problem._replace(fit_params=_read_validation(arguments, features, victim))
     return problem._replace(groups=groups, notes=[*notes, *problem.notes])
+
+
+def _check_weights(arguments, model):
+    if arguments.weights is not None and name_parameter(model) is None:
+        raise CommandError(f"--weights: fit of {type(model).__name__} takes no sample weights")
+
+
+def _read_validation(arguments, features, victim):
+    """Parameters of fit that let a booster stop early by the rows of a file."""
+    if not has_fit_parameter(victim, "eval_set"):
+        raise CommandError(f"--validation: fit of {type(victim).__name__} takes no eval_set")
+    frame = read_table(arguments.validation, "--validation")
+    for name in (arguments.target, *getattr(victim, "feature_names_in_", features)):
+        check_column(frame, str(name), "--validation")
+    try:
+        y = _read_labels(arguments, frame, _name_task(victim), victim, fewest=1)
+    except CommandError as error:
+        raise CommandError(f"--validation: {error}") from error
+    X = as_model_input(victim, frame.drop(columns=arguments.target), features, "--validation")
+    # XGBoost prints a line for each round unless it is told.
+    return {"eval_set": [(X, y)]} | ({"verbose": False} if is_xgboost(victim) else {})
 
 
 def read_tables(arguments):
@@ -107,7 +135,7 @@ def read_tables(arguments):
 
 
 def _check_columns(arguments, frame):
-    for option in ("target", "group_by"):
+    for option in ("target", "group_by", "weights"):
         name = getattr(arguments, option)
         if name is not None:
             check_column(frame, name, f"--{option.replace('_', '-')}")
@@ -130,6 +158,14 @@ def _read_fields(frame, arguments):
             where = f"has no value in {column.isna().sum()} rows"
             raise CommandError(f"--group-by: column {arguments.group_by!r} {where}")
         fields["group_by"] = column.astype(str).to_numpy(dtype=object)
+    if arguments.weights is not None:
+        weights = pd.to_numeric(frame[arguments.weights], errors="coerce")
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            raise CommandError(
+                f"--weights: column {arguments.weights!r} must hold a finite number of 0 or more "
+                "in each row"
+            )
+        fields[WEIGHTS] = weights.to_numpy()
     for column in dict.fromkeys(arguments.group):
         if frame[column].isna().all():
             raise CommandError(f"--group: column {column!r} has no value in any row")
@@ -161,6 +197,7 @@ def _make_recipe(arguments, frame, features):
         classes, y = np.unique(y, return_inverse=True)
         labels = {str(label): number for number, label in enumerate(classes)}
     estimator = make_estimator(name, X, task, arguments.seed, n_classes=len(classes))
+    _check_weights(arguments, estimator)
     return Recipe(estimator, X, y, task, labels)
 
 
@@ -179,7 +216,7 @@ def _train_victim(arguments, frame, features, fields, membership):
         net = _train_net(estimator, records, membership, arguments)
         return Problem(net, records, membership, notes)
     members, start = records[membership], time.perf_counter()
-    victim = estimator.fit(members.X, members.y)
+    victim = fit_weighted(estimator, members.X, members.y, weights_for(estimator, members))
     took = time.perf_counter() - start
     return Problem(victim, records, membership, notes, seconds=took)
 
@@ -198,6 +235,7 @@ def _guess_target(arguments, frame, victim):
     """The same options with the one column as the target that the model can have predicted."""
     features = getattr(victim, "feature_names_in_", ())
     taken = {*map(str, features), arguments.members, arguments.group_by, *arguments.drop}
+    taken.add(arguments.weights)
     free = [name for name in frame.columns if name not in taken]
     if _name_task(victim) == "regression":
         found = [name for name in free if len(features) and infer_task(frame[name]) == "regression"]
@@ -246,11 +284,13 @@ def _take_victim(victim, arguments, frame, features, fields, membership):
     y = _read_labels(arguments, frame, task, victim)
     X = as_model_input(victim, frame.drop(columns=arguments.target), features)
     if not lacks_a_recipe(arguments.model):
+        _check_weights(arguments, victim)
         return Problem(victim, Records(X, y, **fields), membership, [])
     X = as_features(pd.DataFrame(X, columns=getattr(X, "columns", features)))
     if needs_numbered_labels(arguments.estimator, task):
         raise CommandError(f"--estimator: {arguments.estimator} has other labels than --model")
     recipe = make_estimator(arguments.estimator, X, task, arguments.seed)
+    _check_weights(arguments, recipe)
     return Problem(victim, Records(X, y, **fields), membership, [], recipe=recipe)
 
 
@@ -267,9 +307,9 @@ def _name_task(victim):
     return "classification" if is_classifier(victim) else "regression"
 
 
-def _read_labels(arguments, frame, task, victim):
+def _read_labels(arguments, frame, task, victim, fewest=2):
     if not arguments.label_map:
-        y = read_target(frame, arguments.target, task)
+        y = read_target(frame, arguments.target, task, fewest)
         if task == "classification":
             _check_known(arguments, frame, y, victim)
         return y

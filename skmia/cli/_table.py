@@ -131,7 +131,7 @@ def check_complete(column):
         )
 
 
-def read_target(frame, name, task):
+def read_target(frame, name, task, fewest=2):
     """The target as an array, with classes as text, whole numbers or bools."""
     column = frame[name]
     check_complete(column)
@@ -146,14 +146,14 @@ def read_target(frame, name, task):
                 f"--target: column {name!r} holds text, but a regression needs numbers"
             )
         return column.to_numpy(dtype=float)
-    return _as_classes(name, column)
+    return _as_classes(name, column, fewest)
 
 
-def _as_classes(name, column):
+def _as_classes(name, column, fewest):
     if pd.api.types.is_float_dtype(column.dtype) and (column != column.round()).any():
         raise CommandError(f"--target: column {name!r} holds fractions, which are not classes")
     counts = column.value_counts()
-    if counts.min() == 1:
+    if counts.min() < fewest:
         only = visible(counts.idxmin())
         raise CommandError(
             f"--target: column {name!r} has only one row of the class '{only}', which cannot "

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Literal, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
@@ -184,6 +184,7 @@ def audit(
     confidence_level: float = 0.95,
     controls: bool = False,
     file: bool = True,
+    fit_params: Mapping[str, Any] | Callable[..., Mapping[str, Any]] | None = None,
     batched: Literal["auto"] | bool = "auto",
     checkpoint: str | Path | None = None,
     n_jobs: int | None = None,
@@ -273,6 +274,10 @@ def audit(
         :class:`~skmia.attacks.ReleasedModelAttack`: what someone learns who is handed the model
         instead of its answers. Its numbers and its verdict are apart, in ``report.file``. A service
         and stored predictions have no file.
+    fit_params : dict or callable, default=None
+        Further parameters of ``fit`` for every model like the victim that is trained here, as in
+        :class:`~skmia.ShadowPool`: validation rows for early stopping, for example. Sample weights
+        are the field ``sample_weight`` of the records.
     batched : "auto" or bool, default="auto"
         Whether many shadow models are trained at once, as in :class:`~skmia.ShadowPool`.
     checkpoint : str or Path, default=None

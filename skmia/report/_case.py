@@ -106,7 +106,7 @@ def draw_members(records, strata, rng):
     return draw_halves(units, strata, len(records), rng)[0]
 
 
-def train_victim(estimator, records, membership, seed):
+def train_victim(estimator, records, membership, seed, fit_params=None):
     """Train a clone of an estimator on the members; global generators keep their state."""
     refuse_trained_module(estimator)
     rows = np.flatnonzero(membership)
@@ -114,10 +114,11 @@ def train_victim(estimator, records, membership, seed):
     model, _ = thaw(estimator)  # as for shadow models
     with isolated_randomness(np.random.SeedSequence(seed)), with_advice(model, X):
         weights = weights_for(model, records)
-        return fit_weighted(model, X, records.y[rows], None if weights is None else weights[rows])
+        weights = None if weights is None else weights[rows]
+        return fit_weighted(model, X, records.y[rows], weights, fit_params)
 
 
-def prepare_victim(victim, records, membership, seed):
+def prepare_victim(victim, records, membership, seed, fit_params=None):
     """Return the fitted victim and its members."""
     if victim is None and "outputs" in records.fields:
         victim = StoredAnswers(query(None, records).kind)
@@ -144,7 +145,7 @@ def prepare_victim(victim, records, membership, seed):
     else:
         membership = check_membership(membership, len(records))
         notes = ["The victim was trained for this audit, on the members."]
-    return train_victim(victim, records, membership, seed), membership, notes
+    return train_victim(victim, records, membership, seed, fit_params), membership, notes
 
 
 def query_prepared(victim, records):
@@ -201,6 +202,7 @@ class Request(NamedTuple):
     shadow_seed: int
     attack_seed: int
     checkpoint: object = None
+    fit_params: object = None
     stand_in: object = None  # what takes the place of an unknown recipe, if it was looked for
 
     @property
@@ -369,6 +371,7 @@ def make_pool(request, keeps):
         random_state=request.shadow_seed,
         verbose=request.verbose,
         checkpoint=request.checkpoint,
+        fit_params=request.fit_params,
         warm_start=request.chooses_size and request.checkpoint is None,
     )
 
@@ -387,6 +390,7 @@ def check_pool_settings(caller, **settings):
     constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "batched": ["boolean", StrOptions({"auto"})],
+        "fit_params": [dict, callable, None],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "controls": ["boolean"],
@@ -558,7 +562,8 @@ def open_case(
         warn_of_rows(records.X, {"membership": membership}, stacklevel=4)
     enter_stage(OPENING)
     with clock("victim"):
-        victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
+        given = seeds["victim"], pooling.get("fit_params")
+        victim, membership, notes = prepare_victim(victim, records, membership, *given)
         queried, remarks = query_prepared(victim, records)
     subsets = list_subsets(records, group, classes=not is_regressor(unwrap(victim)))
     pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}

@@ -1,6 +1,7 @@
 """Conditions of a release, each measured on the model that was audited."""
 
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -42,6 +43,7 @@ def measure_conditions(
     release: Literal["service", "file"] = "service",
     decimals: int | None = None,
     estimator: BaseEstimator | None = None,
+    fit_params: Mapping[str, Any] | Callable[..., Mapping[str, Any]] | None = None,
     batched: Literal["auto"] | bool = "auto",
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -69,7 +71,7 @@ def measure_conditions(
         Number of decimals of the answers of the service as it is.
     estimator : estimator, default=None
         Estimator that is cloned for each shadow model. If None, the model is cloned.
-    batched, n_jobs, verbose : object, default="auto", None and 0
+    fit_params, batched, n_jobs, verbose : object, default=None, "auto", None and 0
         As for :func:`skmia.audit`.
 
     Returns
@@ -110,7 +112,7 @@ def measure_conditions(
     ['answers rounded to 2 decimals', 'answers rounded to 1 decimal', 'labels alone']
     """
     policy = check_request(report, model, records, policy, release, decimals)
-    settings = {"batched": batched, "n_jobs": n_jobs, "verbose": verbose}
+    settings = {"batched": batched, "n_jobs": n_jobs, "verbose": verbose, "fit_params": fit_params}
     check_pool_settings("measure_conditions", estimator=estimator, **settings)
     case = _Case(report, model, records, policy, decimals)
     recipe = unwrap(model if estimator is None else estimator)

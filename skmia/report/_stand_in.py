@@ -80,6 +80,8 @@ def with_stand_in(case, clock):
     is_known = request.estimator is not None or is_trainable(request.model)
     if is_known or not (needs_pool and request.trains_pool):
         return case
+    if request.fit_params is not None:
+        raise ValueError("fit_params needs estimator, the model that is trained with them.")
     with clock("stand-in"):
         found = choose_stand_in(case)
     note = found.obstacle

@@ -1,5 +1,6 @@
 """Victims from a file: read without running code, or refused."""
 
+import inspect
 import pickle
 import shutil
 import sys
@@ -310,3 +311,106 @@ def test_columns_that_only_catboost_names(of_table):
         assert found.columns.tolist() == ["b", "a"]
     else:  # numbers are no names: the features of the table, in their order
         np.testing.assert_array_equal(found, frame[["b", "c"]])
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """Record the rows and the parameters of every fit of a class."""
+
+    def record(kind):
+        found, fit = [], kind.fit
+
+        def recorded(self, X, y, **given):
+            fit(self, X, y, **given)
+            found.append((self, np.asarray(X), given))
+            return self
+
+        monkeypatch.setattr(kind, "fit", recorded)
+        # XGBoost asks which parameters fit takes.
+        recorded.__signature__ = inspect.signature(fit)
+        return found
+
+    return record
+
+
+@pytest.fixture
+def weighted_data(table, tmp_path):
+    X, y = numeric(table)
+    path = tmp_path / "weighted.csv"
+    X.assign(label=y, trained=table["trained"], weight=X["noise"] ** 2).to_csv(path, index=False)
+    return path
+
+
+def test_shadow_models_are_trained_with_weights(run, fits, table, weighted_data, tmp_path):
+    X, y = numeric(table)
+    joblib.dump(LogisticRegression().fit(X, y, X["noise"] ** 2), tmp_path / "model.joblib")
+    options = [*model_options(tmp_path / "model.joblib", weighted_data), "--trust-pickle"]
+    found = fits(LogisticRegression)
+    code, text, _ = run(*options, "--weights", "weight", "--verbose")
+    assert code in (0, 4)
+    assert "trained with the weights" in " ".join(text.split())
+    halves = [(rows, given) for _, rows, given in found if len(rows) == N // 2]
+    weighted = [(rows, given["sample_weight"]) for rows, given in halves if given]
+    assert len(weighted) >= 4
+    for rows, weights in weighted:
+        np.testing.assert_allclose(weights, rows[:, 0] ** 2)
+
+
+def test_the_model_that_is_trained_here_is_trained_with_weights(run, fits, weighted_data):
+    found = fits(LogisticRegression)
+    data = ["--data", weighted_data, "--target", "label", "--drop", "trained"]
+    assert run(*data, *QUICK, "--weights", "weight")[0] in (0, 4)
+    _, rows, given = found[0]
+    assert rows.shape[1] == 2  # without the weights
+    assert len(set(given["sample_weight"])) == N // 2
+
+
+def test_shadow_models_stop_early_by_the_validation_rows(run, fits, table, numeric_data, tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    X, y = numeric(table)
+    rows = np.random.default_rng(1).normal(size=(30, 2)).round(3)
+    validation = pd.DataFrame(rows, columns=X.columns).assign(label=np.arange(30) % 2)
+    validation.to_csv(tmp_path / "validation.csv", index=False)
+    model = xgboost.XGBClassifier(n_estimators=50, early_stopping_rounds=2, n_jobs=1)
+    stops = [(validation[X.columns], validation["label"])]
+    model.fit(X[:120], y[:120], eval_set=stops, verbose=False)
+    joblib.dump(model, tmp_path / "model.joblib")
+    options = [*model_options(tmp_path / "model.joblib", numeric_data), "--trust-pickle"]
+    found = fits(xgboost.XGBClassifier)
+    code, text, _ = run(*options, "--verbose", "--validation", tmp_path / "validation.csv")
+    assert code in (0, 4)
+    assert "LiRA" in text
+    assert len(found) > 4  # the check of drift trains models as well
+    for fitted, _, given in found:
+        ((seen, labels),) = given["eval_set"]
+        np.testing.assert_allclose(seen, rows)
+        np.testing.assert_array_equal(labels, np.arange(30) % 2)
+        assert fitted.get_booster().num_boosted_rounds() < 50
+
+
+def test_wrong_weights_and_validation_rows_are_refused(refuse, table, weighted_data, tmp_path):
+    X, y = numeric(table)
+    joblib.dump(LogisticRegression().fit(X, y), tmp_path / "line.joblib")
+    model = [*model_options(tmp_path / "line.joblib", weighted_data), "--trust-pickle"]
+    data = ["--data", weighted_data, "--target", "label"]
+    more = {"validation": tmp_path / "validation.csv"}
+    X.to_csv(more["validation"], index=False)
+    assert refuse(*data, "--weights", "noise").endswith(
+        "--weights: column 'noise' must hold a finite number of 0 or more in each row"
+    )
+    assert "column 'wait' not found" in refuse(*data, "--weights", "wait")
+    assert "--weights goes with --data" in refuse("--weights", "weight")
+    line = refuse(*data, "--estimator", "mlp", "--weights", "weight")
+    assert "takes no sample weights" in line
+    line = refuse(*data, "--validation", more["validation"])
+    assert "--validation goes with a --model that is trained again" in line
+    assert "fit of LogisticRegression takes no eval_set" in refuse(
+        *model, "--validation", more["validation"]
+    )
+    xgboost = pytest.importorskip("xgboost")
+    joblib.dump(xgboost.XGBClassifier(n_estimators=2).fit(X, y), tmp_path / "line.joblib")
+    line = refuse(*model, "--validation", more["validation"])
+    assert line.startswith("--validation: column 'label' not found")
+    X.assign(label=3).to_csv(more["validation"], index=False)
+    line = refuse(*model, "--validation", more["validation"])
+    assert line.startswith("--validation: --target: column 'label' holds one value only")

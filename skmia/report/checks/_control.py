@@ -1,8 +1,8 @@
 """Controls: attacks on models for which the correct result is known."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -68,10 +68,11 @@ class ControlResult:
 
 def attack_control(kind, victim, records, membership, attacks, level, seed, pooling):
     """Run the attacks on the victim of a control, but for those that have their own victim."""
-    # pooling: estimator, shadows and n_jobs
+    # pooling: estimator, shadows, n_jobs and fit_params
     queried = records.with_outputs(victim)
-    estimator, shadows, n_jobs = pooling
-    request = Request(victim, queried["outputs"], estimator, shadows, "auto", n_jobs, 0, seed, seed)
+    estimator, shadows, n_jobs, fit_params = pooling
+    given = estimator, shadows, "auto", n_jobs, 0, seed, seed
+    request = Request(victim, queried["outputs"], *given, fit_params=fit_params)
     chosen = choose_attacks(attacks, request)
     chosen = {name: attack for name, attack in chosen.items() if not has_own_victim(attack)}
     if not chosen:
@@ -137,6 +138,7 @@ def negative_control(
     attacks: Literal["default"] | Mapping[str, BaseEstimator] = "default",
     shadows: int | ShadowPool | Frozen = 16,
     confidence_level: float = 0.95,
+    fit_params: Mapping[str, Any] | Callable[..., Mapping[str, Any]] | None = None,
     n_jobs: int | None = None,
     random_state: Seed = None,
 ) -> ControlResult:
@@ -161,6 +163,8 @@ def negative_control(
     confidence_level : float, default=0.95
         Confidence level of the intervals; the control fails if the p-value is at most one minus
         this level.
+    fit_params : dict or callable, default=None
+        Further parameters of ``fit``, as in :class:`~skmia.ShadowPool`.
     n_jobs : int, default=None
         Number of shadow models trained in parallel.
     random_state : int, RandomState instance or None, default=None
@@ -209,8 +213,8 @@ def negative_control(
     strata = 2 * compute_strata(records.y, not is_regressor(estimator)) + membership
     strata = np.unique(strata, return_inverse=True)[1]
     half = draw_members(records, strata, np.random.default_rng(seed))
-    victim = train_victim(unwrap(estimator), records, half, seed)
-    pooling = unwrap(estimator), shadows, n_jobs
+    victim = train_victim(unwrap(estimator), records, half, seed, fit_params)
+    pooling = unwrap(estimator), shadows, n_jobs, fit_params
     return attack_control("negative", victim, records, membership, attacks, level, seed, pooling)
 
 
@@ -237,6 +241,7 @@ class NegativeControlCheck(BaseControlCheck):
         settings = {} if run.pool is None else {"shadows": run.pool}
         # A stricter level, because several checks look for the same thing and any can warn.
         settings["confidence_level"] = min(1 - (1 - case.level) / 5, HIGHEST_LEVEL)
+        settings["fit_params"] = request.fit_params
         settings |= {"n_jobs": request.n_jobs, "random_state": case.seeds["checks"]}
         given = model, case.records, case.membership
         return self.judge(negative_control(*given, attacks=attacks, **settings))
@@ -317,7 +322,7 @@ def positive_control(
     renamed = Records(as_matrix(records), labels, **fields)
     tree = ExtraTreeClassifier(max_features=1, random_state=seed)
     victim = train_victim(tree, renamed, membership, seed)
-    pooling = None, shadows, n_jobs
+    pooling = None, shadows, n_jobs, None
     return attack_control("positive", victim, renamed, membership, "default", level, seed, pooling)
 
 

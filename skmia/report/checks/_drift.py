@@ -1,8 +1,9 @@
 """Check whether the relation of labels to features differs between members and non-members."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import norm, rankdata
@@ -99,6 +100,7 @@ def drift_test(
     membership: ArrayLike,
     *,
     n_splits: Literal["auto"] | int = "auto",
+    fit_params: Mapping[str, Any] | Callable[..., Mapping[str, Any]] | None = None,
     n_jobs: int | None = None,
     random_state: Seed = None,
 ) -> DriftResult:
@@ -132,6 +134,8 @@ def drift_test(
     n_splits : "auto" or int, default="auto"
         Number of splits. "auto" makes 1 for neural nets, and 5 for other models, or fewer if the
         first ones leave a chance of less than 1% that all together lead to a warning.
+    fit_params : dict or callable, default=None
+        Further parameters of ``fit``, as in :class:`~skmia.ShadowPool`.
     n_jobs : int, default=None
         Number of models trained in parallel. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -202,7 +206,7 @@ def drift_test(
     step = 1 if is_chosen else n_splits
     while not numbers or (len(numbers) < n_splits and not _is_hopeless(numbers, n_splits)):
         some = slice(len(numbers), len(numbers) + step)
-        found = _compare(model, records, splits[some], seeds[some], n_jobs)
+        found = _compare(model, records, splits[some], seeds[some], n_jobs, fit_params)
         for split, scores in zip(splits[some], found, strict=True):
             numbers.append(_rank(scores, membership[split.left_out], draws[split.left_out]))
     z, auc, loss_auc = np.mean(numbers, axis=0)
@@ -329,7 +333,7 @@ def _score(outputs, y):
     return outputs.is_correct(y).astype(float)
 
 
-def _compare(model, records, splits, seeds, n_jobs):
+def _compare(model, records, splits, seeds, n_jobs, fit_params):
     """Train two models for each split; return how well they predict the records left out."""
     # -> found (2, n_left_out)
     try:
@@ -340,7 +344,7 @@ def _compare(model, records, splits, seeds, n_jobs):
         raise UnansweredError(f"The model cannot be trained again: {reason}") from error
     job = Job(
         estimator=recipe,
-        data=Data([records.X], records.y, weights_for(recipe, records)),
+        data=Data([records.X], records.y, weights_for(recipe, records), fit_params),
         subsets=np.concatenate([split.trained for split in splits]),
         seeds=[child for one in seeds for child in one.spawn(2)],
         keep=_Scorer([split.left_out for split in splits]),
@@ -403,6 +407,7 @@ class DriftCheck(BaseCheck):
                 model,
                 case.records,
                 case.membership,
+                fit_params=case.request.fit_params,
                 n_jobs=case.request.n_jobs,
                 random_state=case.seeds["checks"],
             )
