@@ -37,12 +37,14 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 _FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1""")
 
 
-def describe(case, run, clock):
+def describe(case, run, clock, n_before):
     """The circumstances of an audit."""
     notes = [*case.notes, *run.notes, *_name_other_victims(run.attacks, case.victim)]
     notes += [*_add_up_private_fits(case), *getattr(run.pool, "notes_", [])]
     n_records, n_members = len(case.membership), int(case.membership.sum())
     sizes = {"n_members": n_members, "n_nonmembers": n_records - n_members}
+    if n_before is not None:
+        sizes["n_queries"] = _count(case.victim) - n_before
     return {
         "victim": _show(case.victim),
         "victim_name": _name(case.victim),
@@ -72,6 +74,11 @@ def _add_up_private_fits(case):
                     f"delta {delta:.3g}; the model alone has its own epsilon."
                 ]
     return []
+
+
+def _count(victim):
+    """Rows that a service was asked for so far; None for other victims."""
+    return getattr(unwrap(victim), "n_queries_", None)
 
 
 def _measure_performance(case):
@@ -341,7 +348,7 @@ def audit(
     """
     settings = {name: value for name, value in locals().items() if name not in OF_DATA}
     with show_stages(list_shares(victim, file), verbose):
-        clock = Clock()
+        clock, n_before = Clock(), _count(victim)
         records, membership = choose_records(records, membership, train, held_out)
         case = with_stand_in(open_case(victim, records, membership, clock, **settings), clock)
         plan = make_plan(case.attacks, case.request, case.records)
@@ -360,7 +367,7 @@ def audit(
             membership=case.membership,
             record_ids=to_array(ids, "record_id"),
             people=case.people,
-            **describe(case, run, clock),
+            **describe(case, run, clock, n_before),
         )
 
 

@@ -127,16 +127,21 @@ def mapping(check_it, high=None):
     return check
 
 
+# Of services alone.
+_MAY_LACK = {"n_queries"}
+
+
 def fields(**fields):
     """An object with at least these fields."""
 
     def check(value, where):
         _object(value, where)
-        missing = [name for name in fields if name not in value]
+        missing = [name for name in fields if name not in value.keys() | _MAY_LACK]
         if missing:
             raise ValueError(f"{where or 'the document'} lacks {', '.join(missing)}")
         for name, check_it in fields.items():
-            check_it(value[name], f"{where}.{name}" if where else name)
+            if name in value:
+                check_it(value[name], f"{where}.{name}" if where else name)
 
     return check
 
@@ -351,7 +356,7 @@ AUDIT = fields(
     **_make_head("service", "file"),
     **each("victim victim_name", text),
     task=word("classification", "regression"),
-    data=fields(n_records=count(2), **each("n_members n_nonmembers", count(1))),
+    data=fields(n_records=count(2), **each("n_members n_nonmembers", count(1)), n_queries=count()),
     performance=fields(
         metric=word("accuracy", "confidence", "r2"), **each("members nonmembers gap", _NUMBER)
     ),

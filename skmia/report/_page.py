@@ -651,10 +651,12 @@ def _describe_knowledge(document):
         like = ", like the model"
     recipe = "" if is_chosen or not n else ", and how the model was trained"
     trained = f"; trains {n} shadow models on random halves of the records{like}" if n else ""
+    data = document["data"]
+    times = f" {data['n_queries']:,} times" if "n_queries" in data else ""
     facts = {
         "knows": f"every candidate record with its label{recipe}",
         "does not know": "which candidates are members",
-        "as a service": f"queries the model{trained}",
+        "as a service": f"queries the model{times}{trained}",
     }
     if document["file"]:
         facts["with the file"] = "reads the file; makes no query"

@@ -274,7 +274,8 @@ class AuditReport:
     task : {"classification", "regression"}
         Task of the victim.
     data : dict
-        ``n_records``, ``n_members``, ``n_nonmembers``.
+        ``n_records``, ``n_members``, ``n_nonmembers``; of a service also ``n_queries``, the rows
+        that the audit asked it for.
     performance : dict
         ``metric`` ("accuracy" or "r2"; "confidence", the mean probability of the label, if only its
         log odds are known), its value for ``members`` and ``nonmembers``, and their difference

@@ -208,11 +208,8 @@ def format_short(result, steps, trust):
         lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
     if result.recommendation is not None:
         lines += ["", *_list_policy(result.recommendation)]
-    data, n_shadows = result.data, result.settings["n_shadows"]
-    pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
     subject = _shorten(result.victim_name, _LONGEST_NAME + 8)
-    sizes = f"{data['n_members']:,} members, {data['n_nonmembers']:,} non-members; {pool}."
-    lines += ["", *wrap_short(f"{subject}: {sizes}", "  Model   ", 10)]
+    lines += ["", *wrap_short(f"{subject}: {_describe_sizes(result)}", "  Model   ", 10)]
     notes = list(map(visible, result.notes))
     if len(notes) > _MOST_NOTES:
         more = f"{len(notes) - _MOST_NOTES + 1} more notes are among the details."
@@ -220,6 +217,14 @@ def format_short(result, steps, trust):
     for place, note in enumerate(notes):
         lines += wrap_short(note, " " * 10 if place else "  Note    ", 10)
     return lines
+
+
+def _describe_sizes(result):
+    """Members, others, shadow models, and queries of a service."""
+    data, n_shadows = result.data, result.settings["n_shadows"]
+    pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
+    asked = f"; {data['n_queries']:,} queries" if "n_queries" in data else ""
+    return f"{data['n_members']:,} members, {data['n_nonmembers']:,} non-members; {pool}{asked}."
 
 
 def _name_worst(route):
@@ -319,12 +324,9 @@ def format_summary(result):
     frame = result.results
     if CLASS not in np.atleast_1d(result.settings["group"]).tolist():
         frame = frame[frame["scope"] != CLASS]
-    n_shadows = result.settings["n_shadows"]
-    pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
     head = [
         f"Membership-inference audit of {_shorten(result.victim_name, _LONGEST_VICTIM)}",
-        f"{result.data['n_records']:,} records: {result.data['n_members']:,} members, "
-        f"{result.data['n_nonmembers']:,} non-members; {pool}.",
+        f"{result.data['n_records']:,} records: {_describe_sizes(result)}",
         describe_performance(result.performance),
     ]
     baseline = result.checks["blind baseline"]

@@ -21,8 +21,9 @@ from skmia.metrics import (
     auc_interval,
     operating_point,
 )
-from skmia.report import _case, blind_baseline
+from skmia.report import _case, as_document, blind_baseline, check_document
 from skmia.report._measure import compute_curves
+from skmia.signals import Merlin
 from skmia.victims import CallableVictim
 
 # What audits say of a released file is in test_file.py.
@@ -265,6 +266,17 @@ def test_victim_is_asked_once(problem):
     result = audit(asked, records, membership, estimator=TREE, shadows=4, random_state=0)
     assert calls == [400]
     assert list(result.scores) == ["threshold (loss)", "LiRA", "RMIA", "StackedAttack"]
+    assert as_document(result)["data"]["n_queries"] == 400
+    more = {"Merlin": ThresholdAttack(signal=Merlin(n_changes=3))}
+    again = audit(asked, records, membership, attacks=more, random_state=0)
+    assert again.data["n_queries"] == sum(calls) - 400 > 400
+    assert f"{sum(calls) - 400:,} queries." in again.summary()
+    assert f"queries the model {sum(calls) - 400:,} times" in again.to_html()
+    forged = as_document(again)
+    forged["data"]["n_queries"] = "<b>"
+    with pytest.raises(ValueError, match="n_queries must be a whole number"):
+        check_document(forged)
+    assert "n_queries" not in audit(victim, records, membership, shadows=4, file=False).data
 
 
 # What cannot run is left out and named
