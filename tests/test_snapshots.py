@@ -25,6 +25,7 @@ from functools import cache, cached_property
 from html.parser import HTMLParser
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -1778,7 +1779,8 @@ def command_line():
         try:
             for name, command in commands.items():
                 out, err = io.StringIO(), io.StringIO()
-                with redirect_stdout(out), redirect_stderr(err):
+                quiet = patch("skmia._core.progress.BETWEEN_STATES", 1e9)  # on a busy machine too
+                with redirect_stdout(out), redirect_stderr(err), quiet:
                     try:
                         code = main(command.split())
                     except SystemExit as stop:
