@@ -3,6 +3,7 @@
 import argparse
 import os
 import shlex
+from functools import cache
 from pathlib import Path
 
 from .._core import __version__
@@ -437,6 +438,7 @@ class _Completion(argparse.Action):
         parser.exit()
 
 
+@cache
 def make_parser():
     """The parser of ``skmia``; it raises CommandError where argparse would end the process."""
     parser = _Parser(prog="skmia", description=_DESCRIPTION, allow_abbrev=False)

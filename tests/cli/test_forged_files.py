@@ -491,7 +491,8 @@ def test_forged_files(name, tmp_path, capsys):
     file, content = valid(kind)
     options = list_options(tmp_path, file, forge(content))
     check_refused(options, tmp_path, capsys)
-    if kind not in ("policy", "onnx", "csv", "csv.gz"):
+    # It opens files as an audit does.
+    if kind == "skops" or (name.endswith("cut") and kind not in ("onnx", "csv.gz")):
         check_refused(["inspect", options[options.index("--model") + 1]], tmp_path, capsys)
 
 
