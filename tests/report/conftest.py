@@ -8,9 +8,12 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 
 
-@pytest.fixture(autouse=True)
-def quick_audits(monkeypatch):
-    shrink_models(monkeypatch)
+@pytest.fixture(autouse=True, scope="module")
+def quick_audits():
+    """Before the audits that a module shares."""
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_models(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

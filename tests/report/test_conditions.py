@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from quick_audits import shrink_models
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.svm import LinearSVC
@@ -32,13 +31,6 @@ POLICY = replace(
 )
 CHANGED = ["answers rounded to 2 decimals", "answers rounded to 1 decimal", "labels alone"]
 SERVICE = "a service in place of the file"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_audits():
-    with pytest.MonkeyPatch.context() as patch:
-        shrink_models(patch)
-        yield
 
 
 def decide(model, y, release, **settings):

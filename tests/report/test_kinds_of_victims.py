@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from quick_audits import shrink_models
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
@@ -108,13 +107,6 @@ KINDS = {
         MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs", max_iter=2000, **SEED), VALUE, VALUES
     ),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_audits():
-    with pytest.MonkeyPatch.context() as patch:
-        shrink_models(patch)
-        yield
 
 
 def attack(victim, records, estimator=None):
