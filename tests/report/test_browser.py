@@ -182,6 +182,7 @@ def test_a_page_answers_first_and_is_read_at_each_width_in_each_color(open_page,
         filled = dict(zip(LEVELS, (3, 2, 1, 0, 0), strict=True))[kind]
         label = page.locator(".meter").get_attribute("aria-label")
         assert label == ("no level" if kind == "unknown" else f"level {filled} of 3")
+        assert page.locator(".meter use").first.get_attribute("href") == f"#b-{kind}"
         assert page.locator(f"#b-{kind} rect.on").count() == filled
     page.screenshot(path=SCREENSHOTS / f"{kind.replace(' ', '_')}.png")
     for width, height in ((320, 700), (390, 844)):
