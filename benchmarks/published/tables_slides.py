@@ -51,12 +51,15 @@ def carlini_1(results):
         table = pd.read_csv(kept)
         agreement, body = _carlini_1(table, "images")
         n_victims = table["victim"].nunique()
+        n_shadows = pd.read_csv(results / "carlini_table_3.csv")["victim"].nunique() - 1
         sources.append(
-            f"small nets on 15,000 images of CIFAR-10, {n_victims} victim, 5 shadow models"
+            f"small nets on 15,000 images of CIFAR-10, {n_victims} victim, "
+            f"{n_shadows} shadow models"
         )
         parts.append(
-            f"Images ({sources[-1]}):\n\n{body}\n\nThese nets leak little, and with 5 shadow "
-            "models and seven false positives the intervals of the best attacks overlap."
+            f"Images ({sources[-1]}):\n\n{body}\n\nThese nets leak little, and with "
+            f"{n_shadows} shadow models and seven false positives the intervals of the best "
+            "attacks overlap."
         )
         agreements.append(agreement)
     baskets = pd.read_csv(results / "carlini_comparison.csv")
