@@ -94,8 +94,8 @@ print(pd.DataFrame(rows).T.round(3).to_string())
 # What makes a file strong
 # ------------------------
 # Each node is one equation in the unknown memberships, so that the number of nodes over the number
-# of candidates decides. The attack says beforehand what is to be expected of a linear solution,
-# before it knows a single member. Fewer and larger leaves leave less to be solved, and so do more
+# of candidates decides. The attack says beforehand what is to be expected, before it knows a single
+# member. Fewer and larger leaves leave less to be solved, and so do more
 # candidates for a model of the same size.
 
 sizes = [5, 50] if FAST else [10, 20, 40, 80]

@@ -4,6 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from .._core.probabilities import posterior_of
 from ..base import BaseAttack
 
 
@@ -51,7 +52,7 @@ class CandidatesAttack(BaseAttack):
         return ratios
 
     def _natural_offset(self, records):
-        return np.nextafter(0.0, 1.0)  # a record without evidence is not called a member
+        return choose_offset(self._score_samples(records), self.prior)
 
     @abstractmethod
     def _judge_candidates(self, records):
@@ -65,6 +66,15 @@ class CandidatesAttack(BaseAttack):
 def as_pairs(records):
     """Both words of each record's digest, as one sortable value."""
     return np.rec.fromarrays(records.digests, dtype="u8,u8")
+
+
+def choose_offset(ratios, prior):
+    """Return the least threshold above 0 that at most 5% of the non-members reach."""
+    # The null is that of the file: log likelihood ratios say which candidates are non-members.
+    scores, place = np.unique(ratios, return_inverse=True)
+    others = np.bincount(place, 1 - posterior_of(ratios, prior))
+    n_low = np.count_nonzero(np.cumsum(others[::-1]) > (0.05 + 1e-9) * others.sum())
+    return max(*np.append(scores, np.nextafter(scores[-1], np.inf))[[n_low]], np.nextafter(0.0, 1))
 
 
 def expect_auc(posterior):

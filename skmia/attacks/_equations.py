@@ -18,7 +18,7 @@ from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
-from ._candidates import CandidatesAttack
+from ._candidates import CandidatesAttack, expect_auc
 
 # Least precision of the evidence of the equations about one bit.
 LEAST_PRECISION = 1e-3
@@ -531,9 +531,8 @@ _SURE_OF_RIDGE = 0.1
 class EquationsAttack(CandidatesAttack):
     """Base class of attacks that solve linear equations in membership bits."""
 
-    # A subclass implements _read(records), which returns the Equations of the candidates,
-    # _read_further(records), which returns the columns that further records would have in them, and
-    # _expect(solution), which returns the AUC to be expected.
+    # A subclass implements _read(records), which returns the Equations of the candidates, and
+    # _read_further(records), which returns the columns that further records would have in them.
 
     _parameter_constraints = {
         **CandidatesAttack._parameter_constraints,
@@ -570,7 +569,7 @@ class EquationsAttack(CandidatesAttack):
         # Of the equations without scale, the coefficients are needed no more.
         self._equations = self._equations._replace(rows=None, blur=None)
         self.n_equations_, self.known_ = len(self._targets), self._solution.known
-        self.expected_auc_ = float(self._expect(self._solution))
+        self.expected_auc_ = expect_auc(posterior_of(self._solution.ratios, self.prior))
         return self._solution.ratios
 
     def _solve(self, *, is_contradicting=False):
@@ -667,7 +666,3 @@ class EquationsAttack(CandidatesAttack):
     @abstractmethod
     def _read_further(self, records):
         """Read the columns of further records."""
-
-    @abstractmethod
-    def _expect(self, solution):
-        """Return the AUC to be expected."""

@@ -86,8 +86,8 @@ class MomentsAttack(CandidatesAttack):
     refused_ : list of str
         Numbers of the model that are not read, and why.
     offset_ : float
-        Threshold of the score; without ``membership`` the smallest number above 0, so that a record
-        without evidence is not called a member.
+        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
+        non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-import numpy as np
-from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 
 from .._core.needs import ANY, Needs
@@ -73,13 +71,12 @@ class NodeEquationsAttack(EquationsAttack):
         weighted. A small value does not show that none is missing: the noisy equations of forests,
         and few equations, do not contradict each other.
     expected_auc_ : float
-        Expected AUC of ridge regression with equations of this rank, which does not require
-        membership: :math:`\Phi(\sqrt{2 \rho / (1 - \rho)})` for a share :math:`\rho`.
-        Bounds and propagation do better; propagation finds nearly all bits from a share of about
-        one half.
+        Expected AUC, which does not require membership: the one that follows if the scores are log
+        likelihood ratios. It is a lower bound for models whose trees were grown on samples, as the
+        noise of their equations is taken for larger than it is.
     offset_ : float
-        Threshold of the score; without ``membership`` the smallest number above 0, so that a record
-        without evidence is not called a member.
+        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
+        non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
@@ -219,6 +216,3 @@ class NodeEquationsAttack(EquationsAttack):
 
     def _read_further(self, records):
         return read_further_columns(self.victim, records, self._equations)
-
-    def _expect(self, solution):
-        return ndtr(np.sqrt(2 * solution.known / (1 - solution.known)))

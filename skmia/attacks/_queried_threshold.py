@@ -257,8 +257,8 @@ class QueriedThresholdAttack(CandidatesAttack):
         likelihood ratios. It was up to 0.07 too high where only one column has many distinct
         values, and up to 0.11 too low for histogram boosting and XGBoost.
     offset_ : float
-        Threshold of the score; without ``membership`` the smallest number above 0, so that a record
-        without evidence is not called a member.
+        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
+        non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

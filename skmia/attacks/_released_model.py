@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import logsumexp, ndtr, ndtri
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
@@ -37,7 +37,7 @@ from ..victims import (
     iter_inner_models,
     read_state,
 )
-from ._candidates import expect_auc
+from ._candidates import choose_offset, expect_auc
 from ._moments import MomentsAttack
 from ._node_equations import NodeEquationsAttack
 from ._split_threshold import SplitThresholdAttack
@@ -158,13 +158,6 @@ def _list_trees(model):
             yield tree, _OF_TREES | further
 
 
-def combine_expected(aucs):
-    """AUC to be expected of several parts together."""
-    # Log likelihood ratios that are normal and independent add the squares of their strengths.
-    strengths = ndtri(np.clip(aucs, 0.5, 1 - 1e-12))
-    return float(ndtr(np.sqrt(np.sum(strengths**2))))
-
-
 _EQUATIONS, _SUMS, _STORED = "node equations", "moments", "stored values"
 _PARTS = {
     _EQUATIONS: NodeEquationsAttack,
@@ -213,8 +206,9 @@ class ReleasedModelAttack(BaseAttack):
         estimator: ``place``, ``size`` and ``part``, the name of the part that reads them, or None
         if no part does.
     expected_auc_ : float or None
-        Expected AUC, as far as the parts that read something state theirs, and are independent of
-        each other; None if one of them states none. What no part reads is not counted.
+        Expected AUC if the scores, to which all parts add, are log likelihood ratios, or that of a
+        part if it is larger: a lower bound for trees grown on samples, and up to 0.1 too high if
+        training rows are no candidates. None if a part that reads something states none.
     outsiders_ : float
         Share of the training rows that are assumed not to be among the candidates.
     is_combined_ : bool
@@ -222,7 +216,9 @@ class ReleasedModelAttack(BaseAttack):
         if they fit worse then, because that evidence contradicts them; both are summed all the
         same.
     offset_ : float
-        Threshold of the score; without ``membership`` the parts' threshold.
+        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
+        non-members reach, which ``predict`` flags (up to 10% if a fifth of the training rows is no
+        candidate), and at least that of :class:`StoredValuesAttack` if it finds anything.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
@@ -330,15 +326,15 @@ class ReleasedModelAttack(BaseAttack):
         self.expected_auc_ = self._expect(records)
 
     def _expect(self, records):
-        """AUC to be expected of all parts that read something; None if one does not state it."""
+        """AUC that follows from the scores; None if a part that reads something states none."""
         names = set(self.ledger_["part"]) - {None}
         parts = [part for name, part in self.parts_.items() if name.partition(" in ")[0] in names]
         aucs = [getattr(part, "expected_auc_", None) for part in parts]
         if not aucs or None in aucs:
             return None
-        if all(one.share == 1 for one in self._inner):
-            return combine_expected(aucs)
-        return expect_auc(posterior_of(self._score_samples(records), self.prior))
+        found = expect_auc(posterior_of(self._score_samples(records), self.prior))
+        # What sums say of all members does not depend on scores, which may be wrong.
+        return max(found, *aucs) if all(one.share == 1 for one in self._inner) else found
 
     def _look_inside(self, records):
         """Fit the attacks on the models inside the victim, as far as they can be followed."""
@@ -390,9 +386,9 @@ class ReleasedModelAttack(BaseAttack):
         return total + sum(_join(some, ratios) for some in _list_groups(self._inner))
 
     def _natural_offset(self, records):
-        # Log likelihood ratios are cut at 0; hits alone at their own threshold.
-        exact = [part for name, part in self.parts_.items() if name.startswith(_EQUATIONS)]
-        return float(np.sum([part.offset_ for part in exact or self.parts_.values()]))
+        stored = [part for name, part in self.parts_.items() if name.startswith(_STORED)]
+        hits = [part.offset_ for part in stored if len(part.found_)]
+        return np.max([choose_offset(self._score_samples(records), self.prior), *hits])
 
 
 class InnerAttack:

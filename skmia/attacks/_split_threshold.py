@@ -217,8 +217,8 @@ class SplitThresholdAttack(CandidatesAttack):
         likelihood ratios. It was within 0.05 of the AUC on real tables with complete candidates,
         and up to 0.1 too high where a fifth of the training rows were missing among them.
     offset_ : float
-        Threshold of the score; without ``membership`` the smallest number above 0, so that a record
-        without evidence is not called a member.
+        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
+        non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

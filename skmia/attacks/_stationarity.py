@@ -53,8 +53,8 @@ class StationarityAttack(EquationsAttack):
         Expected AUC, which does not require membership: the AUC that follows if the scores are log
         likelihood ratios.
     offset_ : float
-        Threshold of the score; without ``membership`` the smallest number above 0, so that a record
-        without evidence is not called a member.
+        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
+        non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
@@ -143,6 +143,3 @@ class StationarityAttack(EquationsAttack):
 
     def _read_further(self, records):
         return read_further_gradients(self.victim, records, self._equations)
-
-    def _expect(self, solution):
-        return expect_auc(posterior_of(solution.ratios, self.prior))

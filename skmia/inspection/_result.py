@@ -152,8 +152,8 @@ def _write_sentence(document, is_stored):
     aucs = [100 * part["expected_auc"] for part in parts]
     if aucs and not is_stored:
         told += (
-            " An attacker with these candidates is expected to rank a member above a non-member "
-            f"**{max(aucs):.0f}** of 100 times."
+            " By the strongest part alone, an attacker with these candidates is expected to rank a "
+            f"member above a non-member **{max(aucs):.0f}** of 100 times."
         )
     return f"{told} This file was not attacked, only read."
 

@@ -405,7 +405,7 @@ def describe_sources(facts):
         if source["n_equations"] is not None:
             name += f" ({source['n_equations']:,} for {facts['n_records']:,} unknown memberships)"
         if source["expected_auc"] is not None:
-            # Of exact equations of nodes, the least that a solver with bounds finds.
+            # The noise of trees that were grown on samples is taken for larger than it is.
             least = "at least " if source["name"] == "node equations" else ""
             found += f"; {least}{source['expected_auc']:.3f} was to be expected"
         lines.append(f"{name}: {found}.{_describe_exposed(source)}")

@@ -58,8 +58,7 @@ def find_smallest(hashes, n):
     """Return the first place of each of the n smallest distinct hashes, in their order."""
     if n < len(hashes):  # sorting all of them takes as long as two reads of the signals
         few = np.flatnonzero(hashes <= np.partition(hashes, n - 1)[n - 1])
-        first = np.unique(hashes[few], return_index=True)[1]
-        if len(first) == n:
+        if len(first := np.unique(hashes[few], return_index=True)[1]) == n:
             return few[first]
     return np.unique(hashes, return_index=True)[1][:n]
 

@@ -39,7 +39,6 @@ from sklearn.tree import DecisionTreeRegressor
 from skmia import Records
 from skmia.attacks import MomentsAttack, ReleasedModelAttack
 from skmia.attacks._moments import expect_strength
-from skmia.attacks._released_model import combine_expected
 from skmia.metrics import auc_interval
 from skmia.victims._stored_sums import read_stored_sums
 
@@ -332,7 +331,7 @@ def test_the_ledger_lists_what_each_part_reads():
     assert set(ledger["part"]) == {"moments"}
     assert ledger.loc["theta_ of GaussianNB", "size"] == 20
     assert "var_smoothing of GaussianNB" not in ledger.index
-    assert one.expected_auc_ == pytest.approx(one.parts_["moments"].expected_auc_)
+    assert 0 <= one.expected_auc_ - one.parts_["moments"].expected_auc_ < 0.03
     net = MLPClassifier((3,), max_iter=5, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -420,9 +419,3 @@ def test_what_cannot_be_looked_into_is_in_the_ledger():
     one = ReleasedModelAttack(FrozenEstimator(model), random_state=0).fit(records)
     unread = one.ledger_[one.ledger_["part"].isna()]
     assert unread["size"].tolist() == [0] and "cache_" in unread["place"].item()
-
-
-def test_strengths_of_parts_are_squared_and_added():
-    assert combine_expected([0.7]) == pytest.approx(0.7)
-    assert combine_expected([0.7, 0.5, 0.3]) == pytest.approx(0.7)
-    assert combine_expected(ndtr([0.3, 0.4])) == pytest.approx(ndtr(0.5))

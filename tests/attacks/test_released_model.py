@@ -36,7 +36,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records
+from skmia._core.probabilities import posterior_of
 from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack
+from skmia.attacks._candidates import expect_auc
 from skmia.datasets import make_membership_problem
 from skmia.victims import CallableVictim, OneOutput, read_booster_file
 
@@ -68,6 +70,52 @@ def test_the_parts_together_find_more_than_each(seed):
     assert list(both.parts_) == ["node equations", "split thresholds", "stored values"]
     apart = [roc_auc_score(member, one.score_samples(records)) for one in both.parts_.values()]
     assert roc_auc_score(member, both.score_samples(records)) > max(apart) > min(apart) > 0.55
+
+
+def draw_planted(seed, n=240):
+    """Records of which the labels are known to follow two columns, and a random half of them."""
+    rng = np.random.default_rng([seed, 5])
+    table = rng.normal(size=(n, 6))
+    labels = (table[:, 0] + table[:, 1] * table[:, 2] + rng.normal(size=n) > 0).astype(int)
+    return Records(table, labels), rng.permutation(n) < n // 2
+
+
+# By name: the model, and whether it stores many equations.
+OF_STRENGTHS = {
+    "one tree": (DecisionTreeClassifier(min_samples_leaf=20, random_state=0), False),
+    "large tree": (DecisionTreeClassifier(random_state=0), False),
+    "few rounds": (GradientBoostingClassifier(n_estimators=10, max_depth=2, random_state=0), False),
+    "boosting": (HistGradientBoostingClassifier(random_state=0), True),
+    "weights of rows": (AdaBoostClassifier(n_estimators=10, random_state=0), False),
+    "optimum": (make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)), False),
+    "sums": (GaussianNB(), False),
+    "vote": (VotingClassifier([("h", SMALL), ("l", LogisticRegression())]), True),
+    "forest": (RandomForestClassifier(10, min_samples_leaf=10, random_state=0), False),
+}
+
+
+@pytest.mark.parametrize("name", OF_STRENGTHS)
+def test_what_is_expected_and_flagged_is_so_in_planted_worlds(name):
+    model, is_sure = OF_STRENGTHS[name]
+    found, expected, flagged = [], [], []
+    for seed in range(6):
+        records, member = draw_planted(seed)
+        inside = records[member]
+        one = attack(FrozenEstimator(clone(model).fit(inside.X, inside.y)), records)
+        scores = one.score_samples(records)
+        found.append(roc_auc_score(member, scores))
+        expected.append(expect_auc(posterior_of(scores)))
+        if one.expected_auc_ is not None:
+            assert 0 <= one.expected_auc_ - expected[-1] < 0.05
+            expected[-1] = one.expected_auc_
+        flagged.append(one.predict(records)[~member].mean())
+    # Standard errors of an AUC, and of a share of 5%, of as many records in all worlds.
+    error, rate_error = np.sqrt(241 / 12 / 120**2 / 6), np.sqrt(0.05 * 0.95 / 120 / 6)
+    too_much = np.mean(expected) - np.mean(found)
+    assert too_much < 3 * error
+    assert too_much > -3 * error or name == "forest"  # a lower bound
+    assert np.mean(flagged) < 0.05 + 3 * rate_error
+    assert not is_sure or np.mean(flagged) < 0.01 < 0.99 < np.mean(found)
 
 
 def test_a_file_of_one_kind_is_attacked_by_one_part():
