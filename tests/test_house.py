@@ -50,7 +50,7 @@ ROWS = (
 GROUND = {"_core", "_training"}
 # What may only fall: a commit that lowers one of them writes the new number here.
 LIMITS = {
-    "files": 336,
+    "files": 335,
     "lines": 98_317,
     "lines of code": 57_331,
     "modules with one importer, in its own folder": 25,

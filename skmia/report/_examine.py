@@ -23,9 +23,8 @@ from ._measure import (
     rank_attacks,
     widen,
 )
-from ._person_level import MEAN, SUM
 from ._run import take_records
-from ._text import describe_error
+from ._text import MEAN, SUM, describe_error
 from .checks._base import ERROR
 from .checks._permutation import permutation_test
 

@@ -35,12 +35,12 @@ from ._evidence import (
     write_sentence,
 )
 from ._measure import OK, OVERALL, TOO_FEW
-from ._person_level import describe_people
 from ._pool_size import describe_growth
 from ._stand_in import CHOSEN
 from ._text import (
     column_name,
     describe_disparity,
+    describe_people,
     describe_performance,
     describe_reading,
     describe_sources,

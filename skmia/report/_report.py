@@ -40,11 +40,11 @@ from ._evidence import (
 from ._examine import Findings
 from ._measure import TOO_FEW
 from ._page import advise, describe_picture, describe_trust, list_document_routes, render
-from ._person_level import describe_people
 from ._pool_size import describe_growth
 from ._schema import as_document
 from ._text import (
     describe_disparity,
+    describe_people,
     describe_performance,
     describe_reading,
     describe_sources,

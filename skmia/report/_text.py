@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from .._core.pages import BARS, LEAK, WIDTH, read_level, wrap_lines, wrap_short
+from .._core.pages import BARS, WIDTH, read_level, wrap_lines, wrap_short
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ..disclosure import summarize
 from ..metrics import resolvable_fpr
 from ._evidence import (
+    LEAK,
     choose_base,
     choose_rate,
     find_worst_group,
@@ -17,8 +18,50 @@ from ._evidence import (
     tell_level,
 )
 from ._measure import CLASS, FEWEST, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
-from ._person_level import describe_people, name_exposed
 from ._pool_size import describe_growth
+
+SUM, MEAN = "sum", "mean"
+
+_MOST_NAMED = 5
+
+
+def describe_people(found, results):
+    """Describe how well people are found."""
+    sides = f"{found['n_members']:,} people who are members, {found['n_nonmembers']:,} who are not"
+    if found["n_mixed"]:
+        sides += f", {found['n_mixed']:,} with records on both sides who are left out"
+    if found["auc"] is None:
+        return f"People: {sides}. These are too few to measure how well they are found."
+    p = format_pvalue(found["pvalue"], 1 / (1 + found["n_permutations"]))
+    return (
+        f"People: {sides}. The {found['combine']} of the {visible(found['attack'])} scores of "
+        f"each person separates them with AUC {found['auc']:.3f} [{found['low']:.3f}, "
+        f"{found['high']:.3f}] ({p} by permutation of people, corrected for all attacks)"
+        f"{_compare(found, results)}. The verdict rests on the numbers of records, and stays "
+        "open if only people are found."
+    )
+
+
+def _compare(found, results):
+    rows = results[(results["scope"] == OVERALL) & (results["attack"] == found["attack"])]
+    aucs = rows[(rows["metric"] == "auc") & (rows["status"] == OK)]
+    return f", single records with {aucs['estimate'].iloc[0]:.3f}" if len(aucs) else ""
+
+
+def name_exposed(found, evidence):
+    """Name the people who are exposed most, in a sentence; no sentence if nothing leaks."""
+    if evidence != LEAK or not found["exposed"]:
+        return []
+    names = ", ".join(
+        f"{visible(row['person'])} ({row['n_records']:,} record"
+        f"{'' if row['n_records'] == 1 else 's'}, p = {row['pvalue']:.2g})"
+        for row in found["exposed"][:_MOST_NAMED]
+    )
+    return [
+        f"Most exposed people: {names}; p is the share of non-members whose score is as high, for "
+        "each person taken alone."
+    ]
+
 
 # Names of unread numbers in a sentence; the others are counted.
 _MOST_UNREAD = 3
@@ -335,20 +378,12 @@ def format_summary(result):
     if result.person_level is not None:
         people = [describe_people(result.person_level, frame)]
         people += name_exposed(result.person_level, result.evidence)
-    lines = [
-        *wrap_lines(head),
-        *format_table(frame),
-        "",
-        *wrap_lines(unequal),
-        *[""][: len(unequal)],
-        *wrap_lines(people),
-        *[""][: len(people)],
-        *wrap_lines(_describe_numbers(result, frame)),
-        "",
-        *wrap_lines(_describe_ways(result)),
-    ]
-    if result.recommendation is not None:
-        lines += ["", *wrap_lines(str(result.recommendation).split("\n"))]
+    found = result.recommendation
+    policy = [] if found is None else str(found).split("\n")
+    lines = [*wrap_lines(head), *format_table(frame)]
+    ways = _describe_ways(result)
+    for paragraphs in (unequal, people, _describe_numbers(result, frame), ways, policy):
+        lines += ["", *wrap_lines(paragraphs)] if paragraphs else []
     return "\n".join(lines)
 
 
