@@ -140,9 +140,11 @@ class DensityAttack(PoolAttack):
         self.statistic = statistic
         self.target_fpr = target_fpr
 
+    def _reads(self):
+        return "auto" if self.statistic == "auto" else Confidence()
+
     def _compare(self, records):
-        reads = "auto" if self.statistic == "auto" else Confidence()
-        return DensityRatio(reads, _DENSITIES[self.density])
+        return DensityRatio(self._reads(), _DENSITIES[self.density])
 
     def predict_proba(self, X: Records) -> np.ndarray:
         """Return the posterior probability of membership, the share of the IN density in the sum.
