@@ -254,7 +254,7 @@ def describe_sheet(document, report="report.html"):
     hashes = [pair for pair in shown if pair[0].startswith("sha256 of ")]
     rest = [pair for pair in shown if pair not in hashes]
     policy = found["policy"]
-    others = f"Nothing is said of a release as {' or '.join(f'a {w}' for w in found['not_asked'])}."
+    others = f"A release as {' or '.join(f'a {w}' for w in found['not_asked'])} was not examined."
     hashes.append(("sha256 of the policy", policy["sha256"] or "none: the policy was changed"))
     alpha = re.search(r"^alpha = ([0-9.]+)", policy["text"], re.M)
     signatures = {row["role"]: row for row in found["signatures"]}

@@ -98,13 +98,14 @@ def _describe_next(growth):
     steps, reason = growth["steps"], growth["reason"]
     if reason == UNMEASURED:
         return "No attack can be repeated on them, so their number does not depend on its power."
-    would = f"{growth['n_shadows']} more would take {_describe_time(growth)}"
+    would = f"{growth['n_shadows']} more models would take {_describe_time(growth)}"
     gain = expect_gain(steps[-1]) if steps else None
     if gain is not None:
-        would += f" and bring about {_format(growth, gain)}"
+        unit = " points" if growth["metric"] == "tpr" else ""
+        would += f", for an expected gain of {_format(growth, gain)}{unit}"
     if reason == ENOUGH:
         spread = _format(growth, steps[-1]["sd"])
-        return f"{would}, not more than the standard deviation between models, {spread}."
+        return f"{would}, within the standard deviation between models, {spread}."
     if reason == MOST:
         return f"{would}; {SIZES[-1]} is the most that are trained."
     return f"{would}, beyond the time budget of {growth['time_budget']:g} seconds."

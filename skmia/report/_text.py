@@ -442,7 +442,7 @@ def describe_sources(facts):
         if source["expected_auc"] is not None:
             # The noise of trees that were grown on samples is taken for larger than it is.
             least = "at least " if source["name"] == "node equations" else ""
-            found += f"; {least}{source['expected_auc']:.3f} was to be expected"
+            found += f"; expected {least}{source['expected_auc']:.3f}"
         lines.append(f"{name}: {found}.{_describe_exposed(source)}")
     more = len(sources) - len(shown)
     return lines + ([f"{more} more parts found less."] if more else [])

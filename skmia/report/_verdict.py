@@ -394,7 +394,7 @@ def write_file_verdict(grounds, facts):
         text = f"{_describe_leak_of_file(grounds)} {_describe_reason(facts)} "
         text += describe_candidates(facts)
         if facts["obstacle"] in (None, NO_CONTROL):
-            text += f" {_describe_reading(facts)}; {facts['expected_auc']:.3f} was to be expected."
+            text += f" {_describe_reading(facts)}; expected {facts['expected_auc']:.3f}."
         return visible(f"{headline}. {text}")
     text = {
         NONE: lambda: f"{_describe_whole(grounds, facts)} {describe_candidates(facts)}",

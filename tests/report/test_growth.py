@@ -307,7 +307,7 @@ def test_the_growth_is_in_the_summary_the_document_and_the_page(problem):
     assert text.startswith(
         "16 shadow models were trained. The last doubling changed the TPR at 10%"
     )
-    assert "percentage points" in text and "16 more would take" in text
+    assert "percentage points" in text and "16 more models would take" in text
     assert text in report.summary(verbose=True).replace("\n  ", " ")
     document = json.loads(report.to_json())
     assert check_document(document)["growth"] == report.growth

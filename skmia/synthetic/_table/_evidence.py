@@ -152,7 +152,7 @@ def _describe_leak(grounds):
     names = [_describe_number(name, row) for name, row in leaks.iterrows()]
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return (
-        "The synthetic table says more of its training rows than of held-out rows: "
+        "The synthetic table reveals more about its training rows than about held-out rows: "
         f"{'; '.join(names[:_MOST_NAMES])}{more}. The p-values are corrected for all "
         f"{len(grounds.results)} numbers."
     )

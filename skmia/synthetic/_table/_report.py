@@ -363,7 +363,7 @@ def _write_slight(document, found):
         )
     names = [row["name"] for _, (row, own) in found if own.rank >= 0] or [LOSS]
     return (
-        f"The table says more of its training rows than of rows never seen, most by **{names[0]}**."
+        f"The table reveals more about its training rows than about rows never seen, most by **{names[0]}**."
         " It is more than chance, and too little to be sure of anybody."
     )
 
