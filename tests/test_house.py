@@ -196,6 +196,22 @@ def test_the_guide_for_contributors_names_them_in_their_order():
     assert tuple(re.findall(r"`(\w+)`", " ".join(rows))) == ROWS
 
 
+def test_the_guide_for_contributors_names_what_is_there():
+    page = (Path(__file__).parents[1] / "doc" / "contributing.md").read_text(encoding="utf-8")
+    places = page.partition("| question | place |")[2].partition("\n\n")[0]
+    defined = {
+        str(path.relative_to(ROOT)): {*find_defined(tree)} for tree, path in read_modules().values()
+    }
+    assert {*re.findall(r"`([\w/]+\.py)`", places)} <= {*defined}
+    named = re.findall(r"((?:`\w+`(?:, | and )?)+) in `([\w/]+\.py)`", places)
+    assert len(named) > 15
+    for names, path in named:
+        assert {*re.findall(r"`(\w+)`", names)} <= defined[path], path
+    pipe = page.partition("**A record in an audit.**")[2].partition("\n\n")[0]
+    for path in re.findall(r"`(_\w+\.py)`", pipe):
+        assert f"report/{path}" in defined
+
+
 def test_the_wall_holds_but_for_exceptions_that_are_listed():
     found, listed = find_faults(), EXCEPTIONS.read_text().splitlines()
     assert not sorted(set(found) - set(listed)), "an import or a member that the house forbids"

@@ -1,4 +1,4 @@
-"""The area under the ROC curve with an interval."""
+"""Intervals of rates, of differences, and of the area under the ROC curve, of records or people."""
 
 from collections.abc import Sequence
 from functools import cached_property

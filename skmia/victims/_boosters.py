@@ -1,4 +1,4 @@
-"""Answers of the earlier rounds of a boosted model."""
+"""Files of boosters, trees of LightGBM and CatBoost, and the outputs of earlier rounds."""
 
 import json
 from os import PathLike

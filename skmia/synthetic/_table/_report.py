@@ -363,8 +363,8 @@ def _write_slight(document, found):
         )
     names = [row["name"] for _, (row, own) in found if own.rank >= 0] or [LOSS]
     return (
-        f"The table reveals more about its training rows than about rows never seen, most by **{names[0]}**."
-        " It is more than chance, and too little to be sure of anybody."
+        "The table reveals more about its training rows than about rows never seen, most by "
+        f"**{names[0]}**. It is more than chance, and too little to be sure of anybody."
     )
 
 

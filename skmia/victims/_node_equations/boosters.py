@@ -1,4 +1,4 @@
-"""Equations of LightGBM models, which store counts, sums of hessians and values of leaves."""
+"""Equations of XGBoost, LightGBM and CatBoost models, and the trees of XGBoost's files."""
 
 import json
 
