@@ -11,8 +11,8 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import check_victim
+from .._core.containers import take_rows
 from .._core.needs import Needs
-from .._core.numbers import as_numbers as as_array
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
@@ -20,23 +20,23 @@ from .._core.types import Frozen, Rows
 from .._core.validation import check_records
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
-from ..signals import as_rows_of_numbers, as_scale, check_scale, is_right
+from ..signals import (
+    as_rows_of_numbers,
+    as_scale,
+    check_bounds,
+    check_scale,
+    compute_margin,
+    is_right,
+)
 from ..victims import open_white_box
 
 # Kinds of outputs that tell the predicted label.
 CLASSES = frozenset({"proba", "logits", "decision", "label"})
 
 
-def compute_margin(box, points, y):
-    """Return by how much the logit of the label exceeds the others, and its gradient."""
-    logits, row = box.logits(points), np.arange(len(points))
-    label = np.searchsorted(box.classes, y)
-    own = logits[row, label]
-    logits[row, label] = -np.inf
-    other = logits.argmax(axis=1)
-    weights = np.zeros_like(logits)
-    weights[row, label], weights[row, other] = 1, -1
-    return own - logits[row, other], box.logit_gradient(points, weights)
+def label_margin(box, points, y):
+    """By how much the logit of the label exceeds the others, and its gradient."""
+    return compute_margin(box, points, np.searchsorted(box.classes, y))
 
 
 def as_values(X, who):
@@ -65,23 +65,68 @@ def _check_features(box, X, values, who):
         )
 
 
-def check_bounds(bounds):
-    """Check the smallest and the largest value of a feature, if there are any."""
-    if bounds is None:
-        return
-    ends = as_array(bounds, "bounds", "two numbers")
-    if ends.shape != (2,) or not ends[0] < ends[1]:
-        raise ValueError(f"bounds must be two numbers, the smaller one first; got {show(bounds)}.")
+class QueryAttack(BaseAttack):
+    """Base class of attacks that ask the victim for the label of one query per record."""
 
+    # A subclass implements _can_judge(records) and _make_queries(records): the queries, and about
+    # which of them the victim is asked.
 
-def check_labels(records, pool):
-    """Check that the shadow models know the labels of the records."""
-    unknown = np.flatnonzero(~np.isin(records.y, pool.classes_))
-    if len(unknown):
-        raise ValueError(
-            f"{len(unknown)} of {len(records)} records have a task label that no shadow model "
-            f"knows, first {show(records.y[unknown[0]])} at position {unknown[0]}."
-        )
+    def _open_pool(self, records):
+        """Check the settings, and set the pool, which must keep its models."""
+        check_victim(self.victim)
+        check_scale(self.scale)
+        if self.bounds is not None:
+            check_bounds(self.bounds)
+        self.pool_ = get_pool(self, records)
+        if self.pool_.estimators_ is None:
+            raise ValueError(
+                f"{type(self).__name__} makes its queries with the shadow models; fit the pool "
+                'with store="models".'
+            )
+
+    def _refuse_unjudged(self, records, wanted):
+        if not self._can_judge(records).any():
+            raise ValueError(
+                f"{type(self).__name__} requires at least {wanted} shadow models per record; none "
+                f"of the {len(records)} records has them."
+            )
+
+    def make_queries(self, X: Records) -> Rows:
+        """Make the query of each record.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records with their task labels.
+
+        Returns
+        -------
+        queries : ndarray, DataFrame or torch tensor of n rows
+            Rows in the form of ``X.X``.
+        """
+        check_is_fitted(self)
+        return self._make_queries(check_records(X))[0]
+
+    def _score_samples(self, records):
+        unknown = np.flatnonzero(~np.isin(records.y, self.pool_.classes_))
+        if len(unknown):
+            raise ValueError(
+                f"{len(unknown)} of {len(records)} records have a task label that no shadow model "
+                f"knows, first {show(records.y[unknown[0]])} at position {unknown[0]}."
+            )
+        scores = np.full(len(records), np.nextafter(0.5, 0))
+        judged = np.flatnonzero(self._can_judge(records))
+        if len(judged):
+            some = records[judged]
+            queries, is_asked = self._make_queries(some)
+            scores[judged], asked = 0, np.flatnonzero(is_asked)
+            if len(asked):
+                rows, y = take_rows(queries, asked), some.y[asked]
+                scores[judged[asked]] = is_right(self.victim, rows, y, type(self).__name__)
+        return scores
+
+    def _natural_offset(self, records):
+        return 0.5
 
 
 # Number of values in one array of a chunk of records; the search holds about ten such arrays.
@@ -112,7 +157,7 @@ class _Models:
             known = np.flatnonzero(np.isin(self.y, box.classes))
             if not len(known):
                 continue
-            margin, slope = compute_margin(box, points[known], self.y[known])
+            margin, slope = label_margin(box, points[known], self.y[known])
             margin, slope = margin / unit, slope / unit
             sign, size = np.sign(weights[known]), np.abs(weights[known])
             loss[known] += size * np.logaddexp(0, -sign * margin)
@@ -121,7 +166,7 @@ class _Models:
         return loss, gradient
 
 
-class OneQueryAttack(BaseAttack):
+class OneQueryAttack(QueryAttack):
     r"""Ask the victim for one label per record, of a query made with shadow models (YOQO).
 
     The query is a changed copy of the record that shadow models trained on the record classify with
@@ -253,21 +298,8 @@ class OneQueryAttack(BaseAttack):
         )
 
     def _fit(self, records, membership):
-        check_victim(self.victim)
-        check_scale(self.scale)
-        check_bounds(self.bounds)
-        self.pool_ = get_pool(self, records)
-        if self.pool_.estimators_ is None:
-            raise ValueError(
-                "OneQueryAttack makes its queries with the shadow models; fit the pool with "
-                'store="models".'
-            )
-        if not self._can_judge(records).any():
-            raise ValueError(
-                "OneQueryAttack requires at least 1 IN and 1 OUT shadow models per record; none of "
-                f"the {len(records)} records has them."
-            )
-
+        self._open_pool(records)
+        self._refuse_unjudged(records, "1 IN and 1 OUT")
         self._measure_margins(records)
         self.penalty_, self.advantage_ = self.penalty, None
         if self.penalty == "auto":
@@ -279,7 +311,7 @@ class OneQueryAttack(BaseAttack):
         for box in self._open(some):
             known = np.isin(some.y, box.classes)
             inputs = box.encode(some.X)[known]
-            size = np.abs(compute_margin(box, inputs, some.y[known])[0]) if len(inputs) else [1.0]
+            size = np.abs(label_margin(box, inputs, some.y[known])[0]) if len(inputs) else [1.0]
             self._units.append(max(float(np.median(size)) / 2, _SMALL))
 
     def _choose_penalty(self, records):
@@ -297,7 +329,7 @@ class OneQueryAttack(BaseAttack):
         some, inside = some[usable], inside[:, usable]
         self.advantage_ = {}
         for penalty in _PENALTIES:
-            queries = self._make_queries(some, making, penalty)
+            queries = self._find_queries(some, making, penalty)
             right = [
                 is_right(self.pool_.estimators_[k], queries, some.y, "OneQueryAttack")
                 for k in asked
@@ -316,35 +348,11 @@ class OneQueryAttack(BaseAttack):
         n_in = self.pool_.count_inside(records)
         return (n_in > 0) & (n_in < len(self.pool_.membership_))
 
-    def _score_samples(self, records):
-        check_labels(records, self.pool_)
-        scores = np.full(len(records), np.nextafter(0.5, 0))
-        judged = np.flatnonzero(self._can_judge(records))
-        if len(judged):
-            some = records[judged]
-            scores[judged] = is_right(
-                self.victim, self.make_queries(some), some.y, "OneQueryAttack"
-            )
-        return scores
+    def _make_queries(self, records):
+        everyone = np.ones(len(records), dtype=bool)
+        return self._find_queries(records, np.arange(len(self._units)), self.penalty_), everyone
 
-    def make_queries(self, X: Records) -> Rows:
-        """Make the query of each record.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Records of the pool with their task labels.
-
-        Returns
-        -------
-        queries : ndarray, DataFrame or torch tensor of n rows
-            Rows in the form of ``X.X``.
-        """
-        check_is_fitted(self)
-        records = check_records(X)
-        return self._make_queries(records, np.arange(len(self._units)), self.penalty_)
-
-    def _make_queries(self, records, models, penalty):
+    def _find_queries(self, records, models, penalty):
         values, restore = as_values(records.X, "OneQueryAttack")
         if np.isinf(penalty):
             return restore(values)
@@ -375,9 +383,6 @@ class OneQueryAttack(BaseAttack):
             spread = np.sqrt(second / (1 - _SECOND ** (step + 1)))
             change = change - self.step_size * mean / (spread + _SMALL)
         return best
-
-    def _natural_offset(self, records):
-        return 0.5
 
 
 def _advantage(right, inside):

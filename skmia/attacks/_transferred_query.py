@@ -11,40 +11,29 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import check_victim, log_label_scores, query_aligned
+from .._core.asking import log_label_scores, query_aligned
 from .._core.containers import concat_rows, is_frame, is_tensor, refuse_foreign, take_rows
 from .._core.features import FeatureEncoder
 from .._core.needs import Needs
-from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
-from .._core.types import Frozen, Rows, Seed
-from .._core.validation import check_records
-from ..base import BaseAttack, get_pool
+from .._core.types import Frozen, Seed
+from ..base import BaseAttack
 from ..shadow import ShadowPool
-from ..signals import as_scale, check_scale, is_right
-from ._one_query import CLASSES, as_values, check_bounds, check_labels, compute_margin, open_boxes
+from ..signals import as_scale, is_right
+from ._one_query import CLASSES, QueryAttack, as_values, label_margin, open_boxes
 
 _SMALL = 1e-12
 _WHO = "TransferredQueryAttack"
 
 
 class Walk(NamedTuple):
-    """Confidence along the path of each record, and the points of the path.
+    """Confidence along the path of each record, and the points of the path."""
 
-    Attributes
-    ----------
-    confidence : ndarray of shape (n_steps + 1, n)
-        Mean probability of the label according to models that were not trained on the record.
-    take : callable
-        Returns the point of each record at its step, as rows in the container of the features.
-    """
-
-    # What comes after a confidence below the one to walk until is not measured.
-
+    # (n_steps + 1, n): mean probability of the label by models that were not trained on the record;
+    # not measured after a value below the one to walk until.
     confidence: np.ndarray
-    take: object
+    take: object  # function that returns the point of each record at its step, as rows
 
 
 def measure_confidence(models, outside, rows, y, classes):
@@ -176,7 +165,7 @@ class GradientSearch:
         for box, chosen in zip(boxes, is_source, strict=True):
             rows = np.flatnonzero(chosen & np.isin(y, box.classes))
             if len(rows):
-                slope[rows] += compute_margin(box, points[rows], y[rows])[1]
+                slope[rows] += label_margin(box, points[rows], y[rows])[1]
         slope = slope * self._scale
         momentum = momentum + slope / (_mean_size(slope, np.abs) + _SMALL)
         length = np.sqrt(_mean_size(momentum, np.square))
@@ -200,7 +189,7 @@ _N_VICTIMS, _N_RECORDS, _FEWEST_TO_CHOOSE_BY = 8, 500, 6
 _N_AT_ONCE = 1000
 
 
-class TransferredQueryAttack(BaseAttack):
+class TransferredQueryAttack(QueryAttack):
     r"""Ask the victim for one label per record, of an adversarial query (OSLO).
 
     The query is a changed copy of the record, at which shadow models that were not trained on the
@@ -280,17 +269,16 @@ class TransferredQueryAttack(BaseAttack):
     -----
     The score is 1 if the victim returns the label of the record for its query, and 0 otherwise;
     records without an OUT model (with ``"gradient"``, without two) have a score just below 1/2. If
-    a path does not end within ``n_steps``, the victim is not asked, and the score is 0.
+    a path does not end within ``n_steps``, the victim is not asked, and the score is 0;
+    :meth:`make_queries` returns its last step.
 
     The search by swaps, the steps by momentum of the mean margin, and the choice of the confidence
-    are choices of this package; the published attack uses several transferable image attacks and
-    confidences on a fixed grid. A query is one bit, so the ROC curve has one corner.
+    are choices of this package. A query is one bit, so the ROC curve has one corner.
 
     ``target_fpr`` is an average over training sets, estimated from at most eight shadow models. The
-    rate of one victim can be far from it: for 20 forests that were trained on different halves of
-    300 records, at 10% requested, it was from 5% to 17%, and for 20 logistic regressions from 1% to
-    36%. ``fit`` warns if no confidence reaches the rate on shadow models, which happens for models
-    that disagree strongly, such as saturated nets.
+    rate of one victim can be far from it: at 10% requested, it was from 5% to 17% for 20 forests,
+    and from 1% to 36% for 20 logistic regressions. ``fit`` warns if no confidence reaches the rate
+    on shadow models, which happens for models that disagree strongly, such as saturated nets.
 
     References
     ----------
@@ -362,24 +350,12 @@ class TransferredQueryAttack(BaseAttack):
         )
 
     def _fit(self, records, membership):
-        check_victim(self.victim)
-        check_scale(self.scale)
-        check_bounds(self.bounds)
         rng = check_random_state(self.random_state)
-        self.pool_ = get_pool(self, records)
-        if self.pool_.estimators_ is None:
-            raise ValueError(
-                "TransferredQueryAttack makes its queries with the shadow models; fit the pool "
-                'with store="models".'
-            )
+        self._open_pool(records)
         if self.pool_.classes_ is None:
             raise ValueError("TransferredQueryAttack needs classifiers; got a pool of regressors.")
         self._search = self._make_search(records, rng)
-        if not self._can_judge(records).any():
-            raise ValueError(
-                f"TransferredQueryAttack requires at least {self._fewest} OUT shadow models per "
-                f"record; none of the {len(records)} records has them."
-            )
+        self._refuse_unjudged(records, f"{self._fewest} OUT")
         self.confidence_, self.rates_ = self.confidence, None
         if self.confidence == "auto":
             self._choose_confidence(records)
@@ -457,36 +433,6 @@ class TransferredQueryAttack(BaseAttack):
     def _can_judge(self, records):
         return (~self.pool_.membership(records)).sum(axis=1) >= self._fewest
 
-    def _score_samples(self, records):
-        check_labels(records, self.pool_)
-        scores = np.full(len(records), np.nextafter(0.5, 0))
-        judged = np.flatnonzero(self._can_judge(records))
-        if len(judged):
-            some = records[judged]
-            queries, has_ended = self._make_queries(some)
-            scores[judged] = 0
-            asked = np.flatnonzero(has_ended)
-            if len(asked):
-                rows, y = take_rows(queries, asked), some.y[asked]
-                scores[judged[asked]] = is_right(self.victim, rows, y, type(self).__name__)
-        return scores
-
-    def make_queries(self, X: Records) -> Rows:
-        """Make the query of each record.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Records with their task labels, in the pool or not.
-
-        Returns
-        -------
-        queries : ndarray, DataFrame or torch tensor of n rows
-            Rows in the form of ``X.X``; the last step of a path that does not end.
-        """
-        check_is_fitted(self)
-        return self._make_queries(check_records(X))[0]
-
     def _make_queries(self, records):
         """Queries, and whether the path of each record ends."""
         made, ended = [], []
@@ -499,9 +445,6 @@ class TransferredQueryAttack(BaseAttack):
             made.append(walk.take(steps))
             ended.append(has_ended)
         return concat_rows(made), np.concatenate(ended)
-
-    def _natural_offset(self, records):
-        return 0.5
 
 
 def end(walk, confidence):

@@ -6,7 +6,7 @@ Those of texts are in :mod:`skmia.signals.sequences`.
 from .._core import name_by_room
 from . import sequences
 from ._base import AnswerSignal, Signal, VictimSignal
-from ._boundary import AdversarialDistance, BoundaryDistance
+from ._boundary import AdversarialDistance, BoundaryDistance, check_bounds, compute_margin
 from ._confidence import (
     ODIN,
     BrierScore,

@@ -370,6 +370,17 @@ def _diameter(norm, shape):
     return float({"linf": 1, "l2": np.sqrt(n_places), "l1": n_places}[norm])
 
 
+def compute_margin(white_box, points, label, other=None):
+    """By how much the logit of the label exceeds another, or all others, and its gradient."""
+    logits, row = white_box.logits(points), np.arange(len(points))
+    own = logits[row, label]
+    logits[row, label] = -np.inf
+    other = logits.argmax(axis=1) if other is None else other
+    weights = np.zeros_like(logits)
+    weights[row, label], weights[row, other] = 1, -1
+    return own - logits[row, other], white_box.logit_gradient(points, weights)
+
+
 class _Boundary:
     """Flattened records of one chunk, and queries about points around them."""
 
@@ -392,14 +403,8 @@ class _Boundary:
     def margin(self, points, rows, other=None):
         """Return the objective for the smallest distance: another logit minus the label's logit."""
         given = points.reshape(-1, *self.shape)
-        logits, row = self.white_box.logits(given), np.arange(len(rows))
-        own = logits[row, self.label[rows]]
-        logits[row, self.label[rows]] = -np.inf
-        other = logits.argmax(axis=1) if other is None else other
-        weights = np.zeros_like(logits)
-        weights[row, other], weights[row, self.label[rows]] = 1, -1
-        gradient = self.white_box.logit_gradient(given, weights)
-        return logits[row, other] - own, gradient.reshape(points.shape)
+        margin, gradient = compute_margin(self.white_box, given, self.label[rows], other)
+        return -margin, -gradient.reshape(points.shape)
 
     def find_nearest_classes(self, rows, norm):
         """Return the class that each record would reach first if the victim were linear."""
