@@ -70,13 +70,9 @@ class AnalyticLiRA(BaseAttack):
 
     Notes
     -----
-    The OUT signals are normal, and a model that is trained on a record as well moves its signal by
-    its leverage times its residual, which gives the IN signals. The mean and the leverage are those
-    of an average over random training sets, the variance is that of the first order.
     :ref:`The formulas <analytic_lira>` are in the guide. A record that was not given to ``fit`` has
-    weight 0 in the fit. The steps of a Pipeline before the model are fitted to all records once.
-
-    It takes the time of one fit and :math:`O(n d^2)` for n records and d coefficients, which are as
+    weight 0 in the fit. The steps of a Pipeline before the model are fitted to all records once. It
+    takes the time of one fit and :math:`O(n d^2)` for n records and d coefficients, which are as
     many as features for two classes and regression, and features times classes for more.
 
     References

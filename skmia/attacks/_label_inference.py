@@ -74,11 +74,10 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
     -----
     With :math:`p` the probability of a label according to the victim, and :math:`q` the mean
     probability according to shadow models that were not trained on the record, the posterior
-    probability of label y is proportional to :math:`p_y^a q_y^b`. The weights a and b are fitted
-    by maximum likelihood on shadow models that are treated as the victim, on records they were
-    trained on; the other shadow models give q. A normal distribution of variance 1 around a = 1
-    and b = 0 is their prior. Half of the finest step of the probabilities is added to each of them
-    if some are 0 or 1.
+    probability of label y is proportional to :math:`p_y^a q_y^b`. The weights are fitted by maximum
+    likelihood, with a normal prior of variance 1 around a = 1 and b = 0, on shadow models that are
+    treated as the victim and their training records. Half of the finest step of the probabilities
+    is added to each of them if some are 0 or 1.
 
     Labels of the records under attack are read only to find out which shadow models were trained on
     them. Records without labels, or outside of the pool, were in no training set.

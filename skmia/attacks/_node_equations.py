@@ -102,63 +102,43 @@ class NodeEquationsAttack(EquationsAttack):
 
     Notes
     -----
-    The candidates are all records given to ``fit``, which needs no membership: the score of a
-    record depends on them. A record that is scored later and was not among them is treated as one
-    more candidate, which may explain the residuals of the others.
+    The candidates are all records given to ``fit``, which needs no membership; a record that is
+    scored later is judged as one more candidate, which may explain the residuals of the others. The
+    score is the log likelihood ratio of membership, without the prior. It ranks records and is not
+    calibrated: if candidates are incomplete, probabilities of 0.99 were right in 0.4 to 0.9 of
+    cases.
 
-    The score is the log likelihood ratio of membership, without the prior. It ranks records, and is
-    not a calibrated probability: if candidates are incomplete, probabilities of 0.99 were right in
-    0.4 to 0.9 of cases. Equal records share their score.
+    Counts, class fractions and leaf values are exact without resampling. They have noise where each
+    tree or round has a sample of its own, which is not known (forests, bagging, ``subsample``).
+    Rows that were set apart for early stopping look like non-members; by default, histogram
+    boosting sets apart a tenth of more than 10,000 rows. The weights of rows in AdaBoost follow
+    from its own mistakes, so its equations are exact. Isolation forests count the rows of each
+    sample, and store no labels.
 
-    Rows that a boosting model set apart for early stopping did not come to any node, so they look
-    like non-members. By default, histogram boosting sets apart a tenth of more than 10,000 rows.
+    Class weights are found: in trees and forests, numbers of rows are whole with the right weights
+    alone; boosting states them, and balanced ones of two classes are found from the first tree.
+    Sample weights are not known to anybody. The numbers of rows of nodes remain exact, except in
+    XGBoost, and sums of weights become equations with the noise of weights that vary as those of
+    the leaves do. Histogram boosting does not store such sums: its leaf values are left out if the
+    first tree shows that they are of weighted rows, which it does for two classes.
 
-    Without resampling, counts, class fractions and leaf values are exact. Trees of a random forest
-    and bagged trees are grown on samples, so their counts are equations with noise. The strength of
-    the attack depends on the number of equations per candidate: a model with many small leaves
-    exposes nearly all members, and a model with few large leaves exposes few of them.
+    Splits on categories are followed, except in CatBoost, which replaces categories by statistics
+    of the targets and is refused. Histogram boosting also stores the edges of its bins: in a column
+    with more values than bins, the number of training rows between two edges is known.
 
-    Splits on categories are followed as the model does: in histogram boosting, XGBoost and
-    LightGBM. CatBoost replaces categories by statistics of the targets, and is refused.
+    A JSON or UBJ file of XGBoost does not store the learning rate and the penalty. They are
+    computed from the weights of inner nodes; models whose weights no such settings explain are
+    refused. If rows were drawn, which the file does not say, the equations contradict each other.
+    If sums of hessians show that rows were weighted, the attack warns and takes the number of
+    training rows for unknown; weights that are whole numbers look like repeated rows. CatBoost
+    draws samples only to choose splits, so its counts are exact. Its leaf values are equations if
+    each is one Newton step, the default unless there are two classes and 20 features or more.
 
-    Class weights multiply the sums that nodes store, or the chances of rows to be drawn. The attack
-    finds them: in trees and forests, numbers of rows are whole with the right weights alone. In
-    boosting it takes weights that the model states; balanced ones of two classes are found from the
-    first tree. Sample weights are not known to anybody. The numbers of rows of nodes remain exact,
-    except in XGBoost, and all sums of weights become equations with the noise of weights that vary
-    as those of the leaves do. Histogram boosting does not store such sums: its leaf values are
-    left out if the first tree shows that they are of weighted rows, which it does for two classes.
-
-    Gradient boosting, XGBoost and LightGBM can draw another part of the rows in each round
-    (``subsample``). It is not known which, so that each equation has the noise of the draw. The
-    weights of rows in the rounds of AdaBoost follow from its own mistakes and are known, so that
-    its equations are exact. Isolation forests count the rows of each sample, and store no labels.
-
-    Histogram boosting also stores the edges of its bins. In a column with more values than bins
-    they are quantiles of the training rows, so the number of training rows between two edges is
-    known, regardless of the number of rounds and the size of leaves.
-
-    A JSON or UBJ file of XGBoost does not store the learning rate and the penalty of the training.
-    The attack computes them from the weights that inner nodes store, and refuses models whose
-    weights no such settings explain. Such a file does not say whether rows were drawn
-    (``subsample``); if they were, the equations contradict each other. It does not say whether rows
-    were weighted either. The attack warns if sums of hessians show it, and then takes the number of
-    training rows for unknown; weights that are whole numbers look like rows that were repeated.
-
-    LightGBM and CatBoost count the rows of each leaf, and the attack reads both with all settings
-    that keep these counts or values exact. CatBoost draws samples only to choose splits, so its
-    counts are exact with any of its bootstraps. Its leaf values are equations if each is one Newton
-    step, which is the default unless there are two classes and 20 features or more; otherwise the
-    attack reads the counts alone.
-
-    The attack also works without counts and covers, which
-    :func:`~skmia.defenses.strip_state` removes from a file: leaf values, class fractions and means
-    are also equations, and a fraction with all of its digits, such as 3/7, reveals the number of
-    rows behind it. Leaf values may have been rounded, to decimals or to half precision. The attack
-    finds the rounding step in the file, and gives each equation the variance of this rounding.
-
-    Ferry et al. reconstructed training data from the nodes of small random forests. Here the
-    candidates are known, features may be real-valued and tables may be large.
+    A file without counts and covers, as :func:`~skmia.defenses.strip_state` leaves it, still has
+    leaf values, class fractions and means, which are equations; a fraction with all of its digits,
+    such as 3/7, reveals the number of rows behind it. Leaf values may have been rounded, to
+    decimals or to half precision: the step is found in the file and gives each equation its
+    variance.
 
     References
     ----------

@@ -127,12 +127,7 @@ class QuantileAttack(BaseAttack):
     whatever the regressors are worth (split conformal prediction). That is an average over
     populations: with one of n records the rate varies by about :math:`\sqrt{\alpha (1 - \alpha) /
     n}`. The guarantee does not hold if the population and the non-members under attack come from
-    different populations, for example from different years. All folds share the population only in
-    the step by which probabilities of 0 and 1 are smoothed.
-
-    With ``features="layer"``, regressors see what the victim makes of an image instead of its
-    pixels. For perceptrons on digits with a tenth of wrong labels, the AUC was 0.626 (standard
-    error 0.006, six victims), with ``"records"`` 0.619 and of the loss alone 0.626.
+    different populations, for example from different years.
 
     The scale is learned from residuals on folds that the model of the location has not seen. The
     published attack fits location and scale by one likelihood, or each quantile separately. An

@@ -274,31 +274,22 @@ class QueriedThresholdAttack(CandidatesAttack):
 
     Notes
     -----
-    The candidates are all records given to ``fit``, which needs no membership: the score of a
-    record depends on them. A record that is scored later is judged as one more candidate by the
-    thresholds already found, without further queries. Labels are not used.
+    The candidates are all records given to ``fit``, which needs no membership; a record that is
+    scored later is judged as one more candidate by the thresholds already found, without further
+    queries. Labels are not used.
 
     A found threshold lies in an interval of a few roundings of single precision. All pairs of
     candidate values with a midpoint in it, and all values in it, explain it; the latter are the
-    thresholds of XGBoost and most edges of histogram boosting. Let :math:`q_i` be the probability
-    that candidate i is in the sample of the node. A pair of values :math:`a < b` has the weight
+    thresholds of XGBoost and most edges of histogram boosting. Pairs have the weights of
+    :class:`SplitThresholdAttack`. Queries do not tell which candidates are at the node, except for
+    the one whose value was varied: a member is in the sample with probability :math:`1 - 1/e`, as
+    in a forest, if it is known to be at the node, and otherwise with a probability that ``fit``
+    learns from the number of values that the explanations pass over. How many explanations are due
+    to chance is counted at places beside the thresholds.
 
-    .. math:: (1 - e_a)(1 - e_b) \prod_{a < g < b} e_g, \qquad e_g = \prod_{x_i = g} (1 - q_i),
-
-    as in :class:`SplitThresholdAttack`. Queries do not tell which candidates are at the node,
-    except for the one whose value was varied. A member is in the sample with probability
-    :math:`1 - 1/e`, as in a forest, if it is known to be at the node, and otherwise with a
-    probability that ``fit`` learns from the number of values that the explanations pass over. How
-    many explanations are due to chance is counted at places beside the thresholds.
-
-    A threshold takes about ten queries, and about half of the later ones find a threshold that is
-    known. Integers, codes and categories have few distinct values: half of a whole number says
-    nothing about single records, and such columns are left out. Thresholds behind a scaler that
-    shifts and stretches each column are midpoints in the table as well, up to rounding; behind
-    other transformers most are not. Rounded probabilities hide small steps only: with one decimal,
-    an AUC of 0.99 of a random forest fell to 0.88, and with three decimals it hardly changed. The
-    attack queries for numbers that no record has, such as halves of whole numbers, so a service
-    that only answers known records cannot be attacked.
+    Thresholds behind a scaler that shifts and stretches each column are midpoints in the table as
+    well, up to rounding; behind other transformers most are not. The attack queries for numbers
+    that no record has, such as halves of whole numbers.
 
     Examples
     --------

@@ -241,9 +241,10 @@ class SplitThresholdAttack(CandidatesAttack):
 
     Notes
     -----
-    The candidates are all records given to ``fit``, which needs no membership: the score of a
-    record depends on them. A record that is scored later and was not among them is judged as one
-    more candidate beside them. Labels are not used.
+    The candidates are all records given to ``fit``, which needs no membership; a record that is
+    scored later is judged as one more candidate. Labels are not used. Candidates must be exact, as
+    values are compared as the trees compare them: in single precision, except in histogram boosting
+    and LightGBM. Splits on categories have no threshold; columns of numbers beside them are read.
 
     The score is the log likelihood ratio of membership, without the prior. Let :math:`q_i` be the
     probability that candidate i of a node is in the sample that the tree was grown on, and
@@ -253,27 +254,18 @@ class SplitThresholdAttack(CandidatesAttack):
     .. math:: (1 - e_a)(1 - e_b) \prod_{a < g < b} e_g,
 
     and what the threshold says of a candidate is the ratio of the sums of these weights if it is in
-    the sample and if it is not. It is at most 8 in absolute value. Each probability comes from all
-    other thresholds, in four passes over the trees. A tree that was grown on a sample says
+    the sample and if it is not, at most 8 in absolute value. Each probability comes from all other
+    thresholds, in four passes over the trees. A tree that was grown on a sample says
     :math:`\log(\kappa e^l + 1 - \kappa)` of a training row that is in the sample with probability
     :math:`\kappa`.
 
-    Splits on categories have no threshold; columns of numbers beside them are read.
-
-    Values are compared as the trees compare them, trees of scikit-learn, XGBoost and CatBoost in
-    single precision: candidates must be exact.
-
     Where fewer than a tenth of the midpoints are explained, as after
     :func:`~skmia.defenses.move_thresholds`, each threshold is taken as a uniform draw from the gap
-    between two training values instead. All gaps around it are weighed: no training row at the node
-    lies inside the gap. ``expected_auc_`` is too high then, by up to 0.2.
+    between two training values, and all gaps around it are weighed. ``expected_auc_`` is too high
+    then, by up to 0.2.
 
-    Strength depends on the number of thresholds on columns with many distinct values; a column with
-    few of them says nearly nothing. On 1,000 candidates of real tables, half of them members,
-    random forests grown to the end gave AUCs of 0.88 to 1.00, with 10 rows per leaf 0.62 to 0.96,
-    gradient boosting 0.58 to 0.97, histogram boosting 0.51 to 0.81, a single tree or XGBoost at
-    most 0.62. Equations of counts find more on most models. The two combine, because both scores
-    are log likelihood ratios and say different things.
+    Equations of counts find more on most models. The two combine, because both scores are log
+    likelihood ratios and say different things.
 
     References
     ----------
@@ -342,17 +334,10 @@ class SplitThresholdAttack(CandidatesAttack):
 
         Notes
         -----
-        Only thresholds are read. Do not add what the nodes count to a search for row numbers: in
-        forests with large leaves, the search with counts confirmed its own guesses, and 93% of the
-        row numbers with a probability above 0.9 were wrong.
-
         Records with equal values support the same thresholds, so each row number is compared with
-        the explanation that the evidence is independent of the samples. Row numbers with a
-        probability above 0.9 were right in 99 to 100% of cases on four tables of 1,000 candidates,
-        with a fifth of the training rows missing or not. Forests with one row per leaf revealed
-        the row numbers of 23 to 90% of the members, with 10 rows per leaf 0 to 32%.
-
-        Several arrays hold 4 bytes for each pair of a candidate and a training row.
+        the explanation that the evidence is independent of the samples. What the nodes count is not
+        read: in forests with large leaves, a search with counts confirmed its own guesses. Several
+        arrays hold 4 bytes for each pair of a candidate and a training row.
 
         Examples
         --------

@@ -79,30 +79,22 @@ class StationarityAttack(EquationsAttack):
 
     Notes
     -----
-    The candidates are all records given to ``fit``, which needs no membership: the score of a
-    record depends on them. A record that is scored later and was not among them is treated as one
-    more candidate, which may explain the residuals of the others.
+    The candidates are all records given to ``fit``, which needs no membership; a record that is
+    scored later is treated as one more candidate, which may explain the residuals of the others.
 
-    The score is the log likelihood ratio of membership, without the prior. For features
-    :math:`x_i` as they reach the model, the derivative :math:`r_i` of the loss by the output, and
-    coefficients :math:`w` with a penalty of strength :math:`\alpha` (``1 / C``), the equations are
+    The score is the log likelihood ratio of membership, without the prior. For features :math:`x_i`
+    as they reach the model, the derivative :math:`r_i` of the loss by the output, and coefficients
+    :math:`w` with a penalty of strength :math:`\alpha` (``1 / C``), the equations are
 
-    .. math:: \sum_i b_i r_i x_i + \alpha w = 0, \quad \sum_i b_i r_i = 0.
+    .. math:: \sum_i b_i r_i x_i + \alpha w = 0, \quad \sum_i b_i r_i = 0,
 
-    With d features and N candidates, they contain a share of (d + 1) / N of the information, which
-    is small for a table of many rows. With more than two classes, each class has its own equations.
-    Linear and ridge regression reach the optimum up to rounding. The solvers ``lbfgs``,
-    ``newton-cg`` and ``newton-cholesky`` stop when no element of the mean gradient exceeds ``tol``;
-    the attack takes this for the noise of the equations. Sample weights are not stored in a file,
-    and make the equations wrong. If the model was trained on scaled features, pass a Pipeline with
-    its scaler.
+    for each class if there are more than two. The solvers ``lbfgs``, ``newton-cg`` and
+    ``newton-cholesky`` stop when no element of the mean gradient exceeds ``tol``; the attack takes
+    this for the noise of the equations. Sample weights are not stored in a file, and make the
+    equations wrong. If the model was trained on scaled features, pass a Pipeline with its scaler.
 
-    On 1,000 candidates of real tables, half of them members, logistic and ridge regression gave
-    AUCs of 0.54 to 0.59, with ten classes 0.71 to 0.77, and a default SVC 0.78 to 0.91.
-
-    Candidates that are decided by a support vector machine have a score of
-    :math:`\pm \log(n + 1)` for n candidates, the others 0. A stored row is evidence for every
-    candidate that equals it.
+    Candidates that are decided by a support vector machine have a score of :math:`\pm \log(n + 1)`
+    for n candidates, the others 0. A stored row is evidence for every candidate that equals it.
 
     Examples
     --------

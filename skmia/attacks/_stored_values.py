@@ -144,37 +144,32 @@ class StoredValuesAttack(BaseAttack):
 
     .. math:: -\log \max(1 - (1 - s)\, 2^{-(c - 1)},\ 1 / (n + 1)),
 
-    minus the logarithm of the probability that v would be stored without the record. Either v
-    equals a stored number by accident, with probability s, which is the share of the numbers of the
-    same precision between the smallest and the largest value of the column that are stored; or one
-    of the c - 1 other candidates with this value was used, each with probability 1/2. The score of
-    a record is the sum over its columns, each at the place with the strongest evidence. The score
-    of a record whose whole row is stored is :math:`(p + 1) \log(n + 1)` for its p columns plus the
-    evidence of the row, which is more than single values can give. For a row, c counts equal rows,
-    and s is the number of distinct stored rows times the product of the frequencies of its values
-    among the candidates. A row does not count if s is 1/2 or more, or if each column of the array
-    is sorted, as in quantiles. The score is 0 if nothing of a record is stored. The sum treats
-    columns as independent, so the score ranks records and is not a calibrated likelihood ratio.
+    minus the logarithm of the probability that v would be stored without the record: with
+    probability s, the share of the numbers of the same precision in the range of the column that
+    are stored, v equals one by accident, or one of the c - 1 other candidates with this value was
+    used. The score sums over the columns, each at the place with the strongest evidence. If the
+    whole row is stored it is :math:`(p + 1) \log(n + 1)` for its p columns plus the evidence of the
+    row, where c counts equal rows, and s is the number of distinct stored rows times the product of
+    the frequencies of its values. A row does not count if s is 1/2 or more, or if each column of
+    the array is sorted, as in quantiles. The sum treats columns as independent, so the score ranks
+    records and is not a calibrated likelihood ratio.
 
     Arrays of a kind that is not known, such as sizes and version numbers, can hold values of a
     coarse column by accident. If w is the share of the values found in such an array beyond those
     expected by accident and one more, their evidence is :math:`-\log(1 - w + w p)` for the
     probability p above.
 
-    A ``CountVectorizer`` lists the words of all training texts, and an encoder all categories of
-    its columns, unless a list was given to them. Each word or category of a candidate that is not
-    listed lowers its score by :math:`\log(n + 1)`. For a word that c candidates have, the score
-    takes the log likelihood ratio of being listed, or not, if half of the other c - 1 candidates
-    are members; ``min_df`` and ``max_df`` are taken into account, and a list that ``max_features``
-    has cut is not read.
+    Each word or category of a candidate that a ``CountVectorizer`` or an encoder does not list,
+    unless its list was given to it, lowers the score by :math:`\log(n + 1)`. For a word that c
+    candidates have, the score takes the log likelihood ratio of being listed, or not, if half of
+    the other c - 1 candidates are members, with ``min_df`` and ``max_df``; a list that
+    ``max_features`` has cut is not read.
 
     Numbers are compared in float64, or after rounding to float32 if the stored numbers have that
-    precision. The attack searches for raw rows and values, and for all that a model computes of a
-    record on its way: columns after each step of a Pipeline and in each part of a ColumnTransformer
-    or FeatureUnion, also inside a search, vote, stack or calibration; scores before an isotonic
-    calibration, which keeps some of them in its knots; and transformed targets. A step is not
-    searched for the columns that it has computed. Thresholds of trees are not values of records and
-    are left out, and so are counts and numbers of rows.
+    precision. Raw rows and values are searched for, and what a model computes of them on their way:
+    columns after each step, scores before an isotonic calibration, and transformed targets; a step
+    is not searched for the columns that it has computed. Thresholds of trees, counts and numbers of
+    rows are left out.
 
     Examples
     --------

@@ -187,11 +187,10 @@ class VulnerableRecordsAttack(PoolAttack):
 
     Notes
     -----
-    The paper compares what reference models compute inside; here their outputs are compared, which
-    requires no access to their inside. Down to :math:`1 / (n + 1)`, a p-value assumes no
-    distribution: at a level of :math:`i / (n + 1)`, at most that share of non-members is flagged.
-    Smaller p-values assume the tail of the Student-t distribution, with variances shrunken as in
-    :class:`LiRA`.
+    The paper compares what reference models compute inside; here their outputs are compared. Down
+    to :math:`1 / (n + 1)`, a p-value assumes no distribution: at a level of :math:`i / (n + 1)`, at
+    most that share of non-members is flagged. Smaller p-values assume the tail of the Student-t
+    distribution, with variances shrunken as in :class:`LiRA`.
 
     References
     ----------

@@ -273,18 +273,16 @@ class RangeAttack(BaseAttack):
 
     Notes
     -----
-    The records given to the methods are the centers of the ranges, and membership says whether any
-    training record is in the range. With m points and their scores
-    :math:`s_{(1)} \le \ldots \le s_{(m)}`, the score of a range is
+    Membership says whether any training record is in the range around a record. With m points and
+    their scores :math:`s_{(1)} \le \ldots \le s_{(m)}`, the score of a range is
 
     .. math:: \frac{1}{\lfloor q_e m \rceil - \lfloor q_s m \rceil}
         \sum_{i = \lfloor q_s m \rceil + 1}^{\lfloor q_e m \rceil} s_{(i)},
 
     with ``trim`` = :math:`(q_s, q_e)` and at least one term. A shadow model counts as trained on a
-    point if it was trained on the center, so that attacks that compare IN and OUT models work. For
-    centers that are not records of the pool all models are OUT, as they are for an attacker whose
-    shadow models were trained on other records; the attack then needs a setting that does without
-    IN models, such as ``online=False``. The victim is queried ``n_samples`` times per record.
+    point if it was trained on the center. For centers that are not records of the pool all models
+    are OUT, so the attack needs a setting that does without IN models, such as ``online=False``.
+    The victim is queried ``n_samples`` times per record.
 
     References
     ----------
