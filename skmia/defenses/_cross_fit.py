@@ -257,16 +257,12 @@ class SELENADefense(CrossFitDefense):
     Known limitation: a record and its near copies are left out independently, so the prediction for
     one comes from models that were trained on the others, and the label of a record reaches the
     targets of its neighbors. A classifier that memorizes its targets predicts means of sub-models
-    on training rows but not on other rows, which an adaptive attack can detect. Attacks of this
-    kind on the most exposed records found an order of magnitude more than had been published, and
-    DP-SGD that was tuned for accuracy did better.
+    on training rows but not on other rows, which an adaptive attack can detect.
 
     Here, records with equal features and label are left out together, and records are assigned to
     the sub-models evenly within each class. In the published design, the L sub-models of each
-    record are drawn independently.
-
-    How classifiers with ``sample_weight`` are trained, and what counts copies of rows, is said in
-    :class:`SoftLabelDefense`.
+    record are drawn independently. How classifiers with ``sample_weight`` are trained, and what
+    counts copies of rows, is said in :class:`SoftLabelDefense`.
 
     References
     ----------

@@ -262,11 +262,9 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     assumptions: neighboring data sets differ by one row that is replaced with one that contributes
     nothing (zero-out neighbors; for any other replacement, apply the guarantee twice); the rows of
     a step are a Poisson sample; the number of rows is public, and with it the sampling rate, the
-    number of steps and the noise, which follow from it; all weights of all steps may be seen. It
-    holds for one fit: searches over settings, other choices that depend on the data and earlier
-    training of the module cost more. An error about the data, and the fact that a fit succeeded,
-    are not covered. :ref:`The limits of the guarantee <privacy_limits>`
-    lists what else is not.
+    number of steps and the noise; all weights of all steps may be seen. It holds for one fit:
+    searches over settings, other choices that depend on the data and earlier training of the module
+    cost more. :ref:`The limits of the guarantee <privacy_limits>` lists what else is not covered.
 
     At the order a, of Rényi, a step of the sampling rate q and the noise multiplier s costs
     ``log(sum_k binom(a, k) (1 - q)**(a - k) q**k exp(k (k - 1) / (2 s**2))) / (a - 1)``. T steps
@@ -274,20 +272,15 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
     The noise on the sum has the variance ``(s * max_grad_norm)**2``; O'Dell (2023) prints
     ``max_grad_norm`` without the square. The sum is divided by the nominal size of the batch
-    whatever the sample was, and a step on no row at all is made with noise alone.
-
-    An epoch has ``ceil(n_samples / batch_size)`` steps; the number of steps is fixed beforehand. A
-    row whose gradient is not finite contributes nothing.
+    whatever the sample was, and a step on no row at all is made with noise alone. An epoch has
+    ``ceil(n_samples / batch_size)`` steps. A row whose gradient is not finite contributes nothing.
 
     Rows go through data set, ``collate_fn``, module and criterion one by one, or together by
-    ``torch.func.vmap``, where each is a batch of its own; what torch cannot do together is found
-    out with synthetic rows before the training. A module that normalizes over the rows of a batch,
-    or whose buffers or gradients change with the rows that it saw before, is refused. Each row gets
-    the buffers as they were before the training.
-
-    Clipped gradients are rounded to a grid of about ``2**-30`` of the noise and added without
-    error. The noise on each sum is a normal number rounded to the grid, drawn from its exact law;
-    rounding afterwards changes no guarantee, and the rounding of gradients is part of the noise.
+    ``torch.func.vmap`` where a trial with synthetic rows shows that this is the same. A module that
+    normalizes over the rows of a batch, or whose buffers or gradients change with the rows that it
+    saw before, is refused. Clipped gradients are rounded to a grid of about ``2**-30`` of the noise
+    and added without error; the noise on each sum is a normal number rounded to the grid, drawn
+    from its exact law.
 
     References
     ----------

@@ -227,27 +227,22 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
     Notes
     -----
     Set to 0 in trees are numbers of rows, impurities, sums of hessians, gains, and the values of
-    inner nodes. LightGBM also loses the smallest and largest value of each column. Histogram
-    boosting loses the bin edges of its features, which are training values that no split need use.
-    With 20 rounds and 100 rows per leaf, where little else leaks,
-    :class:`~skmia.attacks.ReleasedModelAttack` had AUCs of 0.95 on Adult and 0.86 on Diabetes-130
-    before, and 0.63 and 0.64 after. Deleted are out-of-bag scores and predictions, scores and
-    histories of training and validation, results of searches and paths of regularization, labels
-    and distances of training records, counts of naive Bayes, generators and the states of
-    optimizers. Seeds of ensembles and of most other estimators become None. Single numbers per
-    column, such as a variance, stay. Attributes of estimators of other packages stay; estimators
-    inside of them are stripped.
+    inner nodes. LightGBM also loses the smallest and largest value of each column, and histogram
+    boosting the bin edges of its features, which are training values that no split need use.
+    Deleted are out-of-bag scores and predictions, scores and histories of training and validation,
+    results of searches and paths of regularization, labels and distances of training records,
+    counts of naive Bayes, generators and the states of optimizers. Seeds of ensembles and of most
+    other estimators become None. Single numbers per column, such as a variance, stay. Attributes of
+    estimators of other packages stay; estimators inside of them are stripped. Models of CatBoost
+    keep the numbers of rows of their leaves, because editing their file would change the last digit
+    of leaf values.
 
     The copy cannot continue training (``warm_start``, ``partial_fit``), and what describes training
     is gone or meaningless: feature importances, pruning and plots of trees, Shapley values that
     weight paths by the number of rows.
 
-    Models of CatBoost keep the numbers of rows of their leaves, because editing their file would
-    change the last digit of leaf values.
-
     For boosting, stripping does next to nothing: each leaf value is one more equation in the
-    membership of candidates, and leaf values suffice. The leaves of trees that average keep class
-    fractions or means. Models that predict with training rows, such as nearest neighbors and
+    membership of candidates. Models that predict with training rows, such as nearest neighbors and
     support vector machines, keep the rows.
 
     Examples
@@ -418,16 +413,11 @@ def move_thresholds(
 
     Notes
     -----
-    No training record at a node has a value in the gap, and small gaps are likelier. Moved
-    thresholds therefore still say which candidates were not members. The attack weighs all gaps
-    around a threshold by this likelihood once it finds that thresholds are not midpoints.
-    On 1,000 candidates of Law School and Adult, half of them members, its AUC fell from 0.88 and
-    0.99 to 0.60 and 0.72 for random forests, and from 0.62 and 0.87 to 0.54 and 0.58 with 10 rows
-    per leaf.
-
-    Round thresholds would tell more: the coarsest decimal in the gap says that no coarser one is
-    there. Histogram boosting and XGBoost are refused, because their leaf values would tell as much
-    afterwards.
+    No training record at a node has a value in the gap, and small gaps are likelier, so moved
+    thresholds still say which candidates were not members. The attack weighs all gaps around a
+    threshold once it finds that thresholds are not midpoints. Round thresholds would tell more: the
+    coarsest decimal in the gap says that no coarser one is there. Histogram boosting and XGBoost
+    are refused, because their leaf values would tell as much afterwards.
 
     Examples
     --------

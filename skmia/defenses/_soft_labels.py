@@ -261,10 +261,8 @@ class LabelSmoothingDefense(SoftTargetDefense):
     -----
     Known limitation: the predictions for all training rows are pulled towards the same target,
     which an attack with shadow models trained in the same way can recognize, and smoothed labels
-    were found to help model inversion attacks, which reconstruct inputs of a class.
-
-    How classifiers with ``sample_weight`` are trained, and what counts copies of rows, is said in
-    :class:`SoftLabelDefense`.
+    were found to help model inversion attacks. How classifiers with ``sample_weight`` are trained,
+    and what counts copies of rows, is said in :class:`SoftLabelDefense`.
 
     References
     ----------
@@ -367,25 +365,22 @@ class SoftLabelDefense(CrossFitDefense):
     Notes
     -----
     With answers :math:`P_1, ..., P_K` of the K sub-models that a row is left out of, their mean
-    :math:`\mu` and the one-hot label :math:`e_y`, the soft label is :math:`\mu + t(e_y - \mu)`
-    with :math:`t = \min(1, \alpha \, sd(P_{\cdot y}) / (1 - \mu_y))`, where sd has the divisor
-    K. The slides say "standard deviations towards the label" and not of what; here the probability
-    of the label rises by so many of its own. Where all K agree, t is 0 for every finite ``alpha``.
+    :math:`\mu` and the one-hot label :math:`e_y`, the soft label is :math:`\mu + t(e_y - \mu)` with
+    :math:`t = \min(1, \alpha \, sd(P_{\cdot y}) / (1 - \mu_y))`, where sd has the divisor K. The
+    slides say "standard deviations towards the label" and not of what; here the probability of the
+    label rises by so many of its own. Where all K agree, t is 0 for every finite ``alpha``.
 
-    Equal rows with equal labels are left out together. No part of a soft label comes from a model
-    that was trained on the row, but the label of a row still reaches the soft labels of others, and
-    a classifier that memorizes its targets answers otherwise to rows that it has no targets
-    of. Nothing is promised: judge the defense with shadow models that are trained with it, and on
-    the rows that are most exposed, such as mislabeled ones.
+    Equal rows with equal labels are left out together. The label of a row still reaches the soft
+    labels of others, and a classifier that memorizes its targets answers otherwise to rows that it
+    has no targets of. Nothing is promised: judge the defense with shadow models that are trained
+    with it, and on the rows that are most exposed, such as mislabeled ones.
 
     Classifiers with ``sample_weight`` get a copy of each row for each class, weighted by the soft
     label. Where the loss is a sum over rows this is the cross-entropy with the soft labels. Options
     that count rows count copies: ``class_weight="balanced"``, the least size of a leaf, bootstrap
     samples, mini-batches, rows held back for early stopping or calibration. A net takes the soft
     labels as they are; its ``valid_acc`` is then measured against their likeliest class.
-
-    Transformers before the classifier in a Pipeline are fitted once, on plain rows and labels: one
-    that looks at labels sees the hard ones.
+    Transformers before the classifier in a Pipeline are fitted once, on plain rows and labels.
 
     References
     ----------
@@ -501,14 +496,9 @@ class SoftRegressionDefense(RegressorMixin, Defended):
     Notes
     -----
     With predictions of the mean :math:`\mu` and the standard deviation s (divisor ``n_left_out``),
-    the soft target is :math:`\mu + \min(1, \alpha s / |y - \mu|)(y - \mu)`. This is the
-    formula of :class:`SoftLabelDefense` with the prediction in the place of the probability of the
-    label; the source is about classes.
-
-    Equal rows with equal targets are left out together. The target of a row still reaches the soft
-    targets of others, and a regressor that memorizes its targets answers otherwise to rows that it
-    has no targets of. Nothing is promised: judge the defense with shadow models that are trained
-    with it.
+    the soft target is :math:`\mu + \min(1, \alpha s / |y - \mu|)(y - \mu)`, the formula of
+    :class:`SoftLabelDefense` with the prediction in the place of the probability of the label; the
+    source is about classes. The limits that are named there hold here as well.
 
     References
     ----------

@@ -214,21 +214,18 @@ class LaplaceMechanism(NoiseMechanism):
     Notes
     -----
     A row is one release. Rows that depend on the same record add up their epsilons; rows that are
-    the records themselves are private each on its own, and then the sensitivity is that between
-    any two records.
+    the records themselves are private each on its own, and then the sensitivity is that between any
+    two records. ``transform`` never repeats noise, or the difference of two calls would show the
+    exact difference.
 
     The ratio of the densities at two neighboring data sets is at most ``exp(+epsilon)``, by the
     triangle inequality. The source prints a minus sign in the exponent.
 
-    ``transform`` never repeats noise, or the difference of two calls would show the exact
-    difference; scikit-learn's tag ``non_deterministic`` says so.
-
     The lowest digits of noise in floating-point arithmetic reveal the exact value. Values are
     therefore rounded to a grid of a power of two, which depends on the parameters alone, and noise
     of the discrete Laplace law is added in integers, with random words of the operating system. In
-    this arithmetic epsilon holds exactly, with a delta of 0.
-    :ref:`The limits of the guarantee <privacy_limits>` has what
-    remains, such as the time that a call takes.
+    this arithmetic epsilon holds exactly. :ref:`The limits of the guarantee <privacy_limits>` has
+    what remains, such as the time that a call takes.
 
     References
     ----------
@@ -570,14 +567,8 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     variances are ``k * t**2 * w**2`` (proportional) or ``t**2 * w * w.sum()`` (minimum trace).
     Either way the change of all columns at once, each divided by its standard deviation, has a norm
     of at most 1 / t. The proportional variances sum to what the spherical mechanism of the
-    sensitivity ``norm(w)`` adds; the minimum-trace variances sum to ``t**2 * w.sum()**2``, which is
-    never more.
-
-    What a row is, and why two calls never add the same noise, is said in
-    :class:`LaplaceMechanism`. Each column has a public grid of its own, on which exact discrete
-    noise is added in integers, as in :class:`GaussianMechanism`.
-    :ref:`The limits of the guarantee <privacy_limits>` has what is
-    not covered.
+    sensitivity ``norm(w)`` adds, the minimum-trace ones to ``t**2 * w.sum()**2``, which is never
+    more. Each column has a public grid of its own; the rest is as in :class:`GaussianMechanism`.
 
     References
     ----------

@@ -338,17 +338,12 @@ class EpsilonAudit(EpsilonAuditBase):
     With ``sequential=True`` the auditor bets on each coin by the posterior of two normal laws that
     are fitted to the earlier trainings, and abstains where it is not surer than the claim allows.
     If the training is private, the wealth does not grow on average, so that one may look after each
-    training and stop for any reason. In simulations an epsilon of 1 was refuted after 15 trainings
-    if the noise was left out, and after 39 if scores were two standard deviations apart (medians);
-    a fixed number needs 24 and 76 to succeed half of the time. `n_jobs` models are trained between
-    two looks; those after the one that refutes the claim are discarded.
-
-    Nets of skorch and scikit-learn are trained many at once where that gives the same weights.
+    training and stop for any reason. `n_jobs` models are trained between two looks; those after the
+    one that refutes the claim are discarded.
 
     A bound far below an epsilon that was proven does not show that the proof is loose: another
-    canary, attack or number of trials may find more. What the proven epsilon itself leaves out,
-    such as choices that depend on the data, no audit of the training sees:
-    :ref:`The limits of the guarantee <privacy_limits>`.
+    canary, attack or number of trials may find more. What no audit of a training sees: :ref:`The
+    limits of the guarantee <privacy_limits>`.
 
     References
     ----------

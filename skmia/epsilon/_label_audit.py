@@ -99,21 +99,19 @@ class LabelAudit(OneRunBase):
 
     Notes
     -----
-    Neighboring data sets differ in the label of one record. With ``"own"`` half of the canaries, on
-    average, keep their labels. The audited model is trained on the other half of them with wrong
-    labels, so that it should not be released. An estimator that is differentially private for whole
-    records when one is replaced is so for labels with the same epsilon. What no audit of a training
-    sees: :ref:`The limits of the guarantee <privacy_limits>`.
+    Neighboring data sets differ in the label of one record. The audited model is trained on wrong
+    labels of canaries, with ``"own"`` of about half of them, so that it should not be released. An
+    estimator that is differentially private for whole records when one is replaced is so for labels
+    with the same epsilon. What no audit of a training sees: :ref:`The limits of the guarantee
+    <privacy_limits>`.
 
-    The bound holds for every way to score the canaries. With ``bound="gdp"`` it does not hold
-    for randomized response, which protects labels in some methods: in simulations it exceeded an
-    epsilon of 0.5 in 9% of the audits, and an epsilon of 2 in 54% to 83%.
+    The bound holds for every way to score the canaries. With ``bound="gdp"`` it does not hold for
+    randomized response, which protects labels in some methods: in simulations it exceeded an
+    epsilon of 2 in 54% to 83% of the audits.
 
-    The reference removes what the features tell about the labels. For perceptrons on digits, with
-    300 canaries and ``n_guesses=[300, 150, 75, 37]``, the mean of ``epsilon_`` over three trainings
-    was 2.6 with it and 2.1 without, and of the advantage 0.72 and 0.06. The interval of
-    ``advantage_`` is Clopper-Pearson's; without leakage every guess is right with a probability of
-    one half, independently of the others, whatever the model has learned about the population.
+    The reference removes what the features tell about the labels, and finds more where labels can
+    be predicted. The interval of ``advantage_`` is Clopper-Pearson's; without leakage every guess
+    is right with a probability of one half, whatever the model has learned about the population.
 
     References
     ----------

@@ -491,30 +491,24 @@ def one_run_epsilon_lower_bound(
 
     With independent canaries the wrong guesses about the r surest of m are counts of a mixture of
     binomial laws: an answer at the quantile w of sureness or above is misjudged with a known mean
-    probability, and the quantile of the surest canary without a guess has the law Beta(m - r,
-    r + 1). A mechanism that is equally sure of all canaries at once has the same trade-off curve
-    and would exceed this bound too often: at mu = 1 in 11% of the audits with 100 guesses about
-    1000 canaries, and in 42% with 1000. Likewise, ``family="epsilon_delta"`` does not hold for
-    every :math:`(\varepsilon, \delta)`-private mechanism.
+    probability, and the quantile of the surest canary without a guess has the law Beta(m - r, r +
+    1). A mechanism that is equally sure of all canaries at once has the same trade-off curve and
+    would exceed this bound too often: at mu = 1 in 42% of the audits with 1000 guesses about 1000
+    canaries. Likewise, ``family="epsilon_delta"`` does not hold for every :math:`(\varepsilon,
+    \delta)`-private mechanism.
 
-    For T steps that each take a record with probability s and add noise of the multiplier
-    :math:`\sigma`, ``sample_rate`` does not hold. Their trade-off curve is about the one of
+    ``sample_rate`` does not hold for T steps that each take a record with probability s and add
+    noise of the multiplier :math:`\sigma`. Their trade-off curve is about the one of
     :math:`\mu`-Gaussian differential privacy with :math:`\mu = s \sqrt{T (e^{1/\sigma^2} - 1)}`,
-    so ``sample_rate=1`` with ``family="gaussian"`` bounds this :math:`\mu`. That is a limit theorem
-    and no exact law: with few steps or little noise it can be wrong.
+    which ``sample_rate=1`` with ``family="gaussian"`` bounds. That is a limit theorem: with few
+    steps or little noise it can be wrong.
 
-    That ``"gdp"`` falls with more guesses is in the problem: more guesses are less sure ones, and a
-    mechanism whose sureness is common to all canaries has any such curve. With 10, 36, 103 and 309
-    wrong guesses of 100, 250, 500 and 1000 no bound for every such mechanism can exceed 2.7, 2.7,
-    2.3 and 1.5; this one gives 2.5, 2.4, 2.0 and 1.3.
-
-    The bets of ``n_guesses="any"`` form a process whose mean never exceeds 1 under the claim. They
-    cost ``n_canaries * delta`` of the error probability. For many sharp answers they find about as
-    much as the best number of guesses, which is not known beforehand.
-
-    Among equal scores the guesses are taken to be wrong ones first, so that the bound does not
-    depend on the order of the canaries. With all of r guesses right it is about
-    ``log(r / log(1 / alpha))``: 3.5 for 100 and 5.8 for 1000 at 95%.
+    ``"gdp"`` falls with more guesses, because more guesses are less sure ones, and a mechanism
+    whose sureness is common to all canaries has any such curve. The bets of ``n_guesses="any"``
+    form a process whose mean never exceeds 1 under the claim, and cost ``n_canaries * delta`` of
+    the error probability. Among equal scores the guesses are taken to be wrong ones first, so that
+    the bound does not depend on the order of the canaries. With all of r guesses right it is about
+    ``log(r / log(1 / alpha))``.
 
     References
     ----------

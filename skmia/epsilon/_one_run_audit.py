@@ -255,13 +255,10 @@ default="random_label"
     Notes
     -----
     Neighboring data sets differ by a record that is added or removed. Canaries with wrong labels
-    cost accuracy; natural ones cost none but leave half of the rows chosen out.
-
-    With an algorithm whose losses differ from record to record more than by membership, such as a
-    logistic regression, the loss alone finds little.
-
-    What a proven epsilon leaves out, such as choices that depend on the data, no audit of the
-    training sees: :ref:`The limits of the guarantee <privacy_limits>`.
+    cost accuracy; natural ones cost none but leave half of the rows chosen out. With an algorithm
+    whose losses differ from record to record more than by membership, such as a logistic
+    regression, the loss alone finds little. What no audit of a training sees: :ref:`The limits of
+    the guarantee <privacy_limits>`.
 
     References
     ----------

@@ -520,11 +520,10 @@ def bayesian_epsilon_interval(
     Notes
     -----
     A credible interval has its level on average over mechanisms drawn from the prior. For a given
-    mechanism, its lower end may be too high more often than the level says. If both error rates are
-    equal, epsilon is the larger of two ratios, and of randomized response with an epsilon of 3 and
-    100 runs on either side the end at 95% is too high in one case of six if the threshold is given.
-    It is an interval for the epsilon that this attack at these thresholds shows: ``epsilon_high``
-    does not bound the mechanism's epsilon.
+    mechanism, its lower end may be too high more often: of randomized response with an epsilon of 3
+    and 100 runs on either side the end at 95% is too high in one case of six if the threshold is
+    given. ``epsilon_high`` is of the epsilon that this attack at these thresholds shows, and does
+    not bound the mechanism's.
 
     References
     ----------

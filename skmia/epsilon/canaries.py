@@ -111,12 +111,11 @@ def make_canaries(
     Notes
     -----
     A record of ``"clip_bkd"`` is :math:`m v`, where :math:`v` is the direction of the smallest
-    variance of X, of length 1, and :math:`m` a norm as other records have. No other record moves
-    the model along :math:`v`, so that the gradient of this one is seen even where each gradient is
-    clipped. Further canaries take the directions of the next smallest variances. The sign of a
-    direction is arbitrary; its largest entry is made positive. Where several directions have the
-    same variance, such as pixels that never change, the choice among them is arbitrary as well. The
-    label is the least likely one according to a logistic regression on X.
+    variance of X, of length 1, its largest entry positive, and :math:`m` a norm as other records
+    have. No other record moves the model along :math:`v`, so that the gradient of this one is seen
+    even where each gradient is clipped. Further canaries take the directions of the next smallest
+    variances; among equal ones the choice is arbitrary. The label is the least likely one according
+    to a logistic regression on X.
 
     References
     ----------

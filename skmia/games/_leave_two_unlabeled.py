@@ -126,13 +126,10 @@ def leave_two_unlabeled(
     Notes
     -----
     Over all pairs the accuracy of a fixed score is exactly the area under its ROC curve. For a
-    score f that is lower for members (a loss) and pairs that are drawn at random it is ``1/2 + (p_R
-    - p_D) / 2``, where p_R and p_D are the probabilities that the non-member, or the member, has
-    the larger f.
-
+    score f that is lower for members (a loss) and random pairs it is ``1/2 + (p_R - p_D) / 2``,
+    where p_R and p_D are the probabilities that the non-member, or the member, has the larger f.
     For scores that are logarithms of likelihood ratios the higher one is also the member with the
-    larger posterior, ``P_1 / (P_1 + P_2)`` with P_i the likelihood that record i is the member and
-    the other one is not.
+    larger posterior.
 
     References
     ----------

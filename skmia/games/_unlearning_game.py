@@ -355,13 +355,9 @@ def unlearning_game(
 
     Given the records that stay, the forgotten ones are a random part of all the others. Under exact
     unlearning the expected AUC of each target is therefore 0.5 for any attack, and targets are
-    independent given the shadow models. The intervals cover how targets vary, for these records
-    and these shadow models.
-
-    The signal is the log odds of the label, the margin, or minus the log residual, by what the
-    models answer, as in :class:`~skmia.attacks.LiRA`. Of the distributions of a record, means and
-    variances are shrunk towards records of a similar level, because few shadow models have
-    forgotten it.
+    independent given the shadow models. The intervals cover how targets vary, for these records and
+    these shadow models. The signal is that of :class:`~skmia.attacks.LiRA`; means and variances are
+    shrunk towards records of a similar level, because few shadow models have forgotten a record.
 
     References
     ----------

@@ -404,22 +404,18 @@ class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
 
     The paper states that sub-sampling multiplies the score by the sampling ratio :math:`\rho`. This
     is correct if each coordinate draws its own rows. If rows are drawn, one event decides for all
-    columns whether the target takes part. Then the mean of a member is distributed like the mean of
-    a non-member with probability :math:`1 - \rho`, and no attacker has more power than
-    :math:`(1 - \rho) \alpha + \rho \Phi(\Phi^{-1}(\alpha) + \sqrt{m / \rho})` at the false positive
-    rate :math:`\alpha`, nor an advantage above :math:`\rho`. For large m the printed curve exceeds
-    both, and at low false positive rates it shows too little leakage. With
-    ``subsampling="exact"``, :meth:`score_samples` describes the mean of all rows, because no single
-    score describes a mixture.
+    columns whether the target takes part, and no attacker has more power than :math:`(1 - \rho)
+    \alpha + \rho \Phi(\Phi^{-1}(\alpha) + \sqrt{m / \rho})` at the false positive rate
+    :math:`\alpha`, nor an advantage above :math:`\rho`. For large m the printed curve exceeds both,
+    and at low false positive rates it shows too little leakage. With ``subsampling="exact"``,
+    :meth:`score_samples` describes the mean of all rows, because no single score describes a
+    mixture.
 
-    Columns without spread are ignored. A row that differs from the mean in such a column is
-    exposed: its score is infinite.
-
-    A row pulls moments that are estimated from it towards itself, so that its score is too low. If
-    ``"auto"`` takes correlations, a row that was given to `fit` is left out of the mean and the
-    correlations behind its own score, and the mixture is scaled so that held-out rows have the same
-    mean score as with ``"diagonal"``. With ``"full"`` the score of such a row stays below 1 however
-    far out it lies: to find outliers, fit on other rows and give `n_samples`.
+    Columns without spread are ignored; a row that differs from the mean in such a column is
+    exposed: its score is infinite. A row pulls moments that are estimated from it towards itself.
+    If ``"auto"`` takes correlations, a row that was given to `fit` is therefore left out of the
+    moments behind its own score. With ``"full"`` its score stays below 1 however far out it lies:
+    to find outliers, fit on other rows and give `n_samples`.
 
     References
     ----------

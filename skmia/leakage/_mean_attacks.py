@@ -454,25 +454,20 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
     :math:`a = \Sigma^{-1} (z - \mu)` points away from the reference rows that gave :math:`\mu` and
     :math:`\Sigma`, so new rows project on it at :math:`a^\top \mu + p`, where the pull p is nine
     tenths of the mean projection :math:`a^\top (x - \mu)` of a held-out tenth of the reference rows
-    on the direction of the others. This does not change the order of releases. It moves the
-    threshold of the largest advantage from 0 to :math:`(1 - \tfrac{1}{2 \rho n}) p`, which is
-    `offset_`, for the share :math:`\rho` of the rows in the mean. After sub-sampling the score
-    is the ratio :math:`\ell` of a mean of :math:`\rho n` rows that the target is among for sure.
-    The ratio of the game itself, :math:`\log(1 - \rho + \rho e^\ell)`, increases with it but is the
-    same number for all small :math:`\ell`, up to rounding. The paper prints another ratio, which
-    holds for columns that are sub-sampled one by one.
+    on the direction of the others. It moves the threshold of the largest advantage from 0 to
+    :math:`(1 - \tfrac{1}{2 \rho n}) p`, which is `offset_`, for the share :math:`\rho` of the rows
+    in the mean. After sub-sampling the score is the ratio :math:`\ell` of a mean of :math:`\rho n`
+    rows that the target is among for sure; the ratio of the game itself, :math:`\log(1 - \rho +
+    \rho e^\ell)`, increases with it. The paper prints another ratio, which holds for columns that
+    are sub-sampled one by one.
 
-    Reference rows that stay the same hardly change the order of releases: of the score m there
-    remains :math:`m^2 / (m + \tau / n_0)` with :math:`n_0` reference rows and :math:`\tau = d / n`.
-    The threshold for a `target_fpr` is the end of a prediction interval. Each tenth of the
-    reference rows is projected on the direction that the other rows give; mean and variance of
-    these projections estimate projections of new rows, also if columns are correlated in ways that
-    `covariance` leaves out. Student's law with :math:`n_0 - 1` degrees of freedom and the error of
-    the mean are added, so that the rate holds on average over draws of the reference rows. For one
-    set of reference rows the rate varies: the error of their mean shifts all scores by about
-    :math:`\sqrt{m n / n_0}`. This also costs power: the score that remains is
-    :math:`m^2 / (m (1 + n / n_0) + \tau / n_0 + 2 \tau n / n_0^2)`. Projections are taken to be
-    about normal, as sums over many columns and means of many rows are.
+    The threshold for a `target_fpr` is the end of a prediction interval, so that the rate holds on
+    average over draws of the reference rows: mean and variance of the projections of held-out
+    tenths, Student's law with :math:`n_0 - 1` degrees of freedom for :math:`n_0` reference rows,
+    and the error of the mean. For one set of reference rows the rate varies, as the error of their
+    mean shifts all scores by about :math:`\sqrt{m n / n_0}`. This costs power: of the score m there
+    remains :math:`m^2 / (m (1 + n / n_0) + \tau / n_0 + 2 \tau n / n_0^2)` with :math:`\tau = d /
+    n`. Projections are taken to be about normal.
 
     With ``target=None`` the row that is taken leaves the reference rows. Columns that are constant
     in the reference rows take no part.

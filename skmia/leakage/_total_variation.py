@@ -138,21 +138,16 @@ def total_variation(
     Notes
     -----
     Frequencies differ by chance: without leakage a feature of two values, one of them with
-    probability q, gives about
-    ``sqrt(2 / pi * q * (1 - q) * (1 / n_members + 1 / n_nonmembers))``.
+    probability q, gives about ``sqrt(2 / pi * q * (1 - q) * (1 / n_members + 1 / n_nonmembers))``.
 
-    Kernels on the line have Silverman's bandwidth,
-    :math:`0.9 \min(s, \mathrm{IQR} / 1.34)\, n^{-1/5}` with the standard deviation s and n of each
-    sample, and the integral runs over at least 2,048 nodes that reach 6 bandwidths beyond the data.
-    In d dimensions each axis has the bandwidth
-    :math:`\min(s, \mathrm{IQR} / 1.34)\, (4 / ((d + 2) n))^{1 / (d + 4)}` and the integral is a
-    mean over draws from the even mixture of the two densities.
-
-    The total variation is the same after any one-to-one change of the features, its estimate by
-    kernels is not: transform probabilities to the real line by the logit first. Kernels smooth
-    differences away, which errs downwards, and noise of the densities errs upwards: two normal
-    samples with the same distribution give 0.13 on average with 50 values each, 0.04 with 1,000 and
-    0.02 with 4,000.
+    Kernels on the line have Silverman's bandwidth, :math:`0.9 \min(s, \mathrm{IQR} / 1.34)\,
+    n^{-1/5}` with the standard deviation s and n of each sample. In d dimensions each axis has the
+    bandwidth :math:`\min(s, \mathrm{IQR} / 1.34)\, (4 / ((d + 2) n))^{1 / (d + 4)}` and the
+    integral is a mean over draws from the even mixture of the two densities. The estimate depends
+    on the scale of the features: transform probabilities to the real line by the logit first.
+    Kernels smooth differences away, which errs downwards, and noise of the densities errs upwards:
+    two normal samples with the same distribution give 0.13 on average with 50 values each, and 0.04
+    with 1,000.
 
     References
     ----------

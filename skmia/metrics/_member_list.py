@@ -166,18 +166,17 @@ def list_members(
     -----
     Choose scores that compare each record with its own shadow models, such as those of
     :class:`~skmia.attacks.LiRA`: with a raw loss the promise holds as well, but non-members that
-    are hard to predict keep the list short, often empty. All records share one calibration set.
-    P-values of each record from a few dozen of its shadow models are too large for a list if they
-    assume nothing. If they assume normal signals, they listed a record in 68% of the simulations
-    where nothing leaked and signals had Student's t distribution with 5 degrees of freedom.
+    are hard to predict keep the list short, often empty. All records share one calibration set:
+    p-values of each record from a few dozen of its shadow models are too large for a list, or
+    assume normal signals.
 
     If no non-members are known, shadow models that are treated as the victim give the scores of
     non-members. The promise then holds only if the victim was trained like the shadow models, on as
-    many records from the same population. Known non-members need no such assumption.
+    many records from the same population.
 
     With n records and m known non-members a list has at least ``n / (m + 1) / false_share``
-    entries. The promise is about the average over repetitions, not about this list. For people
-    with several records, use one score per person and known non-members who are people.
+    entries. The promise is about the average over repetitions, not about this list. For people with
+    several records, use one score per person and known non-members who are people.
 
     References
     ----------

@@ -79,13 +79,12 @@ def score_people(
     Notes
     -----
     The natural threshold of a sum of log-likelihood ratios, 0, is not calibrated, because records
-    of a person depend on each other. Take thresholds from people who are not members. Sums of
-    people with many records vary more than sums of people with few, and so set the threshold for
-    all of them if people have different numbers of records. To avoid that, attack people instead of
-    records: make a pool of the mean signals of people, see the example, so that LiRA learns from
-    the shadow models how the records of a person depend on each other. The models of such a pool
-    must have all records of a person or none, as a :class:`~skmia.ShadowPool` fitted on records
-    with the field ``group_by`` ensures.
+    of a person depend on each other: take thresholds from people who are not members. Sums of
+    people with many records vary more, and set the threshold for all of them. To avoid that, attack
+    people instead of records: make a pool of the mean signals of people, see the example, so that
+    LiRA learns from the shadow models how the records of a person depend on each other. The models
+    of such a pool must have all records of a person or none, as a :class:`~skmia.ShadowPool` fitted
+    on records with the field ``group_by`` ensures.
 
     Examples
     --------

@@ -471,12 +471,9 @@ class AdversarialDistance(VictimSignal):
 
     Notes
     -----
-    Source: del Grosso, Jalalzai, Pichler, Palamidessi and Piantanida (2022). They ran an ensemble
-    of attacks (Croce and Hein, 2020), and this is its first member. Each further member is run on
-    the records for which those before found no misclassified point. Within the published radii,
-    which are the defaults of ``eps`` here, the first one finds a point for every record (300 images
-    of CIFAR-10 on a convolutional net and 900 digits on a perceptron, in each norm), so that the
-    others have nothing to do.
+    Source: del Grosso, Jalalzai, Pichler, Palamidessi and Piantanida (2022), who ran an ensemble of
+    attacks (Croce and Hein, 2020). This is its first member; the others run on records for which it
+    found no point, which none was within the published radii, the defaults of ``eps``.
 
     Examples
     --------
