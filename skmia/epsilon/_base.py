@@ -3,7 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -48,8 +48,21 @@ class EpsilonAuditBase(BaseEstimator, ABC):
     _GROWS_WITH = "runs"
 
     @abstractmethod
-    def fit(self, X, y):
-        """Make the audit."""
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train with canaries, and bound epsilon.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features.
+        y : array-like of shape (n,)
+            Labels.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
 
     def score(self, X: ArrayLike | None = None, y: Any = None) -> float:
         """Return the lower bound of epsilon; higher means less private.

@@ -427,20 +427,6 @@ class EpsilonAudit(EpsilonAuditBase):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train with the canary and without it, and bound epsilon.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Features.
-        y : array-like of shape (n,)
-            Labels.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
         validate_params_of(self)
         X, y = self._read(X, y)
         # Contradictory settings are refused before anything is trained.

@@ -167,20 +167,6 @@ class LabelAudit(OneRunBase):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Choose the labels of the canaries by fair coins, train, and bound epsilon.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Features.
-        y : array-like of shape (n,)
-            Labels.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
         X, y, n_canaries = self._begin(X, y)
         rng = check_random_state(self.random_state)
         self.rows_ = np.sort(rng.permutation(len(X))[:n_canaries])

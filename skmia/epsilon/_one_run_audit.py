@@ -311,20 +311,6 @@ default="random_label"
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Insert canaries by fair coins, train once, and bound epsilon.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Features.
-        y : array-like of shape (n,)
-            Labels.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
         X, y, n_canaries = self._begin(X, y)
         rng = check_random_state(self.random_state)
         self.canaries_ = self._make_canaries(self.canaries, X, y, n_canaries, rng)

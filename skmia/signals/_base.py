@@ -3,13 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.filed import rows_of
+from .._core.needs import Needs
 from .._core.numbers import as_numbers
 from .._core.outputs import KINDS, Outputs
 from .._core.records import Records
@@ -454,6 +455,46 @@ class VictimSignal(Signal):
 
 class SignalColumns(TransformerMixin, BaseEstimator, ABC):
     """Base class of transformers from records to columns of signals."""
+
+    @abstractmethod
+    def needs(self) -> Needs:
+        """Return what the columns need from the victim.
+
+        Returns
+        -------
+        needs : Needs
+        """
+
+    @abstractmethod
+    def fit(self, X: Records, y: Any = None) -> Self:
+        """Check the parameters and the victim.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+
+    @abstractmethod
+    def transform(self, X: Records) -> np.ndarray:
+        """Compute the columns of each record.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records.
+
+        Returns
+        -------
+        values : ndarray of shape (n, n_columns)
+        """
 
     @abstractmethod
     def _name_columns(self):

@@ -107,30 +107,10 @@ class GradientStatistics(SignalColumns):
         self.wrt = wrt
 
     def needs(self) -> Needs:
-        """Return what the statistics need from the victim.
-
-        Returns
-        -------
-        needs : Needs
-        """
         signal = GradientNorm(self.wrt)
         return Needs(frozenset(signal.reads), access=frozenset(signal.access))
 
     def fit(self, X: Records, y: Any = None) -> Self:
-        """Check that the victim has gradients.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-        y : Ignored
-            Not used, present for API consistency by convention.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
         validate_params_of(self)
         check_records(X)
         open_white_box(self.victim)
@@ -138,17 +118,6 @@ class GradientStatistics(SignalColumns):
         return self
 
     def transform(self, X: Records) -> np.ndarray:
-        """Compute the statistics of each record.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        statistics : ndarray of shape (n, 7)
-        """
         check_is_fitted(self)
         records = check_records(X)
         white_box = open_white_box(self.victim)

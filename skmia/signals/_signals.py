@@ -20,19 +20,11 @@ from ._base import AnswerSignal, Signal, SignalColumns
 from ._registry import get_signal
 
 
-def needs_of_signals(signals):
-    """Return the common needs of several signals."""
-    found = [get_signal(signal) for signal in signals]
-    return Needs(
-        reads=frozenset(KINDS).intersection(*(signal.reads for signal in found)),
-        access=frozenset().union(*(signal.access for signal in found)),
-    )
-
-
 class Signals(SignalColumns):
     """Signals of membership as a matrix.
 
-    Transforms records into one column per signal. Followed by any classifier, it is an attack:
+    Transforms records into one column per signal, higher for likely members. Followed by any
+    classifier, it is an attack:
     ``make_pipeline(Signals(victim, ["loss", "entropy"]), LogisticRegression())``.
 
     Parameters
@@ -76,29 +68,13 @@ class Signals(SignalColumns):
         self.signals = signals
 
     def needs(self) -> Needs:
-        """Return the common needs of the signals.
-
-        Returns
-        -------
-        needs : Needs
-        """
-        return needs_of_signals(self.signals)
+        found = [get_signal(signal) for signal in self.signals]
+        return Needs(
+            reads=frozenset(KINDS).intersection(*(signal.reads for signal in found)),
+            access=frozenset().union(*(signal.access for signal in found)),
+        )
 
     def fit(self, X: Records, y: Any = None) -> Self:
-        """Check the victim and the signals.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-        y : Ignored
-            Not used, present for API consistency by convention.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
         validate_params_of(self)
         check_records(X)
         check_outputs_source(self.victim)
@@ -111,18 +87,6 @@ class Signals(SignalColumns):
         return self
 
     def transform(self, X: Records) -> np.ndarray:
-        """Compute the signals of each record.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        values : ndarray of shape (n, n_signals)
-            Higher means more likely a member.
-        """
         check_is_fitted(self)
         records = check_records(X)
         outputs, columns = None, []
@@ -213,7 +177,8 @@ class Trajectory(Signal):
 class Trajectories(SignalColumns):
     """A signal of each record at several times of the training of the victim.
 
-    Followed by a classifier that is fitted on records of known membership, it is an attack.
+    The last column is the signal of the victim itself. Followed by a classifier that is fitted on
+    records of known membership, it is an attack.
 
     Parameters
     ----------
@@ -272,30 +237,10 @@ class Trajectories(SignalColumns):
         self.signal = signal
 
     def needs(self) -> Needs:
-        """Return what the trajectories need from the victim.
-
-        Returns
-        -------
-        needs : Needs
-        """
         reads = frozenset(_get_answer_signal(self.signal).reads)
         return Needs(reads, access=frozenset(_list_access(self.checkpoints)))
 
     def fit(self, X: Records, y: Any = None) -> Self:
-        """Check the victim and the checkpoints.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-        y : Ignored
-            Not used, present for API consistency by convention.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
         validate_params_of(self)
         records = check_records(X)
         check_outputs_source(self.victim)
@@ -304,18 +249,6 @@ class Trajectories(SignalColumns):
         return self
 
     def transform(self, X: Records) -> np.ndarray:
-        """Compute the trajectory of each record.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        values : ndarray of shape (n, n_times)
-            Higher means more likely a member; the last column is the signal of the victim itself.
-        """
         check_is_fitted(self)
         values = _follow(self.victim, check_records(X), self.checkpoints, self.signal)
         return check_finite(values.T)
