@@ -11,11 +11,10 @@ from .._core.linear_influence import LinearInfluence
 from .._core.moments import SMALLEST_SPREAD
 from .._core.needs import Needs
 from .._core.normal_law import log_normal
-from .._core.probabilities import as_columns, posterior_of
-from .._core.records import Records
+from .._core.probabilities import posterior_of
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source, query
-from ..base import BaseAttack
+from ..base import BaseAttack, PosteriorMixin
 from ..signals import ScaledLogit
 from ..victims import LinearModel
 from ._candidates import as_pairs
@@ -26,7 +25,7 @@ _READS = frozenset(ScaledLogit.reads) | {"value"}
 _N_ROUNDS = 3
 
 
-class AnalyticLiRA(BaseAttack):
+class AnalyticLiRA(PosteriorMixin, BaseAttack):
     r"""Likelihood-ratio attack on a linear model, without shadow models.
 
     The distributions of the signal over models that were trained with a record (IN) and without it
@@ -190,17 +189,5 @@ class AnalyticLiRA(BaseAttack):
     def _natural_offset(self, records):
         return logit(1 - self.prior)
 
-    def predict_proba(self, X: Records) -> np.ndarray:
-        """Posterior probability of membership under the two normal distributions.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        proba : ndarray of shape (n, 2)
-            Probabilities of a non-member and of a member.
-        """
-        return as_columns(posterior_of(self.score_samples(X), self.prior))
+    def _to_probability(self, scores):
+        return posterior_of(scores, self.prior)

@@ -12,13 +12,11 @@ from threadpoolctl import threadpool_limits
 
 from .._core.needs import Needs
 from .._core.outputs import Outputs
-from .._core.probabilities import as_columns
 from .._core.randomness import seed_estimator
-from .._core.records import Records
 from .._core.sklearn import HasMethods, at_least
 from .._core.types import Frozen, Seed
 from .._core.validation import check_outputs_source, query
-from ..base import BaseAttack, get_pool
+from ..base import BaseAttack, PosteriorMixin, get_pool
 from ..shadow import ShadowPool
 from ..signals import AnswerSignal, Signal, get_signal, get_signal_names
 
@@ -37,7 +35,7 @@ def _draw_pairs(inside, chosen, max_rows, rng):
     return np.unravel_index(np.concatenate(pairs).astype(int), inside.shape)
 
 
-class ShadowAttack(BaseAttack):
+class ShadowAttack(PosteriorMixin, BaseAttack):
     """Attack models trained on the predictions of shadow models.
 
     Each shadow model shows how a model responds to members and non-members of its training set. One
@@ -261,21 +259,8 @@ class ShadowAttack(BaseAttack):
             scores[rows] = self.pooled_estimator_.predict_proba(X)[:, 1]
         return scores
 
-    def predict_proba(self, X: Records) -> np.ndarray:
-        """Return the probability of membership according to the attack models.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        proba : ndarray of shape (n, 2)
-            Probabilities of non-membership and membership, given a share of members of one half.
-        """
-        member = self.score_samples(X)
-        return as_columns(member)
+    def _to_probability(self, scores):
+        return scores
 
     def _natural_offset(self, records):
         return 0.5

@@ -14,16 +14,13 @@ from sklearn.neural_network import MLPClassifier
 from .._core.needs import BOTH, Needs
 from .._core.optional import import_optional
 from .._core.probabilities import (
-    as_columns,
     fisher_rao_of_normals,
     fisher_rao_of_probabilities,
-    posterior_of,
 )
 from .._core.randomness import isolated_randomness
-from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least, start_adam
 from .._core.types import Seed
-from ..base import LearnedAttack, SupervisedAttack
+from ..base import LearnedAttack, PosteriorMixin, SupervisedAttack
 from ..signals import GradientStatistics, Signal, Signals
 from ..victims import check_layers, open_white_box
 
@@ -333,7 +330,7 @@ class LayerOutputsAttack(LearnedAttack):
         return MLPClassifier((128, 64))
 
 
-class WhiteBoxAttack(SupervisedAttack):
+class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
     """Classify members by layers, label, loss and gradient, learned from known members.
 
     A net reads the outputs of layers, the label, the loss and the gradient of the loss with respect
@@ -462,21 +459,6 @@ class WhiteBoxAttack(SupervisedAttack):
 
     def _judge(self, model, collected):
         return model.log_odds(collected)
-
-    def predict_proba(self, X: Records) -> np.ndarray:
-        """Return the probability of membership according to the net.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        proba : ndarray of shape (n, 2)
-            Probabilities of non-membership and membership, given the share of members in ``fit``.
-        """
-        return as_columns(posterior_of(self.score_samples(X)))
 
 
 class LayerDistanceAttack(SupervisedAttack):

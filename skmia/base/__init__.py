@@ -3,7 +3,7 @@
 from .._core import name_by_room
 from .._core.needs import Needs, Offer
 from .._core.validation import query
-from ._attack import BaseAttack, best_threshold, get_judged
+from ._attack import BaseAttack, PosteriorMixin, best_threshold, get_judged
 from ._cross_fitting import assign_folds, cross_fit, give_population, judge, learns, score
 from ._parts import (
     connect,

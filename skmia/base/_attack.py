@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.needs import ANY, BOTH, NOBODY, Needs
+from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import validate_params_of
 from .._core.types import ArrayLike
@@ -34,6 +35,31 @@ def get_judged(attack, records):
     """Return which records a fitted attack can judge; all if it does not say."""
     can_judge = getattr(attack, "can_judge", None)
     return np.ones(len(records), dtype=bool) if can_judge is None else can_judge(records)
+
+
+class PosteriorMixin:
+    """Mixin of attacks whose scores stand for probabilities of membership."""
+
+    def predict_proba(self, X: Records) -> np.ndarray:
+        """Return the probability of membership, given the share of members that is assumed.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, 2)
+            Probabilities of non-membership and membership. The share of members is the one in
+            ``fit`` of an attack that learns from known members, else the attack's ``prior``, or
+            one half.
+        """
+        return as_columns(self._to_probability(self.score_samples(X)))
+
+    def _to_probability(self, scores):
+        """Turn scores, log likelihood ratios unless a subclass knows better, into probabilities."""
+        return posterior_of(scores)
 
 
 class BaseAttack(ClassifierMixin, BaseEstimator, ABC):

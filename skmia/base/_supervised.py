@@ -10,12 +10,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import check_random_state
 
-from .._core.probabilities import as_columns
 from .._core.randomness import seed_estimator
-from .._core.records import Records
 from .._core.sklearn import HasMethods, at_least
 from .._core.validation import check_outputs_source
-from ._attack import BaseAttack, best_threshold
+from ._attack import BaseAttack, PosteriorMixin, best_threshold
 
 
 def _take(collected, rows):
@@ -127,7 +125,7 @@ class SupervisedAttack(BaseAttack):
         return tags
 
 
-class LearnedAttack(SupervisedAttack):
+class LearnedAttack(PosteriorMixin, SupervisedAttack):
     """Base class of attacks that train a classifier on a matrix of signals.
 
     A subclass implements ``_collect(records)``, which returns a list with that matrix, and
@@ -158,18 +156,5 @@ class LearnedAttack(SupervisedAttack):
     def _make_classifier(self):
         """Return the classifier of the published attack."""
 
-    def predict_proba(self, X: Records) -> np.ndarray:
-        """Return the probability of membership according to the classifier.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        proba : ndarray of shape (n, 2)
-            Probabilities of non-membership and membership, given the share of members in ``fit``.
-        """
-        member = self.score_samples(X)
-        return as_columns(member)
+    def _to_probability(self, scores):
+        return scores

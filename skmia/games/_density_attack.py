@@ -7,11 +7,9 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 
 from .._core.moments import SMALLEST_SPREAD, compute_both_moments
-from .._core.probabilities import as_columns, posterior_of
-from .._core.records import Records
 from .._core.sklearn import StrOptions
 from .._core.types import Frozen
-from ..base import Comparison, PoolAttack
+from ..base import Comparison, PoolAttack, PosteriorMixin
 from ..shadow import ShadowPool
 from ..signals import Confidence
 
@@ -54,7 +52,7 @@ class DensityRatio(Comparison):
         return (log_in - self.density(target, shadows, outside, out)).sum(axis=0)
 
 
-class DensityAttack(PoolAttack):
+class DensityAttack(PosteriorMixin, PoolAttack):
     """Attack that compares the densities of an output among IN models and among OUT models.
 
     For each record, the output for its label is collected from the IN models and from the OUT
@@ -145,18 +143,3 @@ class DensityAttack(PoolAttack):
 
     def _compare(self, records):
         return DensityRatio(self._reads(), _DENSITIES[self.density])
-
-    def predict_proba(self, X: Records) -> np.ndarray:
-        """Return the posterior probability of membership, the share of the IN density in the sum.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        proba : ndarray of shape (n, 2)
-            Probabilities of a non-member and of a member, at a prior of one half.
-        """
-        return as_columns(posterior_of(self.score_samples(X)))
