@@ -1,5 +1,6 @@
 """Attribute inference from the victim's predictions."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
@@ -42,15 +43,9 @@ def _check_table(X):
 
 
 class SensitiveAttribute:
-    """One column with several values, or a block of one-hot columns.
+    """One column with several values, or a block of one-hot columns."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_values,)
-        Candidate values. For a block, the names of its columns, or their positions in X.
-    """
-
-    # X (n, n_features), values (n_values,)
+    # X (n, n_features), values (n_values,): candidates; for a block, the names or places of columns
 
     def __init__(self, X, sensitive, values):
         _check_table(X)
@@ -134,15 +129,12 @@ class SensitiveAttribute:
         column = X[:, self.columns[0]]
         return to_numpy(column) if is_tensor(column) else column
 
-    def _block(self, X):
-        block = X.iloc[:, self.columns] if is_frame(X) else X[:, self.columns]
-        return to_numpy(block) if is_tensor(block) else np.asarray(block)
-
     def read(self, X):
         """Return the values of the records."""
         if not self.is_block:
             return np.asarray(self._column(X))
-        block = self._block(X)
+        block = X.iloc[:, self.columns] if is_frame(X) else X[:, self.columns]
+        block = to_numpy(block) if is_tensor(block) else np.asarray(block)
         one_hot = np.isin(block, (0, 1)).all(axis=1) & (block.sum(axis=1) == 1)
         if not one_hot.all():
             raise ValueError(
@@ -185,7 +177,74 @@ def _make_baseline():
     )
 
 
-class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
+class CandidateScores(ClassifierMixin, BaseEstimator, ABC):
+    """Base class of attacks that score candidates, ``classes_``, for a value of each record."""
+
+    def predict(self, X: Records) -> np.ndarray:
+        """Infer the value of each record.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records as for :meth:`score_samples`.
+
+        Returns
+        -------
+        values : ndarray of shape (n,)
+            Candidate with the highest score; the first one of equal scores.
+        """
+        best = self.score_samples(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def score(
+        self, X: Records, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records.
+        y : array-like of shape (n,), default=None
+            True values. If None, they are read from the records.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the records.
+
+        Returns
+        -------
+        accuracy : float
+            Share of correct predictions; :meth:`compare` says how far it is above chance.
+        """
+        guesses = self.predict(X)
+        truth = self._read_truth(X) if y is None else to_array(y, "y")
+        if truth.shape != guesses.shape:
+            raise ValueError(
+                f"y must hold one value for each of {len(guesses)} records; "
+                f"got an array of shape {truth.shape}."
+            )
+        right = np.array([bool(one) for one in guesses == truth])
+        if sample_weight is None:
+            return float(right.mean())
+        weights = check_finite_vector(sample_weight, "sample_weight")
+        if weights.shape != right.shape or weights.min() < 0 or not weights.any():
+            raise ValueError(
+                f"sample_weight must hold one number of 0 or more for each of {len(right)} "
+                "records, some of them above 0."
+            )
+        return float(np.average(right, weights=weights))
+
+    @abstractmethod
+    def _read_truth(self, records):
+        """Read the true value of each record."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags
+
+
+class AttributeInferenceAttack(CandidateScores):
     """Attribute inference: complete a record with each candidate value.
 
     The attacker has access to the victim and knows every record except the attribute. Each
@@ -375,22 +434,6 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
             return largest
         return np.column_stack([largest, np.exp(of_label), outputs.is_correct(y)])
 
-    def predict(self, X: Records) -> np.ndarray:
-        """Predict the attribute of each record.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        values : ndarray of shape (n,)
-            Predicted candidate of each record.
-        """
-        best = self.score_samples(X).argmax(axis=1)
-        return self.classes_[best]
-
     def predict_proba(self, X: Records) -> np.ndarray:
         """Return the normalized scores of the candidates; they are not calibrated probabilities.
 
@@ -410,42 +453,8 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
             return softmax(scores, axis=1)
         return scores / scores.sum(axis=1, keepdims=True)
 
-    def score(
-        self, X: Records, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return the accuracy of the predictions.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-        y : array-like of shape (n,), default=None
-            True values of the attribute. If None, they are read from the records.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the records.
-
-        Returns
-        -------
-        accuracy : float
-            Share of correct predictions; compare it with the baseline, see :meth:`compare`.
-        """
-        guesses = self.predict(X)
-        truth = self._attribute.read(X.X) if y is None else to_array(y, "y")
-        if truth.shape != guesses.shape:
-            raise ValueError(
-                f"y must hold one value for each of {len(guesses)} records; "
-                f"got an array of shape {truth.shape}."
-            )
-        right = np.array([bool(one) for one in guesses == truth])
-        if sample_weight is None:
-            return float(right.mean())
-        weights = check_finite_vector(sample_weight, "sample_weight")
-        if weights.shape != right.shape or weights.min() < 0 or not weights.any():
-            raise ValueError(
-                f"sample_weight must hold one number of 0 or more for each of {len(right)} "
-                "records, some of them above 0."
-            )
-        return float(np.average(right, weights=weights))
+    def _read_truth(self, records):
+        return self._attribute.read(records.X)
 
     def compare(self, records: Records, *, confidence_level: float = 0.95) -> pd.DataFrame:
         """Compare the accuracy of the attack with the baseline.
@@ -476,9 +485,3 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
             "difference": mean_interval(right.astype(float) - guessed, people, **level),
         }
         return pd.DataFrame.from_dict(rows, orient="index", columns=["accuracy", "low", "high"])
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = False
-        return tags

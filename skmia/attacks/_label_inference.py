@@ -6,19 +6,19 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
+from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import check_victim, log_label_scores, query_aligned, query_victim
 from .._core.outputs import Outputs
 from .._core.records import Records
-from .._core.types import ArrayLike, Frozen
+from .._core.types import Frozen
 from .._core.validation import check_records
 from ..base import get_pool
 from ..metrics import advantage_interval, share_interval
 from ..shadow import ShadowPool
+from ._attribute import CandidateScores
 
 # Largest numbers of shadow models treated as the victim, and of records, to fit the weights on.
 _N_VICTIMS, _N_RECORDS = 16, 1000
@@ -27,7 +27,7 @@ _N_VICTIMS, _N_RECORDS = 16, 1000
 _CELLS = 1 << 22
 
 
-class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
+class LabelInferenceAttack(CandidateScores):
     r"""Inference of the labels that a model was trained on.
 
     The attacker knows the features of a training record and can query the victim, and infers the
@@ -227,22 +227,6 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
         proba = np.exp([self._log_scores(self._wrap(values)) for values in answers])
         return self._average_outside(proba, inside)[0]
 
-    def predict(self, X: Records) -> np.ndarray:
-        """Infer the label of each record.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Records, labeled or not.
-
-        Returns
-        -------
-        labels : ndarray of shape (n,)
-            Label with the highest score; the first one of equal scores.
-        """
-        best = self.score_samples(X).argmax(axis=1)
-        return self.classes_[best]
-
     def predict_proba(self, X: Records) -> np.ndarray:
         """Return the probability that the record was trained on with each label.
 
@@ -258,28 +242,8 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
         """
         return softmax(self.score_samples(X), axis=1)
 
-    def score(
-        self, X: Records, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return the accuracy of the inferred labels.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-        y : array-like of shape (n,), default=None
-            True labels. If None, they are the labels of the records.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the records.
-
-        Returns
-        -------
-        accuracy : float
-            Share of correct labels; compare it with records outside of the training set, see
-            :meth:`compare`.
-        """
-        truth = check_records(X).y if y is None else y
-        return float(accuracy_score(truth, self.predict(X), sample_weight=sample_weight))
+    def _read_truth(self, records):
+        return check_records(records).y
 
     def compare(
         self, members: Records, non_members: Records, *, confidence_level: float = 0.95
@@ -317,12 +281,6 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
         hits = np.concatenate(right)
         rows["advantage"] = advantage_interval(membership, hits, groups=groups, **level)
         return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = False
-        return tags
 
 
 def _fit_choice(features, chosen):
