@@ -294,7 +294,33 @@ def inner_has(name):
     return lambda defense: hasattr(defense._asked, name)
 
 
-class SoftTargetDefense(DefendedClassifier):
+class AnswersProba(DefendedClassifier):
+    """Base class of defenses that answer with the probabilities of ``estimator_`` as they are."""
+
+    @available_if(inner_has("predict_proba"))
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Probabilities predicted by the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Class probabilities; 0 for a class that the classifier was not trained on.
+
+        Raises
+        ------
+        ValueError
+            If the model returns NaN.
+        """
+        check_is_fitted(self)
+        return self._widen(self._ask_proba(X))
+
+
+class SoftTargetDefense(AnswersProba):
     """Base class of defenses that train on class probabilities instead of labels."""
 
     # A subclass implements _fit_targets.
@@ -326,28 +352,6 @@ class SoftTargetDefense(DefendedClassifier):
     @abstractmethod
     def _fit_targets(self, data):
         """Set ``estimator_``."""
-
-    @available_if(inner_has("predict_proba"))
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Probabilities predicted by the classifier.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Class probabilities; 0 for a class without any target probability.
-
-        Raises
-        ------
-        ValueError
-            If the model returns NaN.
-        """
-        check_is_fitted(self)
-        return self._widen(self._ask_proba(X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

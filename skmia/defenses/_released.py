@@ -20,7 +20,7 @@ from .._core.sklearn import Interval, load_tree_types, validate_parameter_constr
 from .._core.skorch_nets import is_skorch
 from .._core.types import ArrayLike, Seed
 from ..victims import BOOSTED, FORESTS, climb_tree, find_model, read_features, read_state
-from ._meta import inner_has
+from ._meta import AnswersProba, inner_has
 from ._output import OutputDefense
 
 # What a node of histogram boosting holds of its training rows, and of bins, which growing uses.
@@ -469,7 +469,7 @@ def _move(tree, X, rng):
     tree.threshold[found[fits]] = drawn[fits]
 
 
-class ReleasedFileDefense(OutputDefense):
+class ReleasedFileDefense(AnswersProba, OutputDefense):
     """Classifier whose stored state is stripped after it was fitted.
 
     The fitted classifier is replaced by a copy without the state that its predictions do not use,
@@ -567,22 +567,6 @@ class ReleasedFileDefense(OutputDefense):
         if self.move:
             move_in_place(self.estimator_, X, check_random_state(self.random_state))
         return self
-
-    @available_if(inner_has("predict_proba"))
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Probabilities of the stripped classifier.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        return self._ask_proba(X)
 
     @available_if(inner_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:

@@ -21,10 +21,10 @@ from .._core.sklearn import (
     validate_params_of,
 )
 from .._core.types import ArrayLike, Seed
-from ._meta import DefendedClassifier, check_takes_targets, fit_on_targets, inner_has
+from ._meta import AnswersProba, check_takes_targets, fit_on_targets, inner_has
 
 
-class StudentDefense(DefendedClassifier):
+class StudentDefense(AnswersProba):
     """Classifier that is trained on other rows, labeled by a classifier of the training rows.
 
     A teacher is fitted on the training rows and predicts labels of public or synthetic rows. A
@@ -90,7 +90,7 @@ class StudentDefense(DefendedClassifier):
     """
 
     _parameter_constraints = {
-        **DefendedClassifier._parameter_constraints,
+        **AnswersProba._parameter_constraints,
         "public": ["array-like", HasMethods(["fit", "sample"])],
         "student": [HasMethods(["fit", "predict"]), None],
         "labels": [StrOptions({"hard", "soft"})],
@@ -185,28 +185,6 @@ class StudentDefense(DefendedClassifier):
         drawn = draw_samples(generator.fit(X), self.n_samples or len(as_rows(X)), random_state)
         is_plain = is_frame(X) and not is_frame(drawn)
         return pd.DataFrame(drawn, columns=X.columns) if is_plain else drawn
-
-    @available_if(inner_has("predict_proba"))
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Probabilities of the student.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            0 for a class that the teacher gave to no row of the student.
-
-        Raises
-        ------
-        ValueError
-            If the student returns NaN.
-        """
-        check_is_fitted(self)
-        return self._widen(self._ask_proba(X))
 
     @available_if(inner_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:
