@@ -21,7 +21,7 @@ from .._core.sklearn import Interval, StrOptions, validate_params_of
 from .._core.types import ArrayLike
 from .._core.visible import visible
 from ..exceptions import ResolutionWarning
-from ._intervals import FEW, check_people, placements, shared_covariance, split_people
+from ._intervals import FEW, check_people, join_variances, placements, split_people
 from ._membership import tpr_at_fpr_score
 
 
@@ -203,17 +203,9 @@ def _delong_error(membership, first, second, groups):
         return 0.0, np.inf
     sides = split_people(check_people(groups, len(membership)), membership)
     few = min(map(len, gaps)) < FEW
-    variances, freedom = [], 0.0
-    for side, gap in zip(sides, gaps, strict=True):
-        variance = side.mean_variance(gap)
-        if np.isnan(variance):  # one person has no spread; gaps lie in [-1, 1]
-            variance = 1 - gap.mean() ** 2
-        else:
-            freedom += variance**2 / (max(side.worth - 1, 1.0) if few else side.freedom)
-        variances.append(variance)
-    variance = max(sum(variances) + 2 * shared_covariance(sides, gaps), 0.0)
-    # Satterthwaite's degrees of freedom; infinite for many independent records.
-    return np.sqrt(variance), sum(variances) ** 2 / freedom if freedom else np.inf
+    # Gaps lie in [-1, 1].
+    variance, freedom = join_variances(sides, gaps, lambda gap: 1 - gap.mean() ** 2, few)
+    return np.sqrt(max(variance, 0.0)), freedom
 
 
 def _conclude(estimate, error, freedom, level, first, second):

@@ -135,6 +135,22 @@ def shared_covariance(sides, values):
     return float(first.shifts(values[0])[at_first] @ other.shifts(values[1])[at_other])
 
 
+def join_variances(sides, values, get_largest, few):
+    """Variance of the sum of the means of both sides, and Satterthwaite's degrees of freedom."""
+    variances, freedom = [], 0.0
+    for side, part in zip(sides, values, strict=True):
+        variance = side.mean_variance(part)
+        if np.isnan(variance):  # a single person has no spread, and gets the largest possible one
+            variance = get_largest(part)
+        else:
+            freedom += variance**2 / (max(side.worth - 1, 1.0) if few else side.freedom)
+        variances.append(variance)
+    total = sum(variances)
+    # Infinite for many independent records.
+    freedom = total**2 / freedom if freedom else np.inf
+    return total + 2 * shared_covariance(sides, values), freedom
+
+
 def shared_correlation(sides, values):
     """Estimate the correlation of the means of two sides from people with rows on both."""
     covariance = shared_covariance(sides, values)
@@ -397,17 +413,11 @@ def advantage_interval(
     people = check_people(groups, len(membership))
     sides = split_people(people, membership)
     guesses = [predicted[side].astype(np.float64) for side in (membership, ~membership)]
-    rates = [
-        _wilson(values.mean(), _rate_size(values, side, tail), tail)
-        for values, side in zip(guesses, sides)
-    ]
+    sizes = [effective_sizes(*one, [1.0]).trusted(tail)[0] for one in zip(guesses, sides)]
+    rates = [_wilson(values.mean(), size, tail) for values, size in zip(guesses, sizes)]
     shared = shared_correlation(sides, guesses)
     estimate, low, high = difference_interval(*rates, correlation=shared)
     return Interval(estimate, max(low, -1.0), min(high, 1.0))
-
-
-def _rate_size(values, people, tail):
-    return effective_sizes(values, people, [1.0]).trusted(tail)[0]
 
 
 def _wilson(rate, size, tail):
@@ -638,21 +648,9 @@ def _size(values, people, tail):
 
 def _logit_limits(auc, ranked, sides, tail, few):
     """Compute limits from DeLong's variance, by sums over people, on the logit scale."""
-    variances, freedom = [], 0.0
-    for side, values in zip(sides, ranked):
-        variance = side.mean_variance(values)
-        if np.isnan(variance):
-            # A single person has no spread, and gets the largest variance that placements can have.
-            variance = auc * (1 - auc)
-        else:
-            freedom += variance**2 / (max(side.worth - 1, 1.0) if few else side.freedom)
-        variances.append(variance)
-    variance = sum(variances) + 2 * shared_covariance(sides, ranked)
-    if freedom:
-        # Satterthwaite's degrees of freedom.
-        quantile = special.stdtrit(sum(variances) ** 2 / freedom, tail)
-    else:
-        quantile = special.ndtri(tail)
+    variance, freedom = join_variances(sides, ranked, lambda values: auc * (1 - auc), few)
+    is_normal = np.isinf(freedom)
+    quantile = special.ndtri(tail) if is_normal else special.stdtrit(freedom, tail)
     half_width = -quantile * np.sqrt(max(variance, 0.0)) / (auc * (1 - auc))
     center = special.logit(auc)
     low, high = special.expit([center - half_width, center + half_width])
