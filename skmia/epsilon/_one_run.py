@@ -30,22 +30,16 @@ _N_CELLS = 8000  # of the law of one answer
 _REACH = 10.0  # standard deviations beyond the means
 
 
-class _Family:
-    """What the bound of independent canaries asks of a family."""
-
-    # law(parameter) gives the posterior errors of the best guess about one canary and their masses;
-    # epsilon(parameter, delta) the privacy of this member.
-
-    name: ClassVar[str]
-    needs_delta: ClassVar[bool] = False  # because epsilon is infinite at a delta of 0
+# What the bound of independent canaries asks of a family: law(parameter) gives the posterior errors
+# of the best guess about one canary and their masses; epsilon(parameter, delta) the privacy of this
+# member.
 
 
 @dataclass(frozen=True)
-class Gaussian(_Family):
+class Gaussian:
     """Normal laws a distance of mu apart; a canary takes part with a probability of `rate`."""
 
     rate: float = 1.0
-    needs_delta: ClassVar[bool] = True
 
     @property
     def name(self):
@@ -65,7 +59,7 @@ class Gaussian(_Family):
 
 
 @dataclass(frozen=True)
-class Laplace(_Family):
+class Laplace:
     """Laplace noise; the parameter is the shift by a canary, in scales of the noise."""
 
     name: ClassVar[str] = "a Laplace mechanism"
@@ -82,7 +76,7 @@ class Laplace(_Family):
 
 
 @dataclass(frozen=True)
-class EpsilonDelta(_Family):
+class EpsilonDelta:
     """Randomized response that tells the coin with a probability of delta."""
 
     delta: float
@@ -336,7 +330,6 @@ class _Way:
     default: int  # number of guesses
     solve: Callable  # largest parameter that correct guesses, guesses and alpha reject
     epsilon: Callable  # of a parameter
-    is_mu: bool
 
 
 def _surest_tenth(m):
@@ -354,7 +347,6 @@ def _make_any(m, delta, family):
         default=_surest_tenth(m),
         solve=lambda v, r, alpha: one_run_epsilon(v, r, m, delta, alpha),
         epsilon=float,
-        is_mu=False,
     )
 
 
@@ -365,7 +357,6 @@ def _make_gdp(m, delta, family):
         default=_surest_tenth(m),
         solve=lambda v, r, alpha: one_run_mu(v, r, m, alpha),
         epsilon=partial(gaussian_epsilon, delta=delta),
-        is_mu=True,
     )
 
 
@@ -376,7 +367,6 @@ def _make_order(m, delta, family):
         default=max(1, m // 2),
         solve=lambda v, r, alpha: order_parameter(family, v, r, m, alpha),
         epsilon=partial(family.epsilon, delta=delta),
-        is_mu=family.needs_delta,
     )
 
 
@@ -535,7 +525,8 @@ def one_run_epsilon_lower_bound(
     coins, scores = check_coins(y_true, y_score)
     level = check_confidence_level(confidence_level)
     _check_family(family, sample_rate)
-    delta = choose_delta(delta, needs_delta(check_choice(bound, "bound", BOUNDS), family))
+    is_mu = needs_delta(check_choice(bound, "bound", BOUNDS), family)
+    delta = choose_delta(delta, is_mu)
     way = _WAYS[bound](len(coins), delta, FAMILIES[family](delta, sample_rate))
     guesses = Guesses(coins, scores)
     if isinstance(n_guesses, str) and n_guesses == "any":
@@ -550,6 +541,6 @@ def one_run_epsilon_lower_bound(
         method=way.method,
         assumption=way.assumption,
         counts=counts,
-        mu=value if way.is_mu else None,
+        mu=value if is_mu else None,
         guesses=listed,
     )
