@@ -17,19 +17,10 @@ _GAP = 1 << 14
 
 
 class Rows(ABC):
-    """Source of rows of equal length, by number.
+    """Source of rows of equal length, by number."""
 
-    Attributes
-    ----------
-    n_columns : int
-        Length of a row.
-    tail : tuple of int
-        Shape of an entry.
-    dtype : dtype
-    """
-
-    n_columns: int
-    tail: tuple = ()
+    n_columns: int  # length of a row
+    tail: tuple = ()  # shape of an entry
     dtype: np.dtype
 
     @abstractmethod
@@ -55,27 +46,18 @@ class FiledArray:
     # owns, so memory is needed for the columns that are asked for.
 
     def __init__(self, rows, numbers):
-        self._rows, self._numbers = rows, numbers
-
-    @property
-    def rows(self):
-        """The source of the rows."""
-        return self._rows
-
-    @property
-    def numbers(self):
-        """Number of the row at each place of the leading axes."""
-        return self._numbers
+        # The source of the rows, and the number of the row at each place of the leading axes.
+        self.rows, self.numbers = rows, numbers
 
     @property
     def dtype(self):
         """Data type of the values that are read."""
-        return np.dtype(self._rows.dtype)
+        return np.dtype(self.rows.dtype)
 
     @property
     def shape(self):
         """Shape of the whole array."""
-        return (*self._numbers.shape, self._rows.n_columns, *self._rows.tail)
+        return (*self.numbers.shape, self.rows.n_columns, *self.rows.tail)
 
     @property
     def ndim(self):
@@ -93,7 +75,7 @@ class FiledArray:
         return self.size * self.dtype.itemsize
 
     def __len__(self):
-        return len(self._numbers)
+        return len(self.numbers)
 
     def __repr__(self):
         return f"FiledArray(shape={self.shape}, dtype={self.dtype})"
@@ -101,17 +83,17 @@ class FiledArray:
     def __array__(self, dtype=None, copy=None):
         if copy is False:
             raise ValueError("The array is in files, so that reading it makes a copy.")
-        return self._read(0, self._rows.n_columns).astype(dtype or self.dtype, copy=False)
+        return self._read(0, self.rows.n_columns).astype(dtype or self.dtype, copy=False)
 
     def __getitem__(self, key):
         lead, column, rest = self._split(key)
-        numbers = self._numbers[lead]
+        numbers = self.numbers[lead]
         if isinstance(column, slice) and column == slice(None) and np.ndim(numbers):
-            whole = FiledArray(self._rows, numbers)
+            whole = FiledArray(self.rows, numbers)
             return np.asarray(whole)[(..., *rest)] if rest else whole
-        part = FiledArray(self._rows, np.asarray(numbers))
+        part = FiledArray(self.rows, np.asarray(numbers))
         if isinstance(column, slice):
-            start, stop, step = column.indices(self._rows.n_columns)
+            start, stop, step = column.indices(self.rows.n_columns)
             taken = part._read(start, max(start, stop)) if step == 1 else None
             taken = part.take(np.arange(start, stop, step)) if taken is None else taken
         elif np.ndim(column) == 0:
@@ -123,9 +105,9 @@ class FiledArray:
 
     def take(self, columns, axis=None):
         """Return some columns in the given order; negative numbers count from the end."""
-        if axis is not None and axis % self.ndim != self._numbers.ndim:
+        if axis is not None and axis % self.ndim != self.numbers.ndim:
             raise ValueError("Of an array in files, columns are taken along the axis of records.")
-        columns = np.asarray(columns, dtype=np.intp) % max(1, self._rows.n_columns)
+        columns = np.asarray(columns, dtype=np.intp) % max(1, self.rows.n_columns)
         order = None if (np.diff(columns) >= 0).all() else np.argsort(columns, kind="stable")
         found = self._take_sorted(columns if order is None else columns[order])
         if order is None:
@@ -136,41 +118,39 @@ class FiledArray:
 
     def span(self, start, stop):
         """Return the array of neighboring columns, still in files."""
-        return FiledArray(_Span(self._rows, start, stop), self._numbers)
+        return FiledArray(_Span(self.rows, start, stop), self.numbers)
 
     def _take_sorted(self, columns):
-        taken = np.empty((*self._numbers.shape, len(columns), *self._rows.tail), self.dtype)
+        taken = np.empty((*self.numbers.shape, len(columns), *self.rows.tail), self.dtype)
         spans = list(_split_columns(columns))
-        for place in np.ndindex(self._numbers.shape):
+        for place in np.ndindex(self.numbers.shape):
             for some in spans:
                 start, stop = columns[some.start], columns[some.stop - 1] + 1
-                values = self._rows.read(self._numbers[place], start, stop)
+                values = self.rows.read(self.numbers[place], start, stop)
                 taken[place][some] = values[columns[some] - start]
         return taken
 
     def _at(self, column):
-        return (*(slice(None),) * self._numbers.ndim, column)
+        return (*(slice(None),) * self.numbers.ndim, column)
 
     def _read(self, start, stop):
-        read = np.empty((*self._numbers.shape, stop - start, *self._rows.tail), self.dtype)
-        for place in np.ndindex(self._numbers.shape):
-            read[place] = self._rows.read(self._numbers[place], start, stop)
+        read = np.empty((*self.numbers.shape, stop - start, *self.rows.tail), self.dtype)
+        for place in np.ndindex(self.numbers.shape):
+            read[place] = self.rows.read(self.numbers[place], start, stop)
         return read
 
     def _split(self, key):
         """Part a key into the leading axes, the columns, and the axes of an entry."""
         key = key if isinstance(key, tuple) else (key,)
-        n_lead = self._numbers.ndim
+        n_lead = self.numbers.ndim
         if any(part is Ellipsis for part in key):
             place = next(i for i, part in enumerate(key) if part is Ellipsis)
             n_more = self.ndim - (len(key) - 1)
             key = (*key[:place], *(slice(None),) * n_more, *key[place + 1 :])
         key = (*key, *(slice(None),) * (self.ndim - len(key)))
-        return key[:n_lead], key[n_lead], _drop_full(key[n_lead + 1 :])
-
-
-def _drop_full(key):
-    return () if all(isinstance(part, slice) and part == slice(None) for part in key) else key
+        rest = key[n_lead + 1 :]
+        is_full = all(isinstance(part, slice) and part == slice(None) for part in rest)
+        return key[:n_lead], key[n_lead], () if is_full else rest
 
 
 def _split_columns(columns):

@@ -122,7 +122,16 @@ _BLOCK = 2**22
 _SMALLEST_SPREAD, _LARGEST_SPREAD = 1e-150, 1e150
 
 
-class DiagonalMoments:
+class _Whitening:
+    """Base class of moments whose whitened rows are computed."""
+
+    def inner(self, left, right):
+        """Scalar product of each row of deviations with the same row of others, both whitened."""
+        white = self.whiten(left)
+        return np.einsum("ij,ij->i", white, white if left is right else self.whiten(right))
+
+
+class DiagonalMoments(_Whitening):
     """Mean and variances; columns without spread take no part in distances."""
 
     def __init__(self, mean, variance):
@@ -135,11 +144,6 @@ class DiagonalMoments:
     def whiten(self, deviations):
         """Turn rows of deviations from the mean into rows with unit covariance."""
         return deviations * self._scale
-
-    def inner(self, left, right):
-        """Scalar product of each row of deviations with the same row of others, both whitened."""
-        white = self.whiten(left)
-        return np.einsum("ij,ij->i", white, white if left is right else self.whiten(right))
 
     def solve(self, deviation):
         """Apply the inverse of the covariance to one vector."""
@@ -154,7 +158,7 @@ class DiagonalMoments:
         return float(variances @ self._scale**2)
 
 
-class FullMoments:
+class FullMoments(_Whitening):
     """Mean and covariance matrix, factored once; columns without spread take no part."""
 
     def __init__(self, mean, covariance):
@@ -168,11 +172,6 @@ class FullMoments:
         """Turn rows of deviations from the mean into rows with unit covariance."""
         kept = deviations[:, self._kept].T
         return solve_triangular(self._factor, kept, lower=True, check_finite=False).T
-
-    def inner(self, left, right):
-        """Scalar product of each row of deviations with the same row of others, both whitened."""
-        white = self.whiten(left)
-        return np.einsum("ij,ij->i", white, white if left is right else self.whiten(right))
 
     def solve(self, deviation):
         """Apply the inverse of the covariance to one vector."""
