@@ -9,13 +9,7 @@ SMALLEST_RCOND = 1e-9
 
 
 class Factor:
-    """Cholesky factor of a matrix after scaling its diagonal to ones.
-
-    Attributes
-    ----------
-    rcond : float
-        Reciprocal of the condition number of the scaled matrix; 0 if it is singular.
-    """
+    """Cholesky factor of a matrix after scaling its diagonal to ones."""
 
     # matrix (d, d)
 
@@ -23,7 +17,7 @@ class Factor:
         self._scale = np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(float).tiny))
         matrix = matrix / self._scale / self._scale[:, None]
         norm = np.abs(matrix).sum(axis=0).max()
-        self.rcond = 0.0
+        self.rcond = 0.0  # one over the condition number of the scaled matrix; 0 if singular
         try:
             self._factor = cho_factor(matrix, lower=True, overwrite_a=True)
         except LinAlgError:

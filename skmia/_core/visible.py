@@ -32,29 +32,9 @@ _HIDDEN = re.compile(
 
 
 def visible(value):
-    r"""Return a value as one line of text in which every character is visible.
-
-    Names of groups, columns, labels, classes, attacks and files come from tables, models and
-    results that may not be trusted. A line break in such a name could forge a line of a report,
-    ``\x1b`` starts commands to a terminal, and a mark of direction reverses the order of a line.
-
-    Parameters
-    ----------
-    value : object
-        Text, or a value that ``str`` converts to text.
-
-    Returns
-    -------
-    text : str
-        The text with ``\n``, ``\x1b``, ``\u202e`` and similar characters written as escapes.
-        Visible characters, including backslashes, are kept, so a second call changes nothing.
-
-    Examples
-    --------
-    >>> from skmia._core.visible import visible
-    >>> print(visible("a\nNo leakage detected.\x1b[2J"))
-    a\nNo leakage detected.\x1b[2J
-    """
+    """A value as one line of text, in which characters that are not visible are escapes."""
+    # Names come from tables, models and results that may not be trusted: a line break could forge a
+    # line of a report. Backslashes are kept, so a second call changes nothing.
     return _HIDDEN.sub(_write_out, str(value))
 
 

@@ -345,22 +345,14 @@ class UnidentifiedError(TypeError):
 
 
 class Walker:
-    """Walks through all parts of a value and notes a digest of each part by name.
-
-    Attributes
-    ----------
-    parts : dict of str to str
-        Digest of each part, or its repr if that is short, by a readable name. Digests begin
-        with "#".
-    packages : dict of str to str
-        Versions of the packages that parts come from.
-    """
+    """Walks through all parts of a value and notes a digest of each part by name."""
 
     # Functions and classes of installed packages are identified by name, and their packages by
     # version. All others are identified by their code and everything that the code reaches:
     # defaults, variables of enclosing functions, globals, base classes, functions of other modules.
 
     def __init__(self):
+        # Digests of parts, which begin with "#", or short reprs, by name; versions of packages.
         self.parts, self.packages = {}, {}
         self._names = {}  # of functions and classes, by id
         self._digests = {}  # of other objects, by id and by whether fitted attributes counted

@@ -197,19 +197,10 @@ class Kept(NamedTuple):
 
 
 class Trained:
-    """A model that was just trained, as passed to ``keep``.
-
-    Attributes
-    ----------
-    number : int
-        Number of the model in the whole job.
-    subset : ndarray of shape (n,), dtype bool
-        Records that the model was trained on.
-    data : Data
-        All records.
-    """
+    """A model that was just trained, as passed to ``keep``."""
 
     def __init__(self, job, i, model, seconds, *, caught=(), answers=None, asking=nullcontext):
+        # The number in the whole job; (n,): which records it was trained on; and all of them.
         self.number, self.subset, self.data = job.number(i), job.subsets[i], job.data
         self.seconds, self.warnings = seconds, list(caught)
         self._model, self._asking = model, asking

@@ -26,15 +26,9 @@ _FEWEST_TASKS = 16
 
 
 class Workers(ABC):
-    """Base class of the workers that run tasks.
+    """Base class of the workers that run tasks."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the workers, as shown in ``ShadowPool.backend_``.
-    """
-
-    name: str
+    name: str  # as shown in ShadowPool.backend_
 
     @abstractmethod
     def are_active(self):

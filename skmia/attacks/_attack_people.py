@@ -28,13 +28,7 @@ _FEWEST = 3
 
 
 class People:
-    """People by the numbers of their records.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (n_people,)
-        Number of records of each person.
-    """
+    """People by the numbers of their records."""
 
     def __init__(self, numbers):
         self.numbers, self.counts = numbers, np.bincount(numbers)

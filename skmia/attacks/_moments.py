@@ -254,20 +254,11 @@ class MomentsAttack(CandidatesAttack):
 
 
 class System(NamedTuple):
-    """Equations that concern the same candidates.
+    """Equations that concern the same candidates."""
 
-    Attributes
-    ----------
-    label : int or None
-        Number of the class; None if the equations concern all candidates.
-    rows : ndarray
-        Positions of the candidates.
-    parts : list of tuple (Source, Block)
-    """
-
-    label: int | None
-    rows: np.ndarray
-    parts: list
+    label: int | None  # number of the class; None if the equations concern all candidates
+    rows: np.ndarray  # positions of the candidates
+    parts: list  # of pairs of a Source and a Block
 
     @property
     def targets(self):
@@ -319,29 +310,15 @@ def _make_systems(sources):
 
 
 class Solved(NamedTuple):
-    """Solution of a system.
-
-    Attributes
-    ----------
-    label : int or None
-    weights : ndarray of shape (n_equations,)
-        Factors of the equations.
-    sketch : csr_array or None
-        Random sums of the equations; None if all are used.
-    basis : ndarray of shape (n_used, rank)
-        Orthonormal directions of the coefficients that are left.
-    force : ndarray of shape (rank,)
-        Right-hand sides in these directions, without what is expected of the candidates.
-    leverage : float
-        Mean leverage of the candidates, less than 1.
-    """
+    """Solution of a system."""
 
     label: int | None
-    weights: np.ndarray
-    sketch: object
-    basis: np.ndarray
+    weights: np.ndarray  # (n_equations,): factors of the equations
+    sketch: object  # random sums of the equations; None if all are used
+    basis: np.ndarray  # (n_used, rank): orthonormal directions of the coefficients that are left
+    # (rank,): right-hand sides in these directions, without what is expected of the candidates.
     force: np.ndarray
-    leverage: float
+    leverage: float  # mean of the candidates, less than 1
 
     def turn(self, features):
         """Coefficients in the directions of the basis."""

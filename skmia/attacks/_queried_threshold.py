@@ -27,21 +27,13 @@ _MOST_ODDS = 500.0
 
 
 class Steps(NamedTuple):
-    """Thresholds, each once, and the rows that are known to be at their nodes.
+    """Thresholds, each once, and the rows that are known to be at their nodes."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_thresholds,), dtype int
-    lower, upper : ndarray of shape (n_thresholds,)
-    of_row, rows : ndarray of shape (n_found,), dtype int
-        Threshold that each row was found at.
-    """
-
-    columns: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    of_row: np.ndarray
-    rows: np.ndarray
+    columns: np.ndarray  # (n_thresholds,)
+    lower: np.ndarray  # (n_thresholds,)
+    upper: np.ndarray  # (n_thresholds,)
+    of_row: np.ndarray  # (n_found,): threshold that each row was found at
+    rows: np.ndarray  # (n_found,)
 
 
 def merge_found(found):
@@ -57,20 +49,11 @@ def merge_found(found):
 
 
 class Sources(NamedTuple):
-    """What explains thresholds, and how sure that is.
-
-    Attributes
-    ----------
-    events : Events
-    present : ndarray of shape (n_entries,), dtype bool
-        Whether the candidate is known to be at the node of the threshold.
-    passed : ndarray of shape (n_pairs,)
-        Number of candidates between both values.
-    """
+    """What explains thresholds, and how sure that is."""
 
     events: Events
-    present: np.ndarray
-    passed: np.ndarray
+    present: np.ndarray  # (n_entries,): whether the candidate is known to be at the node
+    passed: np.ndarray  # (n_pairs,): number of candidates between both values
 
 
 def list_sources(steps, values, n_candidates):
@@ -135,22 +118,12 @@ class _Sorted:
 
 
 class Weights(NamedTuple):
-    """How likely kinds of explanations are, learned from all thresholds.
+    """How likely kinds of explanations are, learned from all thresholds."""
 
-    Attributes
-    ----------
-    midpoint, value : float
-        Share of the thresholds that are midpoints, and values.
-    share : float
-        Probability that a member is in the sample of a node, if it is not known to be there.
-    trust : float
-        Probability that an explained threshold was not explained by chance.
-    """
-
-    midpoint: float
-    value: float
-    share: float
-    trust: float
+    midpoint: float  # share of the thresholds that are midpoints
+    value: float  # and that are values
+    share: float  # probability that a member is in the sample of a node, if that is not known
+    trust: float  # probability that an explained threshold was not explained by chance
 
 
 def weigh(steps, sources, values, prior):

@@ -23,17 +23,11 @@ from .._core.validation import check_records
 
 
 class TableCodes:
-    """Columns of a table as numbers, and the values that each can take.
-
-    Attributes
-    ----------
-    codes : ndarray of shape (n, n_features)
-        Encoded table.
-    """
+    """Columns of a table as numbers, and the values that each can take."""
 
     # Columns of text, categories and truth values are encoded as the position of the value among
     # the values seen; columns of numbers are unchanged.
-    # X (n, ...)
+    # X (n, ...) -> codes (n, n_features)
 
     def __init__(self, X):
         refuse_foreign(X, "Synthesis")
@@ -194,17 +188,11 @@ class SearchSettings(NamedTuple):
 
 
 class HillClimb:
-    """Parallel searches, each for one record of a class, with one query of the victim per step.
-
-    Attributes
-    ----------
-    target : ndarray of shape (n_running,)
-        Column of the wanted class of each search.
-    """
+    """Parallel searches, each for one record of a class, with one query of the victim per step."""
 
     def __init__(self, table, ask, settings, rng):
         self._table, self._ask, self._settings, self._rng = table, ask, settings, rng
-        self.target = np.empty(0, dtype=np.intp)
+        self.target = np.empty(0, dtype=np.intp)  # column of the wanted class of each search
         self._proposal = self._best = np.empty((0, table.n_features))
         self._best_proba = np.empty(0)
         self._n_rejections = self._n_changes = self._n_iter = np.empty(0, dtype=np.intp)

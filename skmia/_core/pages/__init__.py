@@ -254,18 +254,10 @@ def _read_part(name, package):
 
 
 class Saved(NamedTuple):
-    """The files of a report that were written, and those that could not be made.
+    """The files of a report that were written, and those that could not be made."""
 
-    Attributes
-    ----------
-    paths : list of Path
-        The files that were written.
-    failures : dict of str to Exception
-        The error that prevented a file, by the name of the file.
-    """
-
-    paths: list
-    failures: dict
+    paths: list  # of the files that were written
+    failures: dict  # the error that prevented a file, by the name of the file
 
     @property
     def notes(self):

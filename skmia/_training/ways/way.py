@@ -15,27 +15,13 @@ from ..job import Trained, keep, recorded_warnings
 
 
 class Way(ABC):
-    """A way to train the models of a job.
+    """A way to train the models of a job."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the way, as shown in ``ShadowPool.backend_``.
-    together : bool
-        Whether many models are trained in one program.
-    exact : bool
-        Whether the models equal models trained one by one.
-    note : str
-        What :meth:`chosen` and :meth:`tuned` chose, in a few words; empty for nothing.
-    slower : str or None
-        Why training one by one takes less time, as :meth:`chosen` has found; None if it does not.
-    """
-
-    name: str
-    note = ""
-    slower: str | None = None
-    together = True
-    exact = True
+    name: str  # as shown in ShadowPool.backend_
+    note = ""  # what chosen and tuned chose, in a few words
+    slower: str | None = None  # why training one by one takes less time, if chosen found so
+    together = True  # many models are trained in one program
+    exact = True  # the models equal models trained one by one
 
     @abstractmethod
     def why_not(self, job):

@@ -21,24 +21,13 @@ _LEFT_OVER = (
 
 
 class LinearWay(Way):
-    """Solves the logistic or ridge regressions of a pool together.
+    """Solves the logistic or ridge regressions of a pool together."""
 
-    The models share the records, and therefore the products of large matrices, the curvature and a
-    start near all optima. One scaler before the model, fitted on each training set, is merged into
-    the penalty.
-
-    Models are solved to their optimum: logits agree with it to 1e-3 nats or better, whereas
-    scikit-learn stops at ``tol`` or ``max_iter``. A model without a reachable optimum (separable
-    records without a penalty have none), or with fewer classes in its training set than the others,
-    is fitted by the estimator itself.
-
-    A victim that was fitted by scikit-learn is further from its optimum than these models are from
-    theirs. If the victim converged, this does not affect LiRA: the AUC is within 0.0002 of the AUC
-    with models fitted one by one (breast cancer, digits and one-hot tables, ten victims each). If
-    the victim stopped at ``max_iter``, with logits that are off by several nats (digits that are
-    not scaled), fewer members were identified at a false positive rate of 1% (7.4% instead of
-    8.0%). Give such a victim a ``max_iter`` with which it converges.
-    """
+    # The models share the records, and so the products of large matrices, the curvature and a start
+    # near all optima. One scaler before the model is merged into the penalty. Logits agree with the
+    # optimum to 1e-3 nats or better, whereas scikit-learn stops at tol or max_iter: a victim that
+    # stopped far from its optimum should get a larger max_iter. A model without a reachable one, or
+    # with fewer classes in its training set than the others, is fitted by the estimator itself.
 
     name = "linear"
     exact = False

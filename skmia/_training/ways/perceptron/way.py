@@ -42,24 +42,14 @@ def count_together(network, n_jobs):
 
 
 class Network:
-    """A perceptron that is ready to be trained.
-
-    Attributes
-    ----------
-    widths : tuple of int
-        Widths of all layers, beginning with the features.
-    order : ndarray of shape (n,) or None
-        Order of the records in the current epoch.
-    reached_limit : bool
-        Whether training ended at ``max_iter``.
-    ending : list of ndarray or None
-        Weights and arrays of the optimizer at the end of training.
-    """
+    """A perceptron that is ready to be trained."""
 
     # X (n, d), y (n, n_outputs)
 
     def __init__(self, model, X, y):
         self.model, self.X, self.y = model, np.ascontiguousarray(X), y.astype(X.dtype)
+        # Order of the records in the current epoch, whether max_iter was reached, and in the end
+        # the weights and arrays of the optimizer.
         self.order, self.reached_limit, self.ending = None, False, None
         self.widths = (X.shape[1], *(coef.shape[1] for coef in model.coefs_))
 
