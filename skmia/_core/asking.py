@@ -189,15 +189,12 @@ def _last_step(model):
     return unwrap(model[-1]) if isinstance(model, Pipeline) else model
 
 
-def _is_asked_itself(model):
-    return gives_logits(model) or answers_queries(model)
-
-
 def _split_pipeline(victim):
     """Transformers before a model that has logits, so that it can be asked for them."""
     model = unwrap(victim)
-    if isinstance(model, Pipeline) and _is_asked_itself(_last_step(model)):
-        return (model[:-1] if len(model) > 1 else None), _last_step(model)
+    last = _last_step(model)
+    if last is not model and (gives_logits(last) or answers_queries(last)):
+        return (model[:-1] if len(model) > 1 else None), last
     return None, model
 
 

@@ -47,10 +47,12 @@ def score_words(records, membership, seed):
     """Learn membership from the words of texts, on several random halves of the records."""
     rng = np.random.default_rng(seed)
     sample = _draw_sample(records, membership, rng)
-    texts = _join_texts(sample.records)
-    if texts is None:
+    X = in_memory(sample.records.X)
+    columns = [] if X.shape[-1] == 0 else split_columns(X) or []
+    texts = [texts for texts in map(_read_texts, columns) if texts is not None]
+    if not texts:
         return []
-    words, found = _WORDS.transform(texts), []
+    words, found = _WORDS.transform([" ".join(parts) for parts in zip(*texts, strict=True)]), []
     for _ in range(_N_SPLITS):
         train = _draw_half(*sample[:-1], rng)
         if train is None:
@@ -86,14 +88,6 @@ def _draw_half(rows, records, membership, rng):
     if any(len(np.unique(membership[half])) < 2 for half in (train, ~train)):
         return None
     return train
-
-
-def _join_texts(records):
-    """The texts of each record in one; None if no column holds texts."""
-    X = in_memory(records.X)
-    columns = [] if X.shape[-1] == 0 else split_columns(X) or []
-    texts = [texts for texts in map(_read_texts, columns) if texts is not None]
-    return [" ".join(parts) for parts in zip(*texts, strict=True)] or None
 
 
 def _read_texts(column):

@@ -33,17 +33,13 @@ def number_bytes(values):
         if missing.any():
             values[missing] = np.nan
         if values.dtype.itemsize > 8:
-            values = _split_long(values)
+            # Extended precision has bytes that hold nothing, with whatever was there before.
+            mantissa, exponent = np.frexp(values)
+            high = mantissa.astype(np.float64)
+            low = (mantissa - high).astype(np.float64)
+            values = np.stack([high, low, exponent.astype(np.float64)], axis=-1)
     values = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
     return values.reshape(len(values), -1).view(np.uint8)
-
-
-def _split_long(values):
-    # Extended precision has bytes that hold nothing, with whatever was there before.
-    mantissa, exponent = np.frexp(values)
-    high = mantissa.astype(np.float64)
-    low = (mantissa - high).astype(np.float64)
-    return np.stack([high, low, exponent.astype(np.float64)], axis=-1)
 
 
 class Tokens:

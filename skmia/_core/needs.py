@@ -244,10 +244,7 @@ def _ask_for(what):
 def _why_no_members(needs, offer):
     if KNOWN.index(needs.known) > KNOWN.index(offer.known):
         return f"it learns from known {needs.known}"
-    lacks = [name for name in needs.lacks if not _is_given(name, needs)]
+    # Known records can be used as the population.
+    given = () if needs.known == NOBODY else (_POPULATION,)
+    lacks = [name for name in needs.lacks if name not in given]
     return f"its parameter {_join(lacks, 'and')} must be given" if lacks else None
-
-
-def _is_given(name, needs):
-    """Whether known records can be used as the value of a parameter."""
-    return name == _POPULATION and needs.known != NOBODY

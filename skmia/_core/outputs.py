@@ -13,14 +13,6 @@ from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round
 from .types import ArrayLike
 
 
-def check_positions(key, n_records):
-    outside = (key < -n_records) | (key >= n_records)
-    if outside.any():
-        raise IndexError(
-            f"Record {key[outside.argmax()]} was requested; there are {n_records} records."
-        )
-
-
 def _is_whole(key):
     """Whether the parts of a slice are integers or None."""
     parts = (key.start, key.stop, key.step)
@@ -48,7 +40,10 @@ def as_key(key, n_records):
             raise IndexError(f"The mask has {len(key)} entries; there are {n_records} records.")
         return np.flatnonzero(key)
     if key.ndim == 1 and (key.dtype.kind in "iu" or key.size == 0):
-        check_positions(key, n_records)
+        outside = (key < -n_records) | (key >= n_records)
+        if outside.any():
+            wrong = key[outside.argmax()]
+            raise IndexError(f"Record {wrong} was requested; there are {n_records} records.")
         return key.astype(np.intp)
     raise IndexError(
         "Records are selected by an integer, a slice, an array of integers or a boolean mask; "

@@ -38,7 +38,12 @@ def make_bar(desc, total, bar_format=None):
     if _stages is not None:
         yield _Part(_stages, total)
         return
-    with _open_bar(desc, total, bar_format) as bar:
+    if draws_bars(sys.stderr):
+        settings = {"file": sys.stderr, "mininterval": _BETWEEN_MOVES, "bar_format": bar_format}
+    else:
+        settings = {"file": _Lines(sys.stderr), "mininterval": BETWEEN_LINES, "bar_format": _LINE}
+        settings["delay"] = BETWEEN_LINES  # what takes less needs no line
+    with _Bar(desc=desc, total=total, maxinterval=10, **settings) as bar:
         is_over = threading.Event()
         clock = threading.Thread(target=_tick, args=(bar, is_over), name="skmia-bar", daemon=True)
         clock.start()
@@ -58,15 +63,6 @@ class _Bar(tqdm):
     """A bar with a lock of its own: a process may fork while the clock holds it."""
 
     _lock = threading.RLock()
-
-
-def _open_bar(desc, total, bar_format):
-    if draws_bars(sys.stderr):
-        settings = {"file": sys.stderr, "mininterval": _BETWEEN_MOVES, "bar_format": bar_format}
-    else:
-        settings = {"file": _Lines(sys.stderr), "mininterval": BETWEEN_LINES, "bar_format": _LINE}
-        settings["delay"] = BETWEEN_LINES  # what takes less needs no line
-    return _Bar(desc=desc, total=total, maxinterval=10, **settings)
 
 
 def draws_bars(file):

@@ -35,15 +35,11 @@ def seed_everything(seed):
     """Seed the global generators of Python, numpy and, if it is loaded, torch."""
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
-    if "torch" in sys.modules:
-        _seed_torch(sys.modules["torch"], seed)
-
-
-def _seed_torch(torch, seed):
+    torch = sys.modules.get("torch")
     accelerator = getattr(torch, "accelerator", None)  # since torch 2.6
-    if accelerator is None or accelerator.is_available():
+    if torch is not None and (accelerator is None or accelerator.is_available()):
         torch.manual_seed(seed)
-    else:
+    elif torch is not None:
         # For each kind of device that is not there, manual_seed would keep the seed and a traceback
         # of this call, which takes as long as it takes to train a small model.
         torch.default_generator.manual_seed(seed)

@@ -109,7 +109,9 @@ def gives_logits(model):
 
 def query_logits(net, X):
     """Query a net for which :func:`gives_logits` is true for its logits."""
-    answers = _as_numpy(forward(net, X))
+    from skorch.utils import to_numpy
+
+    answers = map(to_numpy, forward(net, X))
     parts = [part[0] if isinstance(part, tuple) else part for part in answers]
     if not parts:
         raise ValueError("A net must be queried for at least 1 record; got 0.")
@@ -117,12 +119,6 @@ def query_logits(net, X):
     if logits.ndim == 1 or logits.shape[1] == 1:
         logits = np.column_stack([np.zeros(len(logits), logits.dtype), logits.ravel()])
     return Outputs(logits, skorch_classes(net, logits.shape[1]), "logits")
-
-
-def _as_numpy(batches):
-    from skorch.utils import to_numpy
-
-    return (to_numpy(batch) for batch in batches)
 
 
 def skorch_classes(net, n_columns):

@@ -41,24 +41,17 @@ def end_with(program):
     # which other programs have started. The signal that Linux sends when a parent ends is not
     # suitable: it is sent when the *thread* that started the process ends, and workers are reused
     # by other threads.
-    if os.getpid() == program or is_watching():
+    is_watching = any(thread.name == _WATCH for thread in threading.enumerate())
+    if os.getpid() == program or is_watching:
         return
     if os.getppid() == program:
-        _leave_interrupts()
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            # Processes started from here will not inherit it.
+            signal.signal(signal.SIGINT, _do_nothing)
         threading.Thread(target=_watch, args=(program,), name=_WATCH, daemon=True).start()
     elif current_process().name.startswith("LokyProcess"):
         _end()  # the program ended before its first task began
-
-
-def is_watching():
-    """Whether this process watches the program that started it."""
-    return any(thread.name == _WATCH for thread in threading.enumerate())
-
-
-def _leave_interrupts():
-    is_main = threading.current_thread() is threading.main_thread()
-    if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _do_nothing)  # processes started from here will not inherit it
 
 
 def _do_nothing(number, frame):

@@ -220,7 +220,8 @@ class FolderCheckpoint:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _unreadable(path, error) from error
+            text = f"{path} cannot be read: {_reason(error)}. It was left as it is."
+            raise CheckpointError(text) from error
 
     def _read_manifest(self):
         path = self.folder / _MANIFEST
@@ -399,10 +400,6 @@ class FolderCheckpoint:
             "trained again.",
             stacklevel=5,
         )
-
-
-def _unreadable(path, error):
-    return CheckpointError(f"{path} cannot be read: {_reason(error)}. It was left as it is.")
 
 
 def _reason(error):

@@ -105,9 +105,12 @@ def _thaw(estimator, prefix, names):
         names.append(prefix)
         return _thaw(unwrap(estimator), prefix, names)
     fresh, first = clone(estimator), []
+    parameters = estimator.get_params(deep=False)
+    cv = parameters.get("cv")
+    takes_fitted = parameters.get("prefit") is True or (isinstance(cv, str) and cv == "prefit")
     for name, part in _direct_parts(estimator):
         path = f"{prefix}__{name}" if prefix else name
-        n_found, is_prefit = len(names), _takes_fitted(estimator, name)
+        n_found, is_prefit = len(names), takes_fitted and name != "final_estimator"
         if is_prefit and not isinstance(part, FrozenEstimator):
             names.append(path)
         thawed = _thaw(part, path, names)
@@ -128,14 +131,6 @@ def _direct_parts(estimator):
 
 def _is_estimator(value):
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
-
-
-def _takes_fitted(estimator, name):
-    parameters = estimator.get_params(deep=False)
-    is_prefit = parameters.get("prefit") is True or (
-        isinstance(parameters.get("cv"), str) and parameters["cv"] == "prefit"
-    )
-    return is_prefit and name != "final_estimator"
 
 
 def _is_fitted(estimator):

@@ -108,7 +108,11 @@ def check_same_owner(known, manifest, where, owner=POOL):
     for name, there, here in _list_differences(known, manifest):
         label = _LABELS.get(name, name)
         if name in _INNER_LABELS and isinstance(there, dict) and isinstance(here, dict):
-            label, there, here = _get_difference(name, there, here)
+            labels = _INNER_LABELS[name]
+            inner = next(key for key in [*here, *there] if here.get(key) != there.get(key))
+            is_dict = isinstance(labels, dict)
+            label = labels.get(inner, inner) if is_dict else labels.format(inner)
+            there, here = there.get(inner, "nothing"), here.get(inner, "nothing")
         if label == _CLASS:
             there, here = known.get("estimator"), manifest.get("estimator")
         shown = (
@@ -138,13 +142,6 @@ def _list_differences(known, manifest):
     for name in (*names, "versions"):
         if name not in _FOR_PEOPLE and known.get(name) != manifest.get(name):
             yield name, known.get(name), manifest.get(name)
-
-
-def _get_difference(name, there, here):
-    labels = _INNER_LABELS[name]
-    inner = next(key for key in [*here, *there] if here.get(key) != there.get(key))
-    label = labels.get(inner, inner) if isinstance(labels, dict) else labels.format(inner)
-    return label, there.get(inner, "nothing"), here.get(inner, "nothing")
 
 
 def _is_digest(value):

@@ -45,7 +45,7 @@ def run_or_resume(plan, job, checkpoint):
     # damaged file is renamed by `load`, so its model is still missing and is trained in this round.
     while missing:
         for k in missing.copy():
-            kept = checkpoint.load(k, _set_of(job, k))
+            kept = checkpoint.load(k, job.subsets[k] if job.write is None else None)
             if kept is not None:
                 missing.remove(k)
                 yield k, kept
@@ -59,10 +59,6 @@ def run_or_resume(plan, job, checkpoint):
                 missing.remove(k)
             yield k, kept
     checkpoint.close()
-
-
-def _set_of(job, k):
-    return job.subsets[k] if job.write is None else None
 
 
 def check_first_answers(job):

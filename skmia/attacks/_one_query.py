@@ -49,20 +49,15 @@ def open_boxes(records, models, who):
     """Open models, and check that they take the features of the records."""
     boxes, values = [open_white_box(model) for model in models], as_values(records.X, who)[0]
     for box in boxes:
-        _check_features(box, records.X, values, who)
+        if box.classes is None:
+            raise ValueError(f"{who} needs classifiers; got a pool of regressors.")
+        inputs = box.encode(records.X)
+        if inputs.shape != values.shape or not np.array_equal(inputs, values.astype(inputs.dtype)):
+            raise ValueError(
+                f"{who} changes the features that the shadow models take, and these models "
+                "transform them first; transform the features of the records instead."
+            )
     return boxes
-
-
-def _check_features(box, X, values, who):
-    """Check that a model takes the features as they are."""
-    if box.classes is None:
-        raise ValueError(f"{who} needs classifiers; got a pool of regressors.")
-    inputs = box.encode(X)
-    if inputs.shape != values.shape or not np.array_equal(inputs, values.astype(inputs.dtype)):
-        raise ValueError(
-            f"{who} changes the features that the shadow models take, and these models "
-            "transform them first; transform the features of the records instead."
-        )
 
 
 class QueryAttack(BaseAttack):

@@ -370,24 +370,18 @@ class RangeAttack(BaseAttack):
         check_victim(attack.victim)
         self._seed = int(check_random_state(self.random_state).randint(2**32, dtype=np.uint32))
         self.attack_ = attack.fit(records)
-        self._check_shadows()
-        if not self._can_judge(records).any():
-            raise ValueError(self._say_why_not())
-
-    def _check_shadows(self):
         pool = getattr(self.attack_, "pool_", None)
         if pool is not None and pool.estimators_ is None:
             raise ValueError(
                 "RangeAttack queries the shadow models for points that are not in the pool; fit it "
                 'with store="models".'
             )
-
-    def _say_why_not(self):
-        return (
-            f"{type(self.attack_).__name__} can judge no point of a range, because it needs models "
-            "that were trained on the centers, which are not in the pool; set online=False if it "
-            "has this setting, or use another attack."
-        )
+        if not self._can_judge(records).any():
+            raise ValueError(
+                f"{type(self.attack_).__name__} can judge no point of a range, because it needs "
+                "models that were trained on the centers, which are not in the pool; set "
+                "online=False if it has this setting, or use another attack."
+            )
 
     def _draw(self, records):
         """Yield the attack and one point of the range of each record, ``n_samples`` times."""

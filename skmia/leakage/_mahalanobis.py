@@ -325,16 +325,6 @@ class MisspecifiedTarget:
         return power(rates, shift if rates.ndim == 0 else shift[:, np.newaxis], self.inclusion)
 
 
-def make_misspecified(true, assumed, cross, subsampling):
-    """Return the leakage of pairs of targets, given their inner products."""
-    if np.isinf(cross).any():
-        raise ValueError(
-            f"The pair in row {np.isinf(cross).argmax()} differs from the mean in a column "
-            "without spread, which reveals membership without any test."
-        )
-    return MisspecifiedTarget(true, assumed, cross, *subsampling)
-
-
 class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
     r"""Per-record membership leakage of a released mean.
 
@@ -609,7 +599,12 @@ class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
             self._products(left, right, X)
             for left, right in ((X, X), (X_assumed, X_assumed), (X, X_assumed))
         )
-        return make_misspecified(true, assumed, cross, self._subsampling)
+        if np.isinf(cross).any():
+            raise ValueError(
+                f"The pair in row {np.isinf(cross).argmax()} differs from the mean in a column "
+                "without spread, which reveals membership without any test."
+            )
+        return MisspecifiedTarget(true, assumed, cross, *self._subsampling)
 
     def top_k(self, X: ArrayLike, k: int) -> np.ndarray:
         """Return the rows that leak most, as canaries of an audit.

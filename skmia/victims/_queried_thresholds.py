@@ -94,7 +94,12 @@ class Table:
         """Rows in which one number each is another one."""
         # -> X (m, n_columns)
         if is_frame(self._rows):
-            return self._replace_in_frame(rows, columns, values)
+            changed = self._rows.iloc[rows].reset_index(drop=True)
+            for j in np.unique(columns[columns >= 0]):
+                column = changed.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+                column[columns == j] = values[columns == j]
+                changed.isetitem(j, column)
+            return changed
         changed, is_changed = take_rows(self._rows, rows), columns >= 0
         if is_tensor(changed):
             numbers = to_numpy(changed).copy()
@@ -103,14 +108,6 @@ class Table:
         if changed.dtype.kind in "iu":
             changed = changed.astype(np.float64)
         changed[is_changed, columns[is_changed]] = values[is_changed]
-        return changed
-
-    def _replace_in_frame(self, rows, columns, values):
-        changed = self._rows.iloc[rows].reset_index(drop=True)
-        for j in np.unique(columns[columns >= 0]):
-            column = changed.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
-            column[columns == j] = values[columns == j]
-            changed.isetitem(j, column)
         return changed
 
 

@@ -332,30 +332,21 @@ def read_reweighted(model, X, y, collector):
     """Read the equations of AdaBoost, whose trees are all grown on all rows."""
     # Each tree weights a row by the errors of the trees before it, which are known, over a sum of
     # weights that is not known. The shares of the classes at a leaf do not depend on this sum.
-    X, n_rows = X.astype(np.float32), model.estimators_[0].tree_.n_node_samples[0]
-    logs, is_even = np.zeros(len(X)), _is_even(model.estimators_[0].tree_)
+    first, X, logs = model.estimators_[0].tree_, X.astype(np.float32), np.zeros(len(X))
+    n_rows, sums = first.n_node_samples[0], first.weighted_n_node_samples
+    # Whether the rows of the first tree had the same weight.
+    is_even = bool(n_rows) and np.allclose(sums / sums[0], first.n_node_samples / n_rows)
     for estimator, strength in zip(model.estimators_, model.estimator_weights_, strict=False):
         tree = estimator.tree_
         leaves = tree.apply(X)
         shares = _read_fractions(tree)
         if n_rows:
             collector.add(leaves, np.ones(len(X)), tree.n_node_samples.astype(np.float64))
-        if is_even:
-            _add_weighted_shares(collector, shares, leaves, y, np.exp(logs - logs.max()))
+        weights, n_classes = np.exp(logs - logs.max()), shares.shape[1]
+        for label in range(1 if n_classes == 2 else n_classes) if is_even else ():
+            away = weights * ((y == label) - shares[leaves, label])
+            # A share of 0 or 1 also says that nobody of another class is there.
+            none = np.zeros(len(shares))
+            collector.add(leaves, away, none, terms=weights, precision=_OF_WEIGHTS)
         logs += strength * (shares.argmax(axis=1)[leaves] != y)
     return n_rows
-
-
-def _is_even(tree):
-    """Whether the rows of the first tree had the same weight."""
-    weights, counts = tree.weighted_n_node_samples, tree.n_node_samples
-    return bool(counts[0]) and np.allclose(weights / weights[0], counts / counts[0])
-
-
-def _add_weighted_shares(collector, shares, leaves, y, weights):
-    """Add equations that the weights of a class are its share of all weights at a leaf."""
-    n_classes = shares.shape[1]
-    for label in range(1 if n_classes == 2 else n_classes):
-        away = weights * ((y == label) - shares[leaves, label])
-        # A share of 0 or 1 also says that nobody of another class is there.
-        collector.add(leaves, away, np.zeros(len(shares)), terms=weights, precision=_OF_WEIGHTS)

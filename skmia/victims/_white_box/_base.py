@@ -56,16 +56,6 @@ def check_inputs(inputs):
     return inputs
 
 
-def check_answers(forward, start):
-    """A forward pass whose first record is at a position, where no answer is NaN."""
-    bad = np.isnan(forward.raw).any(axis=1)
-    if bad.any():
-        raise ValueError(
-            f"The model returned NaN for the record at position {start + bad.argmax()}."
-        )
-    return forward
-
-
 def check_classifier(classes):
     """Check that there are classes to have logits of."""
     if classes is None:
@@ -178,7 +168,11 @@ class Chunked(ABC):
         for rows in gen_batches(len(inputs), size):
             # The pass ends before the result is yielded, so the caller never sees a changed model.
             with self._pass(inputs[rows], wrt) as forward:
-                found = answer(check_answers(forward, rows.start), rows)
+                bad = np.isnan(forward.raw).any(axis=1)
+                if bad.any():
+                    place = rows.start + bad.argmax()
+                    raise ValueError(f"The model returned NaN for the record at position {place}.")
+                found = answer(forward, rows)
             yield rows, found
 
     def _ask(self, inputs):

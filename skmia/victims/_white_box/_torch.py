@@ -36,7 +36,8 @@ _WEIGHTS = ("weight", "pos_weight")
 def make_head(net, classes, tail):
     """Return the head of a skorch net."""
     criterion = uncompiled(net.criterion_)
-    is_plain = type(criterion) in _PLAIN and not _has_own_loss(net) and not _has_weights(criterion)
+    is_plain = type(criterion) in _PLAIN and not _has_weights(criterion)
+    is_plain &= type(net).get_loss.__module__.startswith("skorch.")
     if classes is None:
         is_plain = is_plain and isinstance(criterion, nn.MSELoss)
         return SquaredErrorHead() if is_plain else _ValueHead(net, tail)
@@ -46,11 +47,6 @@ def make_head(net, classes, tail):
     if is_plain and type(criterion) in (nn.NLLLoss, nn.BCELoss):
         return ProbabilityHead(classes, floor)
     return _ProbabilityHead(net, tail, classes, floor)
-
-
-def _has_own_loss(net):
-    """Whether ``get_loss`` is not skorch's."""
-    return not type(net).get_loss.__module__.startswith("skorch.")
 
 
 def _has_weights(criterion):

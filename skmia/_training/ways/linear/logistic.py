@@ -150,13 +150,6 @@ class _Descent:
         self.points, self.gradient, self._solved = points, gradient, solved
 
 
-def minimize_together(gradient, start, models, precondition, *, reach, tol, coarse, max_iter):
-    """Minimize convex functions by limited-memory BFGS with a common preconditioner."""
-    # start (K, D), models (K,)
-    descent = _Descent(gradient, precondition, start, models, np.isfinite(coarse))
-    return _descend(descent, reach, tol, coarse, max_iter)
-
-
 def _descend(descent, reach, tol, coarse, max_iter):
     n_functions = len(descent.points)
     found = Minima(descent.points.copy(), np.zeros(n_functions, bool), np.zeros(n_functions, int))
@@ -352,19 +345,13 @@ def _add_to_diagonal(hessian, penalty):
 
 
 class Preconditioner:
-    """Approximate inverse Hessian, with one block for all classes or one block for each.
-
-    Attributes
-    ----------
-    reach : float
-        Largest change of a logit of a record under a step of length 1 in the metric of the
-        Hessian.
-    """
+    """Approximate inverse Hessian, with one block for all classes or one block for each."""
 
     def __init__(self, losses, hessians):
         different = {id(hessian): hessian for hessian in hessians}
         inverse = {key: _invert(hessian) for key, hessian in different.items()}
         self._blocks = [inverse[id(hessian)] for hessian in hessians]
+        # Largest change of a record's logit by a step of length 1 in the metric of the Hessian.
         self.reach = _compute_reach(losses.columns, inverse.values())
 
     def __call__(self, vectors, models, losses):
@@ -583,16 +570,13 @@ class LogisticSolver:
 
 
 def _minimize(losses, start, rows, curve, tol, max_iter, coarse=_COARSE):
-    return minimize_together(
-        losses.gradient,
-        start,
-        np.asarray(rows),
-        lambda vectors, models: curve(vectors, models, losses),
-        reach=curve.reach,
-        tol=tol,
-        coarse=coarse,
-        max_iter=max_iter,
-    )
+    """Minimize by limited-memory BFGS with a common preconditioner."""
+
+    def precondition(vectors, models):
+        return curve(vectors, models, losses)
+
+    args = losses.gradient, precondition, start, np.asarray(rows), np.isfinite(coarse)
+    return _descend(_Descent(*args), curve.reach, tol, coarse, max_iter)
 
 
 def _solve_alone(losses, point, row):

@@ -22,17 +22,11 @@ _ROUNDING = 16 * np.finfo(float).eps
 
 
 class Design:
-    """Centered and scaled features of all records.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (n, n_columns)
-        Features, with a last column of ones if there is an intercept.
-    """
+    """Centered and scaled features of all records."""
 
     # Only the coordinates change, not the problem: the intercept absorbs the centering, and the
     # penalty of each coefficient is divided by the square of its scale.
-    # X (n, d)
+    # X (n, d) -> columns (n, n_columns), with a last one of ones if there is an intercept
 
     def __init__(self, X, fit_intercept, uniform):
         n, d = X.shape
@@ -217,15 +211,12 @@ def affine_map(scaler):
     if isinstance(scaler, MinMaxScaler):
         return -scaler.min_ / scaler.scale_, 1 / scaler.scale_
     shift = getattr(scaler, "mean_", getattr(scaler, "center_", None))
+    # StandardScaler has mean_ even if it does not subtract the mean.
+    centers = getattr(scaler, "with_mean", getattr(scaler, "with_centering", False))
     return (
-        np.zeros(n_features) if shift is None or not _centers(scaler) else shift,
+        np.zeros(n_features) if shift is None or not centers else shift,
         np.ones(n_features) if scaler.scale_ is None else scaler.scale_,
     )
-
-
-def _centers(scaler):
-    # StandardScaler has mean_ even if it does not subtract the mean.
-    return getattr(scaler, "with_mean", getattr(scaler, "with_centering", False))
 
 
 _BYTES_OF_ANSWERS = 2**23
@@ -299,7 +290,8 @@ class Workshop:
             scaler = self._plan.fit_scaler(k)
             shift, divisor = affine_map(scaler)
             coef, intercept = coef * divisor, intercept + coef @ shift
-            _put_scaler(estimator, scaler)
+            place = [type(step) for _, step in estimator.steps].index(type(scaler))
+            estimator.steps[place] = (estimator.steps[place][0], scaler)
         model = split_estimator(estimator)[1]
         if self._classes is None:
             coef, intercept = coef[0], intercept[0]
@@ -313,9 +305,3 @@ class Workshop:
         for name, value in solution.further[row].items():
             setattr(model, name, value)
         return estimator
-
-
-def _put_scaler(estimator, scaler):
-    kinds = [type(step) for _, step in estimator.steps]
-    place = kinds.index(type(scaler))
-    estimator.steps[place] = (estimator.steps[place][0], scaler)

@@ -70,17 +70,10 @@ def _send_back(delta, coefs, out):
 
 
 class Stack:
-    """The weights of k networks, and buffers for one batch of each.
-
-    Attributes
-    ----------
-    parameters : ndarray of shape (k, p)
-    batch : ndarray of shape (k, batch_size, d)
-        Buffer for the records of a batch.
-    """
+    """The weights of k networks, and buffers for one batch of each."""
 
     # All weights of a model are in one row, those with a penalty first, so that an optimizer can
-    # update them at once.
+    # update them at once: parameters (k, p). batch (k, batch_size, d) is the buffer for records.
 
     def __init__(self, networks, batch_size):
         first = networks[0]
@@ -274,11 +267,6 @@ class Momentum:
         parameters += gradient
 
 
-def make_optimizer(model, parameters):
-    """Return the optimizer of a model."""
-    return (Adam if model.solver == "adam" else Momentum)(model, parameters)
-
-
 def batch_size_of(model, n_rows):
     """Return the number of records in a full batch."""
     return min(200 if model.batch_size == "auto" else int(model.batch_size), n_rows)
@@ -306,7 +294,8 @@ class Training:
         n_rows = len(self._live[-1].X)
         self._full = batch_size_of(model, n_rows)
         self._stack = Stack(self._live, self._full)
-        self._optimizer = make_optimizer(model, self._stack.parameters)
+        kind = Adam if model.solver == "adam" else Momentum
+        self._optimizer = kind(model, self._stack.parameters)
         shape = len(networks), n_rows, networks[0].widths[-1]
         self._y, self._answers = (np.zeros(shape, networks[0].X.dtype) for _ in range(2))
         for network in self._live:
