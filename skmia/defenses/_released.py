@@ -546,22 +546,6 @@ class ReleasedFileDefense(AnswersProba, OutputDefense):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
-        """Fit the classifier, and strip it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Labels.
-        **fit_params : dict
-            Passed to the ``fit`` of the classifier.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
         super().fit(X, y, **fit_params)
         self.estimator_ = make_stripped(self.estimator_, self.decimals)
         if self.move:

@@ -1,5 +1,6 @@
 """Models in ONNX files, which onnxruntime answers for."""
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -28,7 +29,7 @@ _DTYPES = {
 _ROUNDED = 0.01
 
 
-class _OnnxModel(GivenModel, BaseEstimator):
+class _OnnxModel(GivenModel, BaseEstimator, ABC):
     """What classifiers and regressors in ONNX files share."""
 
     def __getstate__(self):
@@ -69,6 +70,20 @@ class _OnnxModel(GivenModel, BaseEstimator):
         if len(shape) < 2 or not isinstance(shape[1], int):
             raise AttributeError("The file does not state the number of features.")
         return shape[1]
+
+    @abstractmethod
+    def predict(self, X: Rows) -> np.ndarray:
+        """Ask the model for the value of each row, or its most probable label.
+
+        Parameters
+        ----------
+        X : array-like of n rows
+            Rows as the model takes them.
+
+        Returns
+        -------
+        y : ndarray of shape (n,)
+        """
 
     def _ask(self, X):
         """The outputs of the model by their position, with the descriptions of them."""
@@ -265,17 +280,6 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
         return numbers
 
     def predict(self, X: Rows) -> np.ndarray:
-        """Most probable label of each row.
-
-        Parameters
-        ----------
-        X : array-like of n rows
-            Rows as the model takes them.
-
-        Returns
-        -------
-        labels : ndarray of shape (n,)
-        """
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
@@ -321,17 +325,6 @@ class OnnxRegressor(RegressorMixin, _OnnxModel):
         self.path = path
 
     def predict(self, X: Rows) -> np.ndarray:
-        """Ask the model for predictions.
-
-        Parameters
-        ----------
-        X : array-like of n rows
-            Rows as the model takes them.
-
-        Returns
-        -------
-        values : ndarray of shape (n,)
-        """
         if not len(X):
             return np.empty(0)
         _, values = self._ask(X)
