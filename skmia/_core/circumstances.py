@@ -30,7 +30,6 @@ class Clock:
             self._parts[part] = round(self._parts.get(part, 0.0) + seconds, 3)
 
     def elapsed(self):
-        """Seconds since the beginning."""
         return time.perf_counter() - self._start
 
     def read(self):

@@ -68,7 +68,6 @@ class LazyRows(ABC):
 
     @property
     def ndim(self):
-        """Number of axes."""
         return len(self.shape)
 
     @property
@@ -116,7 +115,6 @@ class DaskRows(LazyRows):
 
     @property
     def dtype(self):
-        """Data type of the values."""
         return self._table.dtype
 
     def _read(self, key):
@@ -124,7 +122,6 @@ class DaskRows(LazyRows):
         return np.ascontiguousarray(self._table[key].compute(scheduler="synchronous"))
 
     def append(self, others):
-        """Return the rows with others of the same class behind them, still not read."""
         import dask.array as da
 
         return type(self)(da.concatenate([self._table, *(other._table for other in others)]))
@@ -184,7 +181,6 @@ class TableRows(LazyRows):
         return f"{type(self._table).__module__.partition('.')[0]}.{super().kind}"
 
     def append(self, others):
-        """Return the rows with others of the same class behind them, still not read."""
         _check_tables([rows[:0] for rows in (self, *others)])
         joined = copy(self)
         joined._blocks = [block for rows in (self, *others) for block in rows._blocks]

@@ -50,7 +50,6 @@ def gray(ax):
 
 
 def shade(ax):
-    """Opacity of areas around curves."""
     return on_paper(ax, 0.14, 0.35)
 
 

@@ -51,22 +51,18 @@ class FiledArray:
 
     @property
     def dtype(self):
-        """Data type of the values that are read."""
         return np.dtype(self.rows.dtype)
 
     @property
     def shape(self):
-        """Shape of the whole array."""
         return (*self.numbers.shape, self.rows.n_columns, *self.rows.tail)
 
     @property
     def ndim(self):
-        """Number of axes."""
         return len(self.shape)
 
     @property
     def size(self):
-        """Number of values."""
         return int(np.prod(self.shape, dtype=object))
 
     @property

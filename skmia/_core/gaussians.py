@@ -38,7 +38,6 @@ class ShrunkCovariance(NamedTuple):
     rows: np.ndarray  # (n, d)
 
     def to_matrix(self):
-        """Return the matrix of shape (d, d)."""
         return np.diag(self.diagonal) + self.rows.T @ self.rows
 
 
@@ -169,12 +168,10 @@ class FullMoments(_Whitening):
         self._factor = _factorize(covariance[np.ix_(self._kept, self._kept)])
 
     def whiten(self, deviations):
-        """Turn rows of deviations from the mean into rows with unit covariance."""
         kept = deviations[:, self._kept].T
         return solve_triangular(self._factor, kept, lower=True, check_finite=False).T
 
     def solve(self, deviation):
-        """Apply the inverse of the covariance to one vector."""
         half = self.whiten(deviation[np.newaxis])[0]
         solved = np.zeros_like(deviation)
         solved[self._kept] = solve_triangular(
@@ -183,11 +180,9 @@ class FullMoments(_Whitening):
         return solved
 
     def variance_along(self, direction):
-        """Variance of the scalar product of a row with a vector."""
         return float(direction @ self.covariance @ direction)
 
     def trace_of(self, variances):
-        """Trace of the inverse of the covariance times a diagonal matrix."""
         return float((self.whiten(np.diag(np.sqrt(variances))) ** 2).sum())
 
 
@@ -212,7 +207,6 @@ class ShrunkMoments:
         return solve_triangular(self._factor, self._low @ scaled.T, lower=True, check_finite=False)
 
     def inner(self, left, right):
-        """Scalar product of each row of deviations with the same row of others, both whitened."""
         scaled = left * self._scale
         projected = self._project(scaled)
         other, other_projected = scaled, projected
@@ -223,18 +217,15 @@ class ShrunkMoments:
         return np.einsum("ij,ij->i", scaled, other) - low
 
     def solve(self, deviation):
-        """Apply the inverse of the covariance to one vector."""
         scaled = deviation * self._scale
         half = self._project(scaled[np.newaxis])[:, 0]
         half = solve_triangular(self._factor, half, lower=True, trans="T", check_finite=False)
         return (scaled - half @ self._low) * self._scale
 
     def variance_along(self, direction):
-        """Variance of the scalar product of a row with a vector."""
         return float(direction**2 @ self._diagonal + ((self._rows @ direction) ** 2).sum())
 
     def trace_of(self, variances):
-        """Trace of the inverse of the covariance times a diagonal matrix."""
         white = solve_triangular(self._factor, self._low, lower=True, check_finite=False)
         return float(variances @ (self._scale**2 * (1 - (white**2).sum(axis=0))))
 

@@ -208,7 +208,6 @@ class _Cells:
         self._may_miss = any(column.missing is not None for column in columns)
 
     def forms(self, rows):
-        """Parts of a block: the form, which rows have it, and their bytes."""
         cells = self.take(rows)
         if not self._may_miss:
             yield "dense", np.ones(len(cells), dtype=bool), lambda which: cells

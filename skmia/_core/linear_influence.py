@@ -25,7 +25,6 @@ class Factor:
         self.rcond = dpocon(self._factor[0], norm, uplo="L")[0]
 
     def solve(self, right):
-        """Solve matrix @ x = right."""
         return (cho_solve(self._factor, (right.T / self._scale).T).T / self._scale).T
 
 

@@ -36,7 +36,6 @@ _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
 
 def log_normal(x, mean, variance):
-    """Log density of a normal distribution."""
     density = x - mean
     density *= density
     density /= -2 * variance

@@ -119,7 +119,6 @@ class Resolution:
         self._saturated, self._smallest = False, 1.0
 
     def add(self, values):
-        """Take further probabilities into account."""
         self._saturated |= bool(((values == 0) | (values == 1)).any())
         self._smallest = min(
             self._smallest,
@@ -129,7 +128,6 @@ class Resolution:
         self._dtype = values.dtype if values.dtype.kind == "f" else np.dtype(float)
 
     def compute(self):
-        """Return the step."""
         if not self._saturated:
             return 0.0
         return float(max(self._smallest, np.finfo(self._dtype).eps))

@@ -66,9 +66,7 @@ PathLike: TypeAlias = str | os.PathLike[str]
 class LazyTable(Protocol):
     """A lazy frame of polars, a dask frame or a data set of Arrow, of which rows are read."""
 
-    def head(self, *args: Any, **kwargs: Any) -> Any:
-        """Read the first rows."""
-        ...
+    def head(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class TokenModel(Protocol):

@@ -273,7 +273,6 @@ class FolderCheckpoint:
         return [self._path(k) for k in range(n_models)]
 
     def save(self, k, kept, subset):
-        """Write the results of a finished model."""
         arrays = {"subset": np.packbits(subset)}
         for name, values in kept.arrays.items():
             # Rows of a file are read one by one, so they have to lie one behind the other.
@@ -323,7 +322,6 @@ class FolderCheckpoint:
         return True
 
     def describe_kept(self, n_models):
-        """Say how many models an interrupted fit has finished."""
         return (
             f"{self.count_kept(n_models)} of {n_models} {self._owner.models} are kept in "
             f"{self.folder}; running it again continues from there."

@@ -372,7 +372,6 @@ class Walker:
         self._where.pop()
 
     def digest(self, value):
-        """Return the digest of a value."""
         if type(value) in _PLAIN:
             return digest_text(type(value).__name__, repr(value))
         if type(value) is int:

@@ -86,7 +86,6 @@ class StateKeeper:
             self.keep(make_arrays)
 
     def keep(self, make_arrays):
-        """Keep the arrays that a function returns."""
         if self._states is not None:
             self._states.save(self._group, make_arrays())
         self._last = monotonic()

@@ -166,7 +166,6 @@ class Job(NamedTuple):
 
     @property
     def n_models(self):
-        """Number of models."""
         return len(self.subsets)
 
     def part(self, models):
@@ -209,7 +208,6 @@ class Trained:
 
     @cached_property
     def model(self):
-        """The fitted model."""
         return self._model() if not hasattr(self._model, "fit") else self._model
 
     @cached_property

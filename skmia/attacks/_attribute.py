@@ -130,7 +130,6 @@ class SensitiveAttribute:
         return to_numpy(column) if is_tensor(column) else column
 
     def read(self, X):
-        """Return the values of the records."""
         if not self.is_block:
             return np.asarray(self._column(X))
         block = X.iloc[:, self.columns] if is_frame(X) else X[:, self.columns]
@@ -162,7 +161,6 @@ class SensitiveAttribute:
             X[:, column] = value
 
     def drop(self, X):
-        """Return the other columns."""
         keep = np.setdiff1d(np.arange(X.shape[1]), self.columns)
         return X.iloc[:, keep] if is_frame(X) else X[:, keep]
 

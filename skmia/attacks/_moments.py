@@ -262,7 +262,6 @@ class System(NamedTuple):
 
     @property
     def targets(self):
-        """Right-hand sides."""
         return np.concatenate([block.targets for _, block in self.parts])
 
     @property

@@ -76,7 +76,6 @@ def count_decimals(values):
 
 
 def to_single(values):
-    """Round numbers to single precision."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
 

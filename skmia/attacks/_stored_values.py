@@ -236,7 +236,6 @@ def _join(table, more, **options):
 
 
 def _read_victim(victim):
-    """Read the state of a victim."""
     if victim is None:
         raise ValueError(
             "StoredValuesAttack needs the fitted model itself; stored outputs are not enough."

@@ -242,7 +242,6 @@ class Labeled(NamedTuple):
     sample_weight: np.ndarray | None  # (n,), positive
 
     def take(self, rows):
-        """Some of them."""
         return Labeled(*(take_rows(part, rows) for part in self))
 
     def fit(self, model, targets, classes):

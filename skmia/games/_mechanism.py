@@ -48,7 +48,6 @@ class FromRows:
         return FromRows(self.X, self._rows[(self.X[self._rows] != target).any(axis=1)])
 
     def draw_target(self, rng):
-        """Draw one row."""
         return self.X[rng.choice(self._rows)]
 
     def split(self, n_reference, rng):
@@ -85,11 +84,9 @@ class FromSampler:
         return self
 
     def draw_target(self, rng):
-        """Draw one row."""
         return self._sample(1, rng)[0]
 
     def split(self, n_reference, rng):
-        """Reference rows."""
         return self._sample(n_reference, rng) if n_reference else None
 
     def draw(self, n_reference, n_samples, rng):
@@ -200,7 +197,6 @@ def _release(mechanism, rows, seeds):
 
 
 def assemble(scores, guesses, level):
-    """Results of a game."""
     membership = np.repeat([False, True], len(scores))
     scores_out, scores_in = scores.T.astype(np.float64)
     both = np.concatenate([scores_out, scores_in])

@@ -58,7 +58,6 @@ class Measured(NamedTuple):
 
 
 def measure(states, sides, units, n_shadows, attacks, both):
-    """Run the attacks."""
     # sides (n_all_models, n), units (n,)
     targets = sides[n_shadows:]
 

@@ -52,14 +52,12 @@ def sides_of_proba(inside, outside, resolution):
 
 
 def sides_of_residuals(inside, outside):
-    """Sides of the residuals of a regressor."""
     sizes = [np.abs(side) for side in (inside, outside)]
     logs = [-np.log(np.maximum(size, _SMALLEST_RESIDUAL)) for size in sizes]
     return Sides((-sizes[0], -sizes[1]), tuple(logs))
 
 
 def why_not_bags(model, n_records):
-    """Why the votes of a fitted ensemble cannot be parted, or None."""
     if not model.bootstrap:
         return "bootstrap=False, so that each of its members may have seen every record"
     samples = model.estimators_samples_
@@ -106,7 +104,6 @@ def _answer(model, member, X, y):
 
 
 def why_not_discriminant(model, n_records):
-    """Why the formulas do not hold for a fitted LinearDiscriminantAnalysis, or None."""
     if model.shrinkage is not None or model.covariance_estimator is not None:
         return "its covariance is shrunk or estimated by another estimator"
     if model.priors is not None:
@@ -176,7 +173,6 @@ def leave_out_of_linear(model, X, y):
 
 
 def why_not_neighbors(model, n_records):
-    """Why the neighbors of a fitted model are not known, or None."""
     if model.n_samples_fit_ != n_records:
         return f"it was fitted on {model.n_samples_fit_} records, not {n_records}"
     if model.n_neighbors > n_records - 1:
@@ -208,7 +204,6 @@ def _vote(model, distances, neighbors, y):
 
 
 def why_not_process(model, n_records):
-    """Why the formulas do not hold for a fitted GaussianProcessRegressor, or None."""
     if len(model.X_train_) != n_records:
         return f"it was fitted on {len(model.X_train_)} records, not {n_records}"
     return "it has several outputs" if np.ndim(model.alpha_) > 1 else None

@@ -483,7 +483,6 @@ def choose_method(X, members, groups):
 
 
 def make_witness(method, n_features, *, bandwidth_factor, estimator, n_neighbors, cv, n_jobs):
-    """Return a new witness."""
     if method == "plugin":
         return PluginWitness()
     if method == "kde":
@@ -494,5 +493,4 @@ def make_witness(method, n_features, *, bandwidth_factor, estimator, n_neighbors
 
 
 def make_kernels(n_features, n_draws, factor=1.0):
-    """Return a new witness by kernel densities."""
     return GridKernelWitness(factor) if n_features == 1 else SampledKernelWitness(n_draws, factor)

@@ -113,7 +113,6 @@ class Sizes(NamedTuple):
         return self.values * (special.ndtri(tail) / special.stdtrit(self.freedom, tail)) ** 2
 
     def take(self, places):
-        """Return the sizes at some positions."""
         return Sizes(self.values[places], self.freedom)
 
 

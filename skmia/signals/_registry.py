@@ -72,7 +72,6 @@ def get_signal_names(*, answers_only: bool = False) -> list[str]:
 
 
 def get_signal(signal):
-    """Return the signal of a name; a signal is returned unchanged."""
     if isinstance(signal, Signal):
         return signal
     if isinstance(signal, str) and signal in ("auto", "logit"):

@@ -126,7 +126,6 @@ def load_lightgbm(model):
 
 
 def parse_lightgbm(text):
-    """Parse the text of a booster."""
     head, *blocks = text.split("\nTree=")
     header = _read_pairs(head.splitlines())
     rest = blocks[-1] if blocks else head
@@ -176,7 +175,6 @@ class LightGBMTree:
         self._children = stored["right_child"], stored["left_child"]
 
     def route(self, X):
-        """Return the leaf of each row."""
         leaf = np.zeros(len(X), dtype=np.intp)
         rows = np.arange(len(X) if len(self._feature) else 0)
         node = np.zeros(len(rows), dtype=np.intp)
@@ -254,7 +252,6 @@ class LightGBMFileRegressor(RegressorMixin, LightGBMFile):
     """Regressor that was loaded from the text of LightGBM."""
 
     def predict(self, X):
-        """Predict the targets."""
         return self.booster.predict(X)
 
 
@@ -267,12 +264,10 @@ class LightGBMFileClassifier(ClassifierMixin, LightGBMFile):
         return np.arange(max(2, int(load_lightgbm(self).header["num_class"])))
 
     def predict_proba(self, X):
-        """Predict the probabilities of the classes."""
         found = self.booster.predict(X)
         return found if found.ndim == 2 else np.column_stack([1 - found, found])
 
     def predict(self, X):
-        """Predict the class of each record."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 

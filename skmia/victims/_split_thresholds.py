@@ -361,7 +361,6 @@ _OF_MEMBERS = BAGS + REWEIGHTED + REDRAWN
 
 
 def why_not_trees(model):
-    """Why the thresholds of fitted trees of scikit-learn are not read, or None."""
     if isinstance(model, _EXTRA) or getattr(model, "splitter", "best") != "best":
         return _DRAWN
     if isinstance(model, FORESTS) and hasattr(model, "samplers_"):
@@ -378,13 +377,11 @@ def why_not_trees(model):
 
 
 def why_not_histogram(model):
-    """Why the edges of a fitted histogram gradient boosting are not read, or None."""
     found = model.is_categorical_
     return _CATEGORIES if found is not None and all(found) else None
 
 
 def why_not_xgboost(model):
-    """Why the thresholds of a fitted XGBoost model are not read, or None."""
     learner, _ = load_booster(model)
     kind = learner["gradient_booster"]["name"]
     if kind != "gbtree":
@@ -399,14 +396,12 @@ def why_not_xgboost(model):
 
 
 def why_not_lightgbm(model):
-    """Why the thresholds of a fitted LightGBM model are not read, or None."""
     text = load_lightgbm(model)
     of_numbers = any(tree["num_cat"] < len(tree["threshold"]) for tree in text.trees)
     return None if of_numbers or not any(t["num_cat"] for t in text.trees) else _CATEGORIES
 
 
 def why_not_catboost(model):
-    """Why the thresholds of a fitted CatBoost model are not read, or None."""
     stored = load_catboost(model)
     if OBLIVIOUS not in stored:
         return "its grow_policy is not 'SymmetricTree'"
@@ -469,7 +464,6 @@ _MOST_BINNED = 200_000
 
 
 def has_split_thresholds(model):
-    """Whether a model is of a kind whose thresholds can be read."""
     return _choose_reader(find_model(model)[0]) is not None
 
 

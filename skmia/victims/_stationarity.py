@@ -54,16 +54,13 @@ class LogisticLoss:
     is_quadratic = False
 
     def curve(self, outputs, y):
-        """Loss of each record near given outputs."""
         proba = expit(outputs)
         return Curve(y[:, None] - proba, (proba * (1 - proba))[..., None])
 
     def signal(self, outputs, y):
-        """The number that a model is judged by."""
         return np.where(y == 1, outputs[:, 0], -outputs[:, 0])
 
     def slope(self, outputs, y):
-        """Derivatives of the signal by the outputs."""
         return np.where(y == 1, 1.0, -1.0)[:, None]
 
 
@@ -73,17 +70,14 @@ class SoftmaxLoss:
     is_quadratic = False
 
     def curve(self, outputs, y):
-        """Loss of each record near given outputs."""
         proba, label = softmax(outputs, axis=1), np.eye(outputs.shape[1])
         bends = proba[:, :, None] * label - proba[:, :, None] * proba[:, None, :]
         return Curve(label[y] - proba, bends)
 
     def signal(self, outputs, y):
-        """The number that a model is judged by."""
         return outputs[np.arange(len(y)), y] - logsumexp(_others(outputs, y), axis=1)
 
     def slope(self, outputs, y):
-        """Derivatives of the signal by the outputs."""
         return np.eye(outputs.shape[1])[y] - softmax(_others(outputs, y), axis=1)
 
 
@@ -127,14 +121,12 @@ _EXACT = "svd", "cholesky"
 
 
 def why_not_least_squares(model):
-    """Why the optimum of a fitted LinearRegression is not read, or None."""
     if model.positive:
         return _POSITIVE
     return _why_several(model)
 
 
 def why_not_ridge(model):
-    """Why the optimum of a fitted Ridge or RidgeClassifier is not read, or None."""
     if getattr(model, "class_weight", None) is not None:
         return WEIGHTED
     if model.positive:
@@ -147,7 +139,6 @@ def why_not_ridge(model):
 
 
 def why_not_chosen_ridge(model):
-    """Why the optimum of a fitted RidgeCV or RidgeClassifierCV is not read, or None."""
     if getattr(model, "class_weight", None) is not None:
         return WEIGHTED
     if model.cv is not None:
@@ -179,7 +170,6 @@ def why_not_smooth(model):
 
 
 def why_not_logistic(model):
-    """Why the optimum of a fitted LogisticRegression is not read, or None."""
     why = why_not_smooth(model)
     if why is not None:
         return why
@@ -275,7 +265,6 @@ _READERS = {
 
 
 def has_stationarity(model):
-    """Whether a model is of a kind at whose optimum something is known."""
     found = find_model(model)[0]
     return type(found) in _READERS or is_machine(found)
 
@@ -371,7 +360,6 @@ class LinearModel:
 
     @property
     def loss(self):
-        """Loss that the fitted model has minimized."""
         if not is_classifier(self._model):
             return SquaredLoss()
         return LogisticLoss() if len(self._model.classes_) == 2 else SoftmaxLoss()

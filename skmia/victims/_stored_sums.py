@@ -53,15 +53,12 @@ class Source:
     refused: str | None = None  # why further numbers of the model are not read
 
     def add(self, features, targets, label=None, floors=0.0):
-        """Add equations."""
         self.blocks.append(Block(features, np.asarray(targets, dtype=float), label, floors))
 
     def add_count(self, count, label=None):
-        """Add the number of rows."""
         self.add(lambda X, y: np.ones((X.shape[0], 1)), [count], label)
 
     def add_center(self, center, label=None):
-        """Add the equations of a mean."""
         floors = _ROUNDING * np.abs(center)
         self.add(lambda X, y: X - center, np.zeros(len(center)), label, floors)
 

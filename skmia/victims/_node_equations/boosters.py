@@ -119,7 +119,6 @@ def load_booster(model):
 
 
 def why_not_xgboost(model):
-    """Return the reason why the nodes of a fitted XGBoost model cannot be read, or None."""
     learner, settings = load_booster(model)
     kind, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
     if kind != "gbtree":
@@ -156,7 +155,6 @@ def mark_missing(model, X):
 
 
 def read_xgboost(model, X, y, collector):
-    """Read the equations of an XGBClassifier or XGBRegressor."""
     X = mark_missing(model, X)
     learner, settings = load_booster(model)
     stored = learner["gradient_booster"]["model"]
@@ -237,7 +235,6 @@ _LOSSES = {"Logloss", "MultiClass", "RMSE"}
 
 
 def why_not_catboost(model):
-    """Return the reason why the nodes of a fitted CatBoost model cannot be read, or None."""
     stored = load_catboost(model)
     if OBLIVIOUS not in stored:
         return "its grow_policy is not 'SymmetricTree'"
@@ -254,7 +251,6 @@ def why_not_catboost(model):
 
 
 def read_catboost(model, X, y, collector):
-    """Read the equations of a CatBoostClassifier or CatBoostRegressor."""
     stored, X = load_catboost(model), X.astype(np.float32)
     features = stored["features_info"]["float_features"]
     trees = [CatBoostTree(tree, features) for tree in stored[OBLIVIOUS]]
@@ -326,7 +322,6 @@ _ALIKE = 1e-8
 
 
 def why_not_lightgbm(model):
-    """Return the reason why the nodes of a fitted LightGBM model cannot be read, or None."""
     text = load_lightgbm(model)
     settings, objective = text.settings, text.header.get("objective", "custom")
     if objective.split(" num_class")[0] not in _OBJECTIVES_LIGHTGBM:
@@ -356,7 +351,6 @@ def _count_rows(text):
 
 
 def read_lightgbm(model, X, y, collector):
-    """Read the equations of an LGBMClassifier or LGBMRegressor."""
     text = load_lightgbm(model)
     trees = [LightGBMTree(tree) for tree in text.trees]
     n_outputs = int(text.header.get("num_tree_per_iteration", 1))

@@ -107,7 +107,6 @@ def add_sum(collector, leaves, parts, targets, precision, rounded, unlike=0.0):
 
 
 def read_histogram_boosting(model, X, y, collector):
-    """Read the equations of a HistGradientBoostingClassifier or -Regressor."""
     trees = read_trees_of_boosting(model)
     n_outputs = model.n_trees_per_iteration_
     find = estimate_steps([one.nodes["value"][one.nodes["is_leaf"] == 1] for one in trees])
@@ -204,7 +203,6 @@ def choose_weights(weights, seconds, counts, steps, start, penalties, *, slack=F
 
 
 def read_gradient_boosting(model, X, y, collector):
-    """Read the equations of a GradientBoostingClassifier or GradientBoostingRegressor."""
     gradients, X = make_gradients(model, y), X.astype(np.float32)
     n_outputs = model.estimators_.shape[1]
     factor = (n_outputs - 1) / n_outputs if n_outputs > 1 else 1.0

@@ -111,7 +111,6 @@ class Sample:
         self.spread = 1 / self.mean + uneven if self.draws and replaces else self.rarity
 
     def of_class(self, label):
-        """Return the sample of the rows of a class."""
         return self if self._of_classes is None else self._of_classes[label]
 
 
@@ -239,7 +238,6 @@ def read_tree(model, X, y, collector):
 
 
 def read_forest(model, X, y, collector):
-    """Read the equations of a RandomForest or of ExtraTrees."""
     trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
     share = model.max_samples if model.bootstrap and isinstance(model.max_samples, float) else 1
     leaves = (tree.apply(X) for tree in trees)
@@ -247,7 +245,6 @@ def read_forest(model, X, y, collector):
 
 
 def read_bag(model, X, y, collector):
-    """Read the equations of bagged decision trees."""
     trees = [estimator.tree_ for estimator in model.estimators_]
     share = 1 if model.max_samples is None else model.max_samples
     leaves = _route_through_bag(model, X)

@@ -154,7 +154,6 @@ _MONOTONIC = "monotonic constraints move the values of its leaves"
 
 
 def why_not_grown(model):
-    """Return the reason why the nodes of a decision tree or forest cannot be read, or None."""
     trees = getattr(model, "estimators_", [model])
     if hasattr(model, "samplers_"):
         return UNBALANCED
@@ -165,7 +164,6 @@ def why_not_grown(model):
 
 
 def why_not_bagged(model):
-    """Return the reason why the nodes of bagged trees cannot be read, or None."""
     for one in model.estimators_:
         if not isinstance(one, BaseDecisionTree):
             return f"it holds a {type(one).__name__}, and only decision trees are known"
@@ -185,7 +183,6 @@ def why_not_bagged(model):
 
 
 def why_not_isolated(model):
-    """Return the reason why the nodes of an isolation forest cannot be read, or None."""
     n_drawn, n_rows, chances = read_draws(model)
     if not n_rows or not model.estimators_[0].tree_.n_node_samples[0]:
         return "it does not store the numbers of rows of its nodes, and has no other equations"
@@ -228,7 +225,6 @@ def _why_not_split(model, first):
 
 
 def why_not_reweighted(model):
-    """Return the reason why the nodes of AdaBoost cannot be read, or None."""
     for one in model.estimators_:
         if not isinstance(one, DecisionTreeClassifier):
             return f"it holds a {type(one).__name__}, and only decision trees are known"
@@ -239,12 +235,10 @@ def why_not_reweighted(model):
 
 
 def why_not_histogram(model):
-    """Return the reason why the nodes of histogram gradient boosting cannot be read, or None."""
     return why_not_boosted(model) or (_MONOTONIC if model.monotonic_cst is not None else None)
 
 
 def why_not_boosted(model):
-    """Return the reason why the nodes of gradient boosting cannot be read, or None."""
     if model.loss not in ("log_loss", "squared_error"):
         return f"loss={model.loss!r} has gradients that are not supported"
     return None

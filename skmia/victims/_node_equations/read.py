@@ -59,7 +59,6 @@ _choose_reader = partial(choose_reader, readers=_READERS)
 
 
 def has_node_equations(model):
-    """Whether a model is of a kind with node equations."""
     return _choose_reader(find_model(model)[0]) is not None
 
 

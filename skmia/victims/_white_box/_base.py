@@ -20,7 +20,6 @@ from ..._core.types import ArrayLike, Rows
 
 
 def check_layers(layers):
-    """Refuse an empty choice of layers."""
     if layers is not None and not len(layers):
         raise ValueError(f"layers must name one or more layers; got {show(layers)}.")
     return layers
@@ -63,7 +62,6 @@ def check_classifier(classes):
 
 
 def check_wrt(wrt, white_box):
-    """Check what gradients are taken with respect to."""
     if (
         check_option(wrt, "wrt", ("parameters", "inputs")) == "parameters"
         and not white_box.n_parameters

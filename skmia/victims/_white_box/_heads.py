@@ -66,11 +66,9 @@ class ProbabilityHead(LogLossHead):
         return np.log(self._proba(raw) + self.floor)
 
     def loss(self, raw, target):
-        """Minus the log-probability of the label."""
         return -self.logits(raw)[np.arange(len(raw)), target]
 
     def cotangent(self, raw, target):
-        """Gradient of the loss with respect to raw."""
         weights = np.zeros((len(raw), len(self.classes)))
         weights[np.arange(len(raw)), target] = -1
         return self.pull(raw, weights)
@@ -90,7 +88,6 @@ class SquaredErrorHead:
     classes = None
 
     def outputs(self, raw):
-        """Answers as signals read them."""
         return Outputs(raw[:, 0], kind="value")
 
     def check_targets(self, y, n):
@@ -104,9 +101,7 @@ class SquaredErrorHead:
         return y.astype(np.float64)
 
     def loss(self, raw, target):
-        """Square of the residual."""
         return np.square(raw[:, 0] - target)
 
     def cotangent(self, raw, target):
-        """Twice the residual."""
         return 2 * (raw - target[:, None])

@@ -34,7 +34,6 @@ _WEIGHTS = ("weight", "pos_weight")
 
 
 def make_head(net, classes, tail):
-    """Return the head of a skorch net."""
     criterion = uncompiled(net.criterion_)
     is_plain = type(criterion) in _PLAIN and not _has_weights(criterion)
     is_plain &= type(net).get_loss.__module__.startswith("skorch.")
@@ -68,7 +67,6 @@ class _OwnLoss:
             return self._measure(self._as_output(raw), target).double().cpu().numpy()
 
     def cotangent(self, raw, target):
-        """Gradient of the loss with respect to raw."""
         with torch.enable_grad():
             output = self._as_output(raw).requires_grad_()
             total = self._measure(output, target).sum()
@@ -117,7 +115,6 @@ class _ProbabilityHead(_OwnLoss, ProbabilityHead):
         return torch.column_stack([1 - proba, proba]) if proba.shape[1] == 1 else proba
 
     def logits(self, raw):
-        """Log-probabilities."""
         proba = self._proba(raw)
         refusal = why_not_probabilities(self._net, proba)
         if refusal:
@@ -125,7 +122,6 @@ class _ProbabilityHead(_OwnLoss, ProbabilityHead):
         return np.log(proba + self.floor)
 
     def pull(self, raw, weights):
-        """Gradient of a weighted sum of log-probabilities with respect to raw."""
         with torch.enable_grad():
             output = self._as_output(raw).requires_grad_()
             log_proba = torch.log(self._apply(output) + self.floor)

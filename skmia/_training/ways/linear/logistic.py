@@ -33,7 +33,6 @@ class Minima(NamedTuple):
 
 
 def dot(a, b):
-    """Return the inner products of corresponding rows."""
     return np.einsum("kd,kd->k", a, b)
 
 
@@ -421,11 +420,9 @@ class LogisticFamily:
     estimator = LogisticRegression
 
     def why_not(self, plan):
-        """Return the reason why a model cannot be solved, or None."""
         return _wrong_setting(plan.model) or _wrong_size(plan)
 
     def make_solver(self, plan):
-        """Return a solver, which prepares what all models of a pool share."""
         return LogisticSolver(plan)
 
 
@@ -478,7 +475,6 @@ class LogisticSolver:
         self._prepare()
 
     def memory(self):
-        """Return the memory per further model, in bytes."""
         n_vectors = 1 if len(self._classes) == 2 else len(self._classes)
         numbers = 30 * self._design.columns.shape[1] + 3 * self._plan.X.shape[1]
         return 8 * n_vectors * numbers + 24 * len(self._codes)
@@ -537,7 +533,6 @@ class LogisticSolver:
         return CrossEntropies(self._design.columns, self._codes, weights, penalty)
 
     def solve(self, models):
-        """Find the optima of some models."""
         losses = self._losses(self._plan.membership[models], self._plan.spread(models))
         rows = np.arange(len(models))
         n_classes = losses.present.sum(axis=1)

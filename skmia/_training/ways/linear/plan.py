@@ -46,7 +46,6 @@ class Design:
         self.columns = np.column_stack([centered, np.ones(n)]) if fit_intercept else centered
 
     def penalty(self, strength, spread):
-        """Compute the penalty of each column."""
         # strength (K,), spread (K, d) -> penalty (K, n_columns)
         squares = np.ones((1, len(self.scale))) if spread is None else spread**2
         penalty = strength[:, None] * squares / self.scale**2

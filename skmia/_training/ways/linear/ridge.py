@@ -46,7 +46,6 @@ class LeastSquaresFamily:
     estimator = LinearRegression
 
     def why_not(self, plan):
-        """Reason why a model cannot be solved, or None."""
         if plan.model.positive:
             return "positive=True is set"
         if _has_few_records(plan):
@@ -54,7 +53,6 @@ class LeastSquaresFamily:
         return _wrong_target(plan) or _too_large(plan.X.shape[1])
 
     def make_solver(self, plan):
-        """Prepare what all models of a pool share."""
         return NormalSolver(plan)
 
 
@@ -156,11 +154,9 @@ class KernelSolver:
         self._kernel = self._centered @ self._centered.T
 
     def memory(self):
-        """Bytes that each further model takes."""
         return 24 * len(self._centered) + 16 * self._centered.shape[1]
 
     def solve(self, models):
-        """Optima of some models, as a Solution."""
         inside, y = self._plan.membership[models], self._plan.y.astype(float)
         duals, solved = np.zeros(inside.shape), np.zeros(len(models), dtype=bool)
         offset = np.zeros(len(models))

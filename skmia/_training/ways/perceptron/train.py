@@ -242,20 +242,16 @@ class Momentum:
         self._velocity = np.zeros_like(parameters)
 
     def arrays(self):
-        """Return the arrays of the state, with one row per model."""
         return (self._velocity,)
 
     def keep(self, rows):
-        """Keep only some of the models."""
         self._velocity = self._velocity[rows]
 
     def export(self, row, split):
-        """Return the optimizer that scikit-learn stores in a model for ``partial_fit``."""
         settings = self._rate, self._momentum, self._nesterov, self._power
         return make_sgd(*settings, split(self._velocity[row]))
 
     def step(self, rows, parameters, gradient):
-        """Update the parameters of a slice of the models; the gradient is overwritten."""
         velocity = self._velocity[rows]
         gradient *= self._rate
         velocity *= self._momentum
@@ -307,11 +303,9 @@ class Training:
 
     @property
     def n_models(self):
-        """Number of models."""
         return len(self._networks)
 
     def run_to_end(self, after_epoch=lambda: None, show=None):
-        """Run all epochs."""
         with np.errstate(all="ignore"):  # models that diverge are detected when training has ended
             while self._live:
                 self._run_epoch()
