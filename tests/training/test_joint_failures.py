@@ -11,7 +11,7 @@ from sklearn.neural_network import MLPClassifier
 from skmia import Records, ShadowPool, audit
 from skmia._training.groups import is_out_of_memory
 from skmia._training.ways.linear import LinearWay
-from skmia._training.ways.linear.logistic import LogisticFamily
+from skmia._training.ways.linear.logistic import LogisticSolver
 from skmia._training.ways.perceptron import way as perceptron
 from skmia._training.where import JoblibWorkers
 from skmia.exceptions import JointTrainingWarning, TrainingError
@@ -126,14 +126,10 @@ def test_a_training_that_fails_otherwise_is_not_tried_in_halves(monkeypatch, req
 
 
 def test_linear_models_that_do_not_fit_memory_are_trained_one_by_one(monkeypatch):
-    make_solver = LogisticFamily.make_solver
+    def solve(self, models):
+        raise MemoryError("no room")
 
-    def make_small_solver(self, plan):
-        solver = make_solver(self, plan)
-        solver.solve = lambda chunk: (_ for _ in ()).throw(MemoryError("no room"))
-        return solver
-
-    monkeypatch.setattr(LogisticFamily, "make_solver", make_small_solver)
+    monkeypatch.setattr(LogisticSolver, "solve", solve)
     with pytest.warns(JointTrainingWarning):
         pool = fit_pool(LogisticRegression())
     assert (pool.backend_, pool.backend_reason_) == ("joblib", REASON)

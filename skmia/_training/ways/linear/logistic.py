@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor
 from scipy.linalg.lapack import dpotri
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 
@@ -414,16 +413,8 @@ _MOST_COLUMNS = 3000
 _LARGEST_BYTES = 2**29
 
 
-class LogisticFamily:
-    """Logistic regressions with an L2 penalty or without a penalty."""
-
-    estimator = LogisticRegression
-
-    def why_not(self, plan):
-        return _wrong_setting(plan.model) or _wrong_size(plan)
-
-    def make_solver(self, plan):
-        return LogisticSolver(plan)
+def why_not_logistic(plan):
+    return _wrong_setting(plan.model) or _wrong_size(plan)
 
 
 def _wrong_setting(model):

@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression
 
 from ...._core.linear_influence import SMALLEST_RCOND, Factor
 from .plan import Design, Solution, are_too_large
@@ -14,46 +14,32 @@ _SMALLEST_RATIO = 1e-5
 _LARGEST_BYTES = 2**29
 
 
-class RidgeFamily:
-    """Ridge regressions."""
-
-    estimator = Ridge
-
-    def why_not(self, plan):
-        """Reason why a model cannot be solved, or None."""
-        model = plan.model
-        if model.solver not in _EXACT_SOLVERS:
-            return f"solver={model.solver!r} is none of {', '.join(_EXACT_SOLVERS)}"
-        if model.positive:
-            return "positive=True is set"
-        if np.ndim(model.alpha) or not model.alpha > 0:
-            return f"alpha={model.alpha!r} is not a positive number"
-        n, d = plan.X.shape
-        if _has_few_records(plan):
-            if plan.scaler is not None:
-                return "a training set has fewer records than there are features, which are scaled"
-            d = n
-        return _wrong_target(plan) or _too_large(d)
-
-    def make_solver(self, plan):
-        """Prepare what all models of a pool share."""
-        return KernelSolver(plan) if _has_few_records(plan) else NormalSolver(plan)
+def why_not_ridge(plan):
+    model = plan.model
+    if model.solver not in _EXACT_SOLVERS:
+        return f"solver={model.solver!r} is none of {', '.join(_EXACT_SOLVERS)}"
+    if model.positive:
+        return "positive=True is set"
+    if np.ndim(model.alpha) or not model.alpha > 0:
+        return f"alpha={model.alpha!r} is not a positive number"
+    n, d = plan.X.shape
+    if _has_few_records(plan):
+        if plan.scaler is not None:
+            return "a training set has fewer records than there are features, which are scaled"
+        d = n
+    return _wrong_target(plan) or _too_large(d)
 
 
-class LeastSquaresFamily:
-    """Linear regressions without a penalty."""
+def make_ridge_solver(plan):
+    return KernelSolver(plan) if _has_few_records(plan) else NormalSolver(plan)
 
-    estimator = LinearRegression
 
-    def why_not(self, plan):
-        if plan.model.positive:
-            return "positive=True is set"
-        if _has_few_records(plan):
-            return "a training set has fewer records than there are features"
-        return _wrong_target(plan) or _too_large(plan.X.shape[1])
-
-    def make_solver(self, plan):
-        return NormalSolver(plan)
+def why_not_least_squares(plan):
+    if plan.model.positive:
+        return "positive=True is set"
+    if _has_few_records(plan):
+        return "a training set has fewer records than there are features"
+    return _wrong_target(plan) or _too_large(plan.X.shape[1])
 
 
 def _has_few_records(plan):

@@ -4,14 +4,21 @@ from time import perf_counter
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from ...groups import describe
 from ..way import Way, train_alone
-from .logistic import N_PILOTS, LogisticFamily
+from .logistic import N_PILOTS, LogisticSolver, why_not_logistic
 from .plan import Plan, Workshop, split_estimator, why_not_features, why_not_steps
-from .ridge import LeastSquaresFamily, RidgeFamily
+from .ridge import NormalSolver, make_ridge_solver, why_not_least_squares, why_not_ridge
 
-_FAMILIES = (LeastSquaresFamily(), LogisticFamily(), RidgeFamily())
+# Why the models of a Plan cannot be solved, or None; and what makes a solver, which prepares what
+# all of them share.
+_FAMILIES = {
+    LinearRegression: (why_not_least_squares, NormalSolver),
+    LogisticRegression: (why_not_logistic, LogisticSolver),
+    Ridge: (why_not_ridge, make_ridge_solver),
+}
 _LARGEST_CHUNK = 64
 # A larger chunk is not faster where records are many, and would take more memory than the signals.
 _BYTES_OF_CHUNK = 2**24
@@ -33,19 +40,19 @@ class LinearWay(Way):
     exact = False
 
     def is_meant_for(self, estimator):
-        return _get_family(estimator) is not None
+        return type(split_estimator(estimator)[1]) in _FAMILIES
 
     def why_not(self, job):
-        family = _get_family(job.estimator)
-        if family is None:
-            kinds = ", ".join(family.estimator.__name__ for family in _FAMILIES)
-            name = type(split_estimator(job.estimator)[1]).__name__
-            return f"{name} is none of {kinds}."
+        kind = type(split_estimator(job.estimator)[1])
+        if kind not in _FAMILIES:
+            kinds = ", ".join(kind.__name__ for kind in _FAMILIES)
+            return f"{kind.__name__} is none of {kinds}."
         for X in job.data.tables:
             reason = why_not_features(X)
             if reason:
                 return reason[0].upper() + reason[1:] + "."
-        reason = why_not_steps(job.estimator) or family.why_not(Plan(job))
+        why_not, _ = _FAMILIES[kind]
+        reason = why_not_steps(job.estimator) or why_not(Plan(job))
         return None if reason is None else reason[0].upper() + reason[1:] + "."
 
     def run(self, job, models, where):
@@ -59,7 +66,8 @@ class LinearWay(Way):
             # its models are trained again as well.
             wanted[:first] = True
         plan = Plan(job)
-        solver = _get_family(job.estimator).make_solver(plan)
+        _, make_solver = _FAMILIES[type(plan.model)]
+        solver = make_solver(plan)
         workshop = Workshop(job, plan)
         # The same models are always solved together, so that an interrupted pool continues with the
         # numbers that it would have had. If a pool grows, its last chunk gets more models: all of
@@ -83,11 +91,6 @@ class LinearWay(Way):
                 alone = (wanted[chunk] | solution.tried) & ~solution.solved
                 for row in np.flatnonzero(alone):
                     yield _fit_alone(job, int(chunk[row]), solution.expected[row])
-
-
-def _get_family(estimator):
-    kind = type(split_estimator(estimator)[1])
-    return next((family for family in _FAMILIES if family.estimator is kind), None)
 
 
 def _fit_alone(job, k, expected):
