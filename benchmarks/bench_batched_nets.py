@@ -20,7 +20,6 @@ from _nets import make_net
 
 from skmia._training.job import Data, Job
 from skmia._training.ways.torch_nets import TorchNetsWay
-from skmia._training.ways.torch_nets.group import products_by
 from skmia._training.ways.way import OneByOneWay
 from skmia._training.where import JoblibWorkers
 from skmia.shadow._job import PoolKeeper
@@ -93,17 +92,14 @@ def compare(name, shape, n_epochs, n_whole, options):
     epoch, once = time_parts(OneByOneWay(), jobs, n_timed, n_epochs, clock)
     alone = n_models / n_timed * np.array([epoch, epoch * n_whole + once])
     print(f"{name}: one after another {alone[0]:.2f} s an epoch of {n_models} models")
-    whole_job = make_job(shape, n_models, n_whole, n_jobs)
     for path, way in (
-        ("perceptrons, usual products", TorchNetsWay()),
-        ("perceptrons", TorchNetsWay().tuned(whole_job)),
-        ("any module", TorchNetsWay(generic=True).tuned(whole_job)),
+        ("perceptrons", TorchNetsWay()),
+        ("any module", TorchNetsWay(generic=True)),
     ):
         start = clock()
         way.why_not(jobs[0])
         check = clock() - start
-        with products_by("medium" if way.note else "highest"):
-            products = time_products(shape) * n_models / n_jobs
+        products = time_products(shape) * n_models / n_jobs
         epoch, once = time_parts(way, jobs, n_models, n_epochs, clock)
         whole = check + once + n_whole * epoch
         print(

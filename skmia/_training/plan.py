@@ -152,7 +152,6 @@ def plan_training(job, batched="auto", exact=False, known=None):
             way = way.chosen(job, known, forced=batched is True)
             refusal = way.slower
         if refusal is None:
-            way = way if exact else way.tuned(job, known)
             reason = "it trains many of these models at once"
             return _log(Plan(way, where, f"{reason}; {way.note}" if way.note else reason))
         reasons.append(f"{way.name}: {refusal}")

@@ -302,10 +302,11 @@ def test_a_pool_goes_on_in_the_way_of_its_first_models(monkeypatch, known):
     assert plan_training(make_job(make_net()), known=known).numbers == known
 
 
-def test_short_trainings_are_neither_checked_nor_probed(monkeypatch):
+@pytest.mark.parametrize("batch_size, n_steps", [(8, 24), (2**40, 12), (-1, 12)])
+def test_short_trainings_are_neither_checked_nor_probed(monkeypatch, batch_size, n_steps):
     monkeypatch.setattr(_check, "check_training", None)
-    plan = plan_training(make_job(make_net()))
-    said = "one after another: a training of 24 steps is too short for a probe"
+    plan = plan_training(make_job(make_net(batch_size=batch_size)))
+    said = f"one after another: a training of {n_steps} steps is too short for a probe"
     assert (plan.numbers, plan.reason) == ("one_by_one", said)
 
 

@@ -18,7 +18,7 @@ class Way(ABC):
     """A way to train the models of a job."""
 
     name: str  # as shown in ShadowPool.backend_
-    note = ""  # what chosen and tuned chose, in a few words
+    note = ""  # what chosen chose, in a few words
     slower: str | None = None  # why training one by one takes less time, if chosen found so
     together = True  # many models are trained in one program
     exact = True  # the models equal models trained one by one
@@ -44,10 +44,6 @@ class Way(ABC):
 
     def chosen(self, job, known=None, forced=False):
         """Return the way with the variant that takes the least time here."""
-        return self
-
-    def tuned(self, job, known=None):
-        """Return the way with faster arithmetic that changes the last digits, if there is one."""
         return self
 
     @abstractmethod

@@ -220,10 +220,6 @@ def count_batches(batches, n_models):
     return counts
 
 
-# Largest number of rows of a batch of all rows.
-_ROWS = 8192
-
-
 class CannotBatchError(Exception):
     """Raised for a model that cannot be trained with others; its text is the reason."""
 
@@ -358,17 +354,12 @@ def augmentation_of(net):
     return net.get_params_for("iterator_train").get("collate_fn")
 
 
-def count_rows(prepared):
-    """Return the number of rows of a batch, which may be set to more than all rows."""
-    net = prepared.net
-    size = net.get_params_for("iterator_train").get("batch_size", net.batch_size)
-    return max(1, min(size if size > 0 else _ROWS, len(prepared.rows)))
-
-
 def count_steps(job, prepared):
     """Return the number of steps of single nets in a job, given one of them."""
-    n_batches = -(-len(prepared.rows) // count_rows(prepared))
-    return job.n_models * int(prepared.net.max_epochs) * n_batches
+    net, n_rows = prepared.net, len(prepared.rows)
+    size = net.get_params_for("iterator_train").get("batch_size", net.batch_size)
+    n_batches = -(-n_rows // size) if size > 0 else 1  # -1 stands for all rows
+    return job.n_models * int(net.max_epochs) * n_batches
 
 
 def shared_table(job):

@@ -12,7 +12,7 @@ from ...where import JoblibWorkers
 from ..way import Way
 from .plan import find_net, why_not_class, why_not_estimator, why_not_rows
 
-_FAST, _IN_TURN = "fast products", "in turn"
+_IN_TURN = "in turn"
 _TURNS = "in each step one net after the other,"
 
 
@@ -40,13 +40,11 @@ class TorchNetsWay(Way):
         self.generic = generic
         self.decided = decided
         self._checked = None  # what the check of two models found
-        self._fast = False
         self._in_turn = False
 
     @property
     def numbers(self):
-        kinds = [_FAST] * self._fast + [_IN_TURN] * self._in_turn
-        return ", ".join([self.name, *kinds])
+        return f"{self.name}, {_IN_TURN}" if self._in_turn else self.name
 
     def why_not(self, job):
         reason = why_not_estimator(job.estimator)
@@ -120,24 +118,12 @@ class TorchNetsWay(Way):
         vars(way).update(note=note or "", slower=slower, **settings)
         return way
 
-    def tuned(self, job, known=None):
-        if known == self.numbers:
-            return self
-        from .group import measure_products
-
-        with PROCESS_LOCK:
-            measured = measure_products(job)
-        if measured is None or not measured.are_single:
-            return self
-        fast = self._but("; ".join(filter(None, (self.note, str(measured)))), _fast=True)
-        return fast if measured.are_faster or known == fast.numbers else self
-
     def run(self, job, models, where):
         from . import probe
         from .group import train_group
 
-        how = {"generic": self.generic, "fast": self._fast, "in_turn": self._in_turn}
-        train, n_devices = partial(train_group, **how), 0
+        train = partial(train_group, generic=self.generic, in_turn=self._in_turn)
+        n_devices = 0
         if isinstance(where, JoblibWorkers):  # those of a cluster have devices of their own
             n_devices = probe.count_devices(find_net(job.estimator).device, job.n_jobs)
         if n_devices:
