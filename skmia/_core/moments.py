@@ -1,5 +1,6 @@
 """Moments of a signal over the IN models, or the OUT models, of each record."""
 
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +12,12 @@ import numpy as np
 # Number of values per block, so that they and the results fit the cache of a core.
 CACHED = 1 << 16
 
-# Numbers of records and of models in a block of sums where there are many. Long rows are read fast;
-# the models of a block are added up in the precision of the values.
-_N_RECORDS, _N_MODELS = 1 << 13, 1 << 5
+# Numbers of records and of models in a block of sums where there are many: a few blocks fit the
+# cache of a core. The models of a block are added up in the precision of the values.
+_N_RECORDS, _N_MODELS = 1 << 11, 1 << 5
+
+# Number of values that numpy buffers: rows that are shorter it would copy. Bytes of a cache line.
+_N_BUFFERED, _LINE = 1 << 11, 64
 
 # Number of models whose mean is the origin of the deviations.
 _N_CENTRAL = 32
@@ -44,6 +48,17 @@ def count_models(chosen):
     return count
 
 
+@contextmanager
+def _without_copies():
+    """Let numpy work on the rows of a block where they are."""
+    before = np.setbufsize(_N_BUFFERED)
+    try:
+        yield
+    finally:
+        np.setbufsize(before)
+
+
+@_without_copies()
 def sum_chosen(values, chosen):
     """Sum over the chosen models of each record."""
     # values, chosen (n_estimators, n)
@@ -51,9 +66,9 @@ def sum_chosen(values, chosen):
     total, squares = np.zeros((2, values.shape[1]))
     for models, records, room in _blocks(values, 1):
         deviations = np.subtract(values[models, records], center[records], out=room[0])
-        deviations *= chosen[models, records]
+        _keep_where(deviations, chosen[models, records], deviations)
         total[records] += np.add.reduce(deviations, axis=0)
-        squares[records] += _sum_squares(deviations)
+        squares[records] += np.add.reduce(np.square(deviations, out=deviations), axis=0)
     return count, center, total, squares
 
 
@@ -62,16 +77,25 @@ def _blocks(values, n_rooms):
     n_models, n_records = values.shape
     step = min(n_models, _N_MODELS)
     width = max(1, min(n_records, _N_RECORDS * _N_MODELS // max(1, step)))
-    room = np.empty((n_rooms, step, width), np.result_type(values, np.float32))
+    room = _make_room((n_rooms, step, width), np.result_type(values, np.float32))
     for records in cut(n_records, width):
         for models in cut(n_models, step):
             n_rows, n_columns = models.stop - models.start, records.stop - records.start
             yield models, records, room[:, :n_rows, :n_columns]
 
 
-def _sum_squares(deviations):
-    """Sum the squares over models, in the place of the deviations."""
-    return np.add.reduce(np.square(deviations, out=deviations), axis=0)
+def _make_room(shape, dtype):
+    """Return an array that begins at a line of the cache."""
+    n_bytes = np.prod(shape) * dtype.itemsize
+    room = np.empty(n_bytes + _LINE, np.uint8)
+    return room[-room.ctypes.data % _LINE :][:n_bytes].view(dtype).reshape(shape)
+
+
+def _sum_sides(sides, out):
+    """Sum two sides and their squares over models; the squares take the place of the sides."""
+    np.add.reduce(sides, axis=1, out=out[:2])
+    np.square(sides, out=sides)
+    np.add.reduce(sides, axis=1, out=out[2:4])
 
 
 def _compute_center(values, chosen):
@@ -87,6 +111,7 @@ def _compute_center(values, chosen):
     return np.einsum("kn,kn->n", values[some], weight) / np.maximum(count, 1)
 
 
+@_without_copies()
 def sum_both(values, inside):
     """Sum over the IN and over the OUT models of each record."""
     # Both sides have the signal of an IN model as their origin, which saves half of the work. Where
@@ -98,13 +123,14 @@ def sum_both(values, inside):
     count, center = np.stack([n_in, n_models - n_in]), np.empty((2, n_records))
     origin = _take_member(values, inside)
     center[:] = origin
-    total, squares = np.zeros((2, 2, n_records))
-    for models, records, (deviations, members) in _blocks(values, 2):
-        np.subtract(values[models, records], origin[records], out=deviations)
-        np.multiply(deviations, inside[models, records], out=members)
-        for side, part in enumerate((members, deviations)):
-            total[side, records] += np.add.reduce(part, axis=0)
-            squares[side, records] += _sum_squares(part)
+    sums = np.zeros((4, n_records))
+    for models, records, sides in _blocks(values, 2):
+        np.subtract(values[models, records], origin[records], out=sides[1])
+        _keep_where(sides[1], inside[models, records], sides[0])
+        parts = np.empty((4, sides.shape[2]), sides.dtype)
+        _sum_sides(sides, parts)
+        sums[:, records] += parts
+    total, squares = sums[:2], sums[2:]
     least = _LEAST_SHARE * squares
     for sums in (total, squares):
         sums[1] -= sums[0]
@@ -135,45 +161,49 @@ def _take_member(values, inside):
     return member
 
 
+@_without_copies()
 def sum_pairs(values, inside, product):
     """Sum over the two sides of complementary pairs; each has one model of each pair."""
     # values, inside (n_estimators, n) -> center, total, squares (2, n)
-    n_records, dtype = values.shape[1], np.result_type(values, np.float32)
-    center, total, squares = np.zeros((3, 2, n_records))
-    products = np.zeros(n_records)
-    ends = values[::2], values[1::2]
-    for pairs, records, room in _blocks(ends[0], 4):
-        both, sides = (np.asarray(end[pairs, records], dtype) for end in ends), room[:2]
-        _exchange(*both, inside[1::2][pairs, records], *room)
+    n_records = values.shape[1]
+    center, sums = np.zeros((2, n_records)), np.zeros((4 + product, n_records))
+    for pairs, records, room in _blocks(values[::2], 3):
+        sides, change = room[:2], room[2]
+        sides[0], sides[1] = values[::2][pairs, records], values[1::2][pairs, records]
+        _exchange(*sides, inside[1::2][pairs, records], change)
         if pairs.start == 0:
-            origin = sides.mean(axis=1)
-            center[:, records] = origin
-        sides -= origin[:, None]
-        total[:, records] += np.add.reduce(sides, axis=1)
+            origin = np.add.reduce(sides, axis=1, keepdims=True) / sides.shape[1]
+            center[:, records] = origin[:, 0]
+        sides -= origin
+        parts = np.empty((len(sums), sides.shape[2]), sides.dtype)
         if product:
-            products[records] += np.einsum("kn,kn->n", *sides)
-        for side, deviations in enumerate(sides):
-            squares[side, records] += _sum_squares(deviations)
-    return (center, total, squares, products) if product else (center, total, squares)
+            np.einsum("kn,kn->n", *sides, out=parts[4])
+        _sum_sides(sides, parts)
+        sums[:, records] += parts
+    return (center, sums[:2], sums[2:4], sums[4]) if product else (center, sums[:2], sums[2:4])
 
 
 def exchange(first, second, where):
     """Exchange the values of two arrays in place where a mask is True."""
-    _exchange(first, second, where, first, second, *np.empty((2, *first.shape), first.dtype))
+    _exchange(first, second, where, np.empty(first.shape, first.dtype))
 
 
-def _exchange(first, second, where, into, out, change, mask):
-    """Copy two arrays to two others, exchanged where a mask is True; the last two are scratch."""
-    # The code works on bits, because a selection by a random mask takes ten times as long.
-    bits = np.dtype(f"i{first.itemsize}")
-    first, second, into, out, change, mask = (
-        array.view(bits) for array in (first, second, into, out, change, mask)
-    )
+def _exchange(first, second, where, change):
+    # A selection by a random mask takes ten times as long as these operations on bits.
+    first, second, change = map(_as_bits, (first, second, change))
     np.bitwise_xor(first, second, out=change)
-    np.negative(where.view(np.int8), out=mask)
-    change &= mask
-    np.bitwise_xor(first, change, out=into)
-    np.bitwise_xor(second, change, out=out)
+    change *= where.view(np.int8)
+    first ^= change
+    second ^= change
+
+
+def _keep_where(values, where, out):
+    """Copy values where a mask is True, and 0 elsewhere."""
+    np.multiply(_as_bits(values), where.view(np.int8), out=_as_bits(out))
+
+
+def _as_bits(array):
+    return array.view(np.dtype(f"i{array.itemsize}"))
 
 
 SMALLEST_SPREAD = 1e-6
@@ -299,14 +329,18 @@ def _compute_pairs(shadows, inside, product):
 def _shift(count, center, total, squares):
     """Turn sums of deviations from a center, and of their squares, into means and squares."""
     rest = total / np.maximum(count, 1)
-    return center + rest, np.maximum(squares - rest * total, 0)
+    mean = center + rest
+    rest *= total
+    np.subtract(squares, rest, out=rest)
+    return mean, np.maximum(rest, 0, out=rest)
 
 
 def are_pairs(inside, outside=None):
     """Whether one of every two consecutive models is IN and the other is OUT, for each record."""
     if len(inside) % 2 or (outside is not None and not _are_all(inside, outside)):
         return False
-    return np.not_equal(inside[::2], inside[1::2]).all()
+    bits = inside.view(np.uint8)
+    return np.not_equal(bits[::2], bits[1::2]).all()
 
 
 def _are_all(inside, outside):

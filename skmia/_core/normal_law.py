@@ -43,9 +43,15 @@ def log_normal(x, mean, variance):
     return density
 
 
+def _shorten(count):
+    """Return one count if all records have the same, because less is computed then."""
+    return count[:1] if count.min() == count.max() else count
+
+
 def log_student(x, mean, variance, count, prior_strength):
     """Log density of a t distribution; ``variance`` is its squared scale."""
     # There are few distinct counts and many records, so the slow function is tabulated.
+    count = _shorten(count)
     dofs = prior_strength - 1 + np.arange(count.min(), count.max() + 1)
     constants = gammaln((dofs + 1) / 2) - gammaln(dofs / 2) - 0.5 * np.log(dofs * np.pi)
     dof = prior_strength - 1 + count
@@ -104,8 +110,12 @@ class Place(NamedTuple):
 
     def __call__(self, values):
         """Return a trend at these places: linear between the centers, constant beyond them."""
-        steps = np.append(np.diff(values), 0)
-        return values[self.bins] + self.part * steps[self.bins]
+        steps = np.zeros_like(values)
+        np.subtract(values[1:], values[:-1], out=steps[:-1])
+        found = steps.take(self.bins)
+        found *= self.part
+        found += values.take(self.bins)
+        return found
 
 
 class Levels:
@@ -131,8 +141,12 @@ class Levels:
         above = level >= self.centers[:, None]
         bins = np.add.reduce(above.view(np.uint8), axis=0, dtype=np.uint8).astype(np.intp) - 1
         steps = np.append(np.diff(self.centers), np.inf)
-        part = (level - self.centers[bins]) / steps[bins]
-        return Place(np.maximum(bins, 0), np.where(bins < 0, 0.0, part))
+        below = bins < 0
+        np.maximum(bins, 0, out=bins)
+        part = level - self.centers.take(bins)
+        part /= steps.take(bins)
+        part[below] = 0
+        return Place(bins, part)
 
     def trend(self, values, weight=None):
         """Return the smoothed mean of values, or ratio of two means, at the centers of the bins."""
@@ -140,7 +154,7 @@ class Levels:
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = totals[0] / totals[1]
         mean = np.where(totals[1] > 0, mean, totals[0].sum() / max(totals[1].sum(), 1e-300))
-        padded = np.pad(mean, 1, mode="edge")
+        padded = np.concatenate([mean[:1], mean, mean[-1:]])
         return (padded[:-2] + 2 * mean + padded[2:]) / 4
 
 
@@ -167,16 +181,16 @@ def fit_spread(levels, squares, dof):
     few = few[:: -(-len(few) // _ENOUGH_RECORDS)]
     expected = np.maximum(levels.place(scale)[few], SMALLEST_SPREAD**2)
     # The ratio of the variance of a record to the trend has an F distribution.
-    logs = [_mean_log_f(squares[few] / expected, dof[few], nu) for nu in _STRENGTHS]
+    logs = _mean_log_f(squares[few] / expected, dof[few], _STRENGTHS[:, None])
     return Spread(scale, float(_STRENGTHS[np.argmax(logs)]))
 
 
-def _mean_log_f(ratio, dof, strength):
-    """Mean log density of F distributions, without what does not depend on the strength."""
-    # The ratio divides a sum of squares by the expected variance.
-    table = gammaln((np.arange(dof.max() + 1) + strength) / 2) - gammaln(strength / 2)
-    density = np.bincount(dof) @ table - dof.sum() / 2 * np.log(strength)
-    density -= (dof + strength) / 2 @ np.log1p(ratio / strength)
+def _mean_log_f(ratio, dof, strengths):
+    """Mean log densities of F distributions, without what does not depend on the strength."""
+    # The ratio divides a sum of squares by the expected variance. strengths (n, 1) -> (n,)
+    table = gammaln((np.arange(dof.max() + 1) + strengths) / 2) - gammaln(strengths / 2)
+    density = table @ np.bincount(dof) - dof.sum() / 2 * np.log(strengths[:, 0])
+    density -= np.einsum("kn,kn->k", (dof + strengths) / 2, np.log1p(ratio / strengths))
     return density / len(dof)
 
 
@@ -252,18 +266,19 @@ class NormalLaw(Law):
 
     def _noise(self, prior, place, sides, query):
         """Return the sampling variances of the gap, of the level and of both sides."""
-        _, _, into, out = _split(sides, query)
+        counts = [_shorten(side.count) for side in sides[:2]]
         variances = [
-            spread.estimate(place, side[2], side[0] - 1)
-            for spread, side in zip((prior.into, prior.out), (into, out), strict=True)
+            spread.estimate(place, side.squares[query], count - 1)
+            for spread, side, count in zip((prior.into, prior.out), sides[:2], counts, strict=True)
         ]
         if sides.product is None or prior.apart is None:
-            noise = variances[0] / into[0] + variances[1] / out[0]
+            noise = variances[0] / counts[0] + variances[1] / counts[1]
             return noise, noise / 4, variances
         # What moves a record up in one model of a pair moves it down in the other, so the variances
         # of the two sides do not give the variance of the gap.
         parts = zip((prior.apart, prior.middle), _pair_squares(sides, query), strict=True)
-        ties = [spread.estimate(place, part, into[0] - 1) / into[0] for spread, part in parts]
+        count = counts[0]
+        ties = [spread.estimate(place, part, count - 1) / count for spread, part in parts]
         return *ties, variances
 
     def _describe(self, sides, prior, query):

@@ -430,10 +430,13 @@ class Outputs:
             with np.errstate(divide="ignore"):
                 values = np.log(values)
         values /= temperature
-        own = values[rows, label]
-        values[rows, label] = -np.inf
-        # Of two classes the same number takes a third of the time.
-        others = values[rows, 1 - label] if values.shape[1] == 2 else log_sum_exp(values)
+        place = rows * values.shape[1] + label
+        own = values.take(place)
+        if values.shape[1] == 2:  # the same number in a third of the time
+            others = values.take(place ^ 1)
+        else:
+            values[rows, label] = -np.inf
+            others = log_sum_exp(values)
         # Rounding can leave zeros alone, which tell as little as equal probabilities.
         told = ~(np.isneginf(own) & np.isneginf(others))
         return np.subtract(own, others, where=told, out=np.full(len(own), -np.log(n_others)))
