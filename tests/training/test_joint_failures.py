@@ -193,6 +193,15 @@ def test_a_class_of_the_user_that_is_trained_one_by_one_is_told_why(skorch, net)
         fit_pool(estimator, batched=False)
 
 
+def test_audits_say_why_a_class_of_the_user_is_trained_one_by_one(skorch, net):
+    with pytest.warns(JointTrainingWarning, match="Casting overrides fit"):
+        report = audit(make_overriding(skorch, net), RECORDS, shadows=4, random_state=0)
+    said = "The shadow models were trained one by one: Casting overrides fit of skorch."
+    assert said in report.notes
+    assert f"<li>{said}</li>" in report.to_html()
+    assert said in " ".join(report.summary().split())
+
+
 def test_running_out_of_memory_is_recognized():
     with pytest.raises(MemoryError) as caught:
         np.empty(2**60, np.uint8)
