@@ -1,19 +1,17 @@
 """Checks of a model before its release, as research environments make them."""
 
 from .._core import name_by_room
-from ._case import check_decimals, check_model, check_provenance
-from ._judge import LOWER_ENDS, Condition, Measurement
-from ._judge import JudgedCheck as JudgedCheck
-from ._judge import JudgedLimit as JudgedLimit
-from ._judge import JudgedRequirement as JudgedRequirement
 from ._parameters import ParameterCount as ParameterCount
 from ._parameters import count_parameters
 from ._policy import Policy as Policy
 from ._policy import StructuralLimit as StructuralLimit
 from ._policy import load_policy
+from ._recommend import LOWER_ENDS, Condition, Measurement, check_provenance, recommend
+from ._recommend import JudgedCheck as JudgedCheck
 from ._recommend import JudgedCondition as JudgedCondition
+from ._recommend import JudgedLimit as JudgedLimit
+from ._recommend import JudgedRequirement as JudgedRequirement
 from ._recommend import Recommendation as Recommendation
-from ._recommend import recommend
 from ._result import THRESHOLDS
 from ._result import MembershipMeasure as MembershipMeasure
 from ._result import StructuralCheck as StructuralCheck
@@ -23,7 +21,7 @@ from ._rules import ParameterCondition, load_rules
 from ._rules import Rule as Rule
 from ._rules import RuleBook as RuleBook
 from ._sheet import DECISIONS, name_check, record_decision, render_sheet, summarize, write_sheet
-from ._structural_checks import structural_checks
+from ._structural_checks import check_decimals, check_model, structural_checks
 
 __all__ = [
     "THRESHOLDS",

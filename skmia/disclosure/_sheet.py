@@ -7,8 +7,17 @@ from .._core.checks import check_option
 from .._core.numbers import show
 from .._core.pages import REQUEST, ROLES, render_page, write_text
 from .._core.visible import visible
-from ._judge import FAIL, MISSING, OPEN, PASS, UNJUDGED
-from ._recommend import CONDITIONS, REFUSE, RELEASE, UNKNOWN
+from ._recommend import (
+    CONDITIONS,
+    FAIL,
+    MISSING,
+    OPEN,
+    PASS,
+    REFUSE,
+    RELEASE,
+    UNJUDGED,
+    UNKNOWN,
+)
 
 DECISIONS = (RELEASE, CONDITIONS, "refuse")
 # What decides as the policy recommends; if nothing can be said, only a refusal needs no reason.

@@ -99,15 +99,20 @@ def note_numbers(limits):
     return GAP_NOTE if any(row["name"] == "gap" for row in limits) else ""
 
 
-def format_decision(found):
-    """Format a recommendation as lines of Markdown, the last of which is empty."""
-    policy = found["policy"]
+def list_decision(found):
+    """The head of a recommendation, and what it says in lines."""
     lines = [*found["reasons"], *found["remarks"]]
     lines += [f"Not run: {text}" for text in found["not_run"]]
     lines += [f"Condition: {name}" for name in found["conditions"]]
     lines += [f"Measured under conditions: {row['name']}: {row['text']}" for row in found["tried"]]
     lines += [f"Needs a reason: {row['check']}" for row in found["reviews"]]
-    head = f"As a {found['release']}, by the policy {policy['name']}: {found['result']}"
+    policy = found["policy"]["name"]
+    return f"As a {found['release']}, by the policy {policy}: {found['result']}", lines
+
+
+def format_decision(found):
+    """Format a recommendation as lines of Markdown, the last of which is empty."""
+    policy, (head, lines) = found["policy"], list_decision(found)
     return [
         f"**{escape(head)}**",
         "",
