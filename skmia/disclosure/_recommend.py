@@ -568,14 +568,9 @@ def recommend(
 
     Notes
     -----
-    In this order: a required number, or a check that blocks, that is missing gives "cannot be
-    said"; a failure, or a check that blocks, gives "release with conditions" if the numbers pass
-    under some conditions, the cheapest of which are named, and "do not release" otherwise; an
-    undecided number gives what the policy says; the rest is a release. Where something that the
-    policy requires was not able to find anything, a release, also one with conditions, becomes
-    "cannot be said", and "do not release" stays. Structural checks can forbid a release and never
-    lead to one. Under m conditions, each has to pass with intervals of the level
-    ``1 - alpha / m``.
+    :ref:`The guide <what-is-recommended>` has the order in which missing numbers, failures, checks,
+    conditions and requirements decide. Structural checks can forbid a release and never lead to
+    one. Under m conditions, each has to pass with intervals of the level ``1 - alpha / m``.
 
     With intervals that hold, a model with some number above its limit is released with a
     probability of at most ``alpha / 2``, and one with no number above its limit is refused

@@ -5,19 +5,9 @@ from datetime import date, datetime
 
 from .._core.checks import check_option
 from .._core.numbers import show
-from .._core.pages import REQUEST, ROLES, render_page, write_text
+from .._core.pages import REQUEST, ROLES, choose_base, render_page, shorten, write_text
 from .._core.visible import visible
-from ._recommend import (
-    CONDITIONS,
-    FAIL,
-    MISSING,
-    OPEN,
-    PASS,
-    REFUSE,
-    RELEASE,
-    UNJUDGED,
-    UNKNOWN,
-)
+from ._recommend import CONDITIONS, FAIL, MISSING, OPEN, PASS, REFUSE, RELEASE, UNJUDGED, UNKNOWN
 
 DECISIONS = (RELEASE, CONDITIONS, "refuse")
 # What decides as the policy recommends; if nothing can be said, only a refusal needs no reason.
@@ -114,28 +104,22 @@ def _head(name, limit):
     rate = _read_rate(name)
     if rate is None:
         return "Member ranked above a non-member (AUC; 0.5 is guessing)", f"{limit:.3g}"
-    base = _choose_base(name)
+    base = choose_base(rate)
     told = f"Members recognized of {base:,}, when {rate * base:.3g} of {base:,} others"
     return f"{told} is mistaken for one", f"{limit * base:.3g}"
 
 
 def _label(name):
     """The short heading of a column, beside each number where there is no room for columns."""
-    return "AUC" if _read_rate(name) is None else f"of {_choose_base(name):,}"
-
-
-def _choose_base(name):
-    """The denominator on both sides: 100, or as many that one other is mistaken."""
-    rate, base = _read_rate(name), 100
-    while rate * base < 1 - 1e-9:
-        base *= 10
-    return base
+    rate = _read_rate(name)
+    return "AUC" if rate is None else f"of {choose_base(rate):,}"
 
 
 def _write(value, name):
-    if _read_rate(name) is None:
+    rate = _read_rate(name)
+    if rate is None:
         return f"{value:.3f}"
-    shown = value * _choose_base(name)
+    shown = value * choose_base(rate)
     return f"{shown:.0f}" if abs(shown) >= 9.95 or not round(shown, 1) else f"{shown:.1f}"
 
 
@@ -208,7 +192,7 @@ def _make_check(row, reasons):
         "kind": kind,
         "level": _LEVELS[level],
         "means": means,
-        "text": _shorten(text, _CHARACTERS["settings" if row["name"] == "rules" else "text"]),
+        "text": shorten(text, _CHARACTERS["settings" if row["name"] == "rules" else "text"]),
         "reason": reasons.get(row["name"]) if failed and level == "review" else None,
         "good": _get_good(row["name"]),
     }
@@ -247,10 +231,6 @@ def summarize(found):
     return [*_count(found), *others, *found.get("remarks", [])]
 
 
-def _shorten(text, most):
-    return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
 def describe_sheet(document, report="report.html"):
     """What the sheet of a document shows, as plain values."""
     found = document["recommendation"]
@@ -269,13 +249,13 @@ def describe_sheet(document, report="report.html"):
     signatures = {row["role"]: row for row in found["signatures"]}
     decision = _get_decision(found)
     return {
-        "what": _shorten(_name_subject(document), _CHARACTERS["name"]),
+        "what": shorten(_name_subject(document), _CHARACTERS["name"]),
         "way": found["release"],
         "day": write_day(document["created"]),
         "report": report,
         "result": found["result"],
         "policy": policy["name"],
-        "told": [_shorten(text, _CHARACTERS["text"]) for text in (*summarize(found), others)],
+        "told": [shorten(text, _CHARACTERS["text"]) for text in (*summarize(found), others)],
         "decisions": [(name, name == decision["decision"]) for name in DECISIONS],
         "conditions": decision["conditions"] or "; ".join(found["conditions"]),
         "because": decision["because"],
@@ -288,10 +268,10 @@ def describe_sheet(document, report="report.html"):
             | {key: value for key, value in signatures.get(role, {}).items() if key != "role"}
             for role, says in ROLES.items()
         ],
-        "command": _shorten(provenance.get("command", ""), _CHARACTERS["command"]),
+        "command": shorten(provenance.get("command", ""), _CHARACTERS["command"]),
         "hashes": hashes,
         "versions": provenance.get("versions", ""),
-        "rest": [(name, _shorten(text, _CHARACTERS["text"])) for name, text in rest],
+        "rest": [(name, shorten(text, _CHARACTERS["text"])) for name, text in rest],
     }
 
 

@@ -602,20 +602,10 @@ def structural_checks(
 
     Notes
     -----
-    Members have the same answer if all released numbers are equal after rounding. A class that has
-    no member in a group is ruled out by it (class disclosure), and one with few members is a small
-    cell. Both are counted by the labels of the members: a share in an answer is not a share of
-    people if the model is a forest with bootstrap, boosting or a net.
-
-    A file is checked by groups of members with the same leaf in each tree. Models without leaves
-    do not divide the members into groups, and equal rows of a table say nothing of the model, so
-    these checks cannot be said there. Likewise, the degrees of freedom of a kind of model whose
-    parameters cannot be counted are not known; they are not taken for those of a model without
-    parameters. The sum over all trees of a forest is larger than the number of training records for
-    almost every forest: the text also has its largest tree and its effective degrees of freedom.
-
-    The number of training records in a leaf is the one that the file states, or the number of
-    members in it if that is smaller.
+    :ref:`The guide <structural_checks>` says what each check counts, and where it cannot be said.
+    Members have the same answer if all released numbers are equal after rounding. The number of
+    training records in a leaf is the one that the file states, or the number of members in it if
+    that is smaller.
 
     References
     ----------

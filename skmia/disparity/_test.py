@@ -112,9 +112,8 @@ class DisparityTest(BaseEstimator):
     permutations require no further training.
 
     A one-way analysis of variance with repeated measures over the rounds, with dependent t-tests
-    for the pairs, is also computed because the literature reports it. It assumes independent
-    rounds, but all rounds split the same records. With enough rounds, it finds differences between
-    any two sets of records, so do not report it alone.
+    for the pairs, is also computed because the literature reports it. All rounds split the same
+    records, which it ignores, so do not report it alone.
 
     Parameters
     ----------
@@ -217,14 +216,11 @@ class DisparityTest(BaseEstimator):
 
     Notes
     -----
-    The p-value is exact if groups are assigned to people at random. The statistic divides by the
-    variance of each group, so that groups of equal means and unequal variances are not found
-    different either when they have many records. A small group's variance is combined with the
-    common one, which counts as ten records. The mean exposure of a group estimates the same as its
-    mean vulnerability over rounds, with less noise, since each record is compared with itself.
-    Intervals of differences treat the records as a sample; so do intervals of a group's mean, which
-    leave out the variance that all groups have in common. For a table they are Student's intervals
-    over the rounds, which are far too narrow for other records.
+    :ref:`The guide <disparity_limits>` says what the p-value and the intervals assume. The variance
+    of a small group is combined with the common one, which counts as ten records. The mean exposure
+    of a group estimates the same as its mean vulnerability over rounds, with less noise, since each
+    record is compared with itself. Intervals of a table are Student's over the rounds, which are
+    far too narrow for other records.
 
     If exposures do not vary, every permutation is as large as the identity and the p-value is 1.
     Without any residual the F of the analysis of variance is infinite and its p-value 0; if the

@@ -312,9 +312,7 @@ class Exposure(BaseEstimator):
 
     Notes
     -----
-    Canaries that the model was not trained on have a mean exposure of log2(e) = 1.44 bits, with a
-    standard deviation of as much, if the candidates are many and not tied. A single canary
-    therefore says little at a small exposure: more than t bits have a probability of 2^-t.
+    Canaries that the model was not trained on have :ref:`1.44 bits on average <exposure>`.
 
     A model is asked once for each beginning that candidates of a format share, so that "exact"
     takes about a tenth as long for digits as asking for all candidates one by one.

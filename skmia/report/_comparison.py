@@ -5,12 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.pages import Level, render_page
+from .._core.pages import Level, choose_base, render_page
 from ..metrics import difference_interval
 from ._evidence import (
     FILE,
     SERVICE,
-    choose_base,
     choose_rate,
     count_of,
     get_highest,
@@ -18,7 +17,7 @@ from ._evidence import (
     read_level,
     scale,
 )
-from ._measure import COLUMNS, OK, OVERALL
+from ._measure import COLUMNS, INTERVAL, OK, OVERALL
 from ._page import MEANS, cut_name, list_document_routes
 from ._text import column_name, format_auc, format_rate, join_names
 
@@ -65,17 +64,16 @@ def compare_audits(first, second):
 
 def _compare_results(first, second, way):
     key = ["scope", "group", "attack", "metric", "max_fpr"]
-    numbers = ["estimate", "low", "high"]
     frames = []
     for results in (first, second):
         frame = pd.DataFrame(results, columns=list(COLUMNS))
         frame = frame[frame["status"] == OK]
         # A missing rate would not match itself in some versions of pandas.
         frame = frame.assign(max_fpr=frame["max_fpr"].astype(float).fillna(0.0))
-        frames.append(frame.set_index(key)[numbers].astype(float))
+        frames.append(frame.set_index(key)[INTERVAL].astype(float))
     both = frames[0].add_suffix("_a").join(frames[1].add_suffix("_b"), how="inner")
     for names, row in both.iterrows():
-        sides = [tuple(row[[f"{name}_{side}" for name in numbers]]) for side in "ab"]
+        sides = [tuple(row[[f"{name}_{side}" for name in INTERVAL]]) for side in "ab"]
         yield Difference(*names, *sides, difference_interval(*sides[::-1]), way)
 
 
@@ -160,7 +158,7 @@ def _compare_route(way, sides, level):
         best = [side.find_best(*metric) for side in sides]
         if None in best:
             continue
-        ends = [tuple(row[name] for name in ("estimate", "low", "high")) for row in best]
+        ends = [tuple(row[name] for name in INTERVAL) for row in best]
         gap, low, high = difference_interval(*ends[::-1])
         low, high = gap - wider * (gap - low), gap + wider * (high - gap)
         signs.add(int(low > 0) - int(high < 0))

@@ -5,9 +5,20 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.pages import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Level, read_level, scale, set_level
+from .._core.pages import (
+    LEAK,
+    NONE,
+    REVERSED,
+    SHIFT,
+    UNKNOWN,
+    Level,
+    choose_base,
+    read_level,
+    scale,
+    set_level,
+)
 from .._core.visible import visible
-from ._measure import OK, OVERALL
+from ._measure import OK, OVERALL, get_overall
 
 # Checks without which no number means anything: while one of them warns, nothing is concluded.
 _FIRST = ("labels",)
@@ -76,9 +87,8 @@ def list_reversals(grounds):
 
 def choose_evidence(grounds):
     """Draw the conclusion of an audit."""
-    frame, checks = grounds.results, grounds.checks
-    aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
-    if not (aucs["status"] == OK).any():
+    checks = grounds.checks
+    if get_overall(grounds.results, "auc").empty:
         return UNKNOWN
     if _get_warning(checks, _FIRST) is not None:
         return UNKNOWN
@@ -226,14 +236,6 @@ def choose_rate(routes):
     }
     usual = [rate for rate in rates if rate >= 0.01]
     return min(usual) if usual else max(rates, default=None)
-
-
-def choose_base(rate):
-    """Of how many records a rate is told: a hundred, or more if it would be below one."""
-    base = 100
-    while rate * base < 1 - 1e-9:
-        base *= 10
-    return base
 
 
 def count_of(share, base):

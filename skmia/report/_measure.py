@@ -116,8 +116,16 @@ OK = "ok"
 NOT_RESOLVABLE = "not resolvable"
 TOO_FEW = "too few records"
 
+INTERVAL = ["estimate", "low", "high"]
+
 # With a single member or non-member a rate is 0 or 1 and its interval nearly all of [0, 1].
 FEWEST = 2
+
+
+def get_overall(results, metric):
+    """The results of a metric over all records, where it could be measured."""
+    is_it = (results["scope"] == OVERALL) & (results["metric"] == metric)
+    return results[is_it & (results["status"] == OK)]
 
 
 def measure(name, scores, guesses, case):
@@ -145,7 +153,7 @@ def widen(row):
     # chance therefore count twice, and the numbers vary as with half as many records. Limits are
     # moved on the log-odds scale; if the estimate is 0 or 1, by the binomial law instead.
     start, span = (-1, 2) if row["metric"] == "advantage" else (0, 1)
-    estimate, low, high = ((row[name] - start) / span for name in ("estimate", "low", "high"))
+    estimate, low, high = ((row[name] - start) / span for name in INTERVAL)
     if estimate == 0:
         high = 1 - (1 - high) ** 2
     elif estimate == 1:
@@ -157,7 +165,7 @@ def widen(row):
 
 
 def _number(metric, interval=(np.nan,) * 3, *, max_fpr=np.nan, fpr=(np.nan,) * 3, status=OK):
-    numbers = dict(zip(("estimate", "low", "high"), interval))
+    numbers = dict(zip(INTERVAL, interval))
     rates = dict(zip(("fpr", "fpr_low", "fpr_high"), fpr))
     return {"metric": metric, "max_fpr": max_fpr, **numbers, **rates, "status": status}
 

@@ -11,6 +11,7 @@ from .._core.pages import (
     REVERSED,
     SHIFT,
     UNKNOWN,
+    choose_base,
     draw_roc,
     read_level,
     render_page,
@@ -23,7 +24,6 @@ from ._evidence import (
     FILE,
     SERVICE,
     Route,
-    choose_base,
     choose_rate,
     count_of,
     count_words,
@@ -34,7 +34,7 @@ from ._evidence import (
     name_group,
     write_sentence,
 )
-from ._measure import OK, OVERALL, TOO_FEW
+from ._measure import INTERVAL, OK, OVERALL, TOO_FEW
 from ._pool_size import describe_growth
 from ._stand_in import CHOSEN
 from ._text import (
@@ -145,7 +145,6 @@ _AGAIN = Step("Then audit again.", "The numbers of all attacks are below, withou
 
 _LONGEST_SUBJECT = 60
 _MOST_STEPS = 3
-_INTERVAL = "estimate", "low", "high"
 _PRIORS = {"If half of the candidates are members": 0.5, "if one in ten is": 0.1}
 
 
@@ -434,7 +433,7 @@ def _list_doubts(document, routes):
     """The number that forbids a verdict, and those beside it: words, AUC and ends."""
     best, rows = routes[-1].find_best("auc"), {}
     if best:
-        rows["attack"] = ("best attack on the model", *(best[k] for k in _INTERVAL))
+        rows["attack"] = ("best attack on the model", *(best[k] for k in INTERVAL))
     for name, words in _WITHOUT.items():
         if document[name]:
             rows[name] = (words, *document[name].values())
@@ -503,7 +502,7 @@ def _describe_part(document, part, row, routes, metric, base):
         if best is None or (part not in listed and row is not None):
             cells.append(None)
             continue
-        share, low, high = (best[name] for name in _INTERVAL)
+        share, low, high = (best[name] for name in INTERVAL)
         digits = 0 if base * high >= 5 else 1
         ends = " to ".join(f"{base * end:.{digits}f}" for end in (low, high))
         number = f"{base * share:.{digits}f}"

@@ -316,11 +316,9 @@ class AuditReport:
         training records and others, of the ``victim`` with its ``standard_error`` and of the
         ``n_models`` models with ``mean`` and ``sd``, and the difference ``z`` in standard errors.
     disparity : dict or None
-        Whether groups are exposed unequally, measured on the same models: ``attack``, and
-        ``scopes``, which holds for each field and for the classes ``scope``, ``n_rounds``,
-        ``statistic``, ``pvalue`` (by ``n_permutations`` permutations of the groups among people),
-        ``reject``, ``disparity``, an analysis of variance, lists of ``groups`` and of ``pairs``,
-        and the groups ``left_out``; see :class:`~skmia.disparity.DisparityTest`.
+        Whether groups are exposed unequally, measured on the same models by a
+        :class:`~skmia.disparity.DisparityTest`: ``attack``, and ``scopes``, one for each field and
+        for the classes, with the keys of :ref:`the document <audit_format>`.
     person_level : dict or None
         The strongest attack on people instead of records, if they have the field ``group_by`` and
         several records: ``attack``; ``combine``, the "sum" of its scores over the records of a
@@ -355,23 +353,14 @@ class AuditReport:
     grounds : Grounds
         The part of the findings on which evidence and verdict rest.
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
-        Conclusion of the audit:
-
-        - "leak": some number, over all records or of a group or class, is beyond chance after
-          correction for all that were tested;
-        - "none": no number is;
-        - "shift": members differ from non-members without the victim;
-        - "reversed": scores are significantly the wrong way round;
-        - "unknown": leakage can be neither shown nor ruled out.
+        Conclusion of the audit; :ref:`the guide <verdict>` says what each word means.
     verdict : str
         The conclusion in words, after a headline.
     level : Level
-        How much leaks from the answers, by limits that are the same for all audits and that no
-        policy changes: a ``name`` ("severe", "clear", "slight", "none", or
-        "unknown" without a verdict) and ``at_least``, whether an estimate reaches a higher level
-        than the lower end of its interval; ``numbers``, the ``low`` ends, corrected for the number
-        of attacks, of the "auc" and of the "ratio" of a true to its false positive rate, that set
-        it; and ``groups``, the level of each group. The user guide has the limits.
+        How much leaks from the answers, by limits that :ref:`no policy changes <level>`: a ``name``
+        ("severe", "clear", "slight", "none", or "unknown" without a verdict) and ``at_least``,
+        whether an estimate reaches a higher level; the ``numbers`` "auc" and "ratio" that set it,
+        with their corrected ``low`` ends; and ``groups``, the level of each group.
     file : FileFindings or None
         What the file of the model reveals, with its own ``results``, ``evidence``, ``verdict``
         and ``level``; None if it was not asked for, or if the model has no file at hand.

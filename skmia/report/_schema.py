@@ -23,7 +23,15 @@ from ._fields import (
     many,
     maybe,
 )
-from ._measure import COLUMNS, OK, OVERALL, compute_curves, list_exposed, rank_attacks
+from ._measure import (
+    COLUMNS,
+    OK,
+    OVERALL,
+    compute_curves,
+    get_overall,
+    list_exposed,
+    rank_attacks,
+)
 from ._pool_size import check_growth, refuse_wrong
 from ._stand_in import why_no_reference
 from ._verdict import choose_file_evidence, keep_shared_checks, write_file_verdict, write_verdict
@@ -299,9 +307,7 @@ def _check_null(grounds):
     refuse_rows({"must have pvalue_below only for an AUC": wrong}, "permutation.numbers")
     if grounds.checks["permuted membership"].is_error and null.empty:
         return
-    frame = grounds.results
-    aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
-    needed = _list_keys(aucs[aucs["status"] == OK])
+    needed = _list_keys(get_overall(grounds.results, "auc"))
     if not set(needed) <= set(tested) or null.duplicated(_KEY).any():
         raise ValueError("permutation.numbers must have each AUC over all records once")
 

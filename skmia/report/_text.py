@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from .._core.pages import BARS, WIDTH, read_level, wrap_lines, wrap_short
+from .._core.pages import BARS, WIDTH, choose_base, read_level, shorten, wrap_lines, wrap_short
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ..disclosure import summarize
 from ..metrics import resolvable_fpr
 from ._evidence import (
     LEAK,
-    choose_base,
     choose_rate,
     find_worst_group,
     get_highest,
@@ -17,7 +16,7 @@ from ._evidence import (
     name_group,
     tell_level,
 )
-from ._measure import CLASS, FEWEST, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
+from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW, get_overall
 from ._pool_size import describe_growth
 
 SUM, MEAN = "sum", "mean"
@@ -43,8 +42,7 @@ def describe_people(found, results):
 
 
 def _compare(found, results):
-    rows = results[(results["scope"] == OVERALL) & (results["attack"] == found["attack"])]
-    aucs = rows[(rows["metric"] == "auc") & (rows["status"] == OK)]
+    aucs = get_overall(results[results["attack"] == found["attack"]], "auc")
     return f", single records with {aucs['estimate'].iloc[0]:.3f}" if len(aucs) else ""
 
 
@@ -69,7 +67,6 @@ _MOST_UNREAD = 3
 _GAP = "  "
 _LONGEST_NAME = 32
 _LONGEST_VICTIM = 240
-_INTERVAL = ["estimate", "low", "high"]
 
 
 def format_rate(estimate, low, high):
@@ -158,7 +155,7 @@ def format_cell(row):
     """Format the estimate of a row of results with its interval, or why there is none."""
     if row["status"] != OK:
         return NOT_RESOLVABLE if row["status"] == NOT_RESOLVABLE else "-"
-    numbers = [row[name] for name in _INTERVAL]
+    numbers = [row[name] for name in INTERVAL]
     return format_auc(*numbers) if row["metric"] == "auc" else format_rate(*numbers)
 
 
@@ -169,14 +166,10 @@ def column_name(metric, max_fpr):
     return {"auc": "AUC", "advantage": "advantage"}[metric]
 
 
-def _shorten(name, longest=_LONGEST_NAME):
-    return name if len(name) <= longest else name[: longest - 3] + "..."
-
-
 def tabulate(part):
     """One row per attack and one column per metric: the cells by the heading of the column."""
     names = list(dict.fromkeys(part["attack"]))
-    columns = {"attack": [_shorten(visible(name)) for name in names]}
+    columns = {"attack": [shorten(visible(name), _LONGEST_NAME) for name in names]}
     for (metric, max_fpr), rows in part.groupby(["metric", "max_fpr"], sort=False, dropna=False):
         cells = {row["attack"]: format_cell(row) for _, row in rows.iterrows()}
         columns[column_name(metric, max_fpr)] = [cells[name] for name in names]
@@ -187,7 +180,7 @@ def _group_title(part):
     first = part.iloc[0]
     counts = f"{first['n_members']:,} members, {first['n_nonmembers']:,} non-members"
     name = "all records" if first["scope"] == OVERALL else f"{first['scope']} = {first['group']}"
-    return f"{_shorten(visible(name), WIDTH - len(counts) - 3)} ({counts})"
+    return f"{shorten(visible(name), WIDTH - len(counts) - 3)} ({counts})"
 
 
 def _layout(headings, widths):
@@ -251,7 +244,7 @@ def format_short(result, steps, trust):
         lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
     if result.recommendation is not None:
         lines += ["", *_list_policy(result.recommendation)]
-    subject = _shorten(result.victim_name, _LONGEST_NAME + 8)
+    subject = shorten(result.victim_name, _LONGEST_NAME + 8)
     lines += ["", *wrap_short(f"{subject}: {_describe_sizes(result)}", "  Model   ", 10)]
     notes = list(map(visible, result.notes))
     if len(notes) > _MOST_NOTES:
@@ -275,7 +268,7 @@ def _name_worst(route):
     if group is None:
         return ""
     word = read_level(group[0]).word.lower()
-    return f"; {word} for {_shorten(name_group(group[0]), _LONGEST_GROUP)}"
+    return f"; {word} for {shorten(name_group(group[0]), _LONGEST_GROUP)}"
 
 
 _LONGEST_GROUP = 20
@@ -309,7 +302,7 @@ def _tabulate(routes, rate, level):
             auc = route.find_best("auc", None, scope, group)
             count, rank = "  -", "-" if auc is None else format_cell(auc)
             if tpr is not None:
-                number, low, high = (f"{base * tpr[end]:.0f}" for end in _INTERVAL)
+                number, low, high = (f"{base * tpr[end]:.0f}" for end in INTERVAL)
                 count = f"{number:>3} [{low:>2}, {high:>2}]"
             way = "" if place else route.way
             lines.append(_lay(way, name, count, rank, found.word.lower()))
@@ -333,7 +326,7 @@ def _list_people(result):
     exposed = found["exposed"][:_MOST_PEOPLE] if result.evidence == LEAK else []
     names = [visible(row["person"]) for row in exposed]
     most = f"; most exposed: {', '.join(names)}" if names else ""
-    return [_shorten(f"  People  {found['n_members']:,} who are members, {auc}{most}", 78)]
+    return [shorten(f"  People  {found['n_members']:,} who are members, {auc}{most}", 78)]
 
 
 def _list_trust(result, trust):
@@ -368,7 +361,7 @@ def format_summary(result):
     if CLASS not in np.atleast_1d(result.settings["group"]).tolist():
         frame = frame[frame["scope"] != CLASS]
     head = [
-        f"Membership-inference audit of {_shorten(result.victim_name, _LONGEST_VICTIM)}",
+        f"Membership-inference audit of {shorten(result.victim_name, _LONGEST_VICTIM)}",
         f"{result.data['n_records']:,} records: {_describe_sizes(result)}",
         describe_performance(result.performance),
     ]

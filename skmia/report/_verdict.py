@@ -18,7 +18,7 @@ from ._evidence import (
     list_leaks,
     list_reversals,
 )
-from ._measure import OK, OVERALL
+from ._measure import INTERVAL, OK, OVERALL, get_overall
 from ._text import format_auc, format_rate, join_names
 from .checks._base import NOT_RUN, PASSED, Check
 
@@ -34,7 +34,6 @@ HEADLINES = {
 # In place of the headline, if labels and model do not agree.
 LABELS_DIFFER = "Inconclusive: labels and model do not agree"
 
-_INTERVAL = ["estimate", "low", "high"]
 _MOST_NAMES = 3
 
 _SHIFTS = {
@@ -75,7 +74,8 @@ def write_verdict(grounds, evidence):
 
 def differ_in_labels(grounds):
     """Whether nothing is concluded because labels and model do not agree."""
-    name = None if _get_aucs(grounds).empty else get_blindness(grounds.checks)
+    measured = get_overall(grounds.results, "auc")
+    name = None if measured.empty else get_blindness(grounds.checks)
     return name == "labels" and grounds.checks[name].is_warning
 
 
@@ -84,15 +84,8 @@ def name_part(scope, group):
     return visible(f"{scope}={group}")
 
 
-def _get_aucs(grounds):
-    """The AUCs over all records."""
-    frame = grounds.results
-    frame = frame[(frame["scope"] == OVERALL) & (frame["metric"] == "auc")]
-    return frame[frame["status"] == OK]
-
-
 def _get_best(grounds):
-    aucs = _get_aucs(grounds)
+    aucs = get_overall(grounds.results, "auc")
     return aucs.loc[aucs["estimate"].idxmax()]
 
 
@@ -154,7 +147,7 @@ def _name_exposed_group(grounds, leaks, overall):
     return (
         f" In {name_part(row['scope'], row['group'])} ({row['n_members']:,} members, "
         f"{row['n_nonmembers']:,} non-members) the AUC of {row['attack']} is "
-        f"{format_auc(*row[_INTERVAL])}."
+        f"{format_auc(*row[INTERVAL])}."
     )
 
 
@@ -169,20 +162,19 @@ def _name_strongest_at_rate(grounds, by_auc):
         return ""
     return (
         f" At a false positive rate of at most {100 * row['max_fpr']:g}% {row['attack']} is the "
-        f"strongest and identifies {format_rate(*row[_INTERVAL])} of the members."
+        f"strongest and identifies {format_rate(*row[INTERVAL])} of the members."
     )
 
 
 def get_best_at_lowest_rate(results):
     """Return the row of the highest TPR over all records, at the lowest FPR that has one."""
-    overall = results[results["scope"] == OVERALL]
-    rates = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
+    rates = get_overall(results, "tpr")
     rates = rates[rates["estimate"] > 0]
     if rates.empty:
         return None
     rates = rates[rates["max_fpr"] == rates["max_fpr"].min()]
     best = rates[rates["estimate"] == rates["estimate"].max()]
-    aucs = overall[overall["metric"] == "auc"].set_index("attack")["estimate"]
+    aucs = get_overall(results, "auc").set_index("attack")["estimate"]
     return best.iloc[int(np.argmax(aucs.reindex(best["attack"]).fillna(0).to_numpy()))]
 
 
@@ -192,7 +184,7 @@ def _describe_low_rate(grounds, null, row):
     return (
         f"At a low false positive rate {row['attack']} identifies {_describe_tpr(null, row)} "
         f"({_format_corrected(grounds, null['pvalue_adjusted'])}). On average no attack is "
-        f"significantly better than chance: the highest AUC is {format_auc(*best[_INTERVAL])}, by "
+        f"significantly better than chance: the highest AUC is {format_auc(*best[INTERVAL])}, by "
         f"{best['attack']}."
     )
 
@@ -201,7 +193,7 @@ def _describe_tpr(null, row):
     """A rate with its interval, or without one if few people hold many of the records."""
     if row["status"] == OK:
         return (
-            f"{format_rate(*row[_INTERVAL])} of the members, with {100 * row['fpr']:.3g}% of the "
+            f"{format_rate(*row[INTERVAL])} of the members, with {100 * row['fpr']:.3g}% of the "
             "non-members flagged"
         )
     return (
@@ -232,7 +224,7 @@ def _describe_group(grounds, leaks):
     return (
         f"In {first} ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members) {what}"
         f"{_format_corrected(grounds, null['pvalue_adjusted'])}).{also} Over all records no "
-        f"result is significant: the highest AUC is {format_auc(*best[_INTERVAL])}, by "
+        f"result is significant: the highest AUC is {format_auc(*best[INTERVAL])}, by "
         f"{best['attack']}."
     )
 
@@ -247,7 +239,7 @@ def _describe_nothing(grounds):
     return (
         f"{left}No result is significant at the {100 * (1 - grounds.level):g}% level after "
         f"correction for {len(grounds.null)} results. The highest AUC is "
-        f"{format_auc(*best[_INTERVAL])}, by {best['attack']} (chance is 0.5)."
+        f"{format_auc(*best[INTERVAL])}, by {best['attack']} (chance is 0.5)."
         f"{_count_intervals(grounds)} A stronger attack may still succeed."
     )
 
@@ -278,7 +270,7 @@ def describe_difference(grounds, of_what, best):
         return f"{grounds.checks[name].text} {_REMEDIES[name]}"
     return (
         f"They come from different populations: {_SHIFTS[name]}. The AUC {of_what}, "
-        f"{format_auc(*best[_INTERVAL])}, therefore cannot be attributed to leakage, nor can its "
+        f"{format_auc(*best[INTERVAL])}, therefore cannot be attributed to leakage, nor can its "
         "absence. Use members and non-members from one population."
     )
 
@@ -291,7 +283,7 @@ def _describe_reversal(grounds):
     where = "" if len(overall) else f"In {name_part(row['scope'], row['group'])} "
     return (
         f"{where}{row['attack']} ranks members significantly below non-members: its AUC is "
-        f"{format_auc(*row[_INTERVAL])} ({_format_corrected(grounds, null['pvalue_below'])}), and "
+        f"{format_auc(*row[INTERVAL])} ({_format_corrected(grounds, null['pvalue_below'])}), and "
         "no result is significantly above chance. Were members and non-members swapped?"
         f"{_tell_fit(grounds.checks)} Check the coding of membership."
     )
@@ -305,7 +297,7 @@ def _tell_fit(checks):
 
 def describe_blindness(grounds):
     """Say what prevents a conclusion."""
-    if _get_aucs(grounds).empty:
+    if get_overall(grounds.results, "auc").empty:
         return "There are too few members or non-members to measure anything."
     name = get_blindness(grounds.checks)
     check = grounds.checks[name]
@@ -316,11 +308,9 @@ def describe_blindness(grounds):
 
 # What the verdict on a file begins with.
 RELEASE_NOT = "Do not release this file"
-FILE_HEADLINES = {
+FILE_HEADLINES = HEADLINES | {
     LEAK: "The file leaks weakly",
     NONE: "No leakage detected in the file",
-    SHIFT: "Inconclusive: members and non-members differ",
-    REVERSED: "Inconclusive: the scores are the wrong way round",
     UNKNOWN: "Inconclusive: the file could not be judged",
 }
 
@@ -399,7 +389,7 @@ def write_file_verdict(grounds, facts):
     text = {
         NONE: lambda: f"{_describe_whole(grounds, facts)} {describe_candidates(facts)}",
         SHIFT: lambda: describe_difference(
-            grounds, "from what it stores", _get_overall(grounds, "auc").iloc[0]
+            grounds, "from what it stores", get_overall(grounds.results, "auc").iloc[0]
         ),
         REVERSED: lambda: "Was membership coded the other way round?",
         UNKNOWN: lambda: _describe_unknown(grounds, facts),
@@ -407,14 +397,8 @@ def write_file_verdict(grounds, facts):
     return visible(f"{headline}. {text}")
 
 
-def _get_overall(grounds, metric):
-    frame = grounds.results
-    frame = frame[(frame["scope"] == OVERALL) & (frame["metric"] == metric)]
-    return frame[frame["status"] == OK]
-
-
 def _describe_auc_of_file(grounds):
-    row, level = _get_overall(grounds, "auc").iloc[0], f"{100 * grounds.level:g}%"
+    row, level = get_overall(grounds.results, "auc").iloc[0], f"{100 * grounds.level:g}%"
     return (
         "From what it stores, a random member ranks above a random non-member with probability "
         f"{row['estimate']:.3f} ({level} interval [{row['low']:.3f}, {row['high']:.3f}]; chance is "
@@ -423,13 +407,13 @@ def _describe_auc_of_file(grounds):
 
 
 def _describe_leak_of_file(grounds):
-    rates = _get_overall(grounds, "tpr")
+    rates = get_overall(grounds.results, "tpr")
     rates = rates[rates["estimate"] > 0].sort_values("max_fpr")
     sentence = _describe_auc_of_file(grounds)
     if len(rates):
         row = rates.iloc[0]
         sentence += (
-            f" It identifies {format_rate(*row[_INTERVAL])} of the members at a false positive "
+            f" It identifies {format_rate(*row[INTERVAL])} of the members at a false positive "
             f"rate of {100 * row['fpr']:.3g}%."
         )
     return sentence + _describe_group_of_file(grounds)
@@ -441,9 +425,9 @@ def _describe_group_of_file(grounds):
     if len(severe) and not (severe["scope"] == OVERALL).any():
         row = severe.sort_values("low").iloc[-1]
         size = f" ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members)"
-        found = f"the probability is {format_auc(*row[_INTERVAL])}"
+        found = f"the probability is {format_auc(*row[INTERVAL])}"
         if row["metric"] != "auc":
-            rate = format_rate(*row[_INTERVAL])
+            rate = format_rate(*row[INTERVAL])
             found = f"{rate} are identified at a false positive rate of {100 * row['fpr']:.3g}%"
         return f" In {name_part(row['scope'], row['group'])}{size}, {found}."
     if (leaks["scope"] == OVERALL).any():
@@ -480,7 +464,7 @@ def describe_candidates(facts):
 
 def _describe_whole(grounds, facts):
     """What all of a file tells, if everything in it was read."""
-    row, expected = _get_overall(grounds, "auc").iloc[0], facts["expected_auc"]
+    row, expected = get_overall(grounds.results, "auc").iloc[0], facts["expected_auc"]
     return (
         f"{_describe_reading(facts)} over {facts['n_records']:,} candidates. They rank a random "
         f"member above a random non-member with probability {row['estimate']:.3f} (expected "

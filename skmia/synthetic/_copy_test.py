@@ -70,8 +70,7 @@ class CopyTest(TablesEstimator):
     rows are the reference.
 
     The binomial test assumes rows that were assigned to training and held-out rows independently of
-    each other. A generator that changes each row in a way that an attacker can undo, such as a
-    mirror, reveals all of them and passes.
+    each other. A mirror of all training rows passes.
 
     Examples
     --------

@@ -21,9 +21,6 @@ SLACK = 1e-9
 
 def gradient_bounds(weights, biases, negative_slope, sizes=None):
     """Bounds of the gradient of a critic's answer to one row, by interval propagation."""
-    # They hold for every row: numbers in [0, 1], and blocks with a single 1. With one hidden layer
-    # every bound is attained by some row; with more they are wider than need be, because intervals
-    # forget that units depend on each other.
     # A block of a row adds one of its weights to a sum of the first layer, so that it reaches from
     # the smallest to the largest of them; their number plays no part.
     # weights (n_out, n_in), biases (n_out,) -> bounds: lower and upper ends for each parameter, in
@@ -111,10 +108,7 @@ def _widen(low, high, size):
 
 def penalty_bounds(weights, norm):
     """The largest Frobenius norm of the penalty's gradient, for each layer."""
-    # The penalty of a row is (norm(J) - 1)**2, with J the gradient of the critic with respect to
-    # the row. For the layer l the bound is 2 * max(top - 1, 1) times the product of the norms of
-    # all other layers and of the slopes of all hidden ones, and top, the largest norm(J), is the
-    # product over all layers.
+    # The formula is that of gradient_penalty_bounds.
     # weights (n_out, n_in)
     kind = 2 if norm == "spectral" else None
     norms = np.array([np.linalg.norm(weight, kind) for weight in weights])

@@ -43,6 +43,19 @@ def wrap_short(text, first="", later=0):
     return textwrap.wrap(visible(text), 78, break_on_hyphens=False, **indents)
 
 
+def shorten(text, most, mark="..."):
+    """A text of so many characters at most."""
+    return text if len(text) <= most else f"{text[: most - len(mark)]}{mark}"
+
+
+def choose_base(rate):
+    """Of how many records a rate is told: a hundred, or more if it would be below one."""
+    base = 100
+    while rate * base < 1 - 1e-9:
+        base *= 10
+    return base
+
+
 def write_date(created):
     """A time in ISO 8601 as one reads it."""
     return f"{datetime.fromisoformat(created):%-d %B %Y, %H:%M} UTC"

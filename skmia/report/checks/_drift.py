@@ -161,12 +161,9 @@ def drift_test(
 
     Notes
     -----
-    Nothing is read of the victim but its recipe, so what it has memorized cannot cause a warning.
     The model that is trained on half of the members knows fewer records than the victim and finds
-    less, so ``loss_auc`` must not be subtracted from the AUC of an attack on the victim.
-
-    Near copies on one side, such as augmented images, depend on each other without being equal, and
-    make warnings more frequent. Give the copies of a record one value of ``group_by``.
+    less, so ``loss_auc`` must not be subtracted from the AUC of an attack on the victim. :ref:`The
+    guide <drift>` says what a warning means, and what to do about near copies of records.
 
     Examples
     --------

@@ -207,12 +207,9 @@ def _sum_columns(numbers, columns, n_columns):
 
 def compute_tails(numbers, steps):
     """Compute how extreme a number is among all labelings, on one scale for all numbers."""
-    # A share among few records is bounded and moves in large steps, and a rate near 0 is skewed. In
-    # units of standard deviations, neither compares with the AUC of many records. Each number is
-    # therefore expressed as a tail probability of the Beta law with its mean and variance over the
-    # labelings, after moving it half a step towards the middle. The scale decides how the numbers
-    # are weighed against each other, not whether a p-value is valid: it is the same for all
-    # labelings.
+    # By the Beta law with the mean and variance over the labelings, see permutation_test, after
+    # moving each number half a step towards the middle. The scale decides how the numbers are
+    # weighed against each other, not whether a p-value is valid: it is the same for all labelings.
     mean, variance = np.nanmean(numbers), np.nanvar(numbers)
     if variance == 0:
         ones = np.ones(len(numbers))

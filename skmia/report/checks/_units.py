@@ -32,11 +32,8 @@ class Labelings(NamedTuple):
 
 def draw_labelings(units, n_permutations, rng):
     """Draw permutations of the membership of units."""
-    # Very many units are paired at random, each member with a non-member of its block, and the two
-    # of a pair exchange their membership. Given the pairs, the first and the second of each are
-    # equally likely to be the member, so all exchanges are equally likely, those in which all pairs
-    # of a bundle are exchanged together among them. Compared with free permutations, the variance
-    # of a mean over as many members as non-members is the same, and all records count.
+    # Very many units are paired within their blocks and exchanged in bundles of pairs, for which
+    # permutation_test gives the reasons.
     n_units = len(units.is_member)
     if n_units <= MOST_UNITS:
         return Labelings(units.places, None, n_units, _draw_labels(units, n_permutations, rng))

@@ -288,22 +288,12 @@ class TableReport:
     grounds : Grounds
         The part of the findings on which evidence and verdict rest.
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
-        Conclusion of the audit:
-
-        - "leak": some number is beyond chance after correction for all of them;
-        - "none": no number is;
-        - "shift": training rows and holdout come from different populations;
-        - "reversed": the synthetic rows are significantly nearer to the holdout;
-        - "unknown": there is no holdout, a table has fewer than 20 rows, or copies of all training
-          rows would not have been found.
+        Conclusion of the audit; :ref:`the guide <table_verdict>` says what each word means.
     verdict : str
         The conclusion in words, after a headline.
     level : Level
-        How much the table reveals: a ``name`` ("severe", "clear", "slight", "none", or "unknown"
-        without a verdict) and ``at_least``, whether an estimate reaches a higher level than the
-        lower end of its interval; in ``numbers`` the "excess" that set it, with its ``low`` end,
-        corrected for all numbers; and ``groups``, the level of each number. The user guide has the
-        limits.
+        How much the table reveals, as :attr:`skmia.report.AuditReport.level`: in ``numbers`` the
+        "excess" that set it, and in ``groups`` the level of each number.
 
     See Also
     --------
@@ -525,20 +515,13 @@ def audit_table(
 
     Notes
     -----
-    ``"none"`` says that these attacks found nothing. A generator that changes each training row in
-    a way that an attacker can undo passes all of them. The tests assume that training rows and
-    holdout come from one population, with all rows of a person in one of them; the evidence is
-    ``"shift"`` if a model tells the two tables apart without the synthetic rows.
-
-    The p-values are corrected by Holm's procedure. Copies of rare rows, which decide most, have
-    half of the level, and all other numbers the other half.
+    The tests assume that training rows and holdout come from one population, with all rows of a
+    person in one of them. :ref:`The guide <table_verdict>` explains the evidence, the numbers and
+    how their p-values are corrected, and what passes all tests.
 
     Dates and durations are compared as numbers of days, and truth values as categories. Numbers
-    that have several types are compared at the lowest precision among them.
-
-    At most 2,000 rows of each table are compared by :class:`PrivacyLoss` and
-    :class:`GeneratorAttack`, which look at all pairs, and attacked. A half of the holdout is the
-    ``reference`` of :class:`GeneratorAttack`.
+    that have several types are compared at the lowest precision among them. At most 2,000 rows of
+    each table are compared by distance, and attacked.
 
     Examples
     --------

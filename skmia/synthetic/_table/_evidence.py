@@ -5,16 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..._core.pages import (
-    LEAK,
-    NONE,
-    REVERSED,
-    SHIFT,
-    UNKNOWN,
-    scale,
-    set_level,
-    write_conclusion,
-)
+from ..._core.pages import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, scale, set_level, write_conclusion
 from ..._core.pvalues import format_pvalue
 
 # With fewer rows, a leak cannot be distinguished from chance.

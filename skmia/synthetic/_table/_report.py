@@ -17,6 +17,7 @@ from ..._core.pages import (
     read_level,
     render_page,
     save_documents,
+    shorten,
     wrap_lines,
     wrap_short,
     write_date,
@@ -25,14 +26,7 @@ from ..._core.pages import (
 from ..._core.pvalues import format_pvalue
 from ..._core.visible import as_plain, visible
 from ...disclosure import summarize, write_sheet
-from ._evidence import (
-    FIRST,
-    LOSS,
-    POWER,
-    UNSEEN,
-    format_share,
-    list_reversals,
-)
+from ._evidence import FIRST, LOSS, POWER, UNSEEN, format_share, list_reversals
 
 TITLE, SCHEMA = "Audit of a synthetic table", "skmia.table"
 
@@ -194,13 +188,9 @@ def format_summary(document):
 
 
 def _align(rows):
-    rows = [[_shorten(visible(cell), _WIDEST, "...") for cell in row] for row in rows]
+    rows = [[shorten(visible(cell), _WIDEST) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-
-
-def _shorten(text, width, mark):
-    return text if len(text) <= width else f"{text[: width - len(mark)]}{mark}"
 
 
 def format_markdown(document, title):
@@ -625,7 +615,7 @@ def _tabulate_risks(document):
     for start in ("singling out", "linkability", "inference of ", "near copies", "membership by "):
         for row, own in _find(document, start)[:1]:
             told = _describe_excess(row, own, "")
-            name = _shorten(visible(row["name"]), _WIDTHS[0] - 1, "\u2026")
+            name = shorten(visible(row["name"]), _WIDTHS[0] - 1, "\u2026")
             ends = told["ends"].replace(" to ", ", ")
             rates = (
                 "-" if row[side] is None else _percent(row[side]).removesuffix("%")
