@@ -27,10 +27,9 @@ from ..report import (
     list_subsets,
     save_report,
 )
-from ._errors import CommandError, tell
 from ._gate import CODES, list_findings
 from ._model import OF_DAMAGE
-from ._options import is_of_strangers, list_rates
+from ._options import CommandError, is_of_strangers, list_rates, tell
 from ._output import Outcome, check_folder, collect_warnings, conclude, finish
 from ._parser import as_settings
 from ._policy import CONDITIONS, POLICY, follow_policy, read_policy

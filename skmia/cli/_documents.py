@@ -26,7 +26,7 @@ from ..report import (
 from ..synthetic import SCHEMA as TABLE_SCHEMA
 from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
 from ..synthetic import render as render_table
-from ._errors import CommandError, tell
+from ._options import CommandError, tell
 from ._output import named, shown_after
 
 # A large audit has a tenth of it.

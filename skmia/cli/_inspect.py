@@ -12,9 +12,8 @@ from .._core.records import Records
 from .._core.visible import visible
 from ..inspection import inspect_model, render_inspection
 from ._documents import check_is_no_source, write_page
-from ._errors import CommandError, tell
 from ._model import OF_DAMAGE, as_model_input, load_model
-from ._options import is_of_strangers
+from ._options import CommandError, is_of_strangers, tell
 from ._table import check_column, check_complete, read_table
 
 _MODEL = "MODEL"

@@ -13,8 +13,7 @@ from .._core.pages import ASCII, BARS
 from .._core.progress import can_write
 from .._core.visible import visible, visible_lines
 from ..exceptions import TrainingError
-from ._errors import CommandError, GateClosed, tell
-from ._options import check, read_config, save_config
+from ._options import CommandError, GateClosed, check, read_config, save_config, tell
 from ._parser import make_parser
 
 # The commands, and the modules that run them.

@@ -22,8 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from .._core.optional import import_optional
 from ..victims import read_booster_file, read_onnx_file
-from ._errors import CommandError, tell
-from ._options import BOOSTERS, ONNX, PICKLES, check_file
+from ._options import BOOSTERS, ONNX, PICKLES, CommandError, check_file, tell
 
 _MODELS = {
     "random-forest": (RandomForestClassifier, RandomForestRegressor),

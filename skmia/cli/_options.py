@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._core.pages import REQUEST
-from ._errors import CommandError, tell
 
 FORMATS = ("text", "json", "markdown", "junit", "sarif")
 ESTIMATORS = ("random-forest", "logistic", "gradient-boosting", "mlp")
@@ -22,6 +21,23 @@ BOOSTERS = (".cbm", ".json", ".txt", ".ubj")
 ONNX = ".onnx"
 
 AUTO = "auto"
+
+
+def tell(error):
+    """The message of another package as one line; some have several, which are joined."""
+    return " ".join(str(error).split())
+
+
+class CommandError(Exception):
+    """Invalid input; the message says what was got and what is needed."""
+
+
+class GateClosed(Exception):
+    """An audit that finished with a result that the exit code reports."""
+
+    def __init__(self, message, text, code):
+        super().__init__(message)
+        self.text, self.code = text, code
 
 
 class OptionError(ValueError, argparse.ArgumentTypeError):

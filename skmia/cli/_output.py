@@ -12,8 +12,8 @@ from xml.sax.saxutils import escape, quoteattr
 from .._core import __version__
 from .._core.files import make_private_folder
 from .._core.visible import visible
-from ._errors import CommandError, GateClosed, tell
 from ._gate import BROKEN, EXCEEDED, INCONCLUSIVE, VERDICT, judge
+from ._options import CommandError, GateClosed, tell
 from ._policy import as_finding
 
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -9,10 +9,10 @@ from pathlib import Path
 from .._core import __version__
 from .._core.optional import import_optional
 from .._core.pages import REQUEST, ROLES
-from ._errors import CommandError
 from ._options import (
     ESTIMATORS,
     FORMATS,
+    CommandError,
     as_plain,
     decimal_count,
     fraction,

@@ -7,9 +7,8 @@ from .._core.progress import enter_stage
 from .._core.visible import visible
 from ..disclosure import load_policy
 from ..report import RECIPE, is_recipe, measure_conditions, recommend_release
-from ._errors import CommandError, tell
 from ._gate import EXCEEDED, INCONCLUSIVE, Finding
-from ._options import FILES
+from ._options import FILES, CommandError, tell
 from ._parser import as_settings
 
 _NOT_MEASURED = (

@@ -21,9 +21,8 @@ from .._training.plan import plan_training
 from ..datasets import load_sklearn
 from ..report import StoredAnswers, draw_members, is_fitted, join_names
 from ..victims import is_xgboost
-from ._errors import CommandError
 from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
-from ._options import is_toy, lacks_a_recipe
+from ._options import CommandError, is_toy, lacks_a_recipe
 from ._table import (
     as_features,
     check_column,

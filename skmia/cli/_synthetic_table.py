@@ -8,9 +8,8 @@ from .._core.progress import show_stages
 from .._core.visible import visible
 from ..report import recommend_release
 from ..synthetic import as_document, audit_table, save_table
-from ._errors import CommandError, tell
 from ._gate import Finding, compare_largest, judge_verdict, miss_number
-from ._options import NUMBERS, TABLE
+from ._options import NUMBERS, TABLE, CommandError, tell
 from ._output import check_folder, collect_warnings, conclude, finish
 from ._parser import as_settings
 from ._policy import describe_origin, read_policy

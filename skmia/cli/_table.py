@@ -11,8 +11,7 @@ import pandas as pd
 from .._core.outputs import Outputs
 from .._core.visible import visible
 from ..report import join_names
-from ._errors import CommandError, tell
-from ._options import check_file
+from ._options import CommandError, check_file, tell
 
 # Numbers are read to the last bit, as attacks on files compare them with those that a model stores.
 _EXACT = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "round_trip"}

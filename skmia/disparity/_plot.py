@@ -10,12 +10,10 @@ from .._core.checks import check_confidence_level, check_option
 from .._core.drawing import COLORS, add_legend, get_axes, gray, ink, thin_frame
 from .._core.types import ArrayLike
 from .._core.visible import visible
-from ._repeated_measures import check_table, describe_groups, drop_incomplete
+from ._test import DisparityTest, check_table, describe_groups, drop_incomplete
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ._test import DisparityTest
 
 _KINDS = ("box", "violin")
 # Longer names would run into each other.
@@ -77,7 +75,7 @@ class DisparityDisplay:
     @classmethod
     def from_estimator(
         cls,
-        test: "DisparityTest",
+        test: DisparityTest,
         *,
         name: str | None = None,
         ax: "Axes | None" = None,

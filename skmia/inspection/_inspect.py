@@ -1,15 +1,19 @@
-"""Inspection of a fitted model as a file."""
+"""Inspection of a fitted model as a file, and what page and text say of it."""
 
 import warnings
+from dataclasses import dataclass, field
 from numbers import Real
 
 import numpy as np
+import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.frozen import FrozenEstimator
 
 from .._core.asking import unwrap
+from .._core.pages import BARS, LEAK, Level, render_page, set_level, wrap_short
 from .._core.records import Records
 from .._core.validation import check_records
+from .._core.visible import Shown, visible
 from ..attacks import (
     NodeEquationsAttack,
     SplitThresholdAttack,
@@ -33,8 +37,412 @@ from ._families import (
     make_frame,
     name_place,
 )
-from ._reconstruct import count_values, list_values
-from ._result import CandidateSearch, Finding, ModelInspection
+from ._reconstruct import count_values, list_values, write_counts
+
+_MOST_PLACES = 12
+_NOBODY = "no attack of skmia"
+_HITS = "A number of hits near the one expected by chance is not evidence, and no hit is proof."
+# Standard deviations of a rare event beyond which hits are listed.
+_FAR = 3
+
+_HEADLINES = {
+    "rows": "The file holds training rows.",
+    "values": "The file holds values of training rows.",
+    "per-record": "The file holds a number or label for each training row, in their order.",
+    "counts": "The file holds counts or sums of the training rows in each node or group.",
+    "summaries": "The file holds weights or moments over the training rows.",
+    None: "No array that is known to come from training rows was found in the file.",
+}
+_SERVICE = (
+    "skmia.defenses.strip_state drops what predictions do not use, which is hardly ever enough. "
+    "Behind a service a model gives answers alone: skmia audit --model measures what they tell. "
+    "What is not stored as an array, such as text or code, was not read."
+)
+
+
+def write_summary(inspection, verbose=False):
+    """The text of a ModelInspection: the answer, what the file holds, and what to do."""
+    told = _tell(inspection.to_dict())
+    lines = [f"  {BARS[told['level'].filled]}  {told['heading'].upper()}   only read", ""]
+    lines += [*wrap_short(told["sentence"].replace("**", "")), "", *wrap_short(told["subject"])]
+    for title, name in _SECTIONS.items():
+        lines += ["", f"  {title}", *_lay_out(told[name])]
+    lines.append("")
+    for place, (imperative, why, _, _) in enumerate(told["steps"], 1):
+        head = "" if place > 1 else "  Next"
+        lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head:10s}{place}  ", 13)
+    if not verbose:
+        lines += ["", "  All arrays and places: --verbose, or summary(verbose=True)."]
+        return "\n".join(lines)
+    lines += ["", *_write_stored(inspection.to_frame()), ""]
+    for one in inspection.findings:
+        number = f" ({one.n_estimators:,} of them)" if one.n_estimators > 1 else ""
+        place = f"{visible(one.path)}: " if one.path else ""
+        lines.append(f"{place}{visible(one.estimator)}{number}: {one.level}")
+    lines += _write_rebuilt(inspection.rebuilt)
+    lines += [] if inspection.candidates is None else _write_hits(inspection.candidates)
+    return "\n".join(lines)
+
+
+_SECTIONS = {
+    "What the file holds": "parts",
+    "Among the candidates": "candidates",
+    "What would change it": "changes",
+}
+_LONGEST = 30  # name of a part in the text
+
+
+def _lay_out(rows):
+    """Names and what is told of each, side by side; a name that is repeated stands there once."""
+    width = min(_LONGEST, max((len(visible(name)) for name, _ in rows), default=0))
+    lines, last = [], None
+    for name, told in rows:
+        shown = "" if name == last else visible(name)[:width]
+        lines += wrap_short(told, f"    {shown:{width}s}  ", width + 6)
+        last = name
+    return lines
+
+
+# Attacks that say what they expect: their names, and what is told of each.
+_STRENGTHS = {
+    "equations": (
+        "Counts in nodes",
+        "The nodes give {n_equations:,} equations, which narrow the candidates down by "
+        "{known:.0%}: expected AUC {expected_auc:.3f} (0.5 is chance), if all {rows}training rows "
+        "are among the candidates.",
+    ),
+    "thresholds": (
+        "Thresholds",
+        "Values of the candidates explain {explained:.0%} of {n_thresholds:,} thresholds: expected "
+        "AUC {expected_auc:.3f} from them alone.",
+    ),
+    "optimum": (
+        "Optimum",
+        "The optimum that the training reached determines {known:.0%} of what there is to know "
+        "about which candidates are members: expected AUC {expected_auc:.3f}.",
+    ),
+}
+
+
+def _expect(document):
+    """The level that is expected of what a file stores; unknown if nothing says how much."""
+    found = document["candidates"]
+    if document["level"] == "rows" or (found is not None and found["n_rows"]):
+        return Level("severe")
+    parts = () if found is None else (found[name] for name in _STRENGTHS)
+    aucs = [part["expected_auc"] for part in parts if part is not None]
+    if not aucs:
+        return Level("unknown")
+    return set_level(LEAK, {"auc": {"low": max(aucs), "estimate": max(aucs)}})
+
+
+def render_inspection(document):
+    """Render the page of an inspection from its document."""
+    told = _tell(document)
+    title = f"{told['answer']}: inspection of {visible(document['model'])[:60]}"
+    return render_page("page_inspect.html.j2", __package__, title=title, found=document, **told)
+
+
+def _tell(document):
+    """What page and text say of an inspection."""
+    found, level = document["candidates"], _expect(document)
+    is_stored = document["level"] == "rows" or (found is not None and found["n_rows"] > 0)
+    answer = f"The file stores {'' if is_stored else 'no '}training rows"
+    if document["unread"] and not is_stored:
+        answer = "No training rows found in the file"
+    expected = "expected leakage unknown" if level.name == "unknown" else level.heading.lower()
+    expected += "" if level.name == "unknown" else " expected"
+    stated = "the file does not state how many training rows"
+    if document["n_rows"] is not None:
+        stated = f"at least {document['n_rows']:,} training rows, as the file states"
+    parts = [
+        (one["estimator"], f"{one['stores']} Read by {', '.join(one['attacks']) or _NOBODY}.")
+        for one in document["findings"]
+    ]
+    changes = [(one["estimator"], text) for one in document["findings"] for text in one["changes"]]
+    return {
+        "answer": answer,
+        "heading": f"{answer}: {expected}",
+        "level": level,
+        "sentence": _write_sentence(document, is_stored),
+        "subject": f"{visible(document['model'])} · {stated}",
+        "steps": _advise(is_stored, found),
+        "parts": parts or [("No part", "is known to store training data.")],
+        "candidates": _tell_candidates(found, document["unread"]),
+        "changes": [*dict.fromkeys(changes), ("All parts", _SERVICE)],
+    }
+
+
+def _write_sentence(document, is_stored):
+    """What the file holds, and how much it is expected to tell; nothing was attacked."""
+    found = document["candidates"]
+    told = _HEADLINES[document["level"]]
+    if found is not None and found["n_rows"]:
+        told += f" **{found['n_rows']:,}** of {found['n_candidates']:,} candidates stand in it."
+    parts = [] if found is None else [found[name] for name in _STRENGTHS if found[name]]
+    aucs = [100 * part["expected_auc"] for part in parts]
+    if aucs and not is_stored:
+        told += (
+            " By the strongest part alone, an attacker with these candidates is expected to rank a "
+            f"member above a non-member **{max(aucs):.0f}** of 100 times."
+        )
+    return f"{told} This file was not attacked, only read."
+
+
+def _advise(is_stored, found):
+    steps = {
+        ("Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts"): is_stored,
+        ("Look for candidates.", "`skmia inspect MODEL --data FILE`", None, ""): found is None,
+        ("Store less.", "Each part names what would change it.", "#changes", "Changes"): True,
+        ("Then audit.", "`skmia audit` attacks the file and gives a level.", None, ""): True,
+    }
+    return [step for step, is_due in steps.items() if is_due][:3]
+
+
+def _tell_candidates(found, unread):
+    """What was found of candidates, and what could not be read, each with its name."""
+    told = [("Not given", "No candidate records were given, so none was looked for.")]
+    if found is not None:
+        stored = f"{found['n_rows']:,} of {found['n_candidates']:,} candidates are stored as whole"
+        told = [("Whole rows", f"{stored} rows.")]
+        for key, (name, text) in _STRENGTHS.items():
+            if found[key] is not None:
+                n_rows = found[key].get("n_rows")
+                rows = "" if n_rows is None else f"{n_rows:,g} "
+                told.append((name, text.format(rows=rows, **found[key])))
+        rare = f"{found['n_values']:,} more have a stored value that is unlikely by chance. {_HITS}"
+        told += [("Rare values", rare), *(("Note", note) for note in found["notes"])]
+    if unread:
+        told.append(("Not read", f"{len(unread):,} objects, such as {unread[0]}."))
+    return told
+
+
+def _write_stored(frame):
+    if frame.empty:
+        return []
+    lines = [f"{'stored':12s}{'shape':>14s}{'arrays':>8s}{'bytes':>12s}  place"]
+    for one in frame.iloc[:_MOST_PLACES].itertuples():
+        shape = "various" if one.shape is None else " x ".join(map(str, one.shape)) or "1"
+        lines.append(
+            f"{one.kind:12s}{shape:>14s}{one.n_arrays:8,d}{one.bytes:12,d}  {visible(one.path)}"
+        )
+    more = frame.iloc[_MOST_PLACES:]
+    if len(more):
+        lines.append(
+            f"{'more':12s}{'':>14s}{more.n_arrays.sum():8,d}{more.bytes.sum():12,d}  "
+            f"{len(more)} places"
+        )
+    return lines
+
+
+def _write_rebuilt(frame):
+    if frame.empty:
+        return []
+    lines = ["", "Values that can be rebuilt without candidates (reconstruct_values lists them)"]
+    return lines + [f"  {line}" for line in write_counts(frame, _MOST_PLACES)]
+
+
+def _write_hits(found):
+    hits = _list_hits(found.places)
+    lines = ["", "Places with more hits of candidates than chance explains"]
+    if len(hits):
+        lines.append(f"  {'rows':>8s}{'by chance':>11s}{'values':>9s}{'by chance':>11s}  place")
+    for one in hits.iloc[:_MOST_PLACES].itertuples():
+        lines.append(
+            f"  {one.n_rows:8,d}{one.expected_rows:11,.1f}{one.n_values:9,d}"
+            f"{one.expected_values:11,.1f}  {visible(one.place)} ({visible(one.view)})"
+        )
+    n_more = len(found.places) - len(hits.iloc[:_MOST_PLACES])
+    if n_more:
+        places = "one more place" if n_more == 1 else f"{n_more:,} more places"
+        lines.append(f"  in {places}, about as many as expected by chance")
+    return lines
+
+
+def _list_hits(places):
+    """Places with clearly more hits than chance would give, those with most of them first."""
+    beyond = {}
+    for name in ("rows", "values"):
+        expected = places[f"expected_{name}"]
+        beyond[name] = places[f"n_{name}"] - expected - _FAR * np.sqrt(expected)
+    order = np.lexsort([-beyond["values"], -np.maximum(beyond["rows"], 0)])
+    is_far = (beyond["rows"] > 0) | (beyond["values"] > 0)
+    return places.iloc[order][is_far.to_numpy()[order]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one kind of estimator in a model reveals.
+
+    Attributes
+    ----------
+    path : str
+        Where it stands, ``[*]`` for every number of a list; empty for the model itself.
+    estimator : str
+        Name of its class.
+    n_estimators : int
+        How many there are.
+    level : {"rows", "values", "per-record", "counts", "summaries"}
+        The most that it holds: training rows, values of training rows, a number for each of them,
+        counts and sums of the rows of a node or group, or weights and moments over all rows.
+    stores : str
+        What it stores.
+    attacks : tuple of str
+        Attacks of :mod:`skmia.attacks` that read it.
+    changes : tuple of str
+        What would change it.
+    """
+
+    path: str
+    estimator: str
+    n_estimators: int
+    level: str
+    stores: str
+    attacks: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateSearch:
+    """What the file attacks find of candidate records.
+
+    Attributes
+    ----------
+    n_candidates : int
+        Number of records.
+    n_rows : int
+        Records whose whole row is stored.
+    n_values : int
+        Further records with a stored value that would be stored without the record with a
+        probability of at most 1/2.
+    places : DataFrame
+        As ``places_`` of :class:`~skmia.attacks.StoredValuesAttack`: hits in each stored array,
+        beside the number that is expected by chance.
+    equations : dict or None
+        ``n_equations``, ``n_rows``, ``known``, ``expected_auc`` and ``misfit`` of a
+        :class:`~skmia.attacks.NodeEquationsAttack`, or None if it does not read the model.
+    thresholds : dict or None
+        ``n_thresholds``, ``explained`` and ``expected_auc`` of a
+        :class:`~skmia.attacks.SplitThresholdAttack`, or None if it does not read the model.
+    optimum : dict or None
+        ``n_equations``, ``known`` and ``expected_auc`` of a
+        :class:`~skmia.attacks.StationarityAttack`, or None if it does not read the model.
+    notes : tuple of str
+        Warnings of the attacks, and why one was not run.
+    """
+
+    n_candidates: int
+    n_rows: int
+    n_values: int
+    places: pd.DataFrame
+    equations: dict | None = None
+    thresholds: dict | None = None
+    optimum: dict | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ModelInspection(Shown):
+    """What a fitted model stores of its training rows, as returned by :func:`inspect_model`.
+
+    Attributes
+    ----------
+    model : str
+        Names of the classes of the model and of the steps of a Pipeline.
+    n_rows : int or None
+        Number of training rows that the model states, or None. Rows that were set apart, as for
+        early stopping, can be missing in it.
+    level : {"rows", "values", "per-record", "counts", "summaries"} or None
+        The most that a part of the model holds, see :class:`Finding`.
+    findings : tuple of Finding
+        One for each kind of estimator that stores something, the most telling first.
+    stored : DataFrame
+        What ``to_frame`` returns.
+    rebuilt : DataFrame
+        How many values of each column :func:`reconstruct_values` can rebuild without candidates,
+        with the columns ``exact``, ``derived`` and ``edge``.
+    unread : tuple of str
+        Paths of objects that could not be read, with their types.
+    candidates : CandidateSearch or None
+        What was found of candidate records, if there were any.
+    """
+
+    model: str
+    n_rows: int | None
+    level: str | None
+    findings: tuple[Finding, ...]
+    stored: pd.DataFrame = field(repr=False)
+    rebuilt: pd.DataFrame = field(repr=False)
+    unread: tuple[str, ...] = ()
+    candidates: CandidateSearch | None = None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Stored arrays that come from training rows.
+
+        Returns
+        -------
+        frame : DataFrame
+            One row for each place, the most telling kinds first: ``path``, with ``[*]`` for every
+            number of a list; ``kind`` as in :class:`~skmia.victims.StoredArray`; ``n_arrays``;
+            ``shape``, None if they differ; ``n_values``, ``bytes``.
+        """
+        return self.stored.copy()
+
+    def to_dict(self) -> dict:
+        """All of it in plain numbers, texts and lists, as JSON takes them.
+
+        Returns
+        -------
+        document : dict
+        """
+        found = self.candidates
+        return {
+            "model": self.model,
+            "n_rows": self.n_rows,
+            "level": self.level,
+            "stored": _as_lists(self.stored),
+            "findings": [
+                vars(one) | {"attacks": list(one.attacks), "changes": list(one.changes)}
+                for one in self.findings
+            ],
+            "rebuilt": _as_lists(self.rebuilt.reset_index()),
+            "unread": list(self.unread),
+            "candidates": None
+            if found is None
+            else vars(found) | {"places": _as_lists(found.places), "notes": list(found.notes)},
+        }
+
+    def summary(self, verbose: bool = False) -> str:
+        """Return the inspection as text.
+
+        Parameters
+        ----------
+        verbose : bool, default=False
+            Whether to add all stored arrays and the places of what was found.
+
+        Returns
+        -------
+        text : str
+        """
+        return write_summary(self, verbose)
+
+    def to_html(self) -> str:
+        """Return the inspection as a page, one HTML file without a script.
+
+        Returns
+        -------
+        page : str
+        """
+        return render_inspection(self.to_dict())
+
+
+def _as_lists(frame):
+    rows = frame.astype(object).to_dict("records")
+    return [
+        {name: list(cell) if isinstance(cell, tuple) else cell for name, cell in row.items()}
+        for row in rows
+    ]
+
 
 # Candidates up to which equations are also checked for contradictions, which takes a second.
 _MOST_PROPAGATED = 1000

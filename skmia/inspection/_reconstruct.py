@@ -25,10 +25,9 @@ from sklearn.preprocessing import (
 )
 
 from .._core.asking import unwrap
-from .._core.visible import Shown
+from .._core.visible import Shown, visible
 from ..victims import read_state
 from ._families import check_model, is_fitted, is_inside, keeps_targets
-from ._result import write_counts
 
 # Columns of a table without names that are followed; a damaged file can name any number.
 _MOST_COLUMNS = 100_000
@@ -561,6 +560,16 @@ def reconstruct_values(model: object) -> Reconstruction:
     has_rows = any(one.counts is not None and one.column is not None for one in found)
     limits = ["rows" if has_rows else "none", *(kinds & {"thresholds"}), "text"]
     return Reconstruction(_join_leaks(found), tuple(_LIMITS[name] for name in limits))
+
+
+def write_counts(frame, most=None):
+    """Numbers of values by column."""
+    lines = [f"{'exact':>9s}{'derived':>9s}{'edge':>9s}  column"]
+    lines += [
+        f"{one.exact:9,d}{one.derived:9,d}{one.edge:9,d}  {visible(one.Index)}"
+        for one in frame.iloc[:most].itertuples()
+    ]
+    return lines + ([] if most is None or len(frame) <= most else [f"{len(frame) - most} more"])
 
 
 class Values(NamedTuple):

@@ -16,14 +16,13 @@ from ._case import (
 )
 from ._case import Case as Case
 from ._comparison import PEOPLE, READ_SO, compare_audits, render_comparison
-from ._conditions import measure_conditions
 from ._evidence import list_leaks
 from ._examine import Findings as Findings
 from ._file import FileFindings as FileFindings
 from ._measure import OK, OVERALL, list_subsets
 from ._page import render
 from ._pool_size import AUTO
-from ._release import list_measurements, recommend_release
+from ._release import list_measurements, measure_conditions, recommend_release
 from ._report import AuditReport as AuditReport
 from ._report import save_report
 from ._run import Repetitions

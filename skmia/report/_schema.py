@@ -23,15 +23,7 @@ from ._fields import (
     many,
     maybe,
 )
-from ._measure import (
-    COLUMNS,
-    OK,
-    OVERALL,
-    compute_curves,
-    get_overall,
-    list_exposed,
-    rank_attacks,
-)
+from ._measure import COLUMNS, OK, OVERALL, compute_curves, get_overall, list_exposed, rank_attacks
 from ._pool_size import check_growth, refuse_wrong
 from ._stand_in import why_no_reference
 from ._verdict import choose_file_evidence, keep_shared_checks, write_file_verdict, write_verdict

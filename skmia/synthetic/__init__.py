@@ -6,19 +6,17 @@ Bounds of a critic's gradients are in :mod:`skmia.synthetic.critic_bounds`.
 from .._core import name_by_room
 from . import critic_bounds
 from ._adversarial_accuracy import AdversarialAccuracy as AdversarialAccuracy
-from ._adversarial_accuracy import NearestNeighborAdversarialAccuracy
+from ._adversarial_accuracy import NearestNeighborAdversarialAccuracy, PrivacyLoss
 from ._collapse import RareClassRate as RareClassRate
 from ._collapse import rare_class_rate
 from ._copy_test import CopyTest
 from ._dp_wgan import DPWassersteinGAN
 from ._generator_attack import GeneratorAttack
-from ._generators import BootstrapGenerator, SDVGenerator, SmoteGenerator
+from ._generators import BootstrapGenerator, SDVGenerator, SmoteGenerator, SyntheticDistance
 from ._neighbors import GowerEncoder
-from ._privacy_loss import PrivacyLoss
 from ._risks import ExcessRisk as ExcessRisk
 from ._risks import InferenceRisk, LinkabilityRisk, excess_risk
 from ._singling_out import SinglingOutRisk
-from ._synthetic_distance import SyntheticDistance
 from ._table import TableReport as TableReport
 from ._table import audit_table, save_table
 from ._table._evidence import (

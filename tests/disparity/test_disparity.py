@@ -13,7 +13,7 @@ from skmia import Records, ShadowPool
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.disparity import DisparityTest
-from skmia.disparity._repeated_measures import describe_groups, estimate_epsilon
+from skmia.disparity._test import describe_groups, estimate_epsilon
 from skmia.games import membership_game
 from skmia.model_selection import leave_one_model_out
 

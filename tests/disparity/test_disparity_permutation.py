@@ -18,7 +18,7 @@ from skmia.disparity._permutation import (
     compute_exposure,
     sum_parts,
 )
-from skmia.disparity._repeated_measures import analyze, compute_half_width
+from skmia.disparity._test import analyze, compute_half_width
 
 N_RUNS = 120  # benchmarks/calibration.py has more
 

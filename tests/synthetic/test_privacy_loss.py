@@ -7,8 +7,7 @@ from scipy.stats import binom
 from sklearn.base import clone
 
 from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss
-from skmia.synthetic._adversarial_accuracy import deal_rows
-from skmia.synthetic._privacy_loss import Halves
+from skmia.synthetic._adversarial_accuracy import Halves, deal_rows
 
 
 def measure(real, synthetic, **settings):

@@ -19,9 +19,9 @@ from ..._core.numbers import check_number, show
 from ..._core.pages import Level, frame_page, warn_of_failures, write_json, write_text
 from ..._core.randomness import check_random_state
 from ..._core.types import ArrayLike, PathLike, Seed
+from .._adversarial_accuracy import PrivacyLoss
 from .._copy_test import CopyTest
 from .._neighbors import is_number
-from .._privacy_loss import PrivacyLoss
 from ._evidence import (
     FIRST,
     POWER,

@@ -10,10 +10,10 @@ from scipy.stats import norm, rankdata
 from ..._core.blind import score_blindly
 from ..._core.records import Records
 from ...metrics import auc_interval
+from .._adversarial_accuracy import PrivacyLoss
 from .._copy_test import CopyTest, compute_smallest_share
 from .._generator_attack import GeneratorAttack
 from .._neighbors import as_frame, check_columns, draw_places
-from .._privacy_loss import PrivacyLoss
 from .._risks import Cells, InferenceRisk, LinkabilityRisk, permute_rows, take
 from .._singling_out import SinglingOutRisk
 from ._evidence import FIRST, correct, weigh
