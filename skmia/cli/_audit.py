@@ -42,7 +42,6 @@ _MOST_NAMES = 8
 
 
 def run_audit(arguments, show):
-    """Run the audit of the command line and write its files."""
     for name in ("out", "checkpoint"):
         check_folder(name, getattr(arguments, name))
     steps = _Steps(

@@ -169,7 +169,6 @@ def _is_same(first, other):
 
 
 def run_compare(arguments, show):
-    """Compare two audits."""
     paths = arguments.first, arguments.second
     if arguments.out is not None:
         check_is_no_source(arguments.out, paths)

@@ -20,7 +20,6 @@ _MODEL = "MODEL"
 
 
 def run_inspect(arguments, show):
-    """List what a model file holds."""
     if arguments.out is not None:
         check_is_no_source(arguments.out, [arguments.model, *filter(None, [arguments.data])])
     try:

@@ -151,7 +151,6 @@ def _as_codes(frame):
 
 
 def load_model(path, *, trust_pickle, option="--model", onnx=True):
-    """Load a fitted model from a file."""
     check_file(path, option)
     try:
         return _load(path, trust_pickle, onnx)

@@ -202,14 +202,12 @@ def shadow_count(text):
 
 
 def fraction(text):
-    """Return a number between 0 and 1."""
     if not 0 < as_float(text) < 1:
         raise OptionError(f"must be a fraction between 0 and 1; got {text!r}")
     return float(text)
 
 
 def seconds(text):
-    """Return a positive number of seconds."""
     if not 0 < as_float(text) < math.inf:
         raise OptionError(f"must be a positive number of seconds; got {text!r}")
     return float(text)
@@ -261,7 +259,6 @@ FILES = ("data", "train", "heldout", "model", "answers", "validation")
 
 
 def list_rates(arguments):
-    """The false positive rates of an audit."""
     return arguments.fpr or (_DIGITS_FPRS if is_toy(arguments) else _TABLE_FPRS)
 
 
@@ -343,7 +340,6 @@ def _check_audit(arguments):
 
 
 def _check_tables(arguments):
-    """Refuse tables that contradict each other."""
     if (arguments.train is None) != (arguments.heldout is None):
         raise CommandError("--train and --heldout go together: the members, and other rows")
     if arguments.train is not None:

@@ -25,7 +25,6 @@ _RULES = {
 
 
 def format_result(kind, report, document, findings, source, command="audit", verbose=False):
-    """Format an audit for the standard output."""
     if kind == "text":
         return report.summary(verbose=True) if verbose else report.summary()
     if kind == "json":

@@ -32,7 +32,6 @@ def read_policy(name, release):
 
 
 def run_policy(arguments, show):
-    """Return the text of a policy, to be printed."""
     return _load(arguments.policy, arguments.action).text.rstrip()
 
 
@@ -44,7 +43,6 @@ def _load(name, option):
 
 
 def follow_policy(result, policy, problem, arguments):
-    """Compare an audit with a policy."""
     model = None if is_recipe(problem.victim) else problem.victim
     enter_stage(POLICY)
     settings = {name: getattr(arguments, name) for name in ("release", "decimals")}

@@ -289,7 +289,6 @@ def _take_victim(victim, arguments, frame, features, fields, membership):
 
 
 def _name_task(victim):
-    """The task of a model from a file."""
     name = type(victim).__name__
     predicts = hasattr(victim, "predict")
     if not predicts or not (is_classifier(victim) or is_regressor(victim)):

@@ -112,7 +112,6 @@ def _is_text(column):
 
 
 def infer_task(column):
-    """The task that a target suggests."""
     if _is_text(column) or pd.api.types.is_bool_dtype(column.dtype):
         return "classification"
     if pd.api.types.is_integer_dtype(column.dtype) and column.nunique() <= _MOST_CLASSES:
@@ -121,7 +120,6 @@ def infer_task(column):
 
 
 def check_complete(column):
-    """Refuse a target with missing values."""
     missing = column.isna()
     if missing.any():
         raise CommandError(
@@ -190,7 +188,6 @@ _MOST_SHOWN_MEMBERS = 5
 
 
 def read_halves(train, heldout):
-    """Read the members and the others from a table each."""
     tables = [read_table(train, "--train"), read_table(heldout, "--heldout")]
     for path, table, other in zip((train, heldout), tables, tables[::-1], strict=True):
         lacking = [repr(name) for name in other.columns if name not in table.columns]
@@ -278,7 +275,6 @@ _ROUNDED = 0.005
 
 
 def read_answers(path, n_rows, labels):
-    """Read the answers of a model for the rows of a table."""
     answers = read_table(path, "--answers")
     if len(answers) != n_rows:
         raise CommandError(

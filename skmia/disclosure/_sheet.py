@@ -303,7 +303,6 @@ def render_sheet(document, report="report.html"):
 
 
 def write_sheet(document, path):
-    """Write the decision sheet of an audit to a file."""
     write_text(render_sheet(document), path)
 
 

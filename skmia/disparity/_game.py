@@ -65,7 +65,6 @@ class Played(NamedTuple):
 
 
 def read_groups(records, field):
-    """Return the group of each record."""
     if field not in records.fields:
         have = ", ".join(records.fields) or "none"
         raise ValueError(f"group={field!r} is not a field of the records; they have {have}.")
@@ -137,7 +136,6 @@ def read_exposures(played):
 
 
 def play(test, records, groups):
-    """Play the game of a test."""
     # -> game: result of membership_game, without the guesses; None if no victim was trained
     people = number_people(records, groups)
     if test.estimator is None and treats_models_as_victims(test.attack):

@@ -204,7 +204,6 @@ def describe_means(table, found, *, confidence_level):
 
 
 def look_up_means(means, groups):
-    """Return the mean vulnerability of the group of each record."""
     position = means.index.get_indexer(groups)
     if (position < 0).any():
         known, foreign = ", ".join(map(visible, means.index)), groups[position < 0][0]
@@ -213,7 +212,6 @@ def look_up_means(means, groups):
 
 
 def describe_pairs(table, found, *, confidence_level, correction):
-    """Differences between all pairs of groups."""
     # -> pairs (n_pairs, 13)
     pairs = compare_pairs(table, correction, confidence_level)
     pvalue = np.full(len(pairs), np.nan)
@@ -257,7 +255,6 @@ _BY_PERMUTATION, _BY_ROUNDS = ["pvalue", "pvalue_adjusted", "reject"], ["t_pvalu
 
 
 def describe_test(test):
-    """Lines about a fitted DisparityTest."""
     permuted = test.n_permutations_ > 0
     dropped = f" ({test.n_dropped_} incomplete ones left out)" if test.n_dropped_ else ""
     groups = test.group_vulnerability_.rename(index=visible)

@@ -70,11 +70,9 @@ class StoredAnswers(BaseEstimator):
         return tags
 
     def fit(self, X, y=None):
-        """Refuse to be trained."""
         raise TypeError("Stored answers cannot be trained; give the recipe of the model.")
 
     def predict(self, X):
-        """Refuse to answer."""
         raise TypeError("Stored answers cannot answer for other records.")
 
 

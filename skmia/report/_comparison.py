@@ -101,7 +101,6 @@ _UNKNOWN = Level("unknown")
 
 
 def render_comparison(first, second, names, title="Two audits of membership inference"):
-    """Render the page of two audits side by side."""
     documents, groups = (first, second), {}
     differences = compare_audits(first, second)
     for found in differences:
@@ -187,7 +186,6 @@ def _write_heading(routes):
 
 
 def _write_route(route):
-    """One route in whole people."""
     way = route["way"].capitalize()
     if route["outcome"] == _UNSAID:
         return f"{way}, nothing can be said: {route['change']}."

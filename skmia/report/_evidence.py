@@ -86,7 +86,6 @@ def list_reversals(grounds):
 
 
 def choose_evidence(grounds):
-    """Draw the conclusion of an audit."""
     checks = grounds.checks
     if get_overall(grounds.results, "auc").empty:
         return UNKNOWN
@@ -247,12 +246,10 @@ _WORDS = "no one two three four five six seven eight nine ten eleven twelve".spl
 
 
 def count_words(n):
-    """A small number in words."""
     return _WORDS[n] if n < len(_WORDS) else f"{n:,}"
 
 
 def name_group(part):
-    """The name of a group as one reads it."""
     return visible(f"{part['scope']}: {part['group']}")
 
 

@@ -149,7 +149,6 @@ _PRIORS = {"If half of the candidates are members": 0.5, "if one in ten is": 0.1
 
 
 def render(document, title=None, values=None):
-    """Render the page of an audit."""
     routes = list_document_routes(document)
     named = cut_name(document["victim_name"])
     level = get_highest(routes).level

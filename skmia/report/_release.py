@@ -54,7 +54,6 @@ _NUMBERS = {
 
 
 def recommend_table(report, policy, conditions, provenance):
-    """Recommend whether a synthetic table may be released, see :func:`recommend_release`."""
     policy = policy if isinstance(policy, Policy) else load_policy(policy)
     origin = describe_origin(report, *report.seeds) | provenance
     numbers = measure_table(report)

@@ -39,7 +39,6 @@ PERMUTATION_COLUMNS += ["pvalue", "pvalue_adjusted", "pvalue_below"]
 
 
 def as_document(report):
-    """The document of an audit."""
     names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
     rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "growth")
     rest += ("disparity", "person_level", "reference")

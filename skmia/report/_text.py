@@ -160,7 +160,6 @@ def format_cell(row):
 
 
 def column_name(metric, max_fpr):
-    """Return the heading of the column of a metric."""
     if metric == "tpr":
         return f"TPR @ {100 * max_fpr:g}% FPR"
     return {"auc": "AUC", "advantage": "advantage"}[metric]
@@ -467,7 +466,6 @@ def name_unread(ledger):
 
 
 def count_numbers(size):
-    """Give a number of numbers in words."""
     return "1 number" if size == 1 else f"{size:,} numbers"
 
 

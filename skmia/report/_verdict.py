@@ -60,7 +60,6 @@ _BLINDNESS = {
 
 
 def write_verdict(grounds, evidence):
-    """Write the verdict of an audit, see :func:`write_conclusion`."""
     describe = {
         LEAK: _describe_leak,
         NONE: _describe_nothing,
@@ -346,7 +345,6 @@ def keep_shared_checks(checks):
 
 
 def choose_file_evidence(grounds, facts):
-    """Draw the conclusion about a file."""
     if facts["reason"] is not None:
         return UNKNOWN
     evidence = choose_evidence(grounds)
@@ -376,7 +374,6 @@ def _list_high(frame, level):
 
 
 def write_file_verdict(grounds, facts):
-    """Describe what was concluded about a file."""
     evidence = choose_file_evidence(grounds, facts)
     headline = LABELS_DIFFER if differ_in_labels(grounds) else FILE_HEADLINES[evidence]
     if evidence == LEAK:

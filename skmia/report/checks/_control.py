@@ -113,7 +113,6 @@ class BaseControlCheck(BaseCheck):
     failure: str
 
     def judge(self, control):
-        """The outcome of a control."""
         best = control.frame.loc[control.frame["auc"].idxmax()]
         p = format_pvalue(control.pvalue, 1 / (1 + control.n_permutations))
         auc = format_auc(*best[["auc", "low", "high"]])

@@ -53,7 +53,6 @@ class TopCounter:
         self._columns, self._turned = columns[kept], None if turned is None else turned[kept]
 
     def compute_tprs(self, labels, n_members):
-        """Compute true positive rates."""
         # labels (n_labelings, n_columns), n_members (n_labelings,) -> tprs (n_labelings, n_rates):
         # True positive rates; 0 without members
         n_others = self._n_records - n_members

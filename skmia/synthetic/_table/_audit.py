@@ -61,7 +61,6 @@ _MANY = 0.1
 
 
 def make_checks(tables, shift, copies):
-    """List the checks."""
     if "holdout" not in tables:
         missing = {"status": NOT_RUN, "text": "There is no holdout.", "interval": None}
         return {name: dict(missing) for name in ("one population", "duplicates", "resolution")}

@@ -70,7 +70,6 @@ def list_reversals(results):
 
 
 def choose_evidence(grounds):
-    """Draw the conclusion."""
     if _get_blindness(grounds) is not None:
         return UNKNOWN
     if grounds.shift is not None:
@@ -127,7 +126,6 @@ def measure_level(grounds, evidence):
 
 
 def write_verdict(grounds, evidence):
-    """Write the verdict, see :func:`write_conclusion`."""
     describe = {
         LEAK: _describe_leak,
         NONE: _describe_nothing,

@@ -383,7 +383,6 @@ COLUMNS += ["pvalue", "pvalue_below", "pvalue_holm"]
 
 
 def measure(tables, settings, secrets, clock):
-    """Measure all numbers."""
     n_columns = tables[0].shape[1]
     n_numbers = 5 + len(ATTACKS) + (0 if n_columns < 2 else len(secrets or range(n_columns)))
     alpha = 1 - settings["confidence_level"]

@@ -35,7 +35,6 @@ SCHEMA_VERSION = 1
 
 
 def as_document(report):
-    """The document of an audit of a table."""
     grounds = report.grounds
     names = ("created", "versions", "data", "settings", "seeds", "seconds", "notes")
     return as_plain(
@@ -88,7 +87,6 @@ _ATTACKS = {
 
 
 def describe_rows(data):
-    """The numbers of rows, in a line."""
     parts = [f"{data['n_synthetic']:,} synthetic rows", f"{data['n_real']:,} training rows"]
     held = data.get("n_holdout")
     parts.append(f"{held:,} held-out rows" if held else "no holdout")
@@ -222,7 +220,6 @@ def _as_table(rows):
 
 
 def render(document, title=None):
-    """Render the page of an audit of a synthetic table."""
     level, data = read_level(document["level"]), document["data"]
     command = document["settings"].get("command") or {}
     name = command.get("synthetic", "a synthetic table")
