@@ -15,27 +15,13 @@ VERDICT = "verdict"  # name of the finding on all numbers together
 
 
 class Finding(NamedTuple):
-    """What was asked of an audit, and what came out.
+    """What was asked of an audit, and what came out."""
 
-    Attributes
-    ----------
-    way : {"service", "file"}
-        Way of release.
-    name : str
-        "verdict", or a limit as the user gave it, with the group that it was applied to.
-    code : {0, 1, 4}
-        0 if it holds, 1 if it is exceeded, 4 if nothing can be said.
-    text : str
-        What was found, as a sentence without its period; empty where a limit holds.
-    level : Level or None
-        Level of the leak, of a verdict.
-    """
-
-    way: str
-    name: str
-    code: int
-    text: str
-    level: Any = None
+    way: str  # of release
+    name: str  # VERDICT, or a limit as the user gave it, with the group that it was applied to
+    code: int  # 0 if it holds, EXCEEDED, or INCONCLUSIVE
+    text: str  # what was found, as a sentence without its period; empty where a limit holds
+    level: Any = None  # of the leak, of a verdict
 
 
 def list_findings(report, limits, release=SERVICE):

@@ -94,7 +94,6 @@ def _measure_conditions(result, model, problem, arguments, settings):
 
 
 def as_finding(recommendation):
-    """The finding of the gate on a recommendation."""
     found = recommendation.result
     code = _CODES.get(found, EXCEEDED)
     text = f"the policy {recommendation.policy.name} says: {found}" if code else ""

@@ -203,7 +203,6 @@ def judge_requirements(policy, release, spoken):
 
 
 def judge_limits(policy, release, measurements, n_tried=1):
-    """Compare numbers with the limits of a policy."""
     limits, chosen, small = policy.limits[release], [], []
     for number in measurements:
         scope = "all" if number.group == "all" else "each"
@@ -270,7 +269,6 @@ def _count_needed(measurement, interval, limit):
 
 
 def judge_checks(policy, release, checks: Sequence):
-    """Compare structural checks with a policy."""
     limits = policy.structure.get(release, {})
     made = {check.name: check for check in checks if check.release in (release, "both")}
     return [_judge_check(name, limit, made.get(name)) for name, limit in limits.items()]
@@ -319,7 +317,6 @@ class JudgedCondition:
 
 
 def _judge_condition(policy, release, condition, limits, checks, spoken, n_tried):
-    """Compare the numbers under a condition with a policy."""
     way = condition.release or release
     under = judge_limits(policy, way, condition.measurements, n_tried)
     given = checks if condition.checks is None else condition.checks

@@ -80,7 +80,6 @@ _NEVER = (
 
 
 def write_summary(report):
-    """The text of a StructuralReport."""
     n_flagged = sum(check.status == "flagged" for check in report.checks)
     n_open = sum(check.status == "cannot be said" for check in report.checks)
     words = f"{n_flagged} of {len(report.checks)} checks are flagged"

@@ -45,7 +45,6 @@ def check_decimals(decimals):
 
 
 def check_model(model):
-    """Refuse what cannot be checked."""
     name = type(unwrap(model)).__name__
     if not hasattr(model, "predict"):
         raise TypeError(
@@ -79,7 +78,6 @@ class Answers(NamedTuple):
     signal: str  # what the confidence is
 
     def take(self, rows):
-        """Return the answers to some of the records."""
         parts = (self.columns, self.confidence, self.loss, self.labels)
         taken = [None if part is None else part[rows] for part in parts]
         return Answers(*taken, *self[4:])
@@ -91,7 +89,6 @@ def round_answers(answers, decimals):
 
 
 def read_answers(outputs, y):
-    """Return the answers in some outputs."""
     confidence, loss, signal = _score(outputs, y)
     columns = _list_columns(outputs)
     labels, n_classes = _number_labels(outputs, y)

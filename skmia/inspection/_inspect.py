@@ -137,7 +137,6 @@ def _expect(document):
 
 
 def render_inspection(document):
-    """Render the page of an inspection from its document."""
     told = _tell(document)
     title = f"{told['answer']}: inspection of {visible(document['model'])[:60]}"
     return render_page("page_inspect.html.j2", __package__, title=title, found=document, **told)

@@ -265,7 +265,6 @@ def _connect(report, found):
 
 
 def check_structure(report, model, records, policy, release, decimals):
-    """Make the structural checks of a model by the thresholds of a policy."""
     settings = {"thresholds": policy.thresholds(release), "rules": policy.rules(release)}
     return structural_checks(model, records, report.membership, decimals=decimals, **settings)
 

@@ -218,7 +218,6 @@ def _list_sections(report):
 
 
 def save_report(document, directory, values=None):
-    """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically."""
 
     def write_page(noted, path):
         write_text(render(noted, values=values), path)
@@ -617,7 +616,6 @@ class AuditReport:
         return warn_of_failures(save_report(as_document(self), directory, values))
 
     def _repr_html_(self):
-        """The page for a notebook."""
         return frame_page(self, "Membership-inference audit")
 
     def __repr__(self):

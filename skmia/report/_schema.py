@@ -117,7 +117,6 @@ def refuse_rows(wrong, name):
 
 
 def check_people(document):
-    """Check that what a document says about people is consistent."""
     found = document["person_level"]
     if found is None:
         return

@@ -25,7 +25,6 @@ _MOST_NAMED = 5
 
 
 def describe_people(found, results):
-    """Describe how well people are found."""
     sides = f"{found['n_members']:,} people who are members, {found['n_nonmembers']:,} who are not"
     if found["n_mixed"]:
         sides += f", {found['n_mixed']:,} with records on both sides who are left out"

@@ -295,7 +295,6 @@ def _tell_fit(checks):
 
 
 def describe_blindness(grounds):
-    """Say what prevents a conclusion."""
     if get_overall(grounds.results, "auc").empty:
         return "There are too few members or non-members to measure anything."
     name = get_blindness(grounds.checks)

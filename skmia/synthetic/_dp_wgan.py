@@ -33,16 +33,7 @@ MOST_VALUES = 128
 
 
 class Columns:
-    """How the columns of a table are read, and how drawn rows become such a table.
-
-    Attributes
-    ----------
-    layout : Layout
-    values : list
-        For each column its values as an Index, or None for numbers.
-    """
-
-    # X (n_rows, n_features)
+    """How the columns of a table are read, and how drawn rows become such a table."""
 
     def __init__(self, X, estimator, may_look):
         is_frame = isinstance(X, pd.DataFrame)
@@ -56,6 +47,7 @@ class Columns:
         coded = _validate(estimator, X, named)
         if coded.shape[1] <= (most := max(named, default=-1)):
             raise ValueError(f"columns has {most}, which is not a column of X.")
+        # Of each column as an Index; None for numbers.
         self.values = [named.get(place) for place in range(coded.shape[1])]
         if is_frame:
             self._dtypes = [_public_type(*pair) for pair in zip(self._dtypes, self.values)]

@@ -222,7 +222,6 @@ class Training:
         self.history = []
 
     def run(self):
-        """Train."""
         self._limit_weights()
         for _ in range(self.plan.max_iter):
             for _ in range(self.plan.n_critic):

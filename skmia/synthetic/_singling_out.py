@@ -31,7 +31,6 @@ class Condition(NamedTuple):
         return cells >= self.value if self.operation == ">=" else cells == self.value
 
     def show(self, cells):
-        """Text for users."""
         name, value = cells.columns[self.column], self.value
         if not cells.is_number[self.column]:
             value = cells.kinds[self.column][int(value)]

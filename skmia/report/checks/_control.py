@@ -100,17 +100,11 @@ def attack_control(kind, victim, records, membership, attacks, level, seed, pool
 
 
 class BaseControlCheck(BaseCheck):
-    """Whether the attacks find what is known to be there.
-
-    Attributes
-    ----------
-    where, failure : str
-        Parts of the text: what was attacked, and what a failure of the control means.
-    """
+    """Whether the attacks find what is known to be there."""
 
     part = "controls"
-    where: str
-    failure: str
+    where: str  # what was attacked
+    failure: str  # what a failure of the control means
 
     def judge(self, control):
         best = control.frame.loc[control.frame["auc"].idxmax()]

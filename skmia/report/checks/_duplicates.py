@@ -160,20 +160,13 @@ def _one_hot(codes, n_codes):
 
 
 class _Column:
-    """Reads numbers and times as floats and anything else as codes, with one for missing values.
-
-    Attributes
-    ----------
-    n_codes : int
-        Number of codes; 0 of numbers, times and constant columns.
-    is_constant : bool
-        Whether it is a column of a single category, which does not count.
-    """
+    """Reads numbers and times as floats and anything else as codes, with one for missing values."""
 
     def __init__(self, column):
         column = as_series(column, infers=True)
         self._is_time = column.dtype.kind in "mM"
         is_number = pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind != "c"
+        # No codes: numbers, times, and a column of one category, which does not count.
         self._known, self.n_codes, self.is_constant = None, 0, False
         if not self._is_time and not is_number:
             distinct = np.asarray(code_cells(column.astype(object))[1], dtype=object)

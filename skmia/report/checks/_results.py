@@ -1,4 +1,4 @@
-"""Groups that are too small to be judged on one model, and their leakage on shadow models."""
+"""Checks of the numbers: who and what was measured, their sign, and groups that are too small."""
 
 from typing import NamedTuple
 

@@ -31,7 +31,6 @@ class Labelings(NamedTuple):
 
 
 def draw_labelings(units, n_permutations, rng):
-    """Draw permutations of the membership of units."""
     # Very many units are paired within their blocks and exchanged in bundles of pairs, for which
     # permutation_test gives the reasons.
     n_units = len(units.is_member)
@@ -133,7 +132,6 @@ def are_mixed(groups, membership):
 
 
 def name_mixed(membership, group_by):
-    """Name the groups with records on both sides."""
     names, groups = number_groups(group_by, len(membership))
     return [str(name) for name in names[are_mixed(groups, membership)]], len(names)
 

@@ -446,7 +446,6 @@ class TableReport:
         return warn_of_failures(save_table(as_document(self), directory))
 
     def _repr_html_(self):
-        """The page for a notebook."""
         return frame_page(self, TITLE)
 
     def __repr__(self):
@@ -580,7 +579,6 @@ def _measure_privacy(tables, settings, secrets, clock):
 
 
 def _measure_use(tables, settings, target, resemblance, clock):
-    """What the synthetic rows are good for."""
     level, rng = settings["confidence_level"], np.random.RandomState(settings["random_state"])
     made, real, held = (tables.get(name) for name in ("synthetic", "real", "holdout"))
     with clock("utility"):

@@ -312,7 +312,6 @@ def _correlate(matrix, weights):
 
 
 def measure_utility(synthetic, real, holdout, confidence_level, rng):
-    """Compare a synthetic table with real rows."""
     names = ("real", "synthetic") if holdout is None else ("real", "holdout", "synthetic")
     tables = (real, synthetic) if holdout is None else (real, holdout, synthetic)
     cells = _thin(Cells(tables, names), rng)
