@@ -8,9 +8,6 @@ from ._inspect import inspect_model, render_inspection
 from ._reconstruct import Reconstruction as Reconstruction
 from ._reconstruct import reconstruct_values
 
-__all__ = [
-    "inspect_model",
-    "reconstruct_values",
-]
+__all__ = ["inspect_model", "reconstruct_values"]
 
 name_by_room(__name__)

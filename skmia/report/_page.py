@@ -84,10 +84,7 @@ _STATEMENTS = {
         "The attacks find nothing where nothing is",
         "The attacks find something where nothing is",
     ),
-    "small groups": (
-        "Some groups are too small to judge",
-        "Small groups leak on shadow models",
-    ),
+    "small groups": ("Some groups are too small to judge", "Small groups leak on shadow models"),
 }
 _ORDER = (ERROR, WARNING, PASSED, STATED)
 

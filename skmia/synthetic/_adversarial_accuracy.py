@@ -586,9 +586,7 @@ class PrivacyLoss(TablesEstimator):
         error = estimate_standard_error(test.shares - train.shares, train.edges + test.edges)
         if self.n_rows_ < FEW_ROWS:
             error = max(error, halves.compare_deals(deal_rows(self.n_rows_)).std(ddof=1))
-        estimates = {
-            "privacy loss": (self.statistic_, error),
-        }
+        estimates = {"privacy loss": (self.statistic_, error)}
         for name, found in (("train", self.train_accuracy_), ("test", self.test_accuracy_)):
             estimates[f"resemblance loss, {name}"] = found.mean - 0.5, found.standard_error
         reach = norm.ppf((1 + self.confidence_level) / 2)

@@ -79,9 +79,7 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
     array([0.   , 0.625, 0.5  ])
     """
 
-    _parameter_constraints = {
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like"],
-    }
+    _parameter_constraints = {"categorical_features": [StrOptions({"from_dtype"}), "array-like"]}
 
     def __init__(
         self, categorical_features: Literal["from_dtype"] | ArrayLike = "from_dtype"

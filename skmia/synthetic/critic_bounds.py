@@ -10,10 +10,7 @@ from .._core.checks import check_option
 from .._core.numbers import check_number, check_numbers
 from .._core.types import ArrayLike
 
-__all__ = [
-    "critic_gradient_bounds",
-    "gradient_penalty_bounds",
-]
+__all__ = ["critic_gradient_bounds", "gradient_penalty_bounds"]
 
 # Share by which an interval is widened: far more than rounding can move a number of 64 bits.
 SLACK = 1e-9
