@@ -21,7 +21,6 @@ from ._examine import Findings as Findings
 from ._file import FileFindings as FileFindings
 from ._measure import OK, OVERALL, list_subsets
 from ._page import render
-from ._pool_size import AUTO
 from ._release import list_measurements, measure_conditions, recommend_release
 from ._report import AuditReport as AuditReport
 from ._report import save_report
