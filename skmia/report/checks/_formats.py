@@ -298,7 +298,7 @@ def _compare(table, membership, units, n_permutations, rng):
         found = labels.astype(np.float32) @ sums
         return found * (len(membership) / pairs)[:, None].astype(np.float32)
 
-    differences = measure(units.is_member[None].astype(float))[0]
+    differences = measure(units.is_member[None])[0]
     statistic = float(np.abs(differences).max())
     # Sums of the same numbers in another order differ by rounding.
     reached = _draw(measure, statistic * (1 - 1e-4), units, n_permutations, rng)

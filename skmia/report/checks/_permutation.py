@@ -29,6 +29,9 @@ _MOST_COUNTS = 1 << 21
 # Up to this number, all records are kept in order.
 _MOST_KEPT = 1 << 17
 
+# Share of values that are not 0 from which sums are products with a dense matrix.
+_DENSE = 1 / 16
+
 
 class TopCounter:
     """Count members among the highest scores, as long as few non-members are among them."""
@@ -75,13 +78,13 @@ class TopCounter:
         """Count non-members among the first 1, 2, ... records until they exceed what is allowed."""
         # At low rates these are few of the records, so counting all of them would waste time. None
         # if the counts of so many labelings would take too much memory.
-        n_records, bits = self._n_records, labels.astype(bool)
+        n_records = self._n_records
         width = int(min(n_records, 2 * allowed.max() + 100))
-        while len(bits) == 1 or len(bits) * width <= _MOST_COUNTS:
+        while len(labels) == 1 or len(labels) * width <= _MOST_COUNTS:
             if width > len(self._columns):
                 self._sort(n_records)
             turned = self._turned if self._turned is None else self._turned[:width]
-            is_member = bits[:, self._columns[:width]]
+            is_member = labels[:, self._columns[:width]]
             is_false = ~is_member if turned is None else is_member == turned
             false = np.cumsum(is_false, axis=1, dtype=np.int32)
             if width == n_records or (false[:, -1] > allowed).all():
@@ -142,10 +145,11 @@ class Ruler:
     def measure(self, labels):
         """Measure the AUC of each part, and then its TPRs."""
         # labels (n_labelings, n_columns)
-        n_members = self._sizes.compute(labels)
-        units = n_members if self._units is self._sizes else self._units.compute(labels)
+        bits = labels.astype(np.float64)
+        n_members = self._sizes.compute(bits)
+        units = n_members if self._units is self._sizes else self._units.compute(bits)
         pairs = n_members * (self._n_records - n_members)
-        excess = self._sums.compute(labels) / (2 * np.maximum(pairs, 1))
+        excess = self._sums.compute(bits) / (2 * np.maximum(pairs, 1))
         numbers, steps = [], []
         for place, top in enumerate(self._tops):
             undefined = pairs[:, [place]] == 0
@@ -184,10 +188,12 @@ class LinearSums:
                 numbers = np.where(turned, -numbers, numbers)
             several.append(_sum_columns(numbers, columns, labelings.n_columns))
         self._matrix = sparse.vstack(several, format="csr")
+        if self._matrix.nnz > _DENSE * np.prod(self._matrix.shape):
+            self._matrix = self._matrix.toarray()
 
-    def compute(self, labels):
+    def compute(self, bits):
         """Sums of shape (n_labelings, n_parts)."""
-        sums = (self._matrix @ labels.T).T
+        sums = (self._matrix @ bits.T).T
         return sums + np.array(self._constant) if self._constant else sums
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core.groups import number_groups
 
-_BLOCK_ELEMENTS = 1 << 22
+_BLOCK_ELEMENTS = 1 << 20
 
 # Number of permutations of bundles that are drawn at a time.
 _N_TOGETHER = 10
@@ -43,7 +43,7 @@ def draw_labelings(units, n_permutations, rng):
 
 def _draw_labels(units, n_permutations, rng):
     """Yield the true labels, and then permutations of them in blocks."""
-    yield units.is_member[None].astype(np.float64)
+    yield units.is_member[None]
     n_units = len(units.is_member)
     n_whole = int((units.blocks == 0).sum())
     n_members = int(units.is_member[:n_whole].sum())
@@ -52,7 +52,7 @@ def _draw_labels(units, n_permutations, rng):
     pattern = units.is_member[n_whole:][np.lexsort([~units.is_member[n_whole:], mixed])]
     step = max(1, _BLOCK_ELEMENTS // n_units)
     for start in range(0, n_permutations, step):
-        labels = np.zeros((min(step, n_permutations - start), n_units))
+        labels = np.zeros((min(step, n_permutations - start), n_units), dtype=bool)
         for row in labels:
             row[rng.choice(n_whole, n_members, replace=False, shuffle=False)] = 1
             if len(mixed):
@@ -83,9 +83,9 @@ def _bundle_pairs(units, rng):
 
 def _draw_exchanges(n_permutations, rng):
     """Yield bits that say which bundles are exchanged: none, and then random ones."""
-    yield np.zeros((1, _N_BUNDLES + 1))
+    yield np.zeros((1, _N_BUNDLES + 1), dtype=bool)
     for start in range(0, n_permutations, _N_TOGETHER):
-        bits = np.zeros((min(_N_TOGETHER, n_permutations - start), _N_BUNDLES + 1))
+        bits = np.zeros((min(_N_TOGETHER, n_permutations - start), _N_BUNDLES + 1), dtype=bool)
         bits[:, :-1] = rng.integers(2, size=(len(bits), _N_BUNDLES), dtype=np.int8)
         yield bits
 
@@ -222,7 +222,7 @@ def _find_most(pairs, units, seed):
     most = np.full(2, -np.inf)
     for labels in labelings.blocks:
         for label in labels:
-            membership = label[labelings.columns] > 0
+            membership = label[labelings.columns]
             if labelings.turned is not None:
                 membership = membership != labelings.turned
             most = np.maximum(most, pairs.measure(membership))
