@@ -17,7 +17,7 @@ from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, PosteriorMixin
 from ..signals import ScaledLogit
 from ..victims import LinearModel
-from ._candidates import as_pairs
+from ._candidates import find_known, sort_distinct
 
 _READS = frozenset(ScaledLogit.reads) | {"value"}
 
@@ -120,7 +120,7 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         self.estimator_ = self._make_estimator()
         self._model = LinearModel(self.estimator_)
         self._model.fit(records.X, records.y, self.prior).check()
-        self._digests = as_pairs(records)
+        self._digests = sort_distinct(records)[1]
         X, y = self._model.read(records.X, records.y)
         outputs, loss = self._model.outputs(X), self._model.loss
         curve, slopes = loss.curve(outputs, y), loss.slope(outputs, y)
@@ -169,7 +169,7 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
     def _describe(self, records):
         """Leverage, mean and variance of models without each record, and targets or codes."""
         loss, (X, y) = self._model.loss, self._model.read(records.X, records.y)
-        outputs, is_own = self._model.outputs(X), np.isin(as_pairs(records), self._digests)
+        outputs, is_own = self._model.outputs(X), find_known(self._digests, records)[1]
         slopes, middle = loss.slope(outputs, y), loss.signal(outputs, y)
         pull, bend = self._pull(middle, y)
         leverage = self._influence.project(self._influence.inverse, X, slopes)

@@ -22,30 +22,22 @@ class CandidatesAttack(BaseAttack):
                 f"{type(self).__name__} needs {self._needed}; stored outputs are not enough."
             )
         # Sorted by content, so that nothing depends on the order in which records come.
-        digests = as_pairs(records)
-        order = np.argsort(digests, kind="stable")
-        self._digests, self._groups = np.unique(digests[order], return_inverse=True)
+        order, self._digests, self._groups = sort_distinct(records)
         self._keep(self._judge_candidates(records[order]))
 
     def _keep(self, ratios):
         """Keep the score of each candidate, in order of content; equal ones have the same."""
-        self._ratios = np.empty(len(self._digests))
+        self._ratios = np.empty(self._digests.shape[1])
         self._ratios[self._groups] = ratios
 
     def _sort_by_content(self, records, values):
         """Values of the candidates, given in any order, in the order in which they are judged."""
-        by_content = np.empty(len(self._digests))
-        by_content[np.searchsorted(self._digests, as_pairs(records))] = values
+        by_content = np.empty(self._digests.shape[1])
+        by_content[find_known(self._digests, records)[0]] = values
         return by_content[self._groups]
 
-    def _find_candidates(self, records):
-        """Place of each record among the distinct candidates, and whether it is one of them."""
-        digests = as_pairs(records)
-        place = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
-        return place, self._digests[place] == digests
-
     def _score_samples(self, records):
-        place, known = self._find_candidates(records)
+        place, known = find_known(self._digests, records)
         ratios, new = self._ratios[place], np.flatnonzero(~known)
         if len(new):
             ratios[new] = self._judge_further(records[new])
@@ -63,9 +55,19 @@ class CandidatesAttack(BaseAttack):
         """Judge each of some further records as one more candidate."""
 
 
-def as_pairs(records):
-    """Both words of each record's digest, as one sortable value."""
-    return np.rec.fromarrays(records.digests, dtype="u8,u8")
+def sort_distinct(records):
+    """Order of records by content, their distinct digests, and the place of each in this order."""
+    # The first word of a digest tells the records of one table apart, see check_fingerprints.
+    order = np.argsort(records.fingerprint, kind="stable")
+    digests = records.digests[:, order]
+    is_new = np.append(True, digests[0, 1:] != digests[0, :-1])
+    return order, digests[:, is_new], np.cumsum(is_new) - 1
+
+
+def find_known(digests, records):
+    """Place of each record among distinct sorted digests, and whether it is one of them."""
+    place = np.minimum(np.searchsorted(digests[0], records.fingerprint), digests.shape[1] - 1)
+    return place, (digests[:, place] == records.digests).all(axis=0)
 
 
 def choose_offset(ratios, prior):

@@ -16,7 +16,7 @@ from .._core.randomness import check_random_state
 from .._core.sklearn import Interval
 from .._core.types import Seed
 from ..victims import read_stored_sums
-from ._candidates import CandidatesAttack
+from ._candidates import CandidatesAttack, find_known
 
 # More equations of the same candidates are replaced by so many random sums of them.
 _MOST_EQUATIONS = 2000
@@ -173,7 +173,7 @@ class MomentsAttack(CandidatesAttack):
 
     def _fit(self, records, membership):
         super()._fit(records, membership)
-        place, _ = self._find_candidates(records)
+        place, _ = find_known(self._digests, records)
         self.leverage_ = self._leverages[place]
 
     def _judge_candidates(self, records):
@@ -198,7 +198,7 @@ class MomentsAttack(CandidatesAttack):
             ratios[system.rows] = self._center(fitted, own) / spread
             square += solved.force @ solved.force
         self.n_equations_ = sum(solved.basis.shape[1] for solved in self._solved)
-        self._leverages = np.empty(len(self._digests))
+        self._leverages = np.empty(self._digests.shape[1])
         self._leverages[self._groups] = leverages
         self._describe(leverages, squares, square)
         return ratios
@@ -238,7 +238,7 @@ class MomentsAttack(CandidatesAttack):
             )
 
     def _judge_further(self, records):
-        sources, _ = read_stored_sums(self.victim, records, self.prior * len(self._digests))
+        sources, _ = read_stored_sums(self.victim, records, self.prior * self._digests.shape[1])
         ratios = np.zeros(len(records))
         by_label = {system.label: system for system in _make_systems(sources)}
         for solved in self._solved:

@@ -15,7 +15,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_records
 from ..victims import read_split_thresholds, replay_samples
-from ._candidates import CandidatesAttack, expect_auc
+from ._candidates import CandidatesAttack, expect_auc, find_known
 
 # What one threshold can say, in nats: it can have come about in a way that is not foreseen.
 _MOST = 8.0
@@ -353,7 +353,7 @@ class SplitThresholdAttack(CandidatesAttack):
         True
         """
         check_is_fitted(self)
-        place, known = self._find_candidates(check_records(X))
+        place, known = find_known(self._digests, check_records(X))
         drawn = replay_samples(self.victim)
         groups = read_split_thresholds(self.victim, self._X, self.prior)
         proba = locate(groups, drawn, len(self._X), self.prior, self.outsiders)

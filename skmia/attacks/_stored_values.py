@@ -15,6 +15,7 @@ from .._core.needs import ANY, Needs
 from .._core.numbers import as_series
 from ..base import BaseAttack
 from ..victims import has_file, iter_inner_models, read_state
+from ._candidates import find_known, sort_distinct
 from ._stored_search import (
     Hits,
     ViewStats,
@@ -209,13 +210,19 @@ class StoredValuesAttack(BaseAttack):
         found = found[~found.index.duplicated() & ~found.index.isin(listed.index)]
         self.found_ = _join(listed, found).sort_index()
         self.places_ = _join(ledger.list_places(), self._lists.places, ignore_index=True)
-        n_absent = self._lists.scores(records)[1]
+        ratios, n_absent = self._lists.scores(records)
         self.absent_ = pd.Series(n_absent, name="n_absent")[n_absent > 0]
+        order, self._digests, groups = sort_distinct(records)
+        self._scores = np.empty(self._digests.shape[1])
+        self._scores[groups] = (ledger.scores.max(axis=0) + ratios)[order]
 
     def _search(self, views, *, is_fit=False):
         return Ledger(views, self._places, self._stats, self._n_candidates, is_fit=is_fit)
 
     def _score_samples(self, records):
+        place, known = find_known(self._digests, records)
+        if known.all():  # of candidates, as of all whom an attack on a file is asked for
+            return self._scores[place]
         views = make_views(self.victim, records)
         for view, stats in zip(views, self._stats, strict=True):
             if len(list_columns(view)) != len(stats.columns):
