@@ -238,7 +238,9 @@ def scale(equations, outsiders, n_candidates):
     """Scale equations to unit noise."""
     # -> rows (n_equations, n_candidates)
     rows, targets = equations.rows, equations.targets
-    squares = np.array([part @ part for part in np.split(rows.data, rows.indptr[1:-1])])
+    ends = rows.indptr.tolist()
+    parts = (rows.data[i:j] for i, j in zip(ends[:-1], ends[1:], strict=True))
+    squares = np.array([part @ part for part in parts])
     # Training rows that are not candidates are assumed to spread over the nodes like candidates.
     rate = outsiders * equations.n_rows / n_candidates
     targets = targets - rate * np.asarray(rows.sum(axis=1)).ravel()

@@ -85,7 +85,9 @@ def make_ledger(victim, parts):
     """List all stored arrays that depend on the data, and the part that reads each."""
     # Parameters of constructors, labels of classes, names of columns and seeds are left out.
     state = read_state(victim)
-    estimators = sorted(state.estimators, key=lambda one: -len(one.path))
+    owners = {one.path: one.estimator for one in reversed(state.estimators)}
+    whole = min(owners, key=len, default="")
+    parameters = {path: _list_parameters(owner) for path, owner in owners.items()}
     # Attacks on models inside the victim are wrapped, and their names end with a path.
     parts = {name: getattr(part, "attack_", part) for name, part in parts.items()}
     reads = [
@@ -96,8 +98,9 @@ def make_ledger(victim, parts):
     verbatim = "stored values" if "stored values" in parts else None
     sizes = {}
     for stored in state.arrays:
-        owner, attribute, name = _locate(stored.path, estimators)
-        if stored.kind in _NOT_DATA or name in _COLUMNS or attribute in _list_parameters(owner):
+        inside = next(filter(owners.__contains__, _list_prefixes(stored.path)), whole)
+        owner, (attribute, name) = owners[inside], _name_ends(stored.path, inside)
+        if stored.kind in _NOT_DATA or name in _COLUMNS or attribute in parameters[inside]:
             continue
         if type(owner) is ColumnTransformer and attribute in _OF_STEPS:
             continue
@@ -116,13 +119,19 @@ def _rank(entry):
     return name.startswith("_") or not name.endswith("_"), -entry.size, entry.place
 
 
-def _locate(path, estimators):
-    """The innermost estimator that holds an array, its attribute, and the last name on the way."""
-    inside = (one for one in estimators if re.match(re.escape(one.path) + r"($|[.\[])", path))
-    owner = next(inside, estimators[-1])  # the last one is the whole
-    rest = path.removeprefix(owner.path).removesuffix(".keys()")
+def _list_prefixes(path):
+    """A path, and those of all that it is in, the innermost first."""
+    yield path
+    for place in range(len(path) - 1, -1, -1):
+        if path[place] in ".[":
+            yield path[:place]
+
+
+def _name_ends(path, inside):
+    """The attribute of the estimator that an array is in, and the last name on the way."""
+    rest = path.removeprefix(inside).removesuffix(".keys()")
     names = re.findall(r"[A-Za-z_]\w*", rest)
-    return owner.estimator, names[0] if names else path, names[-1] if names else path
+    return (names[0], names[-1]) if names else (path, path)
 
 
 def _list_parameters(estimator):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from scipy.stats import rankdata
+from sklearn.utils import gen_batches
 
 from ..._core.containers import in_memory, is_frame, is_tensor, take_rows, to_numpy
 from ..._core.features import code_cells, split_columns
@@ -34,6 +35,9 @@ _N_TOGETHER = 100
 _MOST_RECORDS = 20_000
 _MOST_COLUMNS = 100
 _MOST_VALUES = 1 << 20
+
+# Numbers that a cache holds, with all that is computed of them.
+_N_CACHED = 1 << 14
 
 # Numbers of more decimals than these have no last written digit.
 _MOST_DECIMALS = 11
@@ -252,11 +256,12 @@ class _Table:
             groups.setdefault(one.kind, []).append(place)
         self.sums = {kind: places for kind, places in groups.items() if len(places) > 1}
         self.features = features
-        self.values = np.empty((n_records, len(features) + len(self.sums)), dtype=np.float32)
+        rows = np.empty((len(features) + len(self.sums), n_records), dtype=np.float32)
         for place, one in enumerate(features):
-            self.values[:, place] = _standardize(one.values)
+            rows[place] = _standardize(one.values)
         for place, columns in enumerate(self.sums.values(), start=len(features)):
-            self.values[:, place] = _standardize(self.values[:, columns].sum(axis=1))
+            rows[place] = _standardize(rows[columns].sum(axis=0))
+        self.values = np.ascontiguousarray(rows.T)
 
     def describe(self, membership, differences):
         """Features with their means on both sides, the largest difference first."""
@@ -287,9 +292,10 @@ def _compare(table, membership, units, n_permutations, rng):
     n_features = table.values.shape[1]
     if not n_features:
         return FormatComparison(1.0, 0.0, None, table.describe(membership, np.zeros(0)), 0)
-    n_units = len(units.is_member)
-    entries = np.ones(len(membership), np.float32), (units.places, np.arange(len(membership)))
-    sums = sparse.csr_array(entries, shape=(n_units, len(membership))) @ table.values
+    n_units, sums = len(units.is_member), table.values
+    if n_units < len(membership):
+        entries = np.ones(len(membership), np.float32), (units.places, np.arange(len(membership)))
+        sums = sparse.csr_array(entries, shape=(n_units, len(membership))) @ table.values
     sizes = np.bincount(units.places)
 
     def measure(labels):
@@ -478,16 +484,19 @@ def _count_decimals(sizes, tolerance):
     # Beyond 11 decimals the first two are 12 and -1.
     decimals = np.full(len(sizes), _MOST_DECIMALS + 1, dtype=np.int8)
     last = np.full(len(sizes), -1, dtype=np.int8)
-    nearest, waiting, left = sizes.copy(), np.arange(len(sizes)), sizes
-    for k in range(_MOST_DECIMALS + 1):
-        with np.errstate(over="ignore", invalid="ignore"):
-            written = np.rint(left * 10.0**k)
-            number = written / 10.0**k
-            found = np.abs(number - left) <= tolerance * left
-        decimals[waiting[found]] = k
-        last[waiting[found]] = np.fmod(written[found], 10)
-        nearest[waiting[found]] = number[found]
-        waiting, left = waiting[~found], left[~found]
+    nearest = sizes.copy()
+    for some in gen_batches(len(sizes), _N_CACHED):
+        waiting, left = np.arange(some.start, some.stop), sizes[some]
+        for k in range(_MOST_DECIMALS + 1):
+            with np.errstate(over="ignore", invalid="ignore"):
+                written = np.rint(left * 10.0**k)
+                number = written / 10.0**k
+                found = np.abs(number - left) <= tolerance * left
+            if found.any():
+                decimals[waiting[found]] = k
+                last[waiting[found]] = np.fmod(written[found], 10)
+                nearest[waiting[found]] = number[found]
+                waiting, left = waiting[~found], left[~found]
     return decimals, last, nearest
 
 
