@@ -51,7 +51,7 @@ _LEAST_WEIGHT = 0.04
 # of similarities that are computed at once.
 _MOST_RECORDS = 1 << 13
 _MOST_CELLS = 1 << 25
-_BLOCK = 1 << 22
+_BLOCK = 1 << 20
 
 
 def _compute_residuals(pool, victim, records):
@@ -129,7 +129,8 @@ def _weigh(similarity, same):
     if n_known > _N_NEIGHBORS:
         place = n_known - _N_NEIGHBORS - 1
         least = np.maximum(np.partition(similarity, place, axis=1)[:, [place]], 0)
-    return np.maximum(similarity - least, 0)
+    similarity -= least
+    return np.maximum(similarity, 0, out=similarity)
 
 
 class Surroundings:
