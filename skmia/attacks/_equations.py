@@ -2,6 +2,7 @@
 
 import warnings
 from abc import abstractmethod
+from itertools import pairwise
 from numbers import Real
 from typing import Literal, NamedTuple
 
@@ -238,9 +239,8 @@ def scale(equations, outsiders, n_candidates):
     """Scale equations to unit noise."""
     # -> rows (n_equations, n_candidates)
     rows, targets = equations.rows, equations.targets
-    ends = rows.indptr.tolist()
-    parts = (rows.data[i:j] for i, j in zip(ends[:-1], ends[1:], strict=True))
-    squares = np.array([part @ part for part in parts])
+    ends = pairwise(rows.indptr.tolist())
+    squares = np.array([part @ part for part in (rows.data[i:j] for i, j in ends)])
     # Training rows that are not candidates are assumed to spread over the nodes like candidates.
     rate = outsiders * equations.n_rows / n_candidates
     targets = targets - rate * np.asarray(rows.sum(axis=1)).ravel()

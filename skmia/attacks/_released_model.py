@@ -98,8 +98,8 @@ def make_ledger(victim, parts):
     verbatim = "stored values" if "stored values" in parts else None
     sizes = {}
     for stored in state.arrays:
-        inside = next(filter(owners.__contains__, _list_prefixes(stored.path)), whole)
-        owner, (attribute, name) = owners[inside], _name_ends(stored.path, inside)
+        inside, attribute, name = _locate(stored.path, owners, whole)
+        owner = owners[inside]
         if stored.kind in _NOT_DATA or name in _COLUMNS or attribute in parameters[inside]:
             continue
         if type(owner) is ColumnTransformer and attribute in _OF_STEPS:
@@ -119,19 +119,12 @@ def _rank(entry):
     return name.startswith("_") or not name.endswith("_"), -entry.size, entry.place
 
 
-def _list_prefixes(path):
-    """A path, and those of all that it is in, the innermost first."""
-    yield path
-    for place in range(len(path) - 1, -1, -1):
-        if path[place] in ".[":
-            yield path[:place]
-
-
-def _name_ends(path, inside):
-    """The attribute of the estimator that an array is in, and the last name on the way."""
-    rest = path.removeprefix(inside).removesuffix(".keys()")
-    names = re.findall(r"[A-Za-z_]\w*", rest)
-    return (names[0], names[-1]) if names else (path, path)
+def _locate(path, owners, whole):
+    """Path of the innermost estimator that holds an array, its attribute, and the last name."""
+    ends = [found.start() for found in re.finditer(r"[.\[]|\Z", path)]
+    inside = next((path[:end] for end in reversed(ends) if path[:end] in owners), whole)
+    names = re.findall(r"[A-Za-z_]\w*", path.removeprefix(inside).removesuffix(".keys()"))
+    return inside, names[0] if names else path, names[-1] if names else path
 
 
 def _list_parameters(estimator):

@@ -262,6 +262,18 @@ def test_rows_of_people_change_sides_together():
     assert flagged[1] >= 5
 
 
+def test_people_of_one_record_are_records_in_any_order():
+    rng = np.random.default_rng(0)
+    X, membership = rng.lognormal(size=(200, 3)).round(4), rng.permutation(200) % 2
+    X[membership == 1, 2] = X[membership == 1, 2].round(2)
+    plain, named = (
+        compare_formats(Records(X, **fields), membership, random_state=0)
+        for fields in ({}, {"group_by": rng.permutation(200)})
+    )
+    assert named.is_warning and named.text == plain.text
+    assert named.statistic == pytest.approx(plain.statistic, rel=1e-5)
+
+
 # Every kind of features
 
 FLAT = make_table()[0]["income"].to_numpy()[:, None]

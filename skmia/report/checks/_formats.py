@@ -256,12 +256,11 @@ class _Table:
             groups.setdefault(one.kind, []).append(place)
         self.sums = {kind: places for kind, places in groups.items() if len(places) > 1}
         self.features = features
-        rows = np.empty((len(features) + len(self.sums), n_records), dtype=np.float32)
+        self.values = np.empty((n_records, len(features) + len(self.sums)), dtype=np.float32)
         for place, one in enumerate(features):
-            rows[place] = _standardize(one.values)
+            self.values[:, place] = _standardize(one.values)
         for place, columns in enumerate(self.sums.values(), start=len(features)):
-            rows[place] = _standardize(rows[columns].sum(axis=0))
-        self.values = np.ascontiguousarray(rows.T)
+            self.values[:, place] = _standardize(self.values[:, columns].sum(axis=1))
 
     def describe(self, membership, differences):
         """Features with their means on both sides, the largest difference first."""
@@ -292,10 +291,10 @@ def _compare(table, membership, units, n_permutations, rng):
     n_features = table.values.shape[1]
     if not n_features:
         return FormatComparison(1.0, 0.0, None, table.describe(membership, np.zeros(0)), 0)
-    n_units, sums = len(units.is_member), table.values
-    if n_units < len(membership):
-        entries = np.ones(len(membership), np.float32), (units.places, np.arange(len(membership)))
-        sums = sparse.csr_array(entries, shape=(n_units, len(membership))) @ table.values
+    sums, rows = table.values, np.arange(len(membership))
+    if not np.array_equal(units.places, rows):
+        entries = np.ones(len(rows), np.float32), (units.places, rows)
+        sums = sparse.csr_array(entries, shape=(len(units.is_member), len(rows))) @ sums
     sizes = np.bincount(units.places)
 
     def measure(labels):

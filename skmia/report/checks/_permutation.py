@@ -200,9 +200,7 @@ class LinearSums:
 def _sum_columns(numbers, columns, n_columns):
     """A sparse row; numbers of the same column are added, which may give a stored 0."""
     if len(numbers) > n_columns:
-        row = np.bincount(columns, numbers, n_columns)
-        columns = np.arange(n_columns)
-        numbers = row
+        columns, numbers = np.arange(n_columns), np.bincount(columns, numbers, n_columns)
     index = columns.astype(np.int32)
     entries = numbers, index, np.array([0, len(index)], dtype=np.int32)
     row = sparse.csr_array(entries, shape=(1, n_columns))
