@@ -119,8 +119,9 @@ def write_results(path, rows, before):
         "# Cost of the default audit\n\n",
         "A loop trains as many clones of the victim one by one and computes RMIA by hand. Goals "
         f"are {MOST_LOOPS} loops, and {MOST_TABLES} times the memory of the table. Seconds are of "
-        "the processor, on one thread; memory is what the audit took above what was there before "
-        "it, modules that it imports and shadow models that it keeps included. Made by "
+        "the processor, on one thread, and up to twice as many where other work shares it; memory "
+        "is what the audit took above what was there before it, modules that it imports and "
+        "shadow models that it keeps included. Made by "
         "`bench_audit_cost.py --results`.\n",
     ]
     if before:
