@@ -195,23 +195,81 @@ def take_where(membership, side, values):
     return taken
 
 
+def take_table(values, places):
+    """Return the values at some places; all of them in their order are not copied."""
+    if len(places) == len(values) and are_neighbors(places):
+        return values
+    taken = empty_table(len(places), values.dtype)
+    for rows in cut_table(len(places)):
+        taken[rows] = values[places[rows]]
+    return taken
+
+
+def put_table(values, places):
+    """Return the values in the order of their places, which are all different."""
+    table = empty_table(len(values), values.dtype)
+    for rows in cut_table(len(values)):
+        table[places[rows]] = values[rows]
+    return table
+
+
+def count_up(n, dtype=np.intp):
+    """Return the whole numbers from 0 to n - 1."""
+    return map_table(lambda rows: np.arange(rows.start, rows.stop), n, dtype)
+
+
+def map_table(compute, n, dtype):
+    """Return what a function of a slice of rows computes, for all n rows."""
+    table = empty_table(n, dtype)
+    for rows in cut_table(n):
+        table[rows] = compute(rows)
+    return table
+
+
+def find_where(mask):
+    """Return the places at which a mask is True."""
+    places, start = empty_table(np.count_nonzero(mask), np.intp), 0
+    for rows in cut_table(len(mask)):
+        part = rows.start + np.flatnonzero(mask[rows])
+        places[start : start + len(part)], start = part, start + len(part)
+    return places
+
+
+def are_neighbors(places):
+    """Whether each place follows the one before."""
+    return all(
+        np.array_equal(places[rows], np.arange(rows.start, rows.stop) + places[0])
+        for rows in cut_table(len(places))
+    )
+
+
 def count_below(ordered, values):
     """Return twice the number of sorted values below each value, plus that of equal ones."""
-    counts = empty_table(len(values))
-    for rows in cut_table(len(values)):
-        order = np.argsort(values[rows])  # so that neighbors are looked up one after the other
-        wanted, found = values[rows][order], np.empty(len(order))
-        found[order] = np.searchsorted(ordered, wanted) + np.searchsorted(ordered, wanted, "right")
-        counts[rows] = found
-    return counts
+    sides = "left", "right"
+    return _look_up(values, lambda part: sum(np.searchsorted(ordered, part, k) for k in sides))
 
 
 def find_places(ordered, values):
     """Return the place of each value among sorted ones, which hold it."""
-    places = empty_table(len(values), np.intp)
+    return _look_up(values, lambda part: np.searchsorted(ordered, part), np.intp)
+
+
+def are_among(ordered, values):
+    """Return whether each value is among sorted ones."""
+    if not len(ordered):
+        return map_table(lambda rows: False, len(values), bool)
+    last = len(ordered) - 1
+    return _look_up(
+        values, lambda part: ordered[np.minimum(np.searchsorted(ordered, part), last)] == part, bool
+    )
+
+
+def _look_up(values, find, dtype=np.float64):
+    table = empty_table(len(values), dtype)
     for rows in cut_table(len(values)):
-        places[rows] = np.searchsorted(ordered, values[rows])
-    return places
+        order = np.argsort(values[rows])  # so that neighbors are looked up one after the other
+        table[rows][order] = find(values[rows][order])
+    return table
 
 
 def sorted_table(values):
@@ -220,3 +278,46 @@ def sorted_table(values):
     table[:] = values
     table.sort()
     return table
+
+
+def distinct_table(values):
+    """Return sorted values, each once."""
+    ordered = sorted_table(values)
+    is_new = map_table(lambda rows: _differ(ordered, rows), len(values), bool)
+    return ordered if is_new.all() else take_where(is_new, True, ordered)
+
+
+def find_repeated(values):
+    """Return the values, sorted and each once, that occur more than once."""
+    ordered = sorted_table(values)
+    again = map_table(lambda rows: ~_differ(ordered, rows), len(values), bool)
+    return distinct_table(take_where(again, True, ordered))
+
+
+def _differ(ordered, rows):
+    """Return which of some sorted values differ from the one before."""
+    start = max(rows.start, 1)
+    new = ordered[start : rows.stop] != ordered[start - 1 : rows.stop - 1]
+    return new if rows.start else np.append(np.ones(min(1, rows.stop), bool), new)
+
+
+def find_first(units):
+    """Return the first place of each unit, numbered from 0."""
+    first = empty_table(units.max() + 1, np.intp)
+    for rows in reversed(list(cut_table(len(units)))):  # so that earlier places are written later
+        first[units[rows][::-1]] = np.arange(rows.stop - 1, rows.start - 1, -1)
+    return first
+
+
+def sort_places(keys):
+    """Return the place of each row in the order of :func:`numpy.lexsort`."""
+    *others, key = keys
+    n, places = len(key), find_places(sorted_table(key), key)
+    # Rows that are equal so far are told apart by the next key, and in the end by their number.
+    for key in [*reversed(others), None]:
+        if places.sum() == n * (n - 1) // 2:
+            break
+        finer = count_up(n) if key is None else find_places(sorted_table(key), key)
+        joined = map_table(lambda rows: places[rows] * n + finer[rows], n, np.int64)
+        places = find_places(sorted_table(joined), joined)
+    return places

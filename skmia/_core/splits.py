@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from .filed import cut_table, empty_table, find_places, sorted_table
+from .filed import count_up, distinct_table, find_first, find_places, take_table
 from .groups import number_groups
 
 _N_BINS = 10
@@ -38,9 +38,7 @@ def number_units(fingerprint, group_by=None):
     """Number the sets of records that must be in or out of a training set together."""
     # Equal records form a unit, and so do all records with one value of group_by. Two groups with
     # equal records become one unit, because these records cannot be in and out at once.
-    ordered = sorted_table(fingerprint)
-    ordered = np.unique(ordered) if (ordered[1:] == ordered[:-1]).any() else ordered
-    units = find_places(ordered, fingerprint)
+    units = find_places(distinct_table(fingerprint), fingerprint)
     if group_by is None:
         return units
     _, groups = number_groups(group_by, len(units))
@@ -71,14 +69,6 @@ def compute_strata(y, is_classification):
     return ranks * _N_BINS // len(y)
 
 
-def _find_first(units):
-    """Return the first record of each unit."""
-    first = empty_table(units.max() + 1, np.intp)
-    for rows in reversed(list(cut_table(len(units)))):  # so that earlier records are written later
-        first[units[rows][::-1]] = np.arange(rows.stop - 1, rows.start - 1, -1)
-    return first
-
-
 def _sort_by_strata(strata):
     """Return the order of records by stratum; short integers are sorted in linear time."""
     short = strata.astype(np.int16) if strata.max() <= np.iinfo(np.int16).max else strata
@@ -90,7 +80,7 @@ def draw_halves(units, strata, n_samples, rng, first=None):
     # Units are shuffled within their stratum and assigned to the two halves in turn, so that the
     # halves differ by at most one unit in every stratum and in total.
     # -> inside (2, n)
-    first = _find_first(units) if first is None else first
+    first = find_first(units) if first is None else first
     n_units = len(first)
     order = rng.permutation(n_units)
     stratum_order = rng.permutation(strata.max() + 1)
@@ -110,7 +100,7 @@ def draw_block(units, strata, size, rng):
     """Draw the training sets of a block of models so that each unit is in exactly half of them."""
     # Each training set holds half of the units of every stratum, and of all, up to one unit.
     # -> inside (size, n)
-    first = _find_first(units)
+    first = find_first(units)
     strata, n_strata = strata[first], strata.max() + 1
     inside = np.zeros((size, len(first)), dtype=bool)
     due = np.full(len(first), size // 2)
@@ -138,7 +128,7 @@ class PairDraws:
                 f"hold at most {(n_records + 1) // 2}."
             )
         self._units, self._strata, self._n_samples = _number_units_of(records), strata, n_samples
-        self._first = _find_first(self._units)
+        self._first = find_first(self._units)
 
     def __call__(self, seed):
         rng = np.random.default_rng(seed)

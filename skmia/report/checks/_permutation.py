@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import betainc
 
 from ..._core.checks import RATE_TOLERANCE, check_finite_vector, check_judged, check_rate
-from ..._core.filed import count_below, sorted_table
+from ..._core.filed import count_below, cut_table, find_where, sorted_table, take_table
 from ..._core.numbers import check_count, show, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
@@ -46,7 +46,7 @@ class TopCounter:
     def _sort(self, n_kept):
         """Keep the columns of the highest scores, and where runs of equal ones end."""
         scores, (columns, turned) = self._load()
-        high = np.flatnonzero(scores >= sorted_table(scores)[-n_kept])
+        high = find_where(scores >= sorted_table(scores)[-n_kept])
         order = high[np.argsort(-scores[high], kind="stable")]
         ordered = scores[order]
         # A threshold takes all records of one score, or none.
@@ -133,14 +133,16 @@ class Ruler:
         rows = [part.rows for part in parts]
         self._n_records = np.array([len(some) for some in rows])
         self._sums = LinearSums(
-            (center_ranks(scores[part.attack][part.rows]) for part in parts), rows, labelings
+            (center_ranks(take_table(scores[part.attack], part.rows)) for part in parts),
+            rows,
+            labelings,
         )
-        self._sizes = LinearSums(map(np.ones, self._n_records), rows, labelings)
+        self._sizes = LinearSums(map(_ones, self._n_records), rows, labelings)
         self._n_units, self._units = self._n_records, self._sizes  # if each record is a unit
         if units.max() + 1 < len(units):
             rows = [some[np.unique(units[some], return_index=True)[1]] for some in rows]
             self._n_units = np.array([len(some) for some in rows])
-            self._units = LinearSums(map(np.ones, self._n_units), rows, labelings)
+            self._units = LinearSums(map(_ones, self._n_units), rows, labelings)
 
     def measure(self, labels):
         """Measure the AUC of each part, and then its TPRs."""
@@ -166,7 +168,11 @@ class Ruler:
 
 
 def _load(part, scores, labelings):
-    return scores[part.attack][part.rows], labelings.take(part.rows)
+    return take_table(scores[part.attack], part.rows), labelings.take(part.rows)
+
+
+def _ones(n):
+    return np.broadcast_to(1.0, n)
 
 
 def center_ranks(scores):
@@ -184,9 +190,8 @@ class LinearSums:
         for numbers, some in zip(values, rows, strict=True):
             columns, turned = labelings.take(some)
             if turned is not None:
-                self._constant.append(numbers[turned].sum())
-                numbers = np.where(turned, -numbers, numbers)
-            several.append(_sum_columns(numbers, columns, labelings.n_columns))
+                self._constant.append(sum(numbers[i][turned[i]].sum() for i in cut_table(len(some))))
+            several.append(_sum_columns(numbers, columns, turned, labelings.n_columns))
         self._matrix = sparse.vstack(several, format="csr")
         if self._matrix.nnz > _DENSE * np.prod(self._matrix.shape):
             self._matrix = self._matrix.toarray()
@@ -197,12 +202,18 @@ class LinearSums:
         return sums + np.array(self._constant) if self._constant else sums
 
 
-def _sum_columns(numbers, columns, n_columns):
+def _sum_columns(numbers, columns, turned, n_columns):
     """A sparse row; numbers of the same column are added, which may give a stored 0."""
     if len(numbers) > n_columns:
-        columns, numbers = np.arange(n_columns), np.bincount(columns, numbers, n_columns)
+        row = np.zeros(n_columns)
+        for i in cut_table(len(numbers)):
+            signed = numbers[i] if turned is None else np.where(turned[i], -numbers[i], numbers[i])
+            row += np.bincount(columns[i], signed, n_columns)
+        columns, numbers = np.arange(n_columns), row
+    elif turned is not None:
+        numbers = np.where(turned, -numbers, numbers)
     index = columns.astype(np.int32)
-    entries = numbers, index, np.array([0, len(index)], dtype=np.int32)
+    entries = np.array(numbers), index, np.array([0, len(index)], dtype=np.int32)
     row = sparse.csr_array(entries, shape=(1, n_columns))
     row.sum_duplicates()
     return row
@@ -440,11 +451,11 @@ def _list_parts(membership, attacks, rates, subsets, judged):
         known = []
         for attack in attacks:
             inside = mask if judged is None else mask & np.asarray(judged[attack])
-            rows = np.flatnonzero(inside)
+            rows = find_where(inside)
             # Attacks that judge the same records share them.
             rows = next((other for other in known if np.array_equal(other, rows)), rows)
             known.append(rows)
-            n_members = int(membership[rows].sum())
+            n_members = int(membership[inside].sum())
             n_others = len(rows) - n_members
             if is_overall:
                 parts.append(Part(attack, scope, group, rows, rates))

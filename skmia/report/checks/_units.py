@@ -4,6 +4,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._core.filed import (
+    are_neighbors,
+    count_up,
+    cut_table,
+    empty_table,
+    find_where,
+    map_table,
+    put_table,
+    sort_places,
+    take_table,
+)
 from ..._core.groups import number_groups
 
 _BLOCK_ELEMENTS = 1 << 20
@@ -27,7 +38,8 @@ class Labelings(NamedTuple):
 
     def take(self, rows):
         """Return the columns of some records, and which of them are turned (None for none)."""
-        return self.columns[rows], None if self.turned is None else self.turned[rows]
+        turned = None if self.turned is None else take_table(self.turned, rows)
+        return take_table(self.columns, rows), turned
 
 
 def draw_labelings(units, n_permutations, rng):
@@ -38,7 +50,8 @@ def draw_labelings(units, n_permutations, rng):
         return Labelings(units.places, None, n_units, _draw_labels(units, n_permutations, rng))
     bundles = _bundle_pairs(units, rng)
     blocks = _draw_exchanges(n_permutations, rng)
-    return Labelings(bundles[units.places], units.is_member[units.places], _N_BUNDLES + 1, blocks)
+    columns, turned = (take_table(one, units.places) for one in (bundles, units.is_member))
+    return Labelings(columns, turned, _N_BUNDLES + 1, blocks)
 
 
 def _draw_labels(units, n_permutations, rng):
@@ -62,12 +75,14 @@ def _draw_labels(units, n_permutations, rng):
 
 def _bundle_pairs(units, rng):
     """Bundle of each unit; the last number for units that have no partner."""
-    bundles = np.full(len(units.is_member), _N_BUNDLES, dtype=np.int32)
+    bundles = map_table(lambda rows: _N_BUNDLES, len(units.is_member), np.int32)
     if not units.n_mixed:
-        sides = [np.flatnonzero(units.is_member == side) for side in (True, False)]
+        sides = [find_where(units.is_member == side) for side in (True, False)]
         n_pairs = min(map(len, sides))
         for side in sides:
-            bundles[rng.permutation(side)[:n_pairs]] = np.arange(n_pairs) % _N_BUNDLES
+            rng.shuffle(side)
+            for rows in cut_table(n_pairs):
+                bundles[side[rows]] = np.arange(rows.start, rows.stop) % _N_BUNDLES
         return bundles
     n_blocks = int(units.blocks.max()) + 1
     side = 2 * units.blocks + units.is_member
@@ -116,7 +131,7 @@ def make_units(membership, group_by=None):
     # both together.
     n_records = len(membership)
     if group_by is None:
-        return Units(np.arange(n_records), membership, np.zeros(n_records, dtype=np.intp), 0)
+        return Units(count_up(n_records), membership, np.broadcast_to(np.intp(0), n_records), 0)
     _, groups = number_groups(group_by, n_records)
     is_mixed = are_mixed(groups, membership)
     places = np.where(is_mixed[groups], groups.max() + 1 + np.arange(n_records), groups)
@@ -138,33 +153,38 @@ def name_mixed(membership, group_by):
 
 def pack_masks(masks, units):
     """Pack masks into few numbers, so that sums over units sort like those of mask after mask."""
-    sizes = [np.bincount(units.places).max(), *np.bincount(units.blocks)[1:]]
-    base = 1 + int(max(sizes))
+    sizes = [1] if _are_records(units) else [np.bincount(units.places).max()]
+    base = 1 + int(max([*sizes, *(np.bincount(units.blocks)[1:] if units.n_mixed else [])]))
     n_digits = max(1, int(53 // np.log2(base)))
     packed = []
     for start in range(0, len(masks), n_digits):
-        number = np.zeros(len(units.places))
-        for power, mask in enumerate(masks[start : start + n_digits]):
-            number[mask] += float(base**power)
+        number, some = empty_table(len(units.places)), masks[start : start + n_digits]
+        for rows in cut_table(len(number)):
+            number[rows] = sum(float(base**power) * mask[rows] for power, mask in enumerate(some))
         packed.append(number)
     return packed
+
+
+def _are_records(units):
+    """Whether each record is a unit, in their order."""
+    return len(units.places) == len(units.is_member) and are_neighbors(units.places)
 
 
 def order_units(units, keys):
     """Sort the units so that their order does not depend on the order of the records."""
     # The permutations of one seed are then the same for any order of the records.
-    are_records = np.array_equal(units.places, np.arange(len(units.is_member)))
-    sums = keys if are_records else [np.bincount(units.places, key) for key in keys]
+    are_records = _are_records(units)
+    sums = list(keys) if are_records else [np.bincount(units.places, key) for key in keys]
     in_block = []
     if units.n_mixed:
         outside = units.blocks == 0
         for key in sums:
             in_block.append(np.bincount(units.blocks, key)[units.blocks])
             in_block[-1][outside] = 0
-    order = np.lexsort([*sums, *in_block, units.blocks > 0])
-    places = np.empty(len(order), dtype=np.intp)
-    places[order] = np.arange(len(order))
-    return Units(places[units.places], units.is_member[order], units.blocks[order], units.n_mixed)
+    places = sort_places([*sums, *in_block, *([units.blocks > 0] if units.n_mixed else [])])
+    blocks = put_table(units.blocks, places) if units.n_mixed else units.blocks  # else all are 0
+    is_member = put_table(units.is_member, places)
+    return Units(take_table(places, units.places), is_member, blocks, units.n_mixed)
 
 
 def pick_draws(fingerprint, membership, people=None, seed=0):
