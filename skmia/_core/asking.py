@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from contextlib import suppress
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .advice import with_advice
 from .containers import accepting_read_only, take_rows
-from .outputs import Outputs
+from .outputs import Outputs, join_outputs
 from .randomness import preserved_randomness
 from .sklearn import validate_params_of
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
@@ -222,21 +223,27 @@ def query_victim(victim, X):
     check_victim(victim)
     X = X if hasattr(X, "shape") else np.asarray(X)
     transform, model = _split_pipeline(victim)
-    parts = []
     # Even a query can draw random numbers: a data loader of torch draws a seed for each pass.
     with preserved_randomness(), accepting_read_only():
         n_rows = X.shape[0]
         # A victim with batches of its own is asked once, so that it can go on where it stopped.
         is_whole = getattr(model, "asks_in_batches", False)
-        is_short = is_whole or n_rows <= CHUNK
-        for rows in [slice(None)] if is_short else gen_batches(n_rows, CHUNK):
+
+        def ask(rows):
             part = X if is_whole else take_rows(X, rows)
             with with_advice(victim, part):
-                parts.append(_ask_writeable(_through(transform, model), part))
-    outputs = parts[0] if len(parts) == 1 else type(parts[0]).concat(parts)
-    if len(outputs) != n_rows:
-        raise ValueError(f"The victim returned {len(outputs)} outputs for {n_rows} records.")
-    return outputs
+                outputs = _ask_writeable(_through(transform, model), part)
+            if len(outputs) != (n := part.shape[0]):
+                raise ValueError(f"The victim returned {len(outputs)} outputs for {n} records.")
+            return outputs
+
+        if is_whole or n_rows <= CHUNK:
+            return ask(slice(None))
+        parts = map(ask, gen_batches(n_rows, CHUNK))
+        first = next(parts)
+        if type(first) is not Outputs:
+            return first.concat([first, *parts])
+        return join_outputs(chain([first], parts), n_rows)
 
 
 def query_aligned(model, X, y):

@@ -72,11 +72,10 @@ class _Sample(NamedTuple):
 
 
 def _draw_sample(records, membership, rng):
-    rows = np.arange(len(records))
-    if len(records) > MOST_RECORDS:
-        rows = np.sort(rng.choice(len(records), MOST_RECORDS, replace=False))
-        records, membership = records[rows], membership[rows]
-    return _Sample(rows, records, membership, rng)
+    if len(records) <= MOST_RECORDS:
+        return _Sample(np.arange(len(records)), records, membership, rng)
+    rows = np.sort(rng.choice(len(records), MOST_RECORDS, replace=False))
+    return _Sample(rows, records[rows], membership[rows], rng)
 
 
 def _draw_half(rows, records, membership, rng):

@@ -173,7 +173,8 @@ def rows_of(array):
 def empty_table(shape, dtype=np.float64):
     """Return an array to be filled, which is in a temporary file without a name if it is large."""
     # The system writes pages of the file to the disk, and drops them, when memory is short.
-    if np.prod(shape, dtype=object) * np.dtype(dtype).itemsize <= _MOST_IN_MEMORY:
+    dtype = np.dtype(dtype)
+    if dtype.hasobject or np.prod(shape, dtype=object) * dtype.itemsize <= _MOST_IN_MEMORY:
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile() as file:
         return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
@@ -318,6 +319,7 @@ def sort_places(keys):
         if places.sum() == n * (n - 1) // 2:
             break
         finer = count_up(n) if key is None else find_places(sorted_table(key), key)
-        joined = map_table(lambda rows: places[rows] * n + finer[rows], n, np.int64)
-        places = find_places(sorted_table(joined), joined)
+        places *= n
+        places += finer
+        places = find_places(sorted_table(places), places)
     return places

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from .containers import read_only
+from .filed import empty_table, map_table, take_table
 from .groups import check_columns
 from .numbers import SMALLEST, check_number, show, to_array
 from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round_into_bounds
@@ -209,18 +210,7 @@ class Outputs:
         parts = list(parts) if np.iterable(parts) else []
         if not parts or not all(isinstance(part, Outputs) for part in parts):
             raise TypeError("Outputs.concat takes a sequence of one or more Outputs.")
-        first = parts[0]
-        for other in parts[1:]:
-            same_columns = first.kind == "label" or np.array_equal(other.classes, first.classes)
-            if other.kind != first.kind or not same_columns:
-                raise ValueError(
-                    "Answers can be joined when they are of one kind and their columns are the "
-                    f"same classes; got {first!r} and {other!r}."
-                )
-        classes = first.classes
-        if first.kind == "label":
-            classes = np.unique(np.concatenate([part.classes for part in parts]))
-        return cls(np.concatenate([part.values for part in parts]), classes, first.kind)
+        return join_outputs(parts, sum(map(len, parts)))
 
     def label_index(self, y: ArrayLike) -> np.ndarray:
         """Return the column of the label of each record.
@@ -247,10 +237,14 @@ class Outputs:
                 f"got an array of shape {y.shape}."
             )
         order = np.argsort(self.classes)
+
+        def find(rows):
+            position = np.searchsorted(self.classes, y[rows], sorter=order)
+            return order[np.minimum(position, len(order) - 1)]
+
         try:
-            position = np.searchsorted(self.classes, y, sorter=order)
-            index = order[np.minimum(position, len(order) - 1)]
-            unknown = np.asarray(self.classes[index] != y)
+            index = map_table(find, len(y), np.intp)
+            unknown = map_table(lambda rows: self.classes[index[rows]] != y[rows], len(y), bool)
         except TypeError:
             unknown = np.ones(len(y), dtype=bool)
         if unknown.any():
@@ -285,7 +279,10 @@ class Outputs:
             return self
         if self.classes is None:
             raise ValueError(f"Answers of kind {self.kind!r} hold no predicted classes.")
-        return Outputs(self.classes[self.values.argmax(axis=1)], self.classes, "label")
+        return Outputs(take_table(self.classes, self._find_largest()), self.classes, "label")
+
+    def _find_largest(self):
+        return map_table(lambda rows: self.values[rows].argmax(axis=1), len(self), np.intp)
 
     def aligned_to(self, classes: np.ndarray) -> "Outputs":
         """Return the same outputs with one column for each of ``classes``.
@@ -497,7 +494,7 @@ class Outputs:
         label = self.label_index(y)
         if self.kind == "label":
             return self.values == to_array(y, "y")
-        return self.values.argmax(axis=1) == label
+        return self._find_largest() == label
 
     def _check_probabilistic(self):
         if self.kind not in ("proba", "logits"):
@@ -521,6 +518,31 @@ class Outputs:
     def __repr__(self):
         classes = "" if self.classes is None else f", classes={show_classes(self.classes)}"
         return f"Outputs({len(self)} answers, kind={self.kind!r}{classes})"
+
+
+def join_outputs(parts, n_records):
+    """Concatenate the outputs for so many records, which come part by part."""
+    first, classes, values, start = None, [], None, 0
+    for part in parts:
+        if first is None:
+            first, values = part, empty_table((n_records, *part.shape[1:]), part.values.dtype)
+        same_columns = first.kind == "label" or np.array_equal(part.classes, first.classes)
+        if part.kind != first.kind or not same_columns:
+            raise ValueError(
+                "Answers can be joined when they are of one kind and their columns are the "
+                f"same classes; got {first!r} and {part!r}."
+            )
+        dtype = np.result_type(values, part.values)
+        if dtype != values.dtype:  # longer text
+            known, values = values, empty_table(values.shape, dtype)
+            values[:start] = known[:start]
+        values[start : start + len(part)], start = part.values, start + len(part)
+        classes.append(part.classes)
+    joined = object.__new__(Outputs)
+    joined.values, joined.kind, joined.classes = read_only(values), first.kind, first.classes
+    if first.kind == "label":
+        joined.classes = np.unique(np.concatenate(classes))
+    return joined
 
 
 Outputs.__module__ = "skmia"  # from where it is imported

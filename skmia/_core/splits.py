@@ -6,7 +6,16 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from .filed import count_up, distinct_table, find_first, find_places, take_table
+from .filed import (
+    count_up,
+    cut_table,
+    distinct_table,
+    empty_table,
+    find_first,
+    find_places,
+    map_table,
+    take_table,
+)
 from .groups import number_groups
 
 _N_BINS = 10
@@ -69,10 +78,15 @@ def compute_strata(y, is_classification):
     return ranks * _N_BINS // len(y)
 
 
-def _sort_by_strata(strata):
-    """Return the order of records by stratum; short integers are sorted in linear time."""
-    short = strata.astype(np.int16) if strata.max() <= np.iinfo(np.int16).max else strata
-    return np.argsort(short, kind="stable")
+def _sort_by_strata(units, read):
+    """Sort units by their stratum, which a function reads of some; the order within one stays."""
+    n = len(units)
+    joined = map_table(
+        lambda rows: read(units[rows]) * n + np.arange(rows.start, rows.stop), n, np.int64
+    )
+    joined.sort()
+    joined %= n
+    return take_table(units, joined)
 
 
 def draw_halves(units, strata, n_samples, rng, first=None):
@@ -82,18 +96,27 @@ def draw_halves(units, strata, n_samples, rng, first=None):
     # -> inside (2, n)
     first = find_first(units) if first is None else first
     n_units = len(first)
-    order = rng.permutation(n_units)
+    order = count_up(n_units)
+    rng.shuffle(order)
     stratum_order = rng.permutation(strata.max() + 1)
-    order = order[_sort_by_strata(stratum_order[strata[first[order]]])]
+    order = _sort_by_strata(order, lambda some: stratum_order[strata[first[some]]])
     sides = (order[::2], order[1::2])
     if rng.integers(2):
         sides = sides[::-1]
-    inside = np.zeros((2, n_units), dtype=bool)
+    inside = empty_table((2, n_units), bool)
     for side, members in zip(inside, sides, strict=True):
+        side[:] = False
         wanted = max(1.0, len(members) * min(1.0, 2 * n_samples / len(units)))
-        edges = np.floor(np.linspace(0, wanted, len(members) + 1) + rng.random())
-        side[members[np.diff(edges) > 0]] = True
-    return inside[:, units]
+        shift = rng.random()
+        for rows in cut_table(len(members)):
+            edges = np.arange(rows.start, rows.stop + 1) * (wanted / len(members))
+            if rows.stop == len(members):
+                edges[-1] = wanted
+            side[members[rows][np.diff(np.floor(edges + shift)) > 0]] = True
+    drawn = empty_table((2, len(units)), bool)
+    for rows in cut_table(len(units)):
+        drawn[:, rows] = inside[:, units[rows]]
+    return drawn
 
 
 def draw_block(units, strata, size, rng):
@@ -108,8 +131,8 @@ def draw_block(units, strata, size, rng):
     # never when it has been in half of them, and always when it is due in all that remain. The
     # order is drawn again for each model, so that no two units exclude each other throughout.
     for k, training_set in enumerate(inside):
-        order = rng.permutation(len(first))
-        order = order[_sort_by_strata(rng.permutation(n_strata)[strata[order]])]
+        order, stratum_order = rng.permutation(len(first)), rng.permutation(n_strata)
+        order = _sort_by_strata(order, lambda some, places=stratum_order: places[strata[some]])
         start, n_left = rng.integers(size - k), size - k
         edges = np.append(0, np.cumsum(due[order])) + start
         training_set[order[np.diff(edges // n_left) > 0]] = True

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
-from .._core.filed import empty_table
+from .._core.filed import empty_table, find_where, map_table, sorted_table
 from .._core.left_out import choose_others, part_of, values_of
 from .._core.moments import compute_sides, cut, take_records
 from .._core.needs import Needs
@@ -175,8 +175,13 @@ class PoolReader:
 
     def can_judge(self, records):
         """Return which records have the models that the comparison needs."""
-        n_in = self.pool.count_inside(records)
-        return self.are_enough(n_in, len(self.pool.membership_) - n_in)
+        return self._have_enough(self.pool.count_inside(records))
+
+    def _have_enough(self, n_in):
+        n_models = len(self.pool.membership_)
+        return map_table(
+            lambda rows: self.are_enough(n_in[rows], n_models - n_in[rows]), len(n_in), bool
+        )
 
     def judged_blocks(self, records):
         """Yield the blocks of the records that can be judged; an error if there are none."""
@@ -213,9 +218,7 @@ class PoolReader:
 
     def draw_columns(self, n_records):
         """Draw columns of records of the pool that can be judged."""
-        n_in = self.pool.n_inside
-        usable = self.are_enough(n_in, len(self.pool.membership_) - n_in)
-        return self.pool.draw_columns(n_records, usable)
+        return self.pool.draw_columns(n_records, self._have_enough(self.pool.n_inside))
 
     def read_columns(self, columns):
         """Return signal and training sets at columns of the pool."""
@@ -471,7 +474,9 @@ class PoolAttack(BaseAttack):
         # Only records that can be judged are returned, model after model. Of many records, a sample
         # is scored that depends on their content alone.
         if len(records) > n_scores:
-            records = records[np.sort(np.argsort(records.fingerprint, kind="stable")[:n_scores])]
+            prints = records.fingerprint
+            few = find_where(prints <= sorted_table(prints)[n_scores - 1])
+            records = records[np.sort(few[np.argsort(prints[few], kind="stable")[:n_scores]])]
         n_models = len(self.pool_.membership_)
         n_wanted = count_pseudo_victims(len(records), n_scores)
         models = np.unique(np.linspace(0, n_models - 1, min(n_models, n_wanted)).astype(int))

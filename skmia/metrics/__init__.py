@@ -15,12 +15,12 @@ from ._intervals import (
     check_people,
     clopper_pearson,
     difference_interval,
-    effective_sizes,
     mean_interval,
     mean_variance,
     placements,
     rate_sequence,
     share_interval,
+    sizes_of_sides,
     split_people,
 )
 from ._member_list import MemberList as MemberList

@@ -12,7 +12,7 @@ from .._core.checks import (
     check_membership_predictions,
     check_membership_scores,
 )
-from .._core.filed import count_below, cut_table, empty_table, sorted_table, take_where
+from .._core.filed import count_below, empty_table, sorted_table, take_where
 from .._core.groups import number_groups
 from .._core.numbers import as_numbers, check_broadcast, check_count, check_number, show
 from .._core.pvalues import limit_rates
@@ -20,23 +20,18 @@ from .._core.types import ArrayLike, FloatOrArray
 
 
 def check_people(groups, n_records):
-    """Number the people behind the records; without groups, each record is a separate person."""
-    if groups is None:
-        numbers = empty_table(n_records, np.int32 if n_records < 1 << 31 else np.int64)
-        for rows in cut_table(n_records):
-            numbers[rows] = np.arange(rows.start, rows.stop)
-        return numbers
-    return number_groups(groups, n_records, name="groups")[1]
+    """Number the people behind the records; None without groups, if each record is a person."""
+    return None if groups is None else number_groups(groups, n_records, name="groups")[1]
 
 
 class People:
-    """People of one side, members or non-members, by their rows."""
+    """People of one side, members or non-members, by their rows; None for one person a row."""
 
-    def __init__(self, people):
-        self.n_rows = len(people)
-        if (people[1:] > people[:-1]).all():  # so without groups, where sorting takes memory
-            self.numbers, self._places = people, None
-            self.counts = np.broadcast_to(np.intp(1), len(people))
+    def __init__(self, people, n_rows):
+        self.n_rows = n_rows
+        if people is None:
+            self.numbers = self._places = None
+            self.counts = np.broadcast_to(np.intp(1), n_rows)
         else:
             self.numbers, self._places, self.counts = np.unique(
                 people, return_inverse=True, return_counts=True
@@ -118,15 +113,18 @@ class Sizes(NamedTuple):
 
 def split_people(people, membership):
     """Split people into the people of members and of non-members."""
-    return tuple(People(take_where(membership, side, people)) for side in (True, False))
+    n_members = np.count_nonzero(membership)
+    sides = (True, n_members), (False, len(membership) - n_members)
+    return tuple(
+        People(None if people is None else take_where(membership, side, people), n_rows)
+        for side, n_rows in sides
+    )
 
 
 def shared_covariance(sides, values):
     """Estimate the covariance of the means of two sides from people with rows on both."""
     first, other = sides
-    is_first = np.zeros(1 + max(side.numbers.max(initial=0) for side in sides), dtype=bool)
-    is_first[first.numbers] = True
-    if not is_first[other.numbers].any():  # without a search, which takes memory
+    if first.numbers is None:
         return 0.0
     _, at_first, at_other = np.intersect1d(first.numbers, other.numbers, return_indices=True)
     if not len(at_first) or min(len(first.counts), len(other.counts)) == 1:
@@ -170,18 +168,26 @@ def effective_sizes(scores, people, thresholds):
     return Sizes(sizes, people.freedom)
 
 
+def sizes_of_sides(scores, membership, sides, thresholds):
+    """Compute effective sizes of the rates of both sides, members first, at each threshold."""
+    # Of independent records, the scores are not read.
+    parts = (
+        None if side.alone else take_where(membership, is_member, scores)
+        for is_member, side in zip((True, False), sides, strict=True)
+    )
+    return [effective_sizes(part, side, thresholds) for part, side in zip(parts, sides)]
+
+
 def thinned_sizes(scores, membership, sides, thresholds, *, most=200):
     """Compute effective sizes of both sides at each point of a curve, by interpolation."""
     places = np.arange(len(thresholds))
     if not all(side.alone for side in sides):
         # Points are dense where few records are at or above the threshold.
         places = np.unique(np.geomspace(1, len(thresholds), most).astype(int) - 1)
-    found = []
-    for part, side in zip((scores[membership], scores[~membership]), sides):
-        some = effective_sizes(part, side, thresholds[places])
-        values = np.interp(np.arange(len(thresholds)), places, some.values)
-        found.append(Sizes(values, some.freedom))
-    return found
+    return [
+        Sizes(np.interp(np.arange(len(thresholds)), places, some.values), some.freedom)
+        for some in sizes_of_sides(scores, membership, sides, thresholds[places])
+    ]
 
 
 _MOST_TRIALS = 2**53  # larger floats are not counts: not every whole number is one
@@ -411,7 +417,7 @@ def advantage_interval(
     membership, predicted = check_membership_predictions(y_true, y_pred)
     people = check_people(groups, len(membership))
     sides = split_people(people, membership)
-    guesses = [predicted[side].astype(np.float64) for side in (membership, ~membership)]
+    guesses = [predicted[side] for side in (membership, ~membership)]
     sizes = [effective_sizes(*one, [1.0]).trusted(tail)[0] for one in zip(guesses, sides)]
     rates = [_wilson(values.mean(), size, tail) for values, size in zip(guesses, sizes)]
     shared = shared_correlation(sides, guesses)
@@ -434,7 +440,7 @@ def share_interval(hits, groups=None, *, confidence_level=0.95):
     tail = (1 - check_confidence_level(confidence_level)) / 2
     if not len(hits):
         return Interval(np.nan, 0.0, 1.0)
-    share, people = float(np.mean(hits)), People(check_people(groups, len(hits)))
+    share, people = float(np.mean(hits)), People(check_people(groups, len(hits)), len(hits))
     size = people.effective_size(np.asarray(hits, dtype=float), share * (1 - share))
     size = Sizes(np.array([size]), people.freedom).trusted(tail)[0]
     return Interval(share, *map(float, beta_limits(share * size, size, tail)))
@@ -443,7 +449,8 @@ def share_interval(hits, groups=None, *, confidence_level=0.95):
 def mean_interval(values, groups=None, *, confidence_level=0.95):
     """Return the mean with a normal interval, or with Student's t distribution over people."""
     tail = (1 - check_confidence_level(confidence_level)) / 2
-    mean, people = float(np.mean(values)), People(check_people(groups, len(values)))
+    people = People(check_people(groups, len(values)), len(values))
+    mean = float(np.mean(values))
     if people.alone:
         reach = -special.ndtri(tail) * np.std(values) / np.sqrt(len(values))
     else:

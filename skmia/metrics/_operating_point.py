@@ -1,15 +1,21 @@
 """Operating point of an attack: a threshold and its rates with intervals."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import special, stats
 
-from .._core.checks import check_confidence_level, check_membership_scores, check_rate
-from .._core.filed import empty_table, take_where
+from .._core.checks import (
+    RATE_TOLERANCE,
+    check_confidence_level,
+    check_membership_scores,
+    check_rate,
+)
+from .._core.filed import empty_table
 from .._core.types import ArrayLike
-from ._intervals import beta_limits, check_people, effective_sizes, split_people
+from ._intervals import beta_limits, check_people, sizes_of_sides, split_people
 from ._membership import check_resolution, point_at_fpr, realizable_points
 
 # Probability mass of J, the number of non-members above the cut, that is left out on either side.
@@ -55,7 +61,10 @@ def tpr_limits(counts, rates, tail, *, sizes=None, n_nodes=64):
     low = _beta_quantile(weights, at_least * share, members[:, None], tail)
     high = 1 - _beta_quantile(weights, (n_members - at_most) * share, members[:, None], tail)
     # At confidence levels below a half the quantiles need not enclose the estimate.
-    point = point_at_fpr(counts.nonmembers / n_nonmembers, rates)
+    point = [  # as of point_at_fpr, without the rates of all points
+        bisect_right(counts.nonmembers, rate + RATE_TOLERANCE, key=lambda n: n / n_nonmembers) - 1
+        for rate in rates
+    ]
     estimate = counts.members[point] / n_members
     return np.minimum(low, estimate), np.maximum(high, estimate)
 
@@ -264,8 +273,7 @@ def operating_point(
     fpr, tpr, thresholds = realizable_points(membership, scores)
     index = point_at_fpr(fpr, max_fpr)
     tpr_there, fpr_there, threshold = (float(array[index]) for array in (tpr, fpr, thresholds))
-    parts = [take_where(membership, side, scores) for side in (True, False)]
-    sizes = [effective_sizes(part, side, [threshold]) for part, side in zip(parts, sides)]
+    sizes = sizes_of_sides(scores, membership, sides, [threshold])
     n_members, n_nonmembers = (int(size.values[0]) for size in sizes)
     resolvable = check_resolution(n_nonmembers, max_fpr, on_unresolvable)
     counts = count_points(fpr, tpr, *(side.n_rows for side in sides))

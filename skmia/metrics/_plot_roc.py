@@ -65,7 +65,7 @@ def compute_curves(y_true, named, groups, judged):
         if masks is not None:
             rows = masks[key]
             membership, scores = check_membership_scores(membership[rows], scores[rows])
-            people = people[rows]
+            people = None if people is None else people[rows]
         sides = split_people(people, membership)
         curves[key] = _thin(realizable_points(membership, scores))
         sizes[key] = thinned_sizes(scores, membership, sides, curves[key][2])

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
 from .._core.circumstances import Clock, list_versions, tell_time
+from .._core.filed import count_up
 from .._core.numbers import to_array
 from .._core.progress import show_stages
 from .._core.records import Records
@@ -356,7 +357,7 @@ def audit(
         run = repeat_attack(case, run_attacks(case, plan, clock), clock)
         run = replace(run, file_scores=None if of_file is None else of_file.scores)
         findings = examine(case, run, clock)
-        ids = records.fields.get("record_id", np.arange(len(records)))
+        ids = records.fields.get("record_id", count_up(len(records)))
         return AuditReport(
             findings=findings,
             file=examine_file(case, of_file, findings),

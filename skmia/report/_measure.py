@@ -3,19 +3,30 @@
 import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
-from sklearn.metrics import roc_auc_score
 
+from .._core.filed import (
+    are_among,
+    count_below,
+    count_up,
+    find_places,
+    find_repeated,
+    find_where,
+    sorted_table,
+    take_table,
+    take_where,
+)
 from .._core.groups import read_names
 from .._core.numbers import show
+from .._core.splits import number_units
 from .._core.visible import as_plain
 from ..metrics import (
     advantage_interval,
     auc_interval,
     check_people,
     count_points,
-    effective_sizes,
     membership_roc_curve,
     operating_point,
+    sizes_of_sides,
     split_people,
     tpr_limits,
 )
@@ -70,11 +81,11 @@ def list_subsets(records, group, *, classes=False):
     for field in dict.fromkeys(fields):
         subsets.add(field, *_number_names(records, field))
     if classes and CLASS not in fields:
-        labels, codes = np.unique(records.y, return_inverse=True)
+        labels = np.unique(records.y)
         if 2 <= len(labels) <= _MOST_CLASSES:
             texts = as_plain(list(map(str, labels)))
             names, places = np.unique(texts, return_inverse=True)
-            subsets.add(CLASS, names, places[codes])
+            subsets.add(CLASS, names, take_table(places, find_places(labels, records.y)))
     return subsets
 
 
@@ -101,10 +112,10 @@ def get_people(records, membership):
     # -> people (n,): person of each record; None if records were assigned one by one
     if "group_by" in records.fields:
         return records["group_by"]
-    _, copies = np.unique(records.fingerprint, return_inverse=True)
-    n_copies, n_members = np.bincount(copies), np.bincount(copies, membership)
-    is_mixed = (n_members > 0) & (n_members < n_copies)
-    return None if is_mixed.any() or n_copies.max() == 1 else copies
+    copied = find_repeated(records.fingerprint)
+    sides = (take_where(membership, side, records.fingerprint) for side in (True, False))
+    is_mixed = np.all([are_among(sorted_table(side), copied) for side in sides], axis=0)
+    return None if is_mixed.any() or not len(copied) else number_units(records.fingerprint)
 
 
 COLUMNS = tuple(
@@ -141,7 +152,8 @@ def measure(name, scores, guesses, case):
         else:
             groups = None if people is None else people[mask]
             settings = {"groups": groups, "confidence_level": case.level}
-            numbers = _measure_subset(scores[mask], guesses[mask], truth, case.fprs, settings)
+            own = (take_where(mask, True, values) for values in (scores, guesses))
+            numbers = _measure_subset(*own, truth, case.fprs, settings)
         counts = {"n_members": n_members, "n_nonmembers": n_nonmembers}
         rows += [{"attack": name, "scope": scope, "group": group, **counts, **n} for n in numbers]
     return rows
@@ -200,15 +212,14 @@ def compute_curves(scores, membership, confidence_level, groups=None, judged=Non
         rows = list_judged(judged, attack, membership)
         if not len(rows):
             continue
-        values, truth = values[rows], membership[rows]
-        sides = split_people(people[rows], truth)
+        values, truth = take_table(values, rows), take_table(membership, rows)
+        sides = split_people(None if people is None else people[rows], truth)
         n_members, n_nonmembers = (side.n_rows for side in sides)
         fpr, tpr, thresholds = membership_roc_curve(truth, values)
         kept = _thin(fpr, n_nonmembers)
         counts = count_points(fpr, tpr, n_members, n_nonmembers)
         fpr, tpr, thresholds = fpr[kept], tpr[kept], thresholds[kept]
-        parts = values[truth], values[~truth]
-        sizes = [effective_sizes(*pair, thresholds) for pair in zip(parts, sides)]
+        sizes = sizes_of_sides(values, truth, sides, thresholds)
         low, high = tpr_limits(counts, fpr, tail, sizes=sizes)
         curve = {"fpr": fpr, "tpr": tpr, "low": low, "high": high}
         curve = {name: [round(float(one), 6) for one in array] for name, array in curve.items()}
@@ -226,8 +237,8 @@ def _thin(fpr, n_nonmembers):
 
 def list_judged(judged, attack, membership):
     """Positions of the records that an attack can judge; none if all are on one side."""
-    rows = np.arange(len(membership)) if judged is None else np.flatnonzero(judged[attack])
-    sides = membership[rows]
+    rows = count_up(len(membership)) if judged is None else find_where(judged[attack])
+    sides = take_table(membership, rows)
     return rows if sides.any() and not sides.all() else rows[:0]
 
 
@@ -237,9 +248,10 @@ def list_exposed(scores, membership, record_ids, judged=None):
         return []
     attack, values = next(iter(scores.items()))
     rows = list_judged(judged, attack, membership)
-    members, others = rows[membership[rows]], rows[~membership[rows]]
-    top = members[np.argsort(-values[members], kind="stable")[:MOST_EXPOSED]]
-    others = np.sort(values[others])
+    sides, own = take_table(membership, rows), take_table(values, rows)
+    members, others = (sorted_table(take_where(sides, side, own)) for side in (True, False))
+    high = find_where(sides & (own >= members[-MOST_EXPOSED:][:1])) if len(rows) else rows
+    top = rows[high[np.argsort(-own[high], kind="stable")[:MOST_EXPOSED]]]
     above = len(others) - np.searchsorted(others, values[top], side="left")
     return [
         {
@@ -258,6 +270,10 @@ def rank_attacks(scores, membership, judged=None):
 
     def measure(attack):
         rows = list_judged(judged, attack, membership)
-        return roc_auc_score(membership[rows], scores[attack][rows]) if len(rows) else -1.0
+        if not len(rows):
+            return -1.0
+        sides, values = take_table(membership, rows), take_table(scores[attack], rows)
+        members, others = (take_where(sides, side, values) for side in (True, False))
+        return count_below(sorted_table(others), members).sum() / len(members) / len(others)
 
     return {name: scores[name] for name in sorted(scores, key=measure, reverse=True)}

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from .._core.filed import empty_table, find_where, sorted_table, take_where
 from .._core.progress import enter_stage
 from .._training.checkpoint import FolderCheckpoint
 from ..base import (
@@ -48,15 +49,15 @@ def draw_sample(n_records, subsets, most, seed):
     # -> rows (k,): positions in order; slice(None) for all records
     if n_records <= most:
         return ALL
-    keys = np.random.default_rng(seed).random(n_records)
+    keys = empty_table(n_records)
+    np.random.default_rng(seed).random(out=keys)
     chosen = keys <= _choose_cut(keys, most)
     fewest = most // (2 * len(subsets))
     for scope, _, mask in subsets:
         if scope == OVERALL:
             continue
-        own = keys[mask]
-        chosen[mask] |= own <= _choose_cut(own, fewest)
-    return np.flatnonzero(chosen)
+        chosen |= mask & (keys <= _choose_cut(take_where(mask, True, keys), fewest))
+    return find_where(chosen)
 
 
 def take_records(records, rows):
@@ -68,7 +69,7 @@ def _choose_cut(keys, n_wanted):
     """The key up to which so many records are drawn."""
     if n_wanted >= len(keys):
         return np.inf
-    return np.partition(keys, n_wanted - 1)[n_wanted - 1] if n_wanted else -np.inf
+    return sorted_table(keys)[n_wanted - 1] if n_wanted else -np.inf
 
 
 # Number of models treated as the victim, for each number of shadow models.

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from .._core.asking import CHUNK, check_tags, unwrap
+from .._core.filed import empty_table
 from .._core.numbers import show
 from .._core.outputs import Resolution
 from .._core.randomness import draw_integers
@@ -126,7 +127,7 @@ class PoolKeeper:
             outputs = self._reduce(full)
             if raw is None:
                 stored = signals_of(outputs.kind, self.signals, self.temperatures)
-                raw = np.empty((len(stored), len(trained.data.tables), len(y)), np.float32)
+                raw = empty_table((len(stored), len(trained.data.tables), len(y)), np.float32)
             if self.resolution == "auto" and number == 0 and outputs.kind == "proba":
                 resolution.add(outputs.values)
             for place, signal in enumerate(stored):

@@ -9,7 +9,20 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import query_aligned
-from .._core.filed import FiledArray, cut_table, empty_table, sorted_table
+from .._core.filed import (
+    FiledArray,
+    are_among,
+    are_neighbors,
+    count_up,
+    cut_table,
+    distinct_table,
+    find_first,
+    find_places,
+    find_repeated,
+    find_where,
+    map_table,
+    take_table,
+)
 from .._core.hashing import describe_types
 from .._core.moments import count_models
 from .._core.records import Records
@@ -35,20 +48,18 @@ def augmented(records, augment):
 
 def take_columns(values, columns):
     """Take columns, the last axis, of an array; contiguous columns are not copied."""
-    start, stop = columns[0], columns[0] + len(columns)
-    if start >= 0 and np.array_equal(columns, np.arange(start, stop)):
-        return np.asarray(values[..., start:stop])
+    if columns[0] >= 0 and are_neighbors(columns):
+        return np.asarray(values[..., columns[0] : columns[0] + len(columns)])
     return np.asarray(values.take(columns, axis=-1))
 
 
 def find_copies(hashes):
     """Find the columns of records of which an equal one comes before, and where that is."""
     # -> copies (2, n_copies)
-    ordered = sorted_table(hashes)
-    again = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    again = find_repeated(hashes)
     if not len(again):
         return np.empty((2, 0), np.intp)
-    places = np.flatnonzero(np.isin(hashes, again))
+    places = find_where(are_among(again, hashes))
     _, first, group = np.unique(hashes[places], return_index=True, return_inverse=True)
     copies = np.stack([places, places[first[group]]])
     return copies[:, copies[0] != copies[1]]
@@ -69,8 +80,9 @@ class _Index:
     def __init__(self, digests):
         # Within the pool, 64 bits distinguish records (Records checks this); against other records,
         # 128 bits are compared.
-        self._hashes, self._columns = np.unique(digests[0], return_index=True)
-        self._second = digests[1][self._columns]
+        self._hashes = distinct_table(digests[0])
+        self._columns = find_first(find_places(self._hashes, digests[0]))
+        self._second = take_table(digests[1], self._columns)
 
     def find(self, digests):
         """Return the column of the first record with each digest; -1 for none."""
@@ -168,8 +180,12 @@ class PoolLookup:
         if not np.may_share_memory(own, digests) or not 0 <= start < own.shape[1]:
             start = int(np.argmax(own[0] == digests[0, 0])) if len(records) else 0
         stop = start + len(records)
-        if np.array_equal(own[:, start:stop], digests):
-            columns = np.arange(start, stop)
+        if stop <= own.shape[1] and all(
+            np.array_equal(own[:, start:stop][:, rows], digests[:, rows])
+            for rows in cut_table(len(records))
+        ):
+            columns = count_up(len(records))
+            columns += start
             some = slice(*np.searchsorted(self._copies[0], [start, stop]))
             columns[self._copies[0, some] - start] = self._copies[1, some]
             return columns
@@ -194,7 +210,7 @@ class PoolLookup:
         pool = copy.copy(self)
         pool._memory = pool._index = pool._n_inside = None
         start, stop = columns[0], columns[0] + len(columns)
-        together = np.array_equal(columns, np.arange(start, stop))
+        together = are_neighbors(columns)
         for name in ("signals_", "membership_"):
             values = getattr(self, name)
             if together and isinstance(values, FiledArray):
@@ -208,7 +224,7 @@ class PoolLookup:
 
     def _known_columns(self, records):
         columns = self.locate(records)
-        unknown = np.flatnonzero(columns < 0)
+        unknown = find_where(columns < 0)
         if len(unknown):
             raise ValueError(
                 f"{len(unknown)} of {len(records)} records are not in the shadow pool, first at "
@@ -262,9 +278,10 @@ class PoolLookup:
     def n_inside(self) -> np.ndarray:
         """Number of models that were trained on each record of the pool."""
         if self._n_inside is None:
-            self._n_inside = empty_table(self.membership_.shape[1], np.int32)
-            for rows in cut_table(len(self._n_inside)):
-                self._n_inside[rows] = count_models(self.membership_[:, rows])
+            n_records = self.membership_.shape[1]
+            self._n_inside = map_table(
+                lambda rows: count_models(self.membership_[:, rows]), n_records, np.int32
+            )
         return self._n_inside
 
     def count_inside(self, records: Records) -> np.ndarray:
@@ -279,8 +296,12 @@ class PoolLookup:
         -------
         n_inside : ndarray of shape (n,)
         """
-        columns = self._find_homes(records, self.locate_usable(records))
-        return np.where(columns >= 0, self.n_inside[columns], 0)
+        columns, counts = self._find_homes(records, self.locate_usable(records)), self.n_inside
+
+        def count(rows):
+            return np.where(columns[rows] >= 0, counts[columns[rows]], 0)
+
+        return map_table(count, len(columns), counts.dtype)
 
     def inside(self, columns: np.ndarray) -> np.ndarray:
         """Return which models were trained on the records of some columns.
@@ -352,7 +373,8 @@ class PoolLookup:
         reading = self.locate_signal(signal)
         columns = self.locate_usable(records)
         homes = self._find_homes(records, columns)
-        order = None if (np.diff(columns) >= 0).all() else np.argsort(columns, kind="stable")
+        in_order = (columns[1:] >= columns[:-1]).all()
+        order = None if in_order else np.argsort(columns, kind="stable")
         for rows in gen_batches(len(records), size):
             rows = rows if order is None else order[rows]
             inside = self.inside(homes[rows])

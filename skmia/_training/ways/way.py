@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from ..._core.advice import get_advice
 from ..._core.containers import take_rows
+from ..._core.filed import find_where
 from ..._core.randomness import seed_estimator
 from ..._core.sample_weights import fit_weighted
 from ...exceptions import JointTrainingWarning, TrainingError
@@ -73,7 +74,7 @@ def _train_part(job):
 
 def fit_model(job, i, model):
     """Train a model of a job on its records, in place."""
-    members = np.flatnonzero(job.subsets[i])
+    members = find_where(job.subsets[i])
     if job.fit is not None:
         job.fit(model, members)  # raises its own errors
         return

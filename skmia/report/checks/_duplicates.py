@@ -8,6 +8,7 @@ from scipy import sparse
 
 from ..._core.containers import in_memory, is_frame, is_tensor, take_rows, to_numpy
 from ..._core.features import code_cells, split_columns
+from ..._core.filed import are_among, find_repeated, find_where, sorted_table, take_where
 from ..._core.numbers import SMALLEST, as_series, check_number, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
@@ -355,9 +356,12 @@ def find_duplicates(
     membership = check_membership(membership, len(records))
     check_number(tolerance, "tolerance", "a fraction in (0, 1)", SMALLEST, np.nextafter(1, 0))
     check_number(max_queries, "max_queries", "a whole number from 1 on", 1, whole=True)
-    fingerprint = records.fingerprint
-    copied = np.isin(fingerprint, np.intersect1d(fingerprint[membership], fingerprint[~membership]))
-    queried = np.flatnonzero(~membership & ~copied)
+    prints = records.fingerprint
+    both = find_repeated(prints)
+    for side in (True, False):
+        both = both[are_among(sorted_table(take_where(membership, side, prints)), both)]
+    copied = are_among(both, prints)
+    queried = find_where(~membership & ~copied)
     known = None
     if len(queried) > max_queries or len(records) > _MOST_KNOWN:
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
@@ -366,16 +370,16 @@ def find_duplicates(
         if len(records) > _MOST_KNOWN:
             known = _choose_known(records.X, queried, rng)
     points = Points(records.X, known)
-    nearest, distances = _find_nearest(points, queried, np.flatnonzero(membership))
+    nearest, distances = _find_nearest(points, queried, find_where(membership))
     typical = float(np.median(distances)) if len(queried) else np.nan
     near = distances < tolerance * typical
     people = records.fields.get("group_by")
-    people = np.arange(len(records)) if people is None else to_array(people, "group_by")
+    people = None if people is None else to_array(people, "group_by")[queried]
     return Duplicates(
         n_exact=int(copied.sum()),
         n_queried=len(queried),
         n_near=int(near.sum()),
-        share_near=share_interval(near, people[queried], confidence_level=confidence_level),
+        share_near=share_interval(near, people, confidence_level=confidence_level),
         typical_distance=typical,
         tolerance=float(tolerance),
         pairs=_list_pairs(queried, nearest, distances, typical),

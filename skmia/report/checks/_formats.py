@@ -221,9 +221,9 @@ def compare_formats(
     if hold_tokens(records):
         raise ValueError(_TOKENS)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    rows = np.arange(len(records))
-    if len(rows) > _MOST_RECORDS:
-        rows = np.sort(rng.choice(len(rows), _MOST_RECORDS, replace=False))
+    rows = np.arange(min(len(records), _MOST_RECORDS))
+    if len(records) > _MOST_RECORDS:
+        rows = np.sort(rng.choice(len(records), _MOST_RECORDS, replace=False))
     people = records.fields.get("group_by")
     people = None if people is None else people[rows]
     kept = pick_draws(records.fingerprint[rows], membership[rows], people)

@@ -190,7 +190,8 @@ class LinearSums:
         for numbers, some in zip(values, rows, strict=True):
             columns, turned = labelings.take(some)
             if turned is not None:
-                self._constant.append(sum(numbers[i][turned[i]].sum() for i in cut_table(len(some))))
+                parts = (numbers[rows][turned[rows]].sum() for rows in cut_table(len(some)))
+                self._constant.append(sum(parts))
             several.append(_sum_columns(numbers, columns, turned, labelings.n_columns))
         self._matrix = sparse.vstack(several, format="csr")
         if self._matrix.nnz > _DENSE * np.prod(self._matrix.shape):

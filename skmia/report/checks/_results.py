@@ -93,7 +93,8 @@ def _list_unmeasured(numbers):
 
 def _tell_of_people(case):
     """Say what the rate is if records of a person do not count as independent."""
-    others = People(check_people(case.people, len(case.membership))[~case.membership])
+    outside = check_people(case.people, len(case.membership))[~case.membership]
+    others = People(outside, len(outside))
     if others.alone:
         return ""
     alike = min(resolvable_fpr(max(1, int(others.worth))), 1.0)
