@@ -144,9 +144,10 @@ def measure_drawn(n, folder, wanted):
     """Print the costs of the metrics of scores that are drawn, as lines of JSON."""
     rng, stages = np.random.default_rng(0), Stages()
     scores = np.lib.format.open_memmap(folder / "scores.npy", "w+", np.float64, (n,))
-    membership = rng.random(n, dtype=np.float32) < 0.5
+    membership = np.lib.format.open_memmap(folder / "membership.npy", "w+", np.bool_, (n,))
     for start in range(0, n, BLOCK):
         rows = slice(start, min(n, start + BLOCK))
+        membership[rows] = rng.random(rows.stop - start, dtype=np.float32) < 0.5
         scores[rows] = rng.normal(size=rows.stop - start) + 0.1 * membership[rows]
     measure_rates(stages, membership, scores, wanted)
 

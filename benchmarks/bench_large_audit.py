@@ -40,8 +40,7 @@ def measure(n, n_models, folder):
     with stages("pool"):
         pool = ShadowPool(GaussianNB(), n_models, random_state=0, **settings).fit(records)
     membership = np.random.default_rng(1).random(n) < 0.5
-    members = np.flatnonzero(membership)
-    victim = FrozenEstimator(GaussianNB().fit(records.X[members], records.y[members]))
+    victim = FrozenEstimator(GaussianNB().fit(records.X[membership], records.y[membership]))
     attacks = {"LiRA": LiRA(), "RMIA": RMIA(temperature=1.0)}
     settings = {"shadows": FrozenEstimator(pool), "file": False, "random_state": 0}
     with stages("audit"):

@@ -227,11 +227,12 @@ def map_table(compute, n, dtype):
     return table
 
 
-def find_where(mask):
-    """Return the places at which a mask is True."""
-    places, start = empty_table(np.count_nonzero(mask), np.intp), 0
+def find_where(mask, side=True):
+    """Return the places at which a mask is True, or False."""
+    n_members = np.count_nonzero(mask)
+    places, start = empty_table(n_members if side else len(mask) - n_members, np.intp), 0
     for rows in cut_table(len(mask)):
-        part = rows.start + np.flatnonzero(mask[rows])
+        part = rows.start + np.flatnonzero(mask[rows] == side)
         places[start : start + len(part)], start = part, start + len(part)
     return places
 

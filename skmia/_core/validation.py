@@ -5,6 +5,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .asking import check_order, check_victim, query_victim
+from .filed import map_table
 from .numbers import as_series, show, to_array
 from .outputs import Outputs
 from .records import Records
@@ -33,8 +34,8 @@ def check_membership(membership, n_records):
             f"membership needs one value for each of {n_records} records; "
             f"got shape {membership.shape}."
         )
-    missing = pd.isna(membership)
-    if missing.any():
+    missing = membership.dtype.kind not in "biu" and pd.isna(membership)
+    if np.any(missing):
         raise ValueError(
             f"membership has no value for {missing.sum()} of {n_records} records, first at "
             f"position {missing.argmax()}."
@@ -52,7 +53,7 @@ def check_membership(membership, n_records):
     if len(values) < 2:
         kind = "non-members" if values[0] == 1 else "members"
         raise ValueError(f"membership holds one class only: the records contain no {kind}.")
-    return membership.astype(bool)
+    return map_table(lambda rows: membership[rows] != 0, n_records, bool)
 
 
 def check_outputs_source(victim):

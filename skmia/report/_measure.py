@@ -61,7 +61,7 @@ class Subsets:
         return 1 + sum(len(names) for _, names, _ in self._scopes)
 
     def __iter__(self):
-        yield OVERALL, EVERYONE, np.ones(self._n_records, dtype=bool)
+        yield OVERALL, EVERYONE, np.broadcast_to(np.True_, self._n_records)
         for scope, names, codes in self._scopes:
             for place, name in enumerate(names):
                 yield scope, name, codes == place

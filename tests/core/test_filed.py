@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from skmia._core import filed
 from skmia._core.filed import FiledArray, Rows, rows_of
 from skmia.signals._base import compute_middle
 
@@ -83,3 +84,55 @@ def test_the_middle_of_pieces_is_that_of_all(n):
     values[: n // 3] = [-np.inf, np.inf, -0.5][n % 3]
     middle = compute_middle(lambda: iter(np.array_split(values, 3)), n)
     np.testing.assert_array_equal(middle, np.sort(values)[[(n - 1) // 2, n // 2]])
+
+
+# Tables with an entry for each record
+
+
+@pytest.fixture(params=[False, True], ids=["memory", "files"])
+def blocks(request, monkeypatch):
+    """Blocks of a few rows, and tables in memory or in files."""
+    monkeypatch.setattr(filed, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(filed, "_MOST_IN_MEMORY", 0 if request.param else 1 << 24)
+
+
+@pytest.fixture(params=[1, 6, 7, 8, 100])
+def values(request, blocks):
+    return np.random.default_rng(0).integers(request.param, size=request.param) * 0.5
+
+
+def test_places_are_those_of_a_sort_by_several_keys(values):
+    rng = np.random.default_rng(1)
+    keys = [rng.normal(size=len(values)), rng.integers(3, size=len(values)), values]
+    for some in (keys[:1], keys[2:], keys[1:], keys, [*keys, np.ones(len(values))]):
+        order = np.lexsort(some)
+        np.testing.assert_array_equal(filed.sort_places(some)[order], np.arange(len(values)))
+        sorted_keys = [filed.put_table(key, filed.sort_places(some)) for key in some]
+        np.testing.assert_array_equal(sorted_keys, [key[order] for key in some])
+
+
+def test_distinct_values_and_their_numbers_are_those_of_numpy(values):
+    distinct, first, numbers, counts = np.unique(values, True, True, True)
+    np.testing.assert_array_equal(filed.distinct_table(values), distinct)
+    np.testing.assert_array_equal(filed.find_places(distinct, values), numbers)
+    np.testing.assert_array_equal(filed.find_first(numbers), first)
+    np.testing.assert_array_equal(filed.find_repeated(values), distinct[counts > 1])
+    for some in (distinct[::2], distinct[:0], np.array([-1.0, 1e9])):
+        np.testing.assert_array_equal(filed.are_among(some, values), np.isin(values, some))
+
+
+def test_what_is_taken_is_what_indexing_takes(values):
+    mask, n = values < np.median(values), len(values)
+    for side in (True, False):
+        np.testing.assert_array_equal(filed.find_where(mask, side), np.flatnonzero(mask == side))
+        np.testing.assert_array_equal(filed.take_where(mask, side, values), values[mask == side])
+    np.testing.assert_array_equal(filed.count_up(n), np.arange(n))
+    for places in (np.arange(n), np.arange(n)[::-1], np.arange(n)[1:], np.flatnonzero(mask)):
+        np.testing.assert_array_equal(filed.take_table(values, places), values[places])
+    assert filed.are_neighbors(np.arange(3, 3 + n))
+    assert n == 1 or not filed.are_neighbors(np.append(np.arange(n - 1), n))
+
+
+def test_objects_are_never_in_files(monkeypatch):
+    monkeypatch.setattr(filed, "_MOST_IN_MEMORY", 0)
+    assert filed.empty_table(3, object).tolist() == [None] * 3

@@ -1,5 +1,6 @@
 """Audits of very many records: blocks of X, declared samples, and permutations of bundles."""
 
+import json
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import skmia
 from skmia import Records, ShadowPool
-from skmia._core import asking, blind
+from skmia._core import asking, blind, filed
 from skmia._core.containers import LazyRows
 from skmia.attacks import LiRA
 from skmia.report import _run as rounds
@@ -167,6 +168,32 @@ def test_subsets_give_their_masks_more_than_once():
         sums = [masks[rows].sum(axis=0).tolist() for rows in (slice(1), slice(1, 4), slice(4, 6))]
         assert sums == [[1, 1, 1, 1]] * 3
     assert len(subsets) == 6
+
+
+# Tables in files
+
+
+@pytest.mark.parametrize("kind", ["records", "copies", "people"])
+def test_an_audit_is_the_same_with_all_tables_in_files(made, monkeypatch, kind):
+    X, y, membership = made
+    X = np.round(X[:, :2]) if kind == "copies" else X
+    people = {"group_by": np.arange(N) // 2} if kind == "people" else {}
+    records = Records(X, y, **people)
+    victim = GaussianNB().fit(X[membership == 1], y[membership == 1])
+    monkeypatch.setattr(labelings, "MOST_UNITS", 500)
+    monkeypatch.setattr(labelings, "_N_BUNDLES", 200)
+    monkeypatch.setattr(rounds, "MOST_REPEATED", 800)
+    monkeypatch.setattr(asking, "CHUNK", 500)
+
+    def run():
+        report = audit(victim, records, membership, shadows=8)
+        document = json.loads(report.to_json())
+        return {key: document[key] for key in document.keys() - {"seconds", "created"}}
+
+    whole = run()
+    monkeypatch.setattr(filed, "_MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(filed, "_BLOCK_ROWS", 300)
+    assert run() == whole
 
 
 # Permutations of bundles

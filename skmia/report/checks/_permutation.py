@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import betainc
 
 from ..._core.checks import RATE_TOLERANCE, check_finite_vector, check_judged, check_rate
-from ..._core.filed import count_below, cut_table, find_where, sorted_table, take_table
+from ..._core.filed import count_below, cut_table, find_where, map_table, sorted_table, take_table
 from ..._core.numbers import check_count, show, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
@@ -46,7 +46,8 @@ class TopCounter:
     def _sort(self, n_kept):
         """Keep the columns of the highest scores, and where runs of equal ones end."""
         scores, (columns, turned) = self._load()
-        high = find_where(scores >= sorted_table(scores)[-n_kept])
+        lowest = sorted_table(scores)[-n_kept]
+        high = find_where(map_table(lambda rows: scores[rows] >= lowest, len(scores), bool))
         order = high[np.argsort(-scores[high], kind="stable")]
         ordered = scores[order]
         # A threshold takes all records of one score, or none.
@@ -444,7 +445,7 @@ def _check_subsets(subsets, n_records):
 def _list_parts(membership, attacks, rates, subsets, judged):
     """List what is measured: each attack on all records, and on each part that is large enough."""
     parts = []
-    everyone = np.ones(len(membership), dtype=bool)
+    everyone = np.broadcast_to(np.True_, len(membership))
     for scope, group, mask in [(OVERALL, EVERYONE, everyone), *subsets]:
         is_overall = mask is everyone
         if scope == OVERALL and not is_overall:
@@ -456,7 +457,7 @@ def _list_parts(membership, attacks, rates, subsets, judged):
             # Attacks that judge the same records share them.
             rows = next((other for other in known if np.array_equal(other, rows)), rows)
             known.append(rows)
-            n_members = int(membership[inside].sum())
+            n_members = int(np.count_nonzero(take_table(membership, rows)))
             n_others = len(rows) - n_members
             if is_overall:
                 parts.append(Part(attack, scope, group, rows, rates))

@@ -77,7 +77,7 @@ def _bundle_pairs(units, rng):
     """Bundle of each unit; the last number for units that have no partner."""
     bundles = map_table(lambda rows: _N_BUNDLES, len(units.is_member), np.int32)
     if not units.n_mixed:
-        sides = [find_where(units.is_member == side) for side in (True, False)]
+        sides = [find_where(units.is_member, side) for side in (True, False)]
         n_pairs = min(map(len, sides))
         for side in sides:
             rng.shuffle(side)
