@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from .filed import copy_rows, empty_table
 from .optional import import_optional
 from .visible import visible
 
@@ -539,6 +540,9 @@ def take_rows(rows, key):
         return rows.iloc[key]
     if is_tensor(rows) and not isinstance(key, slice):
         return rows[sys.modules["torch"].as_tensor(np.array(key), device=rows.device)]
+    is_plain = type(rows) in (np.ndarray, np.memmap) and rows.flags.c_contiguous
+    if is_plain and isinstance(key, np.ndarray) and key.dtype.kind in "iu":
+        return copy_rows(rows, key)
     foreign = as_foreign(rows)
     return rows[key] if foreign is None else _take_foreign(foreign, key)
 
@@ -642,7 +646,7 @@ def _join_frames(parts, n_rows):
                     others.setdefault(name, []).append(part[name])
                 continue
             if dtype not in arrays:
-                arrays[dtype] = names, np.empty((len(names), n_rows), dtype)
+                arrays[dtype] = names, empty_table((len(names), n_rows), dtype)
             arrays[dtype][1][:, start:stop] = part[names].to_numpy().T
     joined = [pd.DataFrame(array.T, columns=names, copy=False) for names, array in arrays.values()]
     joined += [pd.concat(columns, ignore_index=True).to_frame() for columns in others.values()]

@@ -180,10 +180,11 @@ def empty_table(shape, dtype=np.float64):
         return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
 
 
-def cut_table(n_rows):
-    """Yield slices of a table that are worked on one after the other."""
-    for start in range(0, n_rows, _BLOCK_ROWS):
-        yield slice(start, min(n_rows, start + _BLOCK_ROWS))
+def cut_table(n_rows, width=1):
+    """Yield slices of a table, with rows of some width, that are worked on one after the other."""
+    step = max(1, _BLOCK_ROWS // max(1, width))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(n_rows, start + step))
 
 
 def take_where(membership, side, values):
@@ -200,8 +201,13 @@ def take_table(values, places):
     """Return the values at some places; all of them in their order are not copied."""
     if len(places) == len(values) and are_neighbors(places):
         return values
-    taken = empty_table(len(places), values.dtype)
-    for rows in cut_table(len(places)):
+    return copy_rows(values, places)
+
+
+def copy_rows(values, places):
+    """Return a copy of the rows at some places."""
+    taken = empty_table((len(places), *values.shape[1:]), values.dtype)
+    for rows in cut_table(len(places), values[:1].size):
         taken[rows] = values[places[rows]]
     return taken
 
