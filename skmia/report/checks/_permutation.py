@@ -398,7 +398,7 @@ def permutation_test(
     units = make_units(membership, group_by)
     inside = pack_masks([mask for _, _, mask in subsets], units)
     ranks = map(center_ranks, scores.values())
-    units = order_units(units, [*inside, np.ones(len(membership)), *ranks])
+    units = order_units(units, [*inside, _ones(len(membership)), *ranks])
     seed = check_random_state(random_state).randint(2**31 - 1)
     labelings = draw_labelings(units, n_permutations, np.random.default_rng(seed))
     ruler = Ruler(parts, scores, labelings, units.places)
