@@ -99,7 +99,10 @@ def measure(n, n_models, folder, wanted, n_workers):
     stages = Stages()
     with stages("hashes of records"):
         records = Records(*arrays)
-        membership = records.digests[1] % 2 == 1
+        membership = np.empty(n, dtype=bool)
+        for start in range(0, n, BLOCK):
+            rows = slice(start, start + BLOCK)
+            membership[rows] = records.digests[1, rows] % 2 == 1
     with stages("victim"):
         victim = GaussianNB().fit(records.X[membership], records.y[membership])
     settings = {"temperatures": (1.0,), "checkpoint": folder / "pool", "on_disk": True}

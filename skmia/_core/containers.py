@@ -17,6 +17,7 @@ from .optional import import_optional
 from .visible import visible
 
 _TABLE_ROWS = 1 << 16  # that are read at once of a table that is not in memory
+_BATCH_ROWS = 1 << 14  # that are converted at once, so that allocators keep little of them
 
 
 class Mapped(NamedTuple):
@@ -244,7 +245,7 @@ class FileRows(TableRows):
         import pyarrow.compute as pc
 
         schema, how = self._table.schema, {"use_threads": False, "batch_readahead": 0}
-        how |= {"batch_size": _TABLE_ROWS, "columns": self.columns, "schema": schema}
+        how |= {"batch_size": _BATCH_ROWS, "columns": self.columns, "schema": schema}
         for batch in block.to_batches(**how, **self._settings):
             columns = dict(zip(self.columns, batch.columns, strict=True))
             for name in self._categories.keys() & columns.keys():
@@ -254,8 +255,10 @@ class FileRows(TableRows):
                     codes.cast(kind.index_type), known, ordered=kind.ordered
                 )
             table = pa.table(columns).replace_schema_metadata(schema.metadata)
-            frame = table.to_pandas(ignore_metadata=False).reset_index(drop=True)
-            yield frame.astype({k: kind for k, kind in self._types.items() if k in columns})
+            frame = table.to_pandas(ignore_metadata=False)
+            frame.index = pd.RangeIndex(len(frame))
+            types = {k: kind for k, kind in self._types.items() if k in columns}
+            yield frame.astype(types) if types else frame
 
 
 class PolarsRows(TableRows):

@@ -1,5 +1,6 @@
 """Arrays whose rows are in files and are read when they are asked for."""
 
+import mmap
 import tempfile
 from abc import ABC, abstractmethod
 
@@ -172,12 +173,15 @@ def rows_of(array):
 
 def empty_table(shape, dtype=np.float64):
     """Return an array to be filled, which is in a temporary file without a name if it is large."""
-    # The system writes pages of the file to the disk, and drops them, when memory is short.
+    # The system writes pages of the file to the disk, and drops them, when memory is short. The
+    # array is no np.memmap, which joblib would pass to its workers by the name of the file.
     dtype = np.dtype(dtype)
-    if dtype.hasobject or np.prod(shape, dtype=object) * dtype.itemsize <= _MOST_IN_MEMORY:
+    size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if dtype.hasobject or size <= _MOST_IN_MEMORY:
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile() as file:
-        return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
+        file.truncate(size)
+        return np.ndarray(shape, dtype, mmap.mmap(file.fileno(), size))
 
 
 def cut_table(n_rows, width=1):

@@ -1,5 +1,6 @@
 """Arrays in files are indexed like arrays in memory, and read no more than is asked for."""
 
+import joblib
 import numpy as np
 import pytest
 
@@ -136,3 +137,20 @@ def test_what_is_taken_is_what_indexing_takes(values):
 def test_objects_are_never_in_files(monkeypatch):
     monkeypatch.setattr(filed, "_MOST_IN_MEMORY", 0)
     assert filed.empty_table(3, object).tolist() == [None] * 3
+
+
+def _double(table):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filed, "_MOST_IN_MEMORY", 0)
+        doubled = filed.empty_table(table.shape)
+    doubled[:] = 2 * table
+    return doubled
+
+
+def test_tables_in_files_travel_to_workers_and_back(monkeypatch):
+    monkeypatch.setattr(filed, "_MOST_IN_MEMORY", 0)
+    table = filed.empty_table((2, 50))
+    table[:] = np.arange(100).reshape(2, 50)
+    tasks = (joblib.delayed(_double)(some) for some in (table, table[:, 5:9]))
+    for found, some in zip(joblib.Parallel(2)(tasks), (table, table[:, 5:9]), strict=True):
+        np.testing.assert_array_equal(found, 2 * some)

@@ -1,5 +1,7 @@
 """Many records are scored part by part, and their tables are in files, with the same numbers."""
 
+import mmap
+
 import joblib
 import numpy as np
 import pytest
@@ -121,6 +123,5 @@ def test_tables_in_files_are_ordinary_arrays_without_a_name(in_parts):
     X = np.random.default_rng(0).normal(size=(300, 3))
     digests = digest_records(X)
     assert type(digests) is np.ndarray
-    assert isinstance(digests.base, np.memmap)
-    assert digests.base.filename is None
+    assert isinstance(digests.base, mmap.mmap)
     np.testing.assert_array_equal(digests[:, 7], digest_records(X[[7]])[:, 0])
