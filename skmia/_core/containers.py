@@ -17,7 +17,6 @@ from .optional import import_optional
 from .visible import visible
 
 _TABLE_ROWS = 1 << 16  # that are read at once of a table that is not in memory
-_BATCH_ROWS = 1 << 14  # that are converted at once, so that allocators keep little of them
 
 
 class Mapped(NamedTuple):
@@ -245,7 +244,7 @@ class FileRows(TableRows):
         import pyarrow.compute as pc
 
         schema, how = self._table.schema, {"use_threads": False, "batch_readahead": 0}
-        how |= {"batch_size": _BATCH_ROWS, "columns": self.columns, "schema": schema}
+        how |= {"batch_size": _TABLE_ROWS, "columns": self.columns, "schema": schema}
         for batch in block.to_batches(**how, **self._settings):
             columns = dict(zip(self.columns, batch.columns, strict=True))
             for name in self._categories.keys() & columns.keys():
