@@ -29,8 +29,8 @@ _MOST_COUNTS = 1 << 21
 # Up to this number, all records are kept in order.
 _MOST_KEPT = 1 << 17
 
-# Share of values that are not 0 from which sums are products with a dense matrix.
-_DENSE = 1 / 16
+# Share of values that are not 0 from which sums are products with a dense matrix, and its cells.
+_DENSE, _MOST_DENSE = 1 / 16, 1 << 22
 
 
 class TopCounter:
@@ -195,7 +195,8 @@ class LinearSums:
                 self._constant.append(sum(parts))
             several.append(_sum_columns(numbers, columns, turned, labelings.n_columns))
         self._matrix = sparse.vstack(several, format="csr")
-        if self._matrix.nnz > _DENSE * np.prod(self._matrix.shape):
+        n_cells = np.prod(self._matrix.shape)
+        if self._matrix.nnz > _DENSE * n_cells and n_cells <= _MOST_DENSE:
             self._matrix = self._matrix.toarray()
 
     def compute(self, bits):
