@@ -189,6 +189,7 @@ def describe_drawing(figure):
 def _describe_axes(axes):
     from matplotlib.collections import LineCollection, PathCollection
 
+    assert not axes.spines["right"].get_visible(), "a drawing with its whole frame"
     places = []
     for part in axes.collections:
         if isinstance(part, PathCollection):

@@ -12,7 +12,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
 from .._core.optional import is_of_package
 from .._core.sklearn import read_baseline, read_trees_of_boosting
 from .._core.skorch_nets import is_skorch
@@ -239,7 +238,6 @@ def count_parameters(model: object) -> ParameterCount:
     if found is None:
         return ParameterCount(None, "Pipelines inside of Pipelines are not counted")
     try:
-        check_is_fitted(unwrap(model))
         check_is_fitted(found)
     except NotFittedError:
         raise NotFittedError(f"model must be fitted; this {type(found).__name__} is not.") from None

@@ -387,6 +387,7 @@ def test_a_common_sureness_breaks_the_bound_of_independent_canaries_alone():
     "audit, settings, message",
     [
         (one_run_epsilon_lower_bound, {"n_guesses": 0}, "n_guesses must be 'auto' or integers"),
+        (one_run_epsilon_bounds, {"n_guesses": "all", "delta": 0.2}, "must be 'auto' or integers"),
         (one_run_epsilon_lower_bound, {"n_guesses": 5}, "number of canaries, 4; got 5"),
         (one_run_epsilon_lower_bound, {"n_guesses": []}, "at least one number"),
         (one_run_epsilon_lower_bound, {"n_guesses": [2, 2.5]}, "got 2.5"),
