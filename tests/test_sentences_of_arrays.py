@@ -140,6 +140,7 @@ CALLS = {
         "Answers of kind 'value' must hold numbers; got",
     ),
     "temperature": (lambda: OUTPUTS.log_proba(0), "temperature must be above 0; got 0"),
+    "temperature of log odds": (lambda: OUTPUTS.scaled_logit(BITS, 0), "temperature must be above"),
     "resolution": (
         lambda: OUTPUTS.scaled_logit(BITS, resolution=-1),
         r"resolution must be a fraction in \[0, 1\]",

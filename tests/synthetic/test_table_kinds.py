@@ -74,6 +74,8 @@ def test_dates_and_durations_are_days():
 def test_long_integers_stay_apart_and_old_dates_are_read():
     real, made = unify_column(2**62 + np.arange(N), pd.array([None, 2**62 + 1] * (N // 2)))
     assert np.array_equal(real - made[1], np.arange(N) - 1) and np.isnan(made[0])
+    real, made = unify_column([1, *[2**53] * (N - 1)], [2**53 + 1] * N)
+    assert (made - real == 1)[1:].all()
     old = np.array(["0001-01-01"] * N, dtype="datetime64[s]")
     assert unify_column(old, old)[0][0] == -719162
 
