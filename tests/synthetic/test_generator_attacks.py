@@ -171,6 +171,7 @@ def test_copies_are_found_with_a_reference(problem, statistic):
         )
         scores = attack.fit(records).score_samples(records)
         assert np.isfinite(scores).all()
+        np.testing.assert_allclose(attack.score_samples(records[[1, 0]]), scores[[1, 0]])
         area, error = roc_auc_score(membership, scores), np.sqrt(401 / 12 / 200**2)
         assert (area > 0.5 + 2 * error) == caught and area > 0.5 - 3 * error
 
