@@ -373,6 +373,7 @@ def test_interval_of_the_tpr_is_the_jackknife_over_targets_at_least():
     tied, rest = found.scores.round(1), found.targets != 0
     first = _leave_targets_out(found.inside, tied, found.targets, 0.05)[0]
     assert first == tpr_at_fpr_score(found.inside[rest], tied[rest], max_fpr=0.05)
+    assert (_leave_targets_out(found.inside, -found.scores, found.targets, 1.0) == 1).all()
 
 
 def test_numbers_are_the_same_again_and_for_every_n_jobs():
