@@ -383,6 +383,7 @@ def test_displays_draw_on_given_axes_and_again(evaluation, display_class):
     assert display.figure_ is figure
     assert display.plot() is display
     assert display.ax_ is not ax
+    assert tuple(display.figure_.get_size_inches()) == (6.8, 5)  # room for labels and a legend
 
 
 @pytest.mark.parametrize("display_class", [MembershipRocDisplay, ScoreDistributionDisplay])
