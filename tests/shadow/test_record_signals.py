@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
@@ -32,6 +33,12 @@ def test_records_without_two_models_on_a_side_have_no_separation():
     inside[:2, 1:], inside[0, 0] = True, True
     away = record_separation(ShadowPool.from_scores(SCORES[:4], inside, RECORDS), RECORDS)
     assert np.flatnonzero(np.isnan(away)).tolist() == [0]
+
+
+def test_the_pool_needs_fit():
+    for kind in (RecordSignalsDisplay, RecordSeparationDisplay):
+        with pytest.raises(NotFittedError):
+            kind.from_pool(ShadowPool(LogisticRegression()), RECORDS)
 
 
 def test_panels_show_the_models_and_the_victim():
