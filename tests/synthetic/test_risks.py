@@ -187,6 +187,10 @@ def test_missing_values_and_quotes():
     # Missing in both rows is no distance, so that each row finds itself.
     linked = LinkabilityRisk([["a"], ["b"]]).fit(quoted, quoted, quoted).result_
     assert linked["attack"].item() == pytest.approx((1 + 1 + 0.5 + 0.5) / 4)
+    # A missing guess is right where the secret is missing, too.
+    made = quoted.assign(b=[np.nan, np.nan, 50.0, 50.0])
+    inferred = InferenceRisk("b", random_state=0).fit(quoted, quoted, made).result_
+    assert inferred["attack"].item() == 0.25
     dates = quoted.assign(c=pd.date_range("2020-01-01", periods=4))
     assert len(SinglingOutRisk("univariate").fit(dates, dates, dates).predicates_) == 12
 
