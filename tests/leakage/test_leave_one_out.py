@@ -24,7 +24,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
+from skmia import Records
 from skmia.leakage import LeaveOneOutLeakage
+from skmia.signals import LogResidual
 
 pytestmark = pytest.mark.contract
 
@@ -69,6 +71,9 @@ def test_regressors_are_exact(model):
         np.testing.assert_allclose(-leakage.signal_out_[i], abs(TARGET[i] - outside), atol=1e-9)
     logs = fit(model, TARGET, "phi")
     np.testing.assert_allclose(logs.signal_out_, -np.log(-leakage.signal_out_), atol=1e-9)
+    victim = FrozenEstimator(leakage.estimator_)
+    of_victim = LogResidual().of(victim, Records(X, TARGET))
+    np.testing.assert_allclose(logs.signal_in_, of_victim, atol=1e-6)
 
 
 @pytest.mark.parametrize(
