@@ -7,6 +7,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records, ShadowPool
+from skmia._core.drawing import COLORS
 from skmia.shadow import RecordSeparationDisplay, RecordSignalsDisplay, record_separation
 
 N, K = 50, 40
@@ -43,6 +44,8 @@ def test_the_pool_needs_fit():
 
 def test_panels_show_the_models_and_the_victim():
     pytest.importorskip("matplotlib").use("agg")
+    from matplotlib.colors import to_rgba
+
     stored = RECORDS.with_fields(outputs=Outputs(np.arange(N) / 10, kind="log_odds"))
     display = RecordSignalsDisplay.from_pool(FrozenEstimator(POOL), stored[[7, 3, 30, 4]], bins=9)
     assert [ax.get_title(loc="left") for ax in display.axes_] == ["107", "103", "130", "104"]
@@ -53,8 +56,9 @@ def test_panels_show_the_models_and_the_victim():
     )
     assert row.query("group == 'victim'")["signal"].tolist() == [pytest.approx(3.0)]
     assert display.axes_[2].lines[0].get_xdata()[0] == pytest.approx(3.0)
-    heights = [patch.get_height() for patch in display.axes_[0].patches]
-    assert sum(heights) == K and len(heights) == 18
+    bars = display.axes_[0].patches
+    assert sum(bar.get_height() for bar in bars) == K and len(bars) == 18
+    assert [bar.get_facecolor() for bar in bars[::9]] == [to_rgba(c, 0.6) for c in COLORS[:2]]
     assert len(display.figure_.axes) == 4
 
 
