@@ -254,6 +254,10 @@ def test_copies_of_one_side_count_once_and_equal_records_of_both_sides_each():
     expected = np.where(np.arange(120) % 2 == 0, X, -1)
     np.testing.assert_array_equal(number_draws(X, one_side), expected)
     np.testing.assert_array_equal(number_draws(X, both), np.arange(120))
+    # A little more often on one side than by chance, which 2000 pairs show, is no copying.
+    pairs, often = np.repeat(np.arange(2000), 2), np.arange(4000) % 2
+    often[:2160] = pairs[:2160] % 2
+    np.testing.assert_array_equal(number_draws(pairs, often), np.arange(4000))
     # Equal records of one person say nothing about how the others were assigned.
     np.testing.assert_array_equal(number_draws(X, one_side, group_by=X), X)
 
