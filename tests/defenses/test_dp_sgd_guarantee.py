@@ -600,12 +600,19 @@ def test_callbacks_of_progress_are_taken(capsys):
     assert len(model.estimator_.history) == 0
 
 
-def test_schedules_that_are_fixed_beforehand_pass():
-    steps = skorch.callbacks.LRScheduler(policy="StepLR", step_size=1)
+@pytest.mark.parametrize("every", ["epoch", "batch"])
+def test_schedules_that_are_fixed_beforehand_pass(every):
+    # After the first of three steps, the learning rate is 0.
+    settings = {**PRIVATE, "random_state": 0, "noise_seed": 0}
+    stop = skorch.callbacks.LRScheduler(policy="StepLR", step_size=1, gamma=0, step_every=every)
+    more = {"callbacks": [("stop", stop)], "max_epochs": 3}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Detected call of `lr_scheduler.step()`")
-        model = DPSGDClassifier(net(perceptron, callbacks=[("steps", steps)]), **PRIVATE)
-        assert model.fit(X, Y).n_steps_ == 1
+        long, one = (
+            DPSGDClassifier(net(perceptron, **how), **settings).fit(X, Y) for how in (more, {})
+        )
+    assert (long.n_steps_, one.n_steps_) == (3, 1)
+    np.testing.assert_array_equal(long.predict_proba(X), one.predict_proba(X))
 
 
 def test_a_delta_that_promises_nothing_is_warned_of():
