@@ -29,6 +29,7 @@ from skmia._training import job as _job  # noqa: E402
 from skmia._training import ways  # noqa: E402
 from skmia._training.job import Data  # noqa: E402
 from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
+from skmia._training.ways.torch_nets.mlp import as_chain  # noqa: E402
 from skmia._training.ways.torch_nets.plan import find_net  # noqa: E402
 from skmia._training.ways.torch_nets.prepare import (  # noqa: E402
     memory_for,
@@ -287,6 +288,12 @@ def test_settings_of_the_net_are_kept(name, generic):
 def test_modules_of_the_path_for_any_module(module, optimizer):
     job = make_job(classifier(module, iterator_train__shuffle=True, **optimizer))
     assert_equal_to_one_by_one(job, generic=True)
+
+
+@pytest.mark.parametrize(("step", "is_known"), [(nn.Sigmoid(), True), (nn.GELU(), False)])
+def test_a_module_with_another_step_is_no_chain_of_linears(step, is_known):
+    chain = as_chain(nn.Sequential(nn.Linear(6, 5), step, nn.Linear(5, 3)))
+    assert (chain is not None) == is_known
 
 
 @pytest.mark.parametrize("optimizer", [MOMENTUM, ADAM], ids=["momentum", "adam"])
