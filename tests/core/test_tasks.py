@@ -13,6 +13,7 @@ from pathlib import Path
 import joblib
 import pytest
 
+from skmia._core import tasks
 from skmia._core.tasks import delayed
 
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
@@ -125,6 +126,15 @@ def test_each_worker_watches_once_and_the_program_itself_never():
         found = joblib.Parallel(n_jobs=2, backend=backend)(tasks)
         assert all(process == os.getpid() for process, _ in found)
         assert all("skmia-watch" not in names for _, names in found)
+
+
+def test_a_worker_looks_once_a_second_and_ends_with_its_program(monkeypatch):
+    parents, done = iter([7, 7, 1]), []
+    monkeypatch.setattr("os.getppid", lambda: next(parents))
+    monkeypatch.setattr("time.sleep", done.append)
+    monkeypatch.setattr(tasks, "_end", lambda: done.append("ended"))
+    tasks._watch(7)
+    assert done == [1, 1, "ended"]
 
 
 def interrupt_itself():

@@ -32,6 +32,7 @@ from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
 from skmia._training.ways.torch_nets.mlp import as_chain  # noqa: E402
 from skmia._training.ways.torch_nets.plan import find_net  # noqa: E402
 from skmia._training.ways.torch_nets.prepare import (  # noqa: E402
+    bytes_per_model,
     memory_for,
     prepare,
     shared_table,
@@ -361,6 +362,16 @@ def test_chunks_of_models_and_single_models_are_the_same():
     single = train(TorchNetsWay(), job, [4])
     for one, other in zip([*whole, whole[4]], [*small, *single], strict=True):
         np.testing.assert_allclose(one.raw, other.raw, rtol=1e-6)
+
+
+def test_memory_of_a_model_grows_with_its_batch():
+    needed = []
+    for batch_size in (8, 16):
+        job = make_job(classifier(batch_size=batch_size))
+        table = shared_table(job)
+        needed.append(bytes_per_model(prepare(job, 0, table), table))
+    # Outputs of three layers for 8 more rows, their gradients, and those that are kept for them.
+    assert needed[1] - needed[0] >= 8 * 3 * (5 + 4 + 3) * 8
 
 
 def test_trained_net_is_an_ordinary_one():

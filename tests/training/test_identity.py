@@ -221,6 +221,9 @@ def test_initial_parameters_count_by_name_shape_and_value():
     # Code that cannot be looked into, here what a file holds, shows in what it makes.
     one, other = (make_net(NET, module__width=width) for width in (5, 6))
     assert all(identify(one).parts[name] != identify(other).parts[name] for name in initial)
+    # A criterion need not be a module.
+    loss = make_net(NET).set_params(criterion=lambda: torch.nn.functional.cross_entropy)
+    assert initial < set(identify(loss).parts)
 
 
 def test_a_pool_that_grows_in_memory_mixes_no_two_programs(records):
