@@ -258,6 +258,8 @@ def test_copies_of_one_side_count_once_and_equal_records_of_both_sides_each():
     pairs, often = np.repeat(np.arange(2000), 2), np.arange(4000) % 2
     often[:2160] = pairs[:2160] % 2
     np.testing.assert_array_equal(number_draws(pairs, often), np.arange(4000))
+    # More often than that among ten pairs may be chance.
+    np.testing.assert_array_equal(number_draws(X[:20], [*one_side[:12], *both[:8]]), np.arange(20))
     # Equal records of one person say nothing about how the others were assigned.
     np.testing.assert_array_equal(number_draws(X, one_side, group_by=X), X)
 
