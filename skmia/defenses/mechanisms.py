@@ -568,7 +568,8 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     Either way the change of all columns at once, each divided by its standard deviation, has a norm
     of at most 1 / t. The proportional variances sum to what the spherical mechanism of the
     sensitivity ``norm(w)`` adds, the minimum-trace ones to ``t**2 * w.sum()**2``, which is never
-    more. Each column has a public grid of its own; the rest is as in :class:`GaussianMechanism`.
+    more. Each column has a public grid of its own; the rest is as in :class:`GaussianMechanism`,
+    with :ref:`the limits of the guarantee <privacy_limits>`.
 
     References
     ----------
