@@ -1,13 +1,16 @@
 """Promises of the attacks on a pool: rates of their thresholds, power without a leak."""
 
 import warnings
+from contextlib import contextmanager
+from unittest.mock import patch
 
 import numpy as np
+from scipy import stats
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records, ShadowPool
-from skmia.attacks import RMIA, CalibratedAttack, LiRA, StackedAttack
+from skmia.attacks import RMIA, CalibratedAttack, LiRA, StackedAttack, _stack_models
 from skmia.attacks._vulnerable_records import smooth_pvalues
 from skmia.model_selection import leave_one_model_out
 
@@ -116,6 +119,59 @@ def promise_rate_of_stack(rate):
     return promise(text, nominal=rate, side="at most", designs=STACKED, n_trials=50)(simulate)
 
 
+def draw_copies(rng, together, leaks, n_models=8, n_groups=150, size=4):
+    """Groups of near copies, which raise each other's scores if a model learned any of them."""
+    group = np.repeat(np.arange(n_groups), size)
+    X = rng.normal(size=(n_groups, 10))[group] + 0.01 * rng.normal(size=(len(group), 10))
+    inside = draw_pairs(n_models, len(group), rng)
+    truth = rng.random(len(group)) < 0.5
+    if together:
+        truth, inside = truth[size * group], inside[:, size * group]
+    center, spread = rng.normal(0, 2, len(group)), rng.uniform(0.5, 1.5, len(group))
+    shares = (np.bincount(group, members)[group] / size for members in (truth, *inside))
+    target, *shadows = (
+        center + leaks * (members + share) + spread * rng.normal(size=len(group))
+        for members, share in zip((truth, *inside), shares, strict=True)
+    )
+    answers = Outputs(np.column_stack([np.zeros(len(group)), target]), [0, 1], "logits")
+    records = Records(X, np.ones(len(group), int), outputs=answers)
+    return records, truth, group, ShadowPool.from_scores(shadows, inside, records)
+
+
+@contextmanager
+def fit_jointly(pool, records, rate=None):
+    """A stack that judges similar records together, whether or not that is the strongest."""
+    with patch.object(_stack_models, "_MARGIN_OF_JOINT", -np.inf):
+        attack = StackedAttack(None, FrozenEstimator(pool), boosted=False, target_fpr=rate)
+        yield attack.fit(records)
+    assert attack.chosen_ == "joint"
+
+
+COPIES = {
+    f"copies {'together' if together else 'apart'}{'' if leaks else ', no leak'}": {
+        "together": together,
+        "leaks": leaks,
+    }
+    for leaks in (True, False)
+    for together in (True, False)
+}
+NULL_COPIES = {text: design for text, design in COPIES.items() if not design["leaks"]}
+
+
+def promise_rate_of_joint_evidence(rate):
+    def simulate(rng, n_trials, together, leaks):
+        rates = []
+        for _ in range(n_trials):
+            records, truth, _, pool = draw_copies(rng, together, leaks)
+            with fit_jointly(pool, records, rate) as attack:
+                rates.append(attack.predict(records)[~truth].mean())
+        return np.array(rates)
+
+    simulate.__name__ = f"target_fpr_{rate:g}_is_kept_by_joint_evidence"
+    text = f"target_fpr={rate:g} of StackedAttack, joint evidence"
+    return promise(text, nominal=rate, side="at most", designs=COPIES, n_trials=50)(simulate)
+
+
 def draw_labels(rng, n_models, n_records=2000):
     """Records with the labels of a victim, their membership, and a pool of labels."""
     truth, inside = rng.random(n_records) < 0.5, draw_pairs(n_models, n_records, rng)
@@ -151,6 +207,7 @@ for _rate in RATES:
     promise_rate_of_labels(_rate)
 for _rate in RATES[:2]:
     promise_rate_of_stack(_rate)
+    promise_rate_of_joint_evidence(_rate)
 
 
 @promise(
@@ -215,6 +272,44 @@ def power_of_stack_without_a_leak_is_chance(rng, n_trials, layout, n_models):
         attack = StackedAttack(None, FrozenEstimator(pool), random_state=0)
         areas.append(leave_one_model_out(attack, records, max_fprs=())["auc"].mean())
     return np.array(areas)
+
+
+@promise(
+    "leave_one_model_out of StackedAttack, joint evidence, has an AUC of 1/2 without a leak",
+    nominal=0.5,
+    side="equal",
+    designs=NULL_COPIES,
+    n_trials=100,
+)
+def power_of_joint_evidence_without_a_leak_is_chance(rng, n_trials, together, leaks):
+    areas = []
+    for _ in range(n_trials):
+        records, _, _, pool = draw_copies(rng, together, leaks)
+        with fit_jointly(pool, records) as attack:
+            areas.append(leave_one_model_out(attack, records, max_fprs=())["auc"].mean())
+    return np.array(areas)
+
+
+@promise(
+    "AUC of StackedAttack, joint evidence, has p < 0.05 without a leak",
+    nominal=0.05,
+    side="at most",
+    designs=NULL_COPIES,
+    n_trials=200,
+)
+def level_of_joint_evidence_is_kept(rng, n_trials, together, leaks):
+    n_below = 0
+    for _ in range(n_trials):
+        records, truth, group, pool = draw_copies(rng, together, leaks)
+        with fit_jointly(pool, records) as attack:
+            scores = attack.score_samples(records)
+        if together:  # a group is one draw
+            scores, truth = (
+                np.bincount(group, scores),
+                truth[np.unique(group, return_index=True)[1]],
+            )
+        n_below += stats.mannwhitneyu(scores[truth], scores[~truth]).pvalue < 0.05
+    return n_below, n_trials
 
 
 DISTRIBUTIONS = {

@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.linalg import LinAlgWarning
 from scipy.special import logit
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -26,7 +27,13 @@ _LEAST_SLOPE = 0.01
 # False positive rate at which the power is reported beside the AUC.
 _RATE = 0.01
 
-_LINEAR, _TREES = "logistic regression", "trees"
+LINEAR, _TREES, JOINT = "logistic regression", "trees", "joint"
+
+# Number of means over similar records that the joint candidate learns from, and the standard errors
+# by which it must be ahead of the best of the others. Where similar records say nothing, it is as
+# strong as they are, and chance would choose.
+N_MEANS = 2
+_MARGIN_OF_JOINT = 1.0
 
 
 def _fit_quietly(model, features, is_member):
@@ -47,7 +54,8 @@ class Scale:
         self._unit = np.where(unit > 0, unit, 1.0)
 
     def __call__(self, features):
-        return np.arcsinh(features / self._unit)
+        n_more = features.shape[1] - len(self._unit)  # means, which have a unit
+        return np.arcsinh(features / np.append(self._unit, np.ones(n_more)))
 
 
 class Linear:
@@ -55,7 +63,7 @@ class Linear:
 
     # Log odds of 0 stand for equal shares of members and non-members. Weights for both sides would
     # make trees eight times as slow; the log odds of the shares are subtracted instead.
-    # features (n, n_features), is_member (n,)
+    # features (n, n_features), is_member (n,); means over similar records may follow what is scored
 
     def __init__(self, features, is_member):
         # Newton's steps take a fifth of the time of L-BFGS for a dozen features.
@@ -64,7 +72,9 @@ class Linear:
 
     def log_odds(self, features):
         """Return log odds of shape (n,)."""
-        return self._model.decision_function(features) - self._shift
+        return (
+            self._model.decision_function(features[:, : self._model.n_features_in_]) - self._shift
+        )
 
 
 class Trees:
@@ -86,7 +96,8 @@ class Trees:
 
     def log_odds(self, features):
         """Return log odds of shape (n,)."""
-        return self._model.decision_function(np.round(features, _DIGITS)) - self._shift
+        features = np.round(features[:, : self._model.n_features_in_], _DIGITS)
+        return self._model.decision_function(features) - self._shift
 
 
 class Single:
@@ -132,8 +143,22 @@ class _Calibrated(NamedTuple):
         return self.slope * sum(model.log_odds(features) for model in self.models) + self.intercept
 
 
-class ChosenStack:
-    """The strongest of single features, a logistic regression, and its sum with boosted trees.
+class Joint:
+    """Logistic regression on log odds of models and on means over similar records."""
+
+    # evidence (n, n_models + N_MEANS): log odds by models that did not see the row, and the means
+
+    def __init__(self, models, evidence, is_member):
+        self._models, self.outer = models, Linear(evidence, is_member)
+
+    def log_odds(self, features):
+        """Return log odds of shape (n,), where the last features are the means."""
+        log_odds = [model.log_odds(features) for model in self._models]
+        return self.outer.log_odds(np.column_stack([*log_odds, features[:, -N_MEANS:]]))
+
+
+class ChosenStack(NamedTuple):
+    """Log odds of membership by the candidate that was chosen.
 
     Attributes
     ----------
@@ -141,7 +166,38 @@ class ChosenStack:
         Name of the candidate with the largest AUC that is far enough ahead.
     power : DataFrame
         Power of all candidates, as of :func:`skmia.model_selection.choose_by_power`.
+    scale : Scale
+        Scale of the features.
+    whole : _Calibrated or Linear
+        Models learned from all rows.
+    of_fold : dict of int to _Calibrated or Linear
+        Models learned without a fold of the records.
+    joins : bool
+        Whether any of them is that of means over similar records.
     """
+
+    chosen: str
+    power: pd.DataFrame | None
+    scale: Scale
+    whole: object
+    of_fold: dict
+    joins: bool = False
+
+    def log_odds(self, features, folds=None):
+        """Return log odds."""
+        # features (n, n_features), folds (n,)
+        features = self.scale(features)
+        if folds is None:
+            return self.whole.log_odds(features)
+        total = np.empty(len(features))
+        for fold in np.unique(folds).tolist():
+            here = folds == fold
+            total[here] = self.of_fold.get(fold, self.whole).log_odds(features[here])
+        return total
+
+
+class Candidates:
+    """Single features, a logistic regression, and its sum with boosted trees, learned by folds."""
 
     # The rows of a record with several models treated as the victim depend on each other: each of
     # these models is among those that the others are compared with. Only what was learned from
@@ -151,63 +207,81 @@ class ChosenStack:
     # The sum of two log odds is too large to be one. Slope and intercept come from a logistic
     # regression of membership on the log odds of models that did not see the rows.
 
-    def __init__(self, rows, singles, boosted, units, margin, rng):
+    def __init__(self, rows, singles, boosted, rng):
         self._scale = Scale(rows.features)
-        rows = rows._replace(features=self._scale(rows.features))
-        kinds, candidates = _list_candidates(singles, boosted, rng)
+        self._rows = rows._replace(features=self._scale(rows.features))
+        self._kinds, self._parts = _list_candidates(singles, boosted, rng)
+        self._learned = [name for name in (LINEAR, _TREES) if name in self._kinds]
         folds = np.unique(rows.folds).tolist()
-        fitted = {fold: _fit(kinds, kinds, rows, rows.folds != fold) for fold in folds}
-        log_odds = {name: _score_folds(names, fitted, rows) for name, names in candidates.items()}
+        self._fitted = {fold: self._fit(self._kinds, rows.folds != fold) for fold in folds}
+        self.scores = {name: self._score_folds(name) for name in self._kinds}
+
+    def _fit(self, names, chosen):
+        features, is_member = self._rows.features[chosen], self._rows.is_member[chosen]
+        return {name: self._kinds[name](features, is_member) for name in names}
+
+    def _score_folds(self, name):
+        """Return log odds of each row by the model that did not see its fold."""
+        total = np.empty(len(self._rows.folds))
+        for fold, models in self._fitted.items():
+            here = self._rows.folds == fold
+            total[here] = models[name].log_odds(self._rows.features[here])
+        return total
+
+    def get_regression(self):
+        """Return the logistic regression as if it had been chosen."""
+        whole = self._fit([LINEAR], slice(None))[LINEAR]
+        of_fold = {fold: models[LINEAR] for fold, models in self._fitted.items()}
+        return ChosenStack(LINEAR, None, self._scale, whole, of_fold)
+
+    def join(self, means):
+        """Add the candidate that also learns from means over similar records, one row each."""
+        self._evidence = np.column_stack([*(self.scores[name] for name in self._learned), means])
+        self.scores[JOINT], self._parts[JOINT] = np.empty(len(means)), (JOINT,)
+        for fold, models in self._fitted.items():
+            here = self._rows.folds == fold
+            models[JOINT] = self._fit_joint(models, ~here)
+            self.scores[JOINT][here] = models[JOINT].outer.log_odds(self._evidence[here])
+
+    def _fit_joint(self, models, chosen):
+        models = [models[name] for name in self._learned]
+        return Joint(models, self._evidence[chosen], self._rows.is_member[chosen])
+
+    def choose(self, units, margin):
+        """Return the strongest candidate."""
+        rows, folds = self._rows, list(self._fitted)
+        log_odds = {
+            name: sum(self.scores[part] for part in parts) for name, parts in self._parts.items()
+        }
         models = np.unique(rows.models)
         in_fold, units = [rows.folds == fold for fold in folds], units[models]
         cells = [[np.flatnonzero(here & (rows.models == k)) for here in in_fold] for k in models]
         figures = np.array([_measure(one, rows.is_member, cells) for one in log_odds.values()])
 
-        self._of_fold = {}
+        of_fold, names = {}, set()
         for k, fold in enumerate(folds):
-            name, _ = _choose(candidates, np.delete(figures, k, axis=2), units, margin)
-            models = [fitted[fold][one] for one in candidates[name]]
-            self._of_fold[fold] = _calibrate(models, log_odds[name], rows, rows.folds != fold)
-        self.chosen, self.power = _choose(candidates, figures, units, margin)
-        models = _fit(candidates[self.chosen], kinds, rows, slice(None)).values()
-        self._whole = _calibrate(list(models), log_odds[self.chosen], rows, slice(None))
-
-    def log_odds(self, features, folds=None):
-        """Return calibrated log odds."""
-        # features (n, n_features), folds (n,)
-        features = self._scale(features)
-        if folds is None:
-            return self._whole.log_odds(features)
-        total = np.empty(len(features))
-        for fold in np.unique(folds).tolist():
-            here = folds == fold
-            total[here] = self._of_fold.get(fold, self._whole).log_odds(features[here])
-        return total
+            name, _ = _choose(log_odds, np.delete(figures, k, axis=2), units, margin)
+            names.add(name)
+            models = [self._fitted[fold][part] for part in self._parts[name]]
+            of_fold[fold] = _calibrate(models, log_odds[name], rows, rows.folds != fold)
+        chosen, power = _choose(log_odds, figures, units, margin)
+        if chosen == JOINT:
+            models = [self._fit_joint(self._fit(self._learned, slice(None)), slice(None))]
+        else:
+            models = list(self._fit(self._parts[chosen], slice(None)).values())
+        whole = _calibrate(models, log_odds[chosen], rows, slice(None))
+        return ChosenStack(chosen, power, self._scale, whole, of_fold, JOINT in {chosen, *names})
 
 
 def _list_candidates(singles, boosted, rng):
     """Return functions that fit models, and which of these each candidate sums, by name."""
     kinds = {name: partial(Single, column=column) for name, column in singles.items()}
     candidates = {name: (name,) for name in singles}
-    kinds[_LINEAR], candidates[_LINEAR] = Linear, (_LINEAR,)
+    kinds[LINEAR], candidates[LINEAR] = Linear, (LINEAR,)
     if boosted:
         kinds[_TREES] = partial(Trees, rng=rng)
-        candidates[f"{_LINEAR} + {_TREES}"] = (_LINEAR, _TREES)
+        candidates[f"{LINEAR} + {_TREES}"] = (LINEAR, _TREES)
     return kinds, candidates
-
-
-def _fit(names, kinds, rows, chosen):
-    features, is_member = rows.features[chosen], rows.is_member[chosen]
-    return {name: kinds[name](features, is_member) for name in names}
-
-
-def _score_folds(names, fitted, rows):
-    """Return the sum of log odds of each row by the models that did not see its fold."""
-    total = np.empty(len(rows.folds))
-    for fold, models in fitted.items():
-        here = rows.folds == fold
-        total[here] = sum(models[name].log_odds(rows.features[here]) for name in names)
-    return total
 
 
 def _measure(log_odds, is_member, cells):
@@ -234,17 +308,24 @@ def _choose(candidates, figures, units, margin):
 
 def _choose_strongest(names, aucs, units, margin):
     """Return the name of the candidate of the largest mean of AUCs, of shape (n_candidates, n)."""
-    n_single = names.index(_LINEAR)
-    single = int(np.argmax(aucs[:n_single].mean(axis=1)))
-    gains = np.array(
-        [(aucs - aucs[single])[:, units == unit].mean(axis=1) for unit in np.unique(units)]
-    )
-    error = gains.std(axis=0, ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
-    learned = np.arange(len(names)) >= n_single
-    ahead = learned & (gains.mean(axis=0) > (margin * error if margin else 0))
-    if not ahead.any():
-        return names[single]
-    return names[int(np.argmax(np.where(ahead, aucs.mean(axis=1), -1)))]
+    means, n_single = aucs.mean(axis=1), names.index(LINEAR)
+    best = int(np.argmax(means[:n_single]))
+    ahead = [
+        k
+        for k in range(n_single, len(names))
+        if names[k] != JOINT and _is_ahead(aucs[k] - aucs[best], units, margin)
+    ]
+    best = max(ahead, key=means.__getitem__, default=best)
+    if names[-1] == JOINT and _is_ahead(aucs[-1] - aucs[best], units, _MARGIN_OF_JOINT):
+        return JOINT
+    return names[best]
+
+
+def _is_ahead(gains, units, margin):
+    """Whether the mean of gains is above 0 by a number of standard errors over pairs of models."""
+    gains = np.array([gains[units == unit].mean() for unit in np.unique(units)])
+    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
+    return gains.mean() > (margin * error if margin else 0)
 
 
 def _calibrate(models, log_odds, rows, chosen):

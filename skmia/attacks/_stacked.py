@@ -34,15 +34,17 @@ from ..shadow import ShadowPool
 from ._calibrated import AwayFromMiddle, CalibratedAttack
 from ._lira import LiRA
 from ._rmia import RMIA
-from ._stack_models import ChosenStack, Rows
+from ._stack_models import LINEAR, N_MEANS, Candidates, Rows
 
 # Similar training records raise each other's scores. How far a model is from what is usual on the
 # neighbors of a record therefore tells what it would be on the record itself if it were no member.
 
 
-# Number of the most similar records that are averaged. Weights fall to 0 at the next one, so that
-# rounding does not decide which of two equally similar records counts.
+# Numbers of the most similar records that are averaged, of residuals and for the joint candidate.
+# Weights fall to 0 at the next one, so that rounding does not decide which of two equally similar
+# records counts.
 _N_NEIGHBORS = 64
+_NUMBERS_OF_JOINT = 4, 64
 
 # Total weight below which an average is drawn to 0: neighbors that are all alike tell nothing.
 _LEAST_WEIGHT = 0.04
@@ -87,7 +89,7 @@ class _Features:
 
 
 class SimilarRecords:
-    """Weighted means over the most similar records of the same class."""
+    """Weights of means over the most similar records of the same class."""
 
     # The weight of a record is its cosine similarity minus that of the first one that is not
     # averaged.
@@ -97,57 +99,80 @@ class SimilarRecords:
         self._known, self._labels = self._features(records)
         self._fingerprints = records.fingerprint
 
-    def average(self, records, values):
-        """Average over the records that are similar to each record, which itself does not count."""
-        # values (n_values, n_known) -> means (n_values, n): 0 where no record is similar
-        means, step = np.zeros((len(values), len(records))), _count_rows(records)
+    def weigh(self, records, numbers):
+        """Return weights in the means over some numbers of records; the record itself has none."""
+        # -> sparse (n, n_known) for each number: rows of 0 where no record is similar
+        parts, step = [], _count_rows(records)
         for start in range(0, len(records), step):
             block = records[start : start + step]
-            means[:, start : start + step] = self._average_block(block, values)
-        return means
+            parts += [(start + rows, *found) for rows, *found in self._find_nearest(block, numbers)]
+        shape = len(records), len(self._labels)
+        return {number: _collect_weights(parts, number, shape) for number in numbers}
 
-    def _average_block(self, records, values):
+    def _find_nearest(self, records, numbers):
+        """Yield rows, columns of the most similar records, and similarities in falling order."""
         X, labels = self._features(records)
-        means, fingerprints = np.zeros((len(values), len(records))), records.fingerprint
+        fingerprints = records.fingerprint
         for label in np.unique(labels):
             places, rows = (np.flatnonzero(some == label) for some in (self._labels, labels))
             if not len(places):
                 continue
             for part in np.array_split(rows, -(-len(rows) * len(places) // _BLOCK)):
-                same = fingerprints[part, None] == self._fingerprints[places]
-                weights = _weigh(X[part] @ self._known[places].T, same)
-                total = weights.sum(axis=1) + _LEAST_WEIGHT
-                means[:, part] = values[:, places] @ weights.T / total
-        return means
+                similarity = X[part] @ self._known[places].T
+                similarity = similarity.toarray() if sparse.issparse(similarity) else similarity
+                similarity[fingerprints[part, None] == self._fingerprints[places]] = 0
+                first = max(0, len(places) - max(numbers) - 1)
+                some = np.argpartition(similarity, first, axis=1)[:, first:]
+                order = np.argsort(-np.take_along_axis(similarity, some, axis=1), axis=1)
+                some = np.take_along_axis(some, order, axis=1)
+                yield part, places[some], np.take_along_axis(similarity, some, axis=1)
 
 
-def _weigh(similarity, same):
-    similarity = similarity.toarray() if sparse.issparse(similarity) else similarity
-    similarity[same] = 0
-    n_known = similarity.shape[1]
-    least = 0.0
-    if n_known > _N_NEIGHBORS:
-        place = n_known - _N_NEIGHBORS - 1
-        least = np.maximum(np.partition(similarity, place, axis=1)[:, [place]], 0)
-    similarity -= least
-    return np.maximum(similarity, 0, out=similarity)
+def _collect_weights(parts, number, shape):
+    """Return weights of the first records, as a sparse array."""
+    found = [np.empty((3, 0))]
+    for rows, places, similarity in parts:
+        least = np.maximum(similarity[:, number : number + 1], 0)
+        weights = np.maximum(similarity[:, :number] - (least if least.size else 0), 0)
+        weights /= weights.sum(axis=1, keepdims=True) + _LEAST_WEIGHT
+        cells = np.broadcast_arrays(rows[:, None], places[:, :number], weights)
+        found.append(np.stack([one.ravel() for one in cells]))
+    rows, places, weights = np.concatenate(found, axis=1)
+    return sparse.csr_array((weights, (rows.astype(int), places.astype(int))), shape=shape)
 
 
 class Surroundings:
     """How far the victim, and each model of a pool, is from what is usual on similar records."""
 
-    def __init__(self, pool, victim, records, usable):
-        records = _draw(records, usable)
-        self._similar = SimilarRecords(records)
-        self._of_victim, self._of_models = _compute_residuals(pool, victim, records)
+    # With `join`, also which of them are likely to be members.
 
-    def of_victim(self, records):
-        """Return the mean residual of the victim on similar records, of shape (1, n)."""
-        return self._similar.average(records, self._of_victim[None])
+    def __init__(self, pool, victim, records):
+        self._similar, self._columns = SimilarRecords(records), pool.locate(records)
+        self._means = [(_N_NEIGHBORS, *_compute_residuals(pool, victim, records))]
 
-    def of_models(self, records):
-        """Return the mean residual of each model, without its pair, of shape (n_estimators, n)."""
-        return self._similar.average(records, self._of_models)
+    def __len__(self):
+        return len(self._means)
+
+    def join(self, columns, of_victim, of_models):
+        """Return the same with means of values of models at sorted columns of the pool."""
+        # Other records have none. of_victim (n_known,), of_models (n_estimators, n_columns)
+        places = np.minimum(np.searchsorted(columns, self._columns), len(columns) - 1)
+        known, joined = columns[places] == self._columns, copy.copy(self)
+        values = of_victim * known, of_models[:, places] * known
+        joined._means = [*self._means, *((number, *values) for number in _NUMBERS_OF_JOINT)]
+        return joined
+
+    def weigh(self, records, numbers=None):
+        """Return weights of similar records, by their number."""
+        return self._similar.weigh(records, numbers or {number for number, *_ in self._means})
+
+    def of_victim(self, weights):
+        """Return means of the victim over similar records, of shape (n_means, n)."""
+        return np.stack([weights[number] @ victim for number, victim, _ in self._means])
+
+    def of_models(self, weights):
+        """Return means of each model, without its pair, of shape (n_means, n_estimators, n)."""
+        return np.stack([(weights[number] @ models.T).T for number, _, models in self._means])
 
 
 def _count_rows(records):
@@ -303,6 +328,13 @@ def _get_folds(shadows, models):
     return np.broadcast_to(shadows[-1, 0].astype(int), (len(models), shadows.shape[2]))
 
 
+def ask_once(pool, victim, records):
+    """Return no victim and records with its answers, unless it is asked about augmented copies."""
+    if victim is None or pool.augment is not None:
+        return victim, records
+    return None, records.with_fields(outputs=query(victim, records))
+
+
 class StackReader(PoolReader):
     """What the parts of a stack read of a pool, and the residuals of models on similar records."""
 
@@ -311,7 +343,9 @@ class StackReader(PoolReader):
     surrounds_models = True
 
     def count_rows(self):
-        return max(1, super().count_rows() // (len(self._comparison.readings) + 2))
+        around = self._comparison.around
+        n_parts = len(self._comparison.readings) + max(1, len(around or [])) + 1
+        return max(1, super().count_rows() // n_parts)
 
     def blocks(self, records):
         size, columns = self.count_rows(), self.pool.locate(records)
@@ -322,39 +356,46 @@ class StackReader(PoolReader):
             shadows = self._join([values for _, values, *_ in together], columns[rows], around)
             yield rows, shadows, inside, n_in
 
-    def read_columns(self, columns, records):
+    def read_columns(self, columns, near):
         values = [self.pool.values_at(columns, what) for what in self._comparison.readings]
-        around = self._surround_columns(columns, records)
+        around = self.surround_columns(columns, near)
         return self._join(values, columns, around), self.pool.inside(columns)
 
+    def find_near(self, columns, records, numbers):
+        """Return columns whose records are given, and the weights of similar ones there."""
+        if self._comparison.around is None:
+            return None
+        _, given, rows = np.intersect1d(columns, self.pool.locate(records), return_indices=True)
+        return given, self._comparison.around.weigh(records[rows], numbers)
+
+    def surround_columns(self, columns, near):
+        """Return means over similar records; 0 where the record is not among the given."""
+        if near is None:
+            return []
+        around, (given, weights) = self._comparison.around, near
+        means = np.zeros((len(around), len(self.pool.membership_), len(columns)))
+        means[:, :, given] = around.of_models(weights)
+        return [means]
+
     def of_victim(self, victim, records):
-        if victim is not None and self.pool.augment is None:  # it is queried once
-            records, victim = records.with_fields(outputs=query(victim, records)), None
+        victim, records = ask_once(self.pool, victim, records)
         whole = self._comparison
         values = [self.pool.victim_values(victim, records, what) for what in whole.readings]
         if whole.around is not None:
             # A single score that was chosen reads no other feature.
             is_read = whole.stack.chosen not in list_scores(whole.feature_names)
-            values += [whole.around.of_victim(records) if is_read else np.zeros((1, len(records)))]
+            around, shape = whole.around, (len(whole.around), len(records))
+            values += [around.of_victim(around.weigh(records)) if is_read else np.zeros(shape)]
         return np.concatenate(values)
 
     def _surround(self, records):
-        """Return residuals on similar records, if any, of shape (1, n_estimators, n)."""
+        """Return means over similar records, if any, of shape (n_means, n_estimators, n)."""
         around = self._comparison.around
         if around is None:
             return []
         if not self.surrounds_models:
-            return [np.zeros((1, len(self.pool.membership_), len(records)))]
-        return [around.of_models(records)[None]]
-
-    def _surround_columns(self, columns, records):
-        """Return the same for columns of the pool; 0 where the record is not among the given."""
-        if self._comparison.around is None:
-            return []
-        _, known, rows = np.intersect1d(columns, self.pool.locate(records), return_indices=True)
-        residuals = np.zeros((1, len(self.pool.membership_), len(columns)))
-        residuals[0][:, known] = self._comparison.around.of_models(records[rows])
-        return [residuals]
+            return [np.zeros((len(around), len(self.pool.membership_), len(records)))]
+        return [around.of_models(around.weigh(records))]
 
     def _join(self, values, columns, around):
         folds = fold_records(columns).astype(values[0].dtype)
@@ -372,17 +413,21 @@ class Stack(Comparison):
         judged = reader.can_judge(records)
         if not judged.any():
             raise ValueError(reader.say_none_judged(records))
-        self.parts, self.around = fit_parts(pool, records), None
-        if pool.classes_ is not None and (victim is not None or "outputs" in records.fields):
-            self.around = Surroundings(pool, victim, records, judged)
-        self.feature_names = [*self.parts, *([] if self.around is None else [SIMILAR])]
+        self.parts, self.around, self._asked = fit_parts(pool, records), None, None
         self.readings = list(dict.fromkeys(part.reads for part in self.parts.values()))
+        if pool.classes_ is not None and (victim is not None or "outputs" in records.fields):
+            self._asked = ask_once(pool, victim, _draw(records, judged))
+            self.around = Surroundings(pool, *self._asked)
+        self.feature_names = [*self.parts, *([] if self.around is None else [SIMILAR])]
 
     def learn(self, pool, records, boosted, rng):
         """Learn the stack from shadow models treated as the victim."""
+        asked, self._asked = self._asked, None
         reader, n_models = StackReader(pool, self, StackedAttack.__name__), len(pool.membership_)
-        columns = reader.draw_columns(_N_SAMPLE)
-        shadows, inside = reader.read_columns(columns, records)
+        columns, joins = reader.draw_columns(_N_SAMPLE), n_models >= FEWEST_FOR_RATE
+        numbers = {_N_NEIGHBORS, *(_NUMBERS_OF_JOINT if joins else ())}
+        near = reader.find_near(columns, records, numbers)
+        shadows, inside = reader.read_columns(columns, near)
         models = choose_pseudo_victims(pool.design_)
         others = choose_others(pool.design_, inside, columns, models)
         judged = find_judged(reader, inside, pool.n_inside[columns], models, others)
@@ -393,10 +438,41 @@ class Stack(Comparison):
                 raise TooFewModelsError(reader.say_too_few(len(columns), place))
         left = self._leave_out(reader, models)
         features = left._collect_left_out(shadows, inside, models, others, judged)[judged]
-        rows = Rows(features, is_member, models[np.nonzero(judged)[0]], folds)
+        some, places = np.nonzero(judged)
+        rows = Rows(features, is_member, models[some], folds)
         scores, units = list_scores(self.feature_names), number_pairs(pool.design_)
-        margin = _MARGIN if n_models < FEWEST_FOR_RATE else 0.0
-        self.stack = ChosenStack(rows, scores, boosted, units, margin, rng)
+        candidates = Candidates(rows, scores, boosted, rng)
+        if near is None or not joins:
+            self.stack = candidates.choose(units, 0.0 if joins else _MARGIN)
+            return
+        # What is said of a neighbor was learned without its fold. A neighbor in the fold of the
+        # record is judged without both; in any other fold, by what has seen the record. A logistic
+        # regression on a dozen features hardly depends on one row of ten thousand; trees may.
+        posterior, first, joined = np.zeros(inside.shape), copy.copy(self), (rows.models, places)
+        posterior[joined] = np.tanh(candidates.scores[LINEAR] / 2)
+        self.around = first.around.join(columns, 0.0, posterior)
+        means = reader.surround_columns(columns, near)[0][-N_MEANS:]
+        candidates.join(means[:, *joined].T)
+        self.stack, self.around = candidates.choose(units, 0.0), first.around
+        if self.stack.joins:
+            first.stack = candidates.get_regression()
+            rest = np.setdiff1d(np.arange(n_models), models)
+            if len(rest):
+                posterior[rest] = first._judge_models(reader, shadows, inside, columns, rest)
+            self.around = first.around.join(columns, first._judge_victim(pool, *asked), posterior)
+
+    def _judge_models(self, reader, shadows, inside, columns, models):
+        """Return posteriors of membership with models treated as the victim, from -1 to 1."""
+        n_inside = reader.pool.n_inside[columns]
+        others = choose_others(reader.pool.design_, inside, columns, models)
+        judged = find_judged(reader, inside, n_inside, models, others)
+        left = self._leave_out(reader, models)
+        return np.tanh(score_in_place(left, shadows, inside, models, others, judged) / 2)
+
+    def _judge_victim(self, pool, victim, known):
+        """Return posteriors of membership of the victim, from -1 to 1."""
+        reader = StackReader(pool, self, StackedAttack.__name__)
+        return np.tanh(self._score_records(reader, known, reader.of_victim(victim, known)) / 2)
 
     def _score_records(self, reader, records, target):
         reader.surrounds_models = False  # of the similar records, only the victim's are read
@@ -407,8 +483,12 @@ class Stack(Comparison):
         rows = zip(self.readings, first, strict=True)
         return {what: values[start : start + self.n_queries] for what, start in rows}
 
+    def _get_around(self, values):
+        first = self.n_queries * len(self.readings)
+        return list(values[first : first + len(self.around or [])])
+
     def score(self, target, shadows, inside, outside):
-        around = [] if self.around is None else [target[-1]]
+        around = self._get_around(target)
         target, shadows = self._by_reading(target), self._by_reading(shadows)
         features = [
             part.score(target[part.reads], shadows[part.reads], inside, outside)
@@ -428,7 +508,7 @@ class Stack(Comparison):
 
     def _collect_left_out(self, shadows, inside, models, others, judged):
         """Return features with models treated as the victim, of shape (n_chosen, n, n_features)."""
-        around = [] if self.around is None else [shadows[-2, models]]
+        around = self._get_around(shadows[:, models])
         shadows = self._by_reading(shadows)
         features = [
             score_in_place(part, shadows[part.reads], inside, models, others, judged)
@@ -460,8 +540,9 @@ class StackedAttack(PoolAttack):
     victim in turn. Their training sets are known, so a logistic regression and boosted trees learn
     from their features to separate members and non-members; the
     membership of the victim's records plays no part. Of each single score, the logistic regression
-    and its sum with the trees, the one with the largest AUC on these models is used. The score is
-    the log odds of membership.
+    and its sum with the trees, the one with the largest AUC on these models is used, unless judging
+    similar records together is ahead of it by a standard error. The score is the log odds of
+    membership.
 
     Parameters
     ----------
@@ -491,8 +572,8 @@ class StackedAttack(PoolAttack):
     feature_names_ : list of str
         Names of the features.
     chosen_ : str
-        Parts of the score: ``"logistic regression"``, ``"logistic regression + trees"`` or
-        the name of a feature.
+        Parts of the score: ``"logistic regression"``, ``"logistic regression + trees"``,
+        ``"joint"`` or the name of a feature.
     power_ : DataFrame
         Power of all candidates on the shadow models, with standard errors, as of
         :func:`skmia.model_selection.choose_by_power`. That of the chosen one is the largest of
@@ -544,6 +625,13 @@ class StackedAttack(PoolAttack):
     class, of the signal minus its level, weighted by the cosine of standardized features; the
     membership of these records plays no part. They are searched among at most 8192 of the records
     given to ``fit``, which need a victim or its stored outputs; otherwise this feature is left out.
+
+    With 8 models or more and this feature, ``"joint"`` is a candidate as well: a logistic
+    regression on the log odds of the first one and of the trees, and on how likely similar records
+    are to be members of the same model, which the first one says. It reads the means of these
+    probabilities over the 4 and the 64 most similar records. Where neighbors are members, they
+    explain a high score of the record; where records come in copies that are members together, they
+    add to it. What is said of a record was learned without the fold of that record.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from skmia import ShadowPool
 from skmia.attacks import LiRA, StackedAttack, _stack_models, _stacked
-from skmia.attacks._stack_models import ChosenStack, Rows
+from skmia.attacks._stack_models import Candidates, Rows
 from skmia.attacks._stacked import choose_pseudo_victims, fold_records
 from skmia.model_selection import leave_one_model_out
 from skmia.shadow._job import drawn_design
@@ -157,8 +157,8 @@ def test_rows_of_the_trees_are_drawn_by_the_seed(draw_pool, monkeypatch):
         fit(world, boosted=True, random_state=seed).power_["auc"].to_numpy() for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first, second)
-    assert first[-1] != other[-1]
-    np.testing.assert_array_equal(first[:-1], other[:-1])
+    assert (first[-2:] != other[-2:]).all()
+    np.testing.assert_array_equal(first[:-2], other[:-2])
 
 
 def test_permuted_records_have_permuted_scores(draw_pool):
@@ -220,7 +220,9 @@ def test_what_is_learned_from_a_record_does_not_judge_it():
     is_member = (rng.random_sample(n_records) < 0.5)[records]
     features = np.column_stack([records, rng.normal(size=len(records))])
     rows = Rows(features, is_member, models, fold_records(records).astype(int))
-    stack = ChosenStack(rows, {"noise": 1}, True, models[::n_records] // 2, 0.0, rng)
+    candidates = Candidates(rows, {"noise": 1}, True, rng)
+    candidates.join(rng.normal(size=(len(records), 2)))
+    stack = candidates.choose(models[::n_records] // 2, 0.0)
     assert (abs(stack.power["auc"] - 0.5) < 4 * error_of_chance(n_records)).all()
     area = roc_auc_score(is_member, stack.log_odds(features, rows.folds))
     assert abs(area - 0.5) < 4 * error_of_chance(n_records)
@@ -246,13 +248,30 @@ def test_learned_candidate_must_be_ahead_of_single_scores(gains, margin, expecte
     assert _stack_models._choose_strongest(names, aucs, units, margin) == expected
 
 
+@pytest.mark.parametrize(
+    "gains, expected",
+    [
+        ([0.01, 0.03], "joint"),
+        ([-0.01, 0.03], "trees"),
+        ([0.01], "trees"),
+        ([-0.2, -0.2], "trees"),
+    ],
+)
+def test_joint_candidate_must_be_ahead_of_the_best_by_its_error(gains, expected):
+    trees, units = np.full(2 * len(gains), 0.7), np.repeat(np.arange(len(gains)), 2)
+    aucs = np.array([trees - 0.2, trees - 0.1, trees, trees + np.repeat(gains, 2)])
+    names = ["one", "logistic regression", "trees", "joint"]
+    assert _stack_models._choose_strongest(names, aucs, units, 0.0) == expected
+
+
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 def test_strongest_candidate_is_chosen(draw_pool, shift):
     world = draw_pool(shift=shift)
     attack = fit(world, boosted=True)
     power = attack.power_.set_index("score")["auc"]
-    assert attack.chosen_ == power.idxmax()
-    assert list(power.index[-2:]) == ["logistic regression", "logistic regression + trees"]
+    learned = ["logistic regression", "logistic regression + trees"]
+    assert list(power.index[-3:]) == [*learned, "joint"]
+    assert attack.chosen_ in {"joint", power.drop(index="joint").idxmax()}
 
 
 def test_one_score_orders_like_its_attack(draw_pool, monkeypatch):
