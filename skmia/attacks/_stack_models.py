@@ -2,6 +2,7 @@
 
 import warnings
 from functools import partial
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -29,10 +30,10 @@ _RATE = 0.01
 
 LINEAR, _TREES, JOINT = "logistic regression", "trees", "joint"
 
-# Number of means over similar records that the joint candidate learns from, and the standard errors
-# by which it must be ahead of the best of the others. Where similar records say nothing, it is as
-# strong as they are, and chance would choose.
-N_MEANS = 2
+# Numbers of the most similar records over which the joint candidate reads means, and the standard
+# errors by which it must be ahead of the best of the others. Where similar records say nothing, it
+# is as strong as they are, and chance would choose.
+NUMBERS = 4, 64
 _MARGIN_OF_JOINT = 1.0
 
 
@@ -146,7 +147,7 @@ class _Calibrated(NamedTuple):
 class Joint:
     """Logistic regression on log odds of models and on means over similar records."""
 
-    # evidence (n, n_models + N_MEANS): log odds by models that did not see the row, and the means
+    # evidence (n, n_models + n_means): log odds by models that did not see the row, and the means
 
     def __init__(self, models, evidence, is_member):
         self._models, self.outer = models, Linear(evidence, is_member)
@@ -154,7 +155,7 @@ class Joint:
     def log_odds(self, features):
         """Return log odds of shape (n,), where the last features are the means."""
         log_odds = [model.log_odds(features) for model in self._models]
-        return self.outer.log_odds(np.column_stack([*log_odds, features[:, -N_MEANS:]]))
+        return self.outer.log_odds(np.column_stack([*log_odds, features[:, -len(NUMBERS) :]]))
 
 
 class ChosenStack(NamedTuple):
@@ -214,7 +215,7 @@ class Candidates:
         self._learned = [name for name in (LINEAR, _TREES) if name in self._kinds]
         folds = np.unique(rows.folds).tolist()
         self._fitted = {fold: self._fit(self._kinds, rows.folds != fold) for fold in folds}
-        self.scores = {name: self._score_folds(name) for name in self._kinds}
+        self._scores, self._pairs = {name: self._score_folds(name) for name in self._kinds}, {}
 
     def _fit(self, names, chosen):
         features, is_member = self._rows.features[chosen], self._rows.is_member[chosen]
@@ -229,19 +230,37 @@ class Candidates:
         return total
 
     def get_regression(self):
-        """Return the logistic regression as if it had been chosen."""
+        """Return the logistic regression on all rows as if it had been chosen."""
         whole = self._fit([LINEAR], slice(None))[LINEAR]
-        of_fold = {fold: models[LINEAR] for fold, models in self._fitted.items()}
-        return ChosenStack(LINEAR, None, self._scale, whole, of_fold)
+        return ChosenStack(LINEAR, None, self._scale, whole, {})
+
+    def judge(self, features, folds):
+        """Return posteriors, from -1 to 1, that a fold can read, of shape (n_folds, n)."""
+        # They were learned without the rows of this fold, and without those of the fold of the row.
+        found, scaled = np.zeros((max(self._fitted) + 1, len(features))), self._scale(features)
+        for fold, other in combinations_with_replacement(self._fitted, 2):
+            model = self._get_without(fold, other)
+            for reads, judged in {(fold, other), (other, fold)}:
+                here = folds == judged
+                found[reads, here] = np.tanh(model.log_odds(scaled[here]) / 2)
+        return found
+
+    def _get_without(self, fold, other):
+        rest = (self._rows.folds != fold) & (self._rows.folds != other)
+        if fold == other or len(np.unique(self._rows.is_member[rest])) < 2:
+            return self._fitted[fold][LINEAR]
+        if (fold, other) not in self._pairs:
+            self._pairs[fold, other] = self._fit([LINEAR], rest)[LINEAR]
+        return self._pairs[fold, other]
 
     def join(self, means):
         """Add the candidate that also learns from means over similar records, one row each."""
-        self._evidence = np.column_stack([*(self.scores[name] for name in self._learned), means])
-        self.scores[JOINT], self._parts[JOINT] = np.empty(len(means)), (JOINT,)
+        self._evidence = np.column_stack([*(self._scores[name] for name in self._learned), means])
+        self._scores[JOINT], self._parts[JOINT] = np.empty(len(means)), (JOINT,)
         for fold, models in self._fitted.items():
             here = self._rows.folds == fold
             models[JOINT] = self._fit_joint(models, ~here)
-            self.scores[JOINT][here] = models[JOINT].outer.log_odds(self._evidence[here])
+            self._scores[JOINT][here] = models[JOINT].outer.log_odds(self._evidence[here])
 
     def _fit_joint(self, models, chosen):
         models = [models[name] for name in self._learned]
@@ -251,7 +270,7 @@ class Candidates:
         """Return the strongest candidate."""
         rows, folds = self._rows, list(self._fitted)
         log_odds = {
-            name: sum(self.scores[part] for part in parts) for name, parts in self._parts.items()
+            name: sum(self._scores[part] for part in parts) for name, parts in self._parts.items()
         }
         models = np.unique(rows.models)
         in_fold, units = [rows.folds == fold for fold in folds], units[models]

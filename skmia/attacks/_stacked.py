@@ -34,17 +34,15 @@ from ..shadow import ShadowPool
 from ._calibrated import AwayFromMiddle, CalibratedAttack
 from ._lira import LiRA
 from ._rmia import RMIA
-from ._stack_models import LINEAR, N_MEANS, Candidates, Rows
+from ._stack_models import NUMBERS, Candidates, Rows
 
 # Similar training records raise each other's scores. How far a model is from what is usual on the
 # neighbors of a record therefore tells what it would be on the record itself if it were no member.
 
 
-# Numbers of the most similar records that are averaged, of residuals and for the joint candidate.
-# Weights fall to 0 at the next one, so that rounding does not decide which of two equally similar
-# records counts.
+# Number of the most similar records that are averaged. Weights fall to 0 at the next one, so that
+# rounding does not decide which of two equally similar records counts.
 _N_NEIGHBORS = 64
-_NUMBERS_OF_JOINT = 4, 64
 
 # Total weight below which an average is drawn to 0: neighbors that are all alike tell nothing.
 _LEAST_WEIGHT = 0.04
@@ -148,18 +146,20 @@ class Surroundings:
 
     def __init__(self, pool, victim, records):
         self._similar, self._columns = SimilarRecords(records), pool.locate(records)
-        self._means = [(_N_NEIGHBORS, *_compute_residuals(pool, victim, records))]
+        of_victim, of_models = _compute_residuals(pool, victim, records)
+        self._means = [(_N_NEIGHBORS, of_victim, of_models[None])]
 
     def __len__(self):
         return len(self._means)
 
     def join(self, columns, of_victim, of_models):
         """Return the same with means of values of models at sorted columns of the pool."""
-        # Other records have none. of_victim (n_known,), of_models (n_estimators, n_columns)
+        # Other records have none. of_victim (n_known,), of_models (n_folds, n_estimators,
+        # n_columns): what records of a fold read
         places = np.minimum(np.searchsorted(columns, self._columns), len(columns) - 1)
         known, joined = columns[places] == self._columns, copy.copy(self)
-        values = of_victim * known, of_models[:, places] * known
-        joined._means = [*self._means, *((number, *values) for number in _NUMBERS_OF_JOINT)]
+        values = of_victim * known, of_models[..., places] * known
+        joined._means = [*self._means, *((number, *values) for number in NUMBERS)]
         return joined
 
     def weigh(self, records, numbers=None):
@@ -170,9 +170,13 @@ class Surroundings:
         """Return means of the victim over similar records, of shape (n_means, n)."""
         return np.stack([weights[number] @ victim for number, victim, _ in self._means])
 
-    def of_models(self, weights):
+    def of_models(self, weights, folds):
         """Return means of each model, without its pair, of shape (n_means, n_estimators, n)."""
-        return np.stack([(weights[number] @ models.T).T for number, _, models in self._means])
+        means = []
+        for number, _, models in self._means:
+            mean = np.stack([(weights[number] @ some.T).T for some in models])
+            means.append(mean[folds if len(mean) > 1 else 0 * folds, :, np.arange(len(folds))].T)
+        return np.stack(means)
 
 
 def _count_rows(records):
@@ -352,7 +356,7 @@ class StackReader(PoolReader):
         blocks = [self.pool.blocks(records, size, what) for what in self._comparison.readings]
         for together in zip(*blocks, strict=True):
             rows, _, inside, n_in = together[0]
-            around = self._surround(records[rows])
+            around = self._surround(records[rows], columns[rows])
             shadows = self._join([values for _, values, *_ in together], columns[rows], around)
             yield rows, shadows, inside, n_in
 
@@ -374,7 +378,7 @@ class StackReader(PoolReader):
             return []
         around, (given, weights) = self._comparison.around, near
         means = np.zeros((len(around), len(self.pool.membership_), len(columns)))
-        means[:, :, given] = around.of_models(weights)
+        means[:, :, given] = around.of_models(weights, fold_records(columns[given]))
         return [means]
 
     def of_victim(self, victim, records):
@@ -388,14 +392,14 @@ class StackReader(PoolReader):
             values += [around.of_victim(around.weigh(records)) if is_read else np.zeros(shape)]
         return np.concatenate(values)
 
-    def _surround(self, records):
+    def _surround(self, records, columns):
         """Return means over similar records, if any, of shape (n_means, n_estimators, n)."""
         around = self._comparison.around
         if around is None:
             return []
         if not self.surrounds_models:
             return [np.zeros((len(around), len(self.pool.membership_), len(records)))]
-        return [around.of_models(around.weigh(records))]
+        return [around.of_models(around.weigh(records), fold_records(columns))]
 
     def _join(self, values, columns, around):
         folds = fold_records(columns).astype(values[0].dtype)
@@ -425,19 +429,16 @@ class Stack(Comparison):
         asked, self._asked = self._asked, None
         reader, n_models = StackReader(pool, self, StackedAttack.__name__), len(pool.membership_)
         columns, joins = reader.draw_columns(_N_SAMPLE), n_models >= FEWEST_FOR_RATE
-        numbers = {_N_NEIGHBORS, *(_NUMBERS_OF_JOINT if joins else ())}
+        numbers = {_N_NEIGHBORS, *(NUMBERS if joins else ())}
         near = reader.find_near(columns, records, numbers)
         shadows, inside = reader.read_columns(columns, near)
         models = choose_pseudo_victims(pool.design_)
-        others = choose_others(pool.design_, inside, columns, models)
-        judged = find_judged(reader, inside, pool.n_inside[columns], models, others)
+        features, judged = self._compare_in_place(reader, columns, shadows, inside, models)
         is_member, folds = inside[models][judged], _get_folds(shadows, models)[judged]
         for fold in range(_N_FOLDS):
             if len(np.unique(is_member[folds != fold])) < 2:
                 place = " when another one is treated as the victim"
                 raise TooFewModelsError(reader.say_too_few(len(columns), place))
-        left = self._leave_out(reader, models)
-        features = left._collect_left_out(shadows, inside, models, others, judged)[judged]
         some, places = np.nonzero(judged)
         rows = Rows(features, is_member, models[some], folds)
         scores, units = list_scores(self.feature_names), number_pairs(pool.design_)
@@ -445,29 +446,31 @@ class Stack(Comparison):
         if near is None or not joins:
             self.stack = candidates.choose(units, 0.0 if joins else _MARGIN)
             return
-        # What is said of a neighbor was learned without its fold. A neighbor in the fold of the
-        # record is judged without both; in any other fold, by what has seen the record. A logistic
-        # regression on a dozen features hardly depends on one row of ten thousand; trees may.
-        posterior, first, joined = np.zeros(inside.shape), copy.copy(self), (rows.models, places)
-        posterior[joined] = np.tanh(candidates.scores[LINEAR] / 2)
+        # What is said of a neighbor was learned without its fold and without that of the record,
+        # whose membership would otherwise show in it.
+        posterior, first = np.zeros((_N_FOLDS, *inside.shape)), copy.copy(self)
+        posterior[:, rows.models, places] = candidates.judge(features, folds)
         self.around = first.around.join(columns, 0.0, posterior)
-        means = reader.surround_columns(columns, near)[0][-N_MEANS:]
-        candidates.join(means[:, *joined].T)
+        means = reader.surround_columns(columns, near)[0][-len(NUMBERS) :]
+        candidates.join(means[:, rows.models, places].T)
         self.stack, self.around = candidates.choose(units, 0.0), first.around
         if self.stack.joins:
-            first.stack = candidates.get_regression()
             rest = np.setdiff1d(np.arange(n_models), models)
             if len(rest):
-                posterior[rest] = first._judge_models(reader, shadows, inside, columns, rest)
+                features, judged = self._compare_in_place(reader, columns, shadows, inside, rest)
+                some, places = np.nonzero(judged)
+                folds = _get_folds(shadows, rest)[judged]
+                posterior[:, rest[some], places] = candidates.judge(features, folds)
+            first.stack = candidates.get_regression()
             self.around = first.around.join(columns, first._judge_victim(pool, *asked), posterior)
 
-    def _judge_models(self, reader, shadows, inside, columns, models):
-        """Return posteriors of membership with models treated as the victim, from -1 to 1."""
-        n_inside = reader.pool.n_inside[columns]
-        others = choose_others(reader.pool.design_, inside, columns, models)
-        judged = find_judged(reader, inside, n_inside, models, others)
+    def _compare_in_place(self, reader, columns, shadows, inside, models):
+        """Return features where models can be treated as the victim, and where that is."""
+        pool = reader.pool
+        others = choose_others(pool.design_, inside, columns, models)
+        judged = find_judged(reader, inside, pool.n_inside[columns], models, others)
         left = self._leave_out(reader, models)
-        return np.tanh(score_in_place(left, shadows, inside, models, others, judged) / 2)
+        return left._collect_left_out(shadows, inside, models, others, judged)[judged], judged
 
     def _judge_victim(self, pool, victim, known):
         """Return posteriors of membership of the victim, from -1 to 1."""
@@ -631,7 +634,7 @@ class StackedAttack(PoolAttack):
     are to be members of the same model, which the first one says. It reads the means of these
     probabilities over the 4 and the 64 most similar records. Where neighbors are members, they
     explain a high score of the record; where records come in copies that are members together, they
-    add to it. What is said of a record was learned without the fold of that record.
+    add to it. What is said of a neighbor was learned without the folds of both records.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
