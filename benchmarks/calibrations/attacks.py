@@ -274,20 +274,36 @@ def power_of_stack_without_a_leak_is_chance(rng, n_trials, layout, n_models):
     return np.array(areas)
 
 
-@promise(
-    "leave_one_model_out of StackedAttack, joint evidence, has an AUC of 1/2 without a leak",
-    nominal=0.5,
-    side="equal",
-    designs=NULL_COPIES,
-    n_trials=100,
-)
-def power_of_joint_evidence_without_a_leak_is_chance(rng, n_trials, together, leaks):
+def measure_power_of_joint_evidence(rng, n_trials, together, leaks):
     areas = []
     for _ in range(n_trials):
         records, _, _, pool = draw_copies(rng, together, leaks)
         with fit_jointly(pool, records) as attack:
             areas.append(leave_one_model_out(attack, records, max_fprs=())["auc"].mean())
     return np.array(areas)
+
+
+@promise(
+    "leave_one_model_out of StackedAttack, joint evidence, has an AUC of 1/2 without a leak",
+    nominal=0.5,
+    side="equal",
+    designs={text: design for text, design in NULL_COPIES.items() if not design["together"]},
+    n_trials=100,
+)
+def power_of_joint_evidence_without_a_leak_is_chance(rng, n_trials, together, leaks):
+    return measure_power_of_joint_evidence(rng, n_trials, together, leaks)
+
+
+@promise(
+    "leave_one_model_out of StackedAttack, joint evidence, is a little too high where near copies "
+    "are members together, as folds are of records (a counterexample)",
+    nominal=0.5,
+    side="at least",
+    designs={text: design for text, design in NULL_COPIES.items() if design["together"]},
+    n_trials=100,
+)
+def power_of_joint_evidence_of_copies_is_too_high(rng, n_trials, together, leaks):
+    return measure_power_of_joint_evidence(rng, n_trials, together, leaks)
 
 
 @promise(

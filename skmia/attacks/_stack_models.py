@@ -1,8 +1,7 @@
 """Log odds of membership from features: logistic regression and boosted trees on known rows."""
 
 import warnings
-from functools import partial
-from itertools import combinations_with_replacement
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -145,17 +144,20 @@ class _Calibrated(NamedTuple):
 
 
 class Joint:
-    """Logistic regression on log odds of models and on means over similar records."""
+    """Logistic regression on the log odds of another one and on means over similar records."""
 
-    # evidence (n, n_models + n_means): log odds by models that did not see the row, and the means
+    # features (n, n_features + n_means)
 
-    def __init__(self, models, evidence, is_member):
-        self._models, self.outer = models, Linear(evidence, is_member)
+    def __init__(self, regression, features, is_member):
+        self._regression = regression
+        self._outer = Linear(self._read(features), is_member)
+
+    def _read(self, features):
+        return np.column_stack([self._regression.log_odds(features), features[:, -len(NUMBERS) :]])
 
     def log_odds(self, features):
-        """Return log odds of shape (n,), where the last features are the means."""
-        log_odds = [model.log_odds(features) for model in self._models]
-        return self.outer.log_odds(np.column_stack([*log_odds, features[:, -len(NUMBERS) :]]))
+        """Return log odds of shape (n,)."""
+        return self._outer.log_odds(self._read(features))
 
 
 class ChosenStack(NamedTuple):
@@ -212,7 +214,6 @@ class Candidates:
         self._scale = Scale(rows.features)
         self._rows = rows._replace(features=self._scale(rows.features))
         self._kinds, self._parts = _list_candidates(singles, boosted, rng)
-        self._learned = [name for name in (LINEAR, _TREES) if name in self._kinds]
         folds = np.unique(rows.folds).tolist()
         self._fitted = {fold: self._fit(self._kinds, rows.folds != fold) for fold in folds}
         self._scores, self._pairs = {name: self._score_folds(name) for name in self._kinds}, {}
@@ -220,6 +221,10 @@ class Candidates:
     def _fit(self, names, chosen):
         features, is_member = self._rows.features[chosen], self._rows.is_member[chosen]
         return {name: self._kinds[name](features, is_member) for name in names}
+
+    @cached_property
+    def _regression(self):
+        return self._fit([LINEAR], slice(None))[LINEAR]
 
     def _score_folds(self, name):
         """Return log odds of each row by the model that did not see its fold."""
@@ -231,40 +236,50 @@ class Candidates:
 
     def get_regression(self):
         """Return the logistic regression on all rows as if it had been chosen."""
-        whole = self._fit([LINEAR], slice(None))[LINEAR]
-        return ChosenStack(LINEAR, None, self._scale, whole, {})
+        return ChosenStack(LINEAR, None, self._scale, self._regression, {})
 
     def judge(self, features, folds):
-        """Return posteriors, from -1 to 1, that a fold can read, of shape (n_folds, n)."""
-        # They were learned without the rows of this fold, and without those of the fold of the row.
-        found, scaled = np.zeros((max(self._fitted) + 1, len(features))), self._scale(features)
-        for fold, other in combinations_with_replacement(self._fitted, 2):
-            model = self._get_without(fold, other)
-            for reads, judged in {(fold, other), (other, fold)}:
+        """Return posteriors, from -1 to 1, that each fold reads, and that all rows read (None)."""
+        # -> {fold or None: posteriors of shape (n,)}. They are learned without the fold that reads
+        # them, and without that of the row, whose copies would otherwise see their own membership.
+        scaled, found = self._scale(features), {}
+        for reads in (*self._fitted, None):
+            found[reads] = np.zeros(len(features))
+            for judged in self._fitted:
                 here = folds == judged
-                found[reads, here] = np.tanh(model.log_odds(scaled[here]) / 2)
+                model = self._get_without(judged if reads is None else reads, judged)
+                found[reads][here] = np.tanh(model.log_odds(scaled[here]) / 2)
         return found
 
     def _get_without(self, fold, other):
         rest = (self._rows.folds != fold) & (self._rows.folds != other)
         if fold == other or len(np.unique(self._rows.is_member[rest])) < 2:
             return self._fitted[fold][LINEAR]
-        if (fold, other) not in self._pairs:
-            self._pairs[fold, other] = self._fit([LINEAR], rest)[LINEAR]
-        return self._pairs[fold, other]
+        pair = min(fold, other), max(fold, other)
+        if pair not in self._pairs:
+            self._pairs[pair] = self._fit([LINEAR], rest)[LINEAR]
+        return self._pairs[pair]
 
     def join(self, means):
-        """Add the candidate that also learns from means over similar records, one row each."""
-        self._evidence = np.column_stack([*(self._scores[name] for name in self._learned), means])
-        self._scores[JOINT], self._parts[JOINT] = np.empty(len(means)), (JOINT,)
+        """Add the candidate that also learns from means over similar records."""
+        # means: {fold or None: (n_rows, n_means)}. All that is learned for a fold, the posteriors
+        # of which these are means included, is learned without it: if the weights of the means
+        # could follow its members, they would be too good on them.
+        self._means = means
+        self._parts[JOINT] = (JOINT, _TREES) if _TREES in self._kinds else (JOINT,)
+        for fold, models in self._fitted.items():
+            models[JOINT] = self._fit_joint(models[LINEAR], fold)
+        self._scores[JOINT] = np.empty(len(self._rows.folds))
         for fold, models in self._fitted.items():
             here = self._rows.folds == fold
-            models[JOINT] = self._fit_joint(models, ~here)
-            self._scores[JOINT][here] = models[JOINT].outer.log_odds(self._evidence[here])
+            self._scores[JOINT][here] = models[JOINT].log_odds(self._with_means(fold)[here])
 
-    def _fit_joint(self, models, chosen):
-        models = [models[name] for name in self._learned]
-        return Joint(models, self._evidence[chosen], self._rows.is_member[chosen])
+    def _with_means(self, fold):
+        return np.column_stack([self._rows.features, np.arcsinh(self._means[fold])])
+
+    def _fit_joint(self, regression, fold):
+        chosen = slice(None) if fold is None else self._rows.folds != fold
+        return Joint(regression, self._with_means(fold)[chosen], self._rows.is_member[chosen])
 
     def choose(self, units, margin):
         """Return the strongest candidate."""
@@ -284,10 +299,10 @@ class Candidates:
             models = [self._fitted[fold][part] for part in self._parts[name]]
             of_fold[fold] = _calibrate(models, log_odds[name], rows, rows.folds != fold)
         chosen, power = _choose(log_odds, figures, units, margin)
+        models = self._fit([part for part in self._parts[chosen] if part != JOINT], slice(None))
         if chosen == JOINT:
-            models = [self._fit_joint(self._fit(self._learned, slice(None)), slice(None))]
-        else:
-            models = list(self._fit(self._parts[chosen], slice(None)).values())
+            models[JOINT] = self._fit_joint(self._regression, None)
+        models = list(models.values())
         whole = _calibrate(models, log_odds[chosen], rows, slice(None))
         return ChosenStack(chosen, power, self._scale, whole, of_fold, JOINT in {chosen, *names})
 

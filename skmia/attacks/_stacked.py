@@ -446,13 +446,17 @@ class Stack(Comparison):
         if near is None or not joins:
             self.stack = candidates.choose(units, 0.0 if joins else _MARGIN)
             return
-        # What is said of a neighbor was learned without its fold and without that of the record,
-        # whose membership would otherwise show in it.
-        posterior, first = np.zeros((_N_FOLDS, *inside.shape)), copy.copy(self)
-        posterior[:, rows.models, places] = candidates.judge(features, folds)
-        self.around = first.around.join(columns, 0.0, posterior)
-        means = reader.surround_columns(columns, near)[0][-len(NUMBERS) :]
-        candidates.join(means[:, rows.models, places].T)
+        first, means = copy.copy(self), {}
+        posterior = np.zeros((_N_FOLDS, *inside.shape))
+        for fold, found in candidates.judge(features, folds).items():
+            values = np.zeros(inside.shape)
+            values[rows.models, places] = found
+            self.around = first.around.join(columns, 0.0, values[None])
+            around = reader.surround_columns(columns, near)[0][-len(NUMBERS) :]
+            means[fold] = around[:, rows.models, places].T
+            if fold is not None:
+                posterior[fold] = values
+        candidates.join(means)
         self.stack, self.around = candidates.choose(units, 0.0), first.around
         if self.stack.joins:
             rest = np.setdiff1d(np.arange(n_models), models)
@@ -460,7 +464,9 @@ class Stack(Comparison):
                 features, judged = self._compare_in_place(reader, columns, shadows, inside, rest)
                 some, places = np.nonzero(judged)
                 folds = _get_folds(shadows, rest)[judged]
-                posterior[:, rest[some], places] = candidates.judge(features, folds)
+                for fold, found in candidates.judge(features, folds).items():
+                    if fold is not None:
+                        posterior[fold, rest[some], places] = found
             first.stack = candidates.get_regression()
             self.around = first.around.join(columns, first._judge_victim(pool, *asked), posterior)
 
@@ -580,7 +586,8 @@ class StackedAttack(PoolAttack):
     power_ : DataFrame
         Power of all candidates on the shadow models, with standard errors, as of
         :func:`skmia.model_selection.choose_by_power`. That of the chosen one is the largest of
-        several, and thus a little too high where they differ by chance.
+        several, and thus a little too high where they differ by chance, and that of ``"joint"``
+        where near copies are members of the same models.
     offset_ : float
         Threshold of the score; by default the log odds of a non-member, 0 for ``prior=0.5``.
     pool_ : ShadowPool
@@ -630,11 +637,11 @@ class StackedAttack(PoolAttack):
     given to ``fit``, which need a victim or its stored outputs; otherwise this feature is left out.
 
     With 8 models or more and this feature, ``"joint"`` is a candidate as well: a logistic
-    regression on the log odds of the first one and of the trees, and on how likely similar records
-    are to be members of the same model, which the first one says. It reads the means of these
-    probabilities over the 4 and the 64 most similar records. Where neighbors are members, they
-    explain a high score of the record; where records come in copies that are members together, they
-    add to it. What is said of a neighbor was learned without the folds of both records.
+    regression on the log odds of the first one and on how likely similar records are to be members
+    of the same model, plus the log odds of the trees. It reads the means of these probabilities,
+    which the first one gives, over the 4 and the 64 most similar records. Where neighbors are
+    members, they explain a high score of the record; where records come in copies that are members
+    together, they add to it.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
