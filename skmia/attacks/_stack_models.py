@@ -33,7 +33,7 @@ LINEAR, _TREES, JOINT = "logistic regression", "trees", "joint"
 # errors by which it must be ahead of the best of the others. Where similar records say nothing, it
 # is as strong as they are, and chance would choose.
 NUMBERS = 4, 64
-_MARGIN_OF_JOINT = 1.0
+_MARGIN_OF_JOINT = 2.0
 
 
 def _fit_quietly(model, features, is_member):

@@ -641,7 +641,7 @@ class StackedAttack(PoolAttack):
     of the same model, plus the log odds of the trees. It reads the means of these probabilities,
     which the first one gives, over the 4 and the 64 most similar records. Where neighbors are
     members, they explain a high score of the record; where records come in copies that are members
-    together, they add to it.
+    together, they add to it. It is chosen where it is ahead by two standard errors.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.

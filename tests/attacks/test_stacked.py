@@ -252,13 +252,14 @@ def test_learned_candidate_must_be_ahead_of_single_scores(gains, margin, expecte
 @pytest.mark.parametrize(
     "gains, expected",
     [
-        ([0.01, 0.03], "joint"),
+        ([0.02, 0.03], "joint"),
+        ([0.009, 0.03], "trees"),
         ([-0.01, 0.03], "trees"),
         ([0.01], "trees"),
         ([-0.2, -0.2], "trees"),
     ],
 )
-def test_joint_candidate_must_be_ahead_of_the_best_by_its_error(gains, expected):
+def test_joint_candidate_must_be_ahead_of_the_best_by_two_errors(gains, expected):
     trees, units = np.full(2 * len(gains), 0.7), np.repeat(np.arange(len(gains)), 2)
     aucs = np.array([trees - 0.2, trees - 0.1, trees, trees + np.repeat(gains, 2)])
     names = ["one", "logistic regression", "trees", "joint"]
