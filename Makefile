@@ -64,8 +64,9 @@ format: .venv/lint.stamp ## let ruff mend what it can
 	.venv/$(bin)/ruff check --fix .
 	.venv/$(bin)/ruff format .
 
+# On processors that are newer than the OpenBLAS of the oldest scipy, its own choice of kernels crashes.
 test-oldest: .venv-oldest/test.stamp ## the contract tests on the oldest supported dependencies
-	$(one_thread) .venv-oldest/$(bin)/python -m pytest $(workers) -m contract tests
+	OPENBLAS_CORETYPE=$${OPENBLAS_CORETYPE:-Haswell} $(one_thread) .venv-oldest/$(bin)/python -m pytest $(workers) -m contract tests
 
 # Not editable: what is tested is what a wheel holds. build/lib would put deleted modules into it.
 test-install: .venv-install/test.stamp ## the package as it is installed, without any extra
