@@ -733,6 +733,26 @@ def test_the_membership_in_a_pool_needs_fit():
         ShadowPool(TREE).membership(STORED)
 
 
+def test_further_methods_of_attacks_need_fit():
+    asked = set()
+    for one in find_attacks():
+        for name, method in inspect.getmembers(one, inspect.isfunction):
+            if name.startswith(("_", "fit", "set_")) or hasattr(BaseEstimator, name):
+                continue
+            required = [
+                parameter
+                for parameter in list(inspect.signature(method).parameters.values())[1:]
+                if parameter.default is parameter.empty
+            ]
+            if not required and name != "drop_inverter":
+                continue  # what the attack needs, which is known before
+            with pytest.raises(NotFittedError):
+                # A generator says so only when it is asked for its first block.
+                list(getattr(one(), name)(*(STORED for _ in required)))
+            asked.add(name)
+    assert {"score_left_out", "is_vulnerable", "solve_again", "drop_inverter"} <= asked
+
+
 @pytest.mark.parametrize(
     "given, error, message",
     [

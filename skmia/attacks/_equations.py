@@ -12,6 +12,7 @@ from scipy.optimize import brentq, minimize
 from scipy.sparse.linalg import lsqr
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.probabilities import posterior_of
@@ -640,6 +641,7 @@ class EquationsAttack(CandidatesAttack):
         fits : bool
             Whether the equations are fitted no worse with the evidence. If not, nothing changes.
         """
+        check_is_fitted(self)
         ratios = self._sort_by_content(candidates, ratios)
         sure = _SURE if self._method == "propagation" else _SURE_OF_RIDGE
         prior = posterior_of(ratios, self.prior).clip(sure, 1 - sure)
@@ -654,6 +656,7 @@ class EquationsAttack(CandidatesAttack):
 
     def drop_inverter(self) -> None:
         """Forget what only a further solution of the same equations needs, and is made again."""
+        check_is_fitted(self)
         self._solution = self._solution._replace(inverter=None)
 
     def _judge_further(self, records):

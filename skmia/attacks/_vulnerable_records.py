@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.validation import check_is_fitted
 
 from .._core.moments import SMALLEST_SPREAD, compute_moments
 from .._core.records import Records
@@ -293,6 +294,7 @@ class VulnerableRecordsAttack(PoolAttack):
         -------
         vulnerable : ndarray of shape (n,), dtype bool
         """
+        check_is_fitted(self)
         vectors = _direct(self.pool_.answers(records))
         own = np.isin(records.fingerprint, self._reference_prints)
         count = np.empty(len(vectors), dtype=int)
