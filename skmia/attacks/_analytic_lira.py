@@ -11,7 +11,6 @@ from .._core.linear_influence import LinearInfluence
 from .._core.moments import SMALLEST_SPREAD
 from .._core.needs import Needs
 from .._core.normal_law import log_normal
-from .._core.probabilities import posterior_of
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, PosteriorMixin
@@ -188,6 +187,3 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
 
     def _natural_offset(self, records):
         return logit(1 - self.prior)
-
-    def _to_probability(self, scores):
-        return posterior_of(scores, self.prior)

@@ -25,11 +25,9 @@ from .._core.normal_law import (
     log_normal,
     log_student,
 )
-from .._core.probabilities import as_columns, posterior_of
-from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Frozen
-from ..base import Comparison, PoolAttack, PoolReader
+from ..base import Comparison, PoolAttack, PoolReader, PosteriorMixin
 from ..shadow import ShadowPool
 from ..signals import POOLED, Correctness, ScaledLogit, Signal
 
@@ -450,7 +448,7 @@ def _draw_sample(reader):
     return reader.draw_columns(max(1, n_most))
 
 
-class LiRA(PoolAttack):
+class LiRA(PosteriorMixin, PoolAttack):
     r"""Likelihood-ratio attack (LiRA).
 
     For every record, the signal :math:`\phi` of the shadow models that were trained on it (IN) and
@@ -637,18 +635,5 @@ class LiRA(PoolAttack):
             comparison.alternative, comparison.offset = alternative, logit(1 - self.prior)
         return comparison
 
-    @available_if(lambda attack: attack.online)  # else there is no ratio of two likelihoods
-    def predict_proba(self, X: Records) -> np.ndarray:
-        """Posterior probability of membership under the fitted distributions.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        proba : ndarray of shape (n, 2)
-            Probabilities of a non-member and of a member.
-        """
-        return as_columns(posterior_of(self.score_samples(X), self.prior))
+    # Offline, there is no ratio of two likelihoods.
+    predict_proba = available_if(lambda attack: attack.online)(PosteriorMixin.predict_proba)

@@ -15,8 +15,6 @@ from .._core.asking import unwrap
 from .._core.features import FeatureEncoder
 from .._core.left_out import choose_others
 from .._core.normal_law import NormalLaw
-from .._core.probabilities import as_columns, posterior_of
-from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import Frozen, Seed
 from .._core.validation import query
@@ -24,6 +22,7 @@ from ..base import (
     Comparison,
     PoolAttack,
     PoolReader,
+    PosteriorMixin,
     TooFewModelsError,
     compare_with,
     find_judged,
@@ -539,7 +538,7 @@ class Stack(Comparison):
         return rate * (1 - (1 - np.log10(rate)) / n_models)
 
 
-class StackedAttack(PoolAttack):
+class StackedAttack(PosteriorMixin, PoolAttack):
     r"""Stack of the scores of several attacks on one pool, learned on the pool's own models.
 
     The features of a record are its scores under :class:`LiRA` in three forms (four for models that
@@ -700,18 +699,3 @@ class StackedAttack(PoolAttack):
         self.feature_names_ = comparison.feature_names
         self.chosen_, self.power_ = comparison.stack.chosen, comparison.stack.power
         return comparison
-
-    def predict_proba(self, X: Records) -> np.ndarray:
-        """Posterior probability of membership.
-
-        Parameters
-        ----------
-        X : Records of n records
-            Labeled records.
-
-        Returns
-        -------
-        proba : ndarray of shape (n, 2)
-            Probabilities of a non-member and of a member.
-        """
-        return as_columns(posterior_of(self.score_samples(X), self.prior))

@@ -59,7 +59,7 @@ class PosteriorMixin:
 
     def _to_probability(self, scores):
         """Turn scores, log likelihood ratios unless a subclass knows better, into probabilities."""
-        return posterior_of(scores)
+        return posterior_of(scores, getattr(self, "prior", 0.5))
 
 
 class BaseAttack(ClassifierMixin, BaseEstimator, ABC):

@@ -350,12 +350,11 @@ def choose_file_evidence(grounds, facts):
     return UNKNOWN if evidence == NONE and facts["obstacle"] is not None else evidence
 
 
-def list_severe(grounds):
-    """The numbers that are high, over all records or of a group in which it leaks."""
+def list_clear(grounds):
+    """The numbers of a clear level, beyond which no file is to be released."""
     frame, leaks = grounds.results, list_leaks(grounds)
     parts = {(OVERALL, "all"), *zip(leaks["scope"], leaks["group"], strict=True)}
     keys = list(zip(frame["scope"], frame["group"], strict=True))
-    # Those of a clear level, beyond which a file is not to be released.
     return _list_high(frame[[key in parts for key in keys]], "clear")
 
 
@@ -376,7 +375,7 @@ def write_file_verdict(grounds, facts):
     evidence = choose_file_evidence(grounds, facts)
     headline = LABELS_DIFFER if differ_in_labels(grounds) else FILE_HEADLINES[evidence]
     if evidence == LEAK:
-        headline = headline if list_severe(grounds).empty else RELEASE_NOT
+        headline = headline if list_clear(grounds).empty else RELEASE_NOT
         text = f"{_describe_leak_of_file(grounds)} {_describe_reason(facts)} "
         text += describe_candidates(facts)
         if facts["obstacle"] in (None, NO_CONTROL):
@@ -417,9 +416,9 @@ def _describe_leak_of_file(grounds):
 
 def _describe_group_of_file(grounds):
     """Name the group in which a file leaks more than over all records, if the verdict needs it."""
-    severe, leaks = list_severe(grounds), list_leaks(grounds)
-    if len(severe) and not (severe["scope"] == OVERALL).any():
-        row = severe.sort_values("low").iloc[-1]
+    clear, leaks = list_clear(grounds), list_leaks(grounds)
+    if len(clear) and not (clear["scope"] == OVERALL).any():
+        row = clear.sort_values("low").iloc[-1]
         size = f" ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members)"
         found = f"the probability is {format_auc(*row[INTERVAL])}"
         if row["metric"] != "auc":
