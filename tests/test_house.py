@@ -51,8 +51,8 @@ GROUND = {"_core", "_training"}
 # What may only fall: a commit that lowers one of them writes the new number here.
 LIMITS = {
     "files": 326,
-    "lines": 97_403,
-    "lines of code": 57_360,
+    "lines": 97_402,
+    "lines of code": 57_358,
     "modules with one importer, in its own folder": 25,
     "inner modules without a mark that cross a wall": 0,
     "public names": 289,

@@ -3,6 +3,7 @@
 import json
 import os
 import reprlib
+from contextlib import suppress
 from datetime import date
 from textwrap import wrap
 
@@ -160,12 +161,9 @@ def check_is_no_source(out, sources):
 
 def _is_same(first, other):
     """Whether two names are of one file, through links or in another spelling."""
-    if first.resolve() == other.resolve():
-        return True
-    try:
+    with suppress(OSError):  # of one that is not there
         return first.samefile(other)
-    except OSError:
-        return False
+    return first.resolve() == other.resolve()
 
 
 def run_compare(arguments, show):

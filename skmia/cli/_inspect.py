@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_regressor
 
 from .._core.apart import ask_apart
 from .._core.records import Records
@@ -33,8 +33,7 @@ def run_inspect(arguments, show):
     if arguments.out is None:
         return document if arguments.json else text
     # The page is made here, not where the model was read, which may write no file.
-    page = render_inspection(json.loads(document))
-    write_page(arguments.out, page)
+    write_page(arguments.out, render_inspection(json.loads(document)))
     return document if arguments.json else f"{text}\n\nwritten: {visible(arguments.out)}"
 
 
@@ -53,8 +52,7 @@ def _read_records(arguments, model):
     frame = read_table(arguments.data)
     for option in (arguments.target, *arguments.drop):
         if option is not None:
-            name = "--target" if option == arguments.target else "--drop"
-            check_column(frame, option, name)
+            check_column(frame, option, "--target" if option == arguments.target else "--drop")
     if arguments.target is None and is_regressor(model):
         raise CommandError(
             "--data needs --target for a regressor, whose file can hold values of its target"
@@ -71,13 +69,11 @@ def _read_labels(frame, arguments, model):
     column = frame[arguments.target]
     check_complete(column)
     is_text = not pd.api.types.is_numeric_dtype(column.dtype)
-    if is_classifier(model) or not is_text:
-        return column.astype(str).to_numpy(dtype=object) if is_text else column.to_numpy()
-    if is_regressor(model):
+    if is_text and is_regressor(model):
         raise CommandError(
             f"--target: column {arguments.target!r} holds text, but a regression needs numbers"
         )
-    return column.astype(str).to_numpy(dtype=object)
+    return column.astype(str).to_numpy(dtype=object) if is_text else column.to_numpy()
 
 
 def _as_plain(value):

@@ -170,6 +170,12 @@ def place(text):
     return Path(text)
 
 
+def place_page(text):
+    """Return the path of a page, which browsers show as one by its suffix."""
+    path = place(text)
+    return path if path.suffix or path.is_dir() else path.with_suffix(".html")
+
+
 def _read_whole(wanted, is_allowed):
     """Return a function that reads a whole number and refuses those that are not allowed."""
 

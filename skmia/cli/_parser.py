@@ -23,6 +23,7 @@ from ._options import (
     parse_table_limit,
     parse_text,
     place,
+    place_page,
     seconds,
     seed,
     shadow_count,
@@ -98,7 +99,7 @@ _FLAG = {"action": "store_true"}
 _COLUMN, _COLUMNS = {"metavar": "COL"}, _LIST | {"metavar": "COL"}
 _TEXT = {"metavar": "TEXT"}
 _READ, _WRITTEN = {"type": Path, "metavar": "FILE"}, {"type": place, "metavar": "FILE"}
-_FOLDER = {"type": place, "metavar": "DIR"}
+_FOLDER, _PAGE = {"type": place, "metavar": "DIR"}, {"type": place_page, "metavar": "FILE"}
 
 _SEED = {"--seed": ({"type": seed, "default": 0, "metavar": "N"}, "random seed (default: 0)")}
 _PROVENANCE = {
@@ -345,13 +346,13 @@ _OPTIONS = {
             ),
             "--verbose": (_FLAG, "also print all arrays and places"),
             "--json": (_FLAG, "print JSON instead of text"),
-            "--out": (_READ, "also write an HTML page of what the file holds"),
+            "--out": (_PAGE, "also write an HTML page of what the file holds"),
         }
     },
     "report": {
         "": {
             "result": (_READ, "audit.json or table.json to read"),
-            "--out": (_WRITTEN, "output file (default: beside the input, .html)"),
+            "--out": (_PAGE, "output file (default: beside the input, .html)"),
             "--title": (_TEXT, "title"),
         }
     },
@@ -359,7 +360,7 @@ _OPTIONS = {
         "": {
             "first": (_READ | {"metavar": "A"}, "audit.json of an audit"),
             "second": (_READ | {"metavar": "B"}, "audit.json of another one"),
-            "--out": (_WRITTEN, "also write a page with both, and with all groups"),
+            "--out": (_PAGE, "also write a page with both, and with all groups"),
         }
     },
     "decide": {
@@ -464,13 +465,10 @@ def make_parser():
             group = command.add_argument_group(heading) if heading else command
             for option, (settings, text) in options.items():
                 action = group.add_argument(option, help=text, **settings)
-                if settings.get("type") in (Path, place):
+                if settings.get("type") in (Path, place, place_page):
                     action.complete = _FILES
         command.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     return parser
-
-
-_PLACES = "synthetic", "real"  # files that are named by their order
 
 
 def as_settings(arguments):
@@ -492,11 +490,12 @@ def _as_setting(value):
 
 def _write_command(program, given):
     """The command with the options that differ from the usual ones."""
-    places = [given[name] for name in _PLACES if name in given]
+    by_order = "synthetic", "real"
+    places = [given[name] for name in by_order if name in given]
     words = [program, *(f"./{name}" if name.startswith("-") else name for name in places)]
     usual = vars(make_parser().parse_args(words))
     for name, value in given.items():
-        if name in _PLACES or value == _as_setting(usual[name]):
+        if name in by_order or value == _as_setting(usual[name]):
             continue
         option = f"--{name.replace('_', '-')}"
         values = value if isinstance(value, list) else [] if value is True else [value]

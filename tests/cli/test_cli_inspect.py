@@ -111,6 +111,14 @@ def test_a_page_begins_with_whether_rows_are_stored(run, people, data, tmp_path,
     assert order == sorted(order)
 
 
+def test_a_page_without_a_suffix_gets_that_of_browsers(run, people, tmp_path):
+    pytest.importorskip("jinja2")
+    path = save(make_model(people, KNeighborsClassifier()), tmp_path / "model.skops")
+    _, out, _ = run(path, "--out", tmp_path / "page")
+    assert out.endswith(f"written: {tmp_path / 'page.html'}\n")
+    assert (tmp_path / "page.html").exists() and not (tmp_path / "page").exists()
+
+
 def test_a_page_is_not_written_over_the_model(refuse, people, tmp_path):
     path = save(make_model(people, KNeighborsClassifier()), tmp_path / "model.skops")
     assert "written over its source" in refuse(path, "--out", path)
