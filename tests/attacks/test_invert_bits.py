@@ -102,6 +102,15 @@ def test_ratios_do_not_depend_on_what_saves_time(name, monkeypatch):
     assert quick.known == pytest.approx(slow.known, abs=1e-4)
 
 
+def test_rare_members_are_not_ruled_out_by_weak_equations():
+    """With five members in a hundred, every bit is nearly sure before any equation is read."""
+    rows, targets, _ = draw_trees(n_trees=8)
+    solution = propagate(rows, targets, 0.05)
+    inverter = LowRankInverter(rows)  # takes no bit for known
+    expected = propagate(rows, targets, 0.05, start=solution._replace(inverter=inverter))
+    np.testing.assert_allclose(solution.ratios, expected.ratios, atol=0.02)
+
+
 def test_a_solution_with_another_prior_is_a_start(monkeypatch):
     rows, targets, bits = draw_trees(1)
     plain = propagate(rows, targets, 0.5)

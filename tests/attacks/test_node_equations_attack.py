@@ -231,6 +231,9 @@ def test_records_that_come_later_are_judged_one_by_one():
         attack = NodeEquationsAttack(victim, outsiders=0.25, solver=solver, random_state=0)
         scores = attack.fit(RECORDS[~rest]).score_samples(RECORDS[rest])
         assert roc_auc_score(member[rest], scores) > 0.5 + 4 * ERROR * 2  # a quarter of the records
+        # A log likelihood ratio above zero says that a record is more likely a member than not.
+        right = np.mean((scores > 0) == member[rest])
+        assert right > 0.5 + 4 * 0.5 / np.sqrt(rest.sum())
         one = [attack.score_samples(RECORDS[[i]])[0] for i in np.flatnonzero(rest)[:5]]
         np.testing.assert_allclose(one, scores[:5], rtol=1e-6, atol=1e-6)
 

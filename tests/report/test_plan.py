@@ -301,6 +301,25 @@ def test_intervals_of_attacks_that_learn_are_those_of_half_as_many_records(probl
     assert wider == pytest.approx(np.sqrt(2) * np.diff(logit([low, high])))
 
 
+def test_intervals_of_a_control_are_those_of_an_audit(problem, monkeypatch):
+    _, records, membership = problem
+    scores, test = {}, _control.permutation_test
+
+    def note(membership, scored, **settings):
+        scores.update(scored)
+        return test(membership, scored, **settings)
+
+    monkeypatch.setattr(_control, "permutation_test", note)
+    pipeline = make_pipeline(Signals(signals=["loss"]), LogisticRegression())
+    attacks = {"learned": pipeline, "plain": ThresholdAttack()}
+    control = negative_control(TREE, records, membership, attacks=attacks, random_state=0)
+    limits = control.frame.set_index("attack")[["auc", "low", "high"]]
+    assert tuple(limits.loc["plain"]) == auc_interval(membership, scores["plain"])
+    low, high = auc_interval(membership, scores["learned"])[1:]
+    wider = np.diff(logit(limits.loc["learned", ["low", "high"]].to_numpy(float)))
+    assert wider == pytest.approx(np.sqrt(2) * np.diff(logit([low, high])))
+
+
 @pytest.mark.parametrize("metric, start", [("auc", 0), ("advantage", -1), ("tpr", 0)])
 def test_intervals_next_to_an_end_are_widened(metric, start):
     """Without a success in n trials the limit is 1 - tail^(1/n), and with n / 2 its square."""
