@@ -114,6 +114,19 @@ def test_each_number_and_limit_stands_there_once():
         assert text.count(number) == 1, number
 
 
+def test_each_check_says_why_it_matters_before_what_it_found():
+    text = read_text(render_sheet(make_document()))
+    assert "holds few training records describes these people. 1,532 members are in a leaf" in text
+    assert "has room to memorize each record. 14,000 members minus 19,044 parameters" in text
+
+
+def test_each_file_is_named_by_its_hash_once():
+    page = render_sheet(make_document())
+    assert page.count("7a" * 32) == 3
+    for name in ("model.joblib", "train.csv", "test.csv"):
+        assert page.count(f"sha256 of {name}") == 1
+
+
 def test_no_name_of_a_program_is_to_be_seen():
     text = read_text(render_sheet(make_document()))
     names = [*POLICY.structure["file"], *POLICY.limits["file"]]

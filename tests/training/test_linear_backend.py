@@ -221,6 +221,14 @@ def test_regressions_agree_with_scikit_learn(estimator):
     assert_same(run(job), training.run_alone(job), atol=1e-4)
 
 
+@pytest.mark.parametrize("estimator", [Ridge(), LinearRegression()])
+def test_a_single_feature_is_enough(estimator):
+    X = make_data(2)[0][:, :1]
+    job = make_job(estimator, X, 3 * X[:, 0] + np.random.default_rng(0).normal(size=len(X)))
+    assert LinearWay().why_not(job) is None
+    assert_same(run(job), training.run_alone(job), atol=1e-4)
+
+
 def test_least_squares_without_a_single_solution_is_left_to_the_estimator():
     X, _ = make_data(2)
     X[:, 0] = X[:, 1]
