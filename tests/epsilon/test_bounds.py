@@ -318,6 +318,16 @@ def test_the_draw_of_the_splits_hardly_moves_a_credible_interval():
     assert np.ptp(ends["multisplit"]) < 0.1 < 0.3 < np.ptp(ends["split"])
 
 
+def test_a_split_chooses_the_threshold_of_a_bound_at_95_percent():
+    for seed in range(12):
+        bits, scores = make_scores(1.5, 100, seed)
+        settings = {"threshold": "split", "random_state": seed}
+        chosen = epsilon_lower_bound(bits, scores, **settings).threshold
+        for level in (0.8, 0.95):
+            found = bayesian_epsilon_interval(bits, scores, confidence_level=level, **settings)
+            assert found.threshold == chosen
+
+
 def test_many_splits_are_averaged(monkeypatch):
     # The average of the posteriors of single splits, each with the halves that it would draw alone.
     monkeypatch.setattr("skmia.epsilon.bounds._N_SPLITS", 3)

@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, SGDClassifier
 from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, ShadowPool
 from skmia._training.job import Kept
@@ -463,6 +464,23 @@ def test_result_is_a_value_that_prints_itself():
         assert words in text
     assert set(game.seconds.index) == {"train", "retrain"}
     assert game.aucs.shape == (8, 8)
+
+
+def test_summary_counts_the_records_without_shadow_models_where_there_are_any():
+    records, told = make_memory_records(100), "records without shadow models do not count"
+    few = unlearning_game(Memory(), "noop", records, **{**SMALL, "n_estimators": 4})
+    assert few.n_unjudged > 0 and f"\n{few.n_unjudged:,} {told}" in few.summary()
+    all_judged = unlearning_game(Memory(), "noop", records, attacks="population", **SMALL)
+    assert all_judged.n_unjudged == 0 and told not in all_judged.summary()
+
+
+def test_models_are_scored_on_records_that_they_never_saw():
+    # Labels are a coin, which a tree learns by heart.
+    rng = np.random.default_rng(0)
+    records = Records(rng.normal(size=(600, 3)), rng.integers(2, size=600))
+    game = unlearning_game(DecisionTreeClassifier(), "noop", records, attacks="population", **SMALL)
+    assert game.scores["before"] == game.scores["after"]
+    assert abs(game.scores["before"] - 0.5) < 4 * 0.5 / np.sqrt(300)
 
 
 def test_targets_with_equal_aucs_get_the_sign_test():

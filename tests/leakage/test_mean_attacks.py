@@ -492,6 +492,17 @@ def test_fit_is_from_moments_with_estimates(kind):
 
 
 @pytest.mark.parametrize("kind", ATTACKS)
+def test_an_attack_made_of_moments_says_which_ones_and_estimates_the_same(kind):
+    X = make_reference()
+    params = {"reference": "mean"} if kind is MeanScalarProductAttack else {}
+    for name, covariance in (("diagonal", X.var(axis=0, ddof=1)), ("full", np.cov(X.T))):
+        known = kind.from_moments(X[0], X.mean(axis=0), covariance, n_samples=9, **params)
+        assert known.covariance == name
+        again = clone(known).fit(X)
+        np.testing.assert_allclose(again.direction_, known.direction_)
+
+
+@pytest.mark.parametrize("kind", ATTACKS)
 def test_without_a_target_the_most_leaking_row_is_taken(kind):
     X = make_reference()
     X[17] *= 10

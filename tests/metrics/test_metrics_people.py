@@ -118,6 +118,15 @@ def test_one_person_on_a_side_says_nearly_nothing(function):
     assert high - low > 0.9
 
 
+@pytest.mark.parametrize("n_people", [1, 2])
+def test_few_people_who_are_no_members_leave_the_tpr_unknown(n_people):
+    rng = np.random.default_rng(11)
+    people = np.concatenate([np.arange(50) % n_people, np.arange(50, 100)])
+    membership, scores = np.repeat([0, 1], 50), rng.normal(size=100)
+    low, high = limits(operating_point, membership, scores, people)
+    assert (low, high) == pytest.approx((0, 1), abs=1e-6)
+
+
 @pytest.mark.parametrize("function", [auc_interval, advantage_interval])
 def test_a_person_on_both_sides_makes_the_difference_surer(function):
     # What is common to a person's records drops out where they are on both sides.
