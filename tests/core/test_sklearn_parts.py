@@ -119,6 +119,19 @@ def test_epochs_without_improvement(model):
 
 
 @PERCEPTRONS
+def test_a_loss_that_stays_the_same_is_not_worse_without_a_tolerance(model):
+    with moved("scikit-learn's perceptrons no longer compare losses by >."):
+        settings = {"tol": 0.0, "n_iter_no_change": 1, "max_iter": 6, "shuffle": False}
+        still = clone(model).set_params(learning_rate_init=1e-30, **settings)
+        trained = clone(still).fit(X, Y)
+        assert trained.n_iter_ == 6 and len(set(trained.loss_curve_)) == 1
+        one, _, _ = start(still)
+        for _ in range(6):
+            note_loss(one, 2.0)
+            assert not has_stalled(one)
+
+
+@PERCEPTRONS
 def test_state_that_is_put_back(model):
     with moved("scikit-learn's perceptrons no longer keep the state of an epoch in attributes."):
         one, _, _ = start(model)
