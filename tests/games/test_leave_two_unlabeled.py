@@ -88,6 +88,14 @@ def test_the_error_of_all_pairs_is_the_spread_over_populations():
     assert spread > 3 * np.sqrt(0.76 * 0.24 / 900)
 
 
+def test_of_a_single_member_the_error_is_the_largest_that_its_accuracy_allows():
+    # The member outranks three of four, each of which it outranks or not.
+    result = leave_two_unlabeled(ByColumn(), scored([2.5, 0, 1, 2, 3]), [1, 0, 0, 0, 0])
+    member, others = 0.75 * 0.25, np.var([1, 1, 1, 0], ddof=1) / 4
+    assert result.accuracy == 0.75
+    assert result.accuracy_error == pytest.approx(np.sqrt(member + others))
+
+
 def test_drawn_pairs_estimate_the_accuracy_of_all():
     rng = np.random.default_rng(0)
     scores, membership = rng.integers(5, size=80), rng.permutation(80) % 2
