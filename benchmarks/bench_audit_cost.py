@@ -1,9 +1,10 @@
 """Processor time and memory of the default audit, in loops that train as many models one by one.
 
 A loop trains a clone of the victim on the records of each shadow model that the audit trained, asks
-it about all records, and computes RMIA XX a row for each case: models, seconds of processor time, loops, the share of each phase (of
-the clock), the memory that the audit took above what was there before it, in MB and in units of the
-table, and the verdicts.
+it about all records, and computes RMIA from the answers by hand; short loops are run for five
+seconds, and the mean counts. Each case is a process of its own. Prints a row for each case: models,
+seconds of processor time, loops, the share of each phase (of the clock), the memory that the audit
+took above what was there before it, in MB and in units of the table, and the verdicts.
 
     OMP_NUM_THREADS=1 python benchmarks/bench_audit_cost.py --data FOLDER [--cases forest boosting]
         [--records 300] [--before TABLE] [--results results/audit_cost.md]

@@ -182,6 +182,8 @@ def squared_error(results):
         return None
     table = pd.read_csv(kept)
     by = ["images", "attack"]
+    n_nets = table.groupby("images", sort=False)["seed"].nunique()
+    spread = table.groupby(by)["precision_at_99"].agg(["min", "max"]).diff(axis=1)["max"].max()
     table = table.groupby(by, sort=False).mean(numeric_only=True).reset_index()
     rows = [
         [
@@ -212,8 +214,10 @@ def squared_error(results):
     body += (
         "\n\nPrinted is a recall above .99 throughout. The first three attacks have 8,000 members "
         "and 10,000 others, the last two as many of both. An attack that flags everyone has a "
-        "precision of .444, or .5. `python benchmarks/bench_squared_error.py`, one net for each "
-        "set with the layers and settings of the thesis, which stopped by its rule: "
+        "precision of .444, or .5. `python benchmarks/bench_squared_error.py`, means of nets ("
+        + ", ".join(f"{name} {n}" for name, n in n_nets.items())
+        + f"), which differ by at most {to_number(spread)} in a precision at a recall of 99%, with "
+        "the layers and settings of the thesis, which stopped by its rule: "
         + "; ".join(
             f"{name} after {epochs} epochs, {seconds:.0f} s of processor time for it and the net "
             "of the attacker"
