@@ -145,13 +145,17 @@ def test_a_folder_that_cannot_be_made_is_found_first(refuse, options, tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @pytest.mark.parametrize("name, expected", [("SIGTERM", 143), ("SIGHUP", 129)])
-def test_signals_that_end_it_say_what_is_kept(run, options, tmp_path, monkeypatch, name, expected):
+def test_signals_that_end_it_say_what_is_kept(
+    run, options, tmp_path, monkeypatch, request, name, expected
+):
     fit, fitted, folder = RandomForestClassifier.fit, [], tmp_path / "kept"
-    before = signal.getsignal(getattr(signal, name))
+    number = getattr(signal, name)
+    usual = signal.signal(number, signal.SIG_DFL)  # under nohup the tests ignore one
+    request.addfinalizer(lambda: signal.signal(number, usual))
 
     def fit_or_end(self, *arguments, **settings):
         if len(fitted) == 3:
-            signal.raise_signal(getattr(signal, name))
+            signal.raise_signal(number)
         fitted.append(self)
         return fit(self, *arguments, **settings)
 
@@ -163,7 +167,7 @@ def test_signals_that_end_it_say_what_is_kept(run, options, tmp_path, monkeypatc
         f"skmia audit: interrupted; 2 of 8 shadow models are kept in {folder}; running "
         "it again continues from there.\n"
     )
-    assert signal.getsignal(getattr(signal, name)) is before
+    assert signal.getsignal(number) is signal.SIG_DFL
     assert run(*options, "--checkpoint", folder)[0] != expected
 
 
