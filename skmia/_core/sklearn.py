@@ -44,6 +44,7 @@ __all__ = [
     "read_draws",
     "read_edges_of_boosting",
     "read_initial_margins",
+    "read_known_categories_of_boosting",
     "read_leaves_of_boosting",
     "read_support_vectors",
     "read_trees_of_boosting",
@@ -253,6 +254,14 @@ def read_categorical_columns(model):
     """Which columns hold categories, in the order of the nodes of histogram boosting."""
     found = model._is_categorical_remapped
     return np.zeros(model.n_features_in_, dtype=bool) if found is None else np.asarray(found)
+
+
+def read_known_categories_of_boosting(model):
+    """Number and categories of each column of categories of a fitted histogram boosting."""
+    if model.is_categorical_ is None:
+        return []
+    encoder = model._preprocessor.named_transformers_["encoder"]
+    return list(zip(np.flatnonzero(model.is_categorical_), encoder.categories_, strict=True))
 
 
 def read_draws(model):

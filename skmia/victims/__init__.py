@@ -30,6 +30,13 @@ from ._inputs import (
     read_features,
 )
 from ._joint_outputs import JointOutputs, OneOutput
+from ._known_values import (
+    KnownColumn,
+    UnknownValues,
+    list_feature_names,
+    list_known_columns,
+    list_unknown_values,
+)
 from ._node_equations.read import read_further_columns, read_node_equations
 from ._offers import PARTS_OF_FILES, get_access, get_kind, has_file, is_trainable
 from ._onnx import OnnxClassifier as OnnxClassifier

@@ -146,9 +146,16 @@ def _list_categories(model, columns):
     if is_lightgbm(model):
         stored = model.booster_.pandas_categorical or []
         return dict(zip(columns, stored, strict=False))
+    return read_categories_of_xgboost(model)
+
+
+def read_categories_of_xgboost(model):
+    """Categories that a booster stores of its columns, by their numbers; none before version 3."""
     learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
-    stored = learner["gradient_booster"].get("model", {}).get("cats", {}).get("enc", [])
-    return {j: _decode(stored[j]) for j in columns if j < len(stored) and stored[j]["values"]}
+    stored = learner["gradient_booster"]
+    stored = stored.get("gbtree", stored).get("model", {})  # the trees of dart
+    stored = stored.get("cats", {}).get("enc", [])
+    return {j: _decode(one) for j, one in enumerate(stored) if one["values"]}
 
 
 def _decode(stored):

@@ -36,6 +36,7 @@ from skmia._core.sklearn import (
     read_draws,
     read_edges_of_boosting,
     read_initial_margins,
+    read_known_categories_of_boosting,
     read_leaves_of_boosting,
     read_support_vectors,
     read_trees_of_boosting,
@@ -255,6 +256,16 @@ def test_categories_of_histogram_boosting():
         np.testing.assert_array_equal(codes[:, 1], [0.5, 1.5, 2])
         plain = HistGradientBoostingClassifier(max_iter=2).fit(table, Y)
         assert not read_categorical_columns(plain).any()
+
+
+def test_known_categories_of_histogram_boosting():
+    with moved("the preprocessor of histogram boosting no longer has its encoder."):
+        table = np.column_stack([X[:, 0], np.arange(30) % 3 + 5])
+        model = HistGradientBoostingClassifier(max_iter=2, categorical_features=[1]).fit(table, Y)
+        ((column, values),) = read_known_categories_of_boosting(model)
+        assert column == 1 and values.tolist() == [5, 6, 7]
+        plain = HistGradientBoostingClassifier(max_iter=2).fit(table, Y)
+        assert read_known_categories_of_boosting(plain) == []
 
 
 def test_draws_of_a_forest():

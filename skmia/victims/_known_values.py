@@ -1,0 +1,465 @@
+"""Which kinds and values of its columns a fitted model knows, and which values of a table not."""
+
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils import get_tags
+
+from .._core.asking import unwrap
+from .._core.containers import in_memory, is_frame
+from .._core.optional import is_of_package
+from .._core.sklearn import read_known_categories_of_boosting
+from ._boosters import is_catboost, is_lightgbm, is_xgboost, load_lightgbm
+from ._inputs import HISTOGRAMS, is_sampler, read_categories_of_xgboost
+
+NUMBER, TEXT = "number", "text"
+# Examples of values that are listed of a column.
+_MOST_EXAMPLES = 5
+# Ways to assign lists of categories to columns that are compared.
+_MOST_WAYS = 10_000
+# Packages whose estimators say whether they take other things than numbers.
+_OF_NUMBERS = "sklearn", "imblearn", "lightgbm", "skorch"
+
+
+class KnownColumn(NamedTuple):
+    """What a fitted model knows of a column of its table."""
+
+    kind: str | None = None  # ``"number"`` or ``"text"``; None if it is not known
+    values: np.ndarray | None = None  # that the model knows, no missing one; None if any
+    # Of a column that has to hold categories, in the order of their codes. It lists none if the
+    # model does not store them.
+    dtype: pd.CategoricalDtype | None = None
+    part: str = ""  # class of the estimator that says so
+
+
+class UnknownValues(NamedTuple):
+    """Values of a column that a part of a model does not know; of texts those without its words."""
+
+    column: str | int
+    part: str  # class of the estimator that does not know them
+    share: float  # of the values that are not missing
+    n_unknown: int
+    n_missing: int
+    n_distinct: int  # different values of the column, a missing one aside
+    unknown: tuple  # examples, the most frequent first
+    known: tuple  # examples of what the model knows
+
+
+class _Statement(NamedTuple):
+    """What one part of a model says of one column."""
+
+    place: int  # of the column among those of the whole model
+    known: KnownColumn
+    vectorizer: object = None  # of texts that reach it as they are
+
+
+class _Changed(int):
+    """Place of a column whose values a function has changed."""
+
+
+def list_known_columns(model, names=None):
+    """Return by the name of each column what a fitted model knows of it."""
+    # Places take the part of names in a model that was fitted without them, if names is None.
+    found = {}
+    for said in _list_statements(model, names):
+        before = found.get(said.place)
+        found[said.place] = (
+            said.known if before is None else _join_known_columns(before, said.known)
+        )
+    labels = list_feature_names(model)
+    labels = names if labels is None else labels
+    by_name = labels is not None and all(place < len(labels) for place in found)
+    return {labels[place] if by_name else int(place): found[place] for place in sorted(found)}
+
+
+def list_feature_names(model):
+    """Names of the columns that a model was fitted with, in its order; None if it has none."""
+    model = unwrap(model)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:  # CatBoost has another attribute
+        names = getattr(model, "feature_names_", None)
+    if names is None:
+        return None
+    names = [str(name) for name in names]
+    made_up = {"Column_{}", "{}", "f{}"}  # by LightGBM, CatBoost and old files of XGBoost
+    if any(names == [form.format(k) for k in range(len(names))] for form in made_up):
+        return None
+    return names
+
+
+def list_unknown_values(model, X):
+    """List the values of a table that encoders and vectorizers of a fitted model do not know."""
+    # X (n, n_features): table, or array if the model has no names; others have no columns
+    X = in_memory(X)
+    if isinstance(X, pd.Series):
+        X = X.to_frame()
+    names = list(X.columns) if is_frame(X) else None
+    if names is None and (not isinstance(X, np.ndarray) or X.ndim > 2):
+        return []
+    X = X.reshape(len(X), -1) if names is None else X
+    labels = list_feature_names(model)
+    found, seen = [], set()
+    for said in _list_statements(model, names):
+        where = _choose_column(X, said.place, labels)
+        if where is None:
+            continue
+        try:
+            unknown = _compare_column(where[0], where[1], said)
+        except Exception:  # of functions and values of any class
+            continue
+        if unknown is not None and unknown[:2] not in seen:
+            seen.add(unknown[:2])
+            found.append(unknown)
+    return found
+
+
+def _choose_column(X, place, labels):
+    """Name and values of a column of the model in a table or array; None if it is not there."""
+    if not is_frame(X):
+        return (int(place), pd.Series(X[:, place])) if place < X.shape[1] else None
+    if labels is not None and place < len(labels) and labels[place] in X.columns:
+        place = list(X.columns).index(labels[place])
+    elif labels is not None or place >= X.shape[1]:
+        return None
+    return X.columns[place], X.iloc[:, place]
+
+
+def _compare_column(name, column, said):
+    if said.vectorizer is None and (said.known.values is None or isinstance(said.place, _Changed)):
+        return None
+    is_missing = column.isna()
+    counts = column[~is_missing].astype(object).value_counts()
+    if said.vectorizer is None:
+        known = said.known.values.tolist()
+        is_known = counts.index.isin(known)
+    else:
+        vocabulary, analyze = said.vectorizer.vocabulary_, said.vectorizer.build_analyzer()
+        known = sorted(vocabulary, key=len, reverse=True)
+        is_known = [any(word in vocabulary for word in analyze(text)) for text in counts.index]
+    is_unknown = ~np.asarray(is_known, dtype=bool)
+    n_unknown = int(counts[is_unknown].sum())
+    if not n_unknown:
+        return None
+    return UnknownValues(
+        column=name,
+        part=said.known.part,
+        share=n_unknown / int(counts.sum()),
+        n_unknown=n_unknown,
+        n_missing=int(is_missing.sum()),
+        n_distinct=len(counts),
+        unknown=tuple(counts.index[is_unknown][:_MOST_EXAMPLES]),
+        known=tuple(known[:_MOST_EXAMPLES]),
+    )
+
+
+def _join_known_columns(first, second):
+    """What two parts say of one column: the values that at least one of them knows."""
+    values, part = first.values, first.part
+    if values is None:
+        values, part = second.values, first.part if second.values is None else second.part
+    elif second.values is not None:  # as of the models of a cross-validation
+        joined = dict.fromkeys([*values.tolist(), *second.values.tolist()])
+        values = _as_values(list(joined))
+    dtype = second.dtype if first.dtype is None else first.dtype
+    return KnownColumn(first.kind or second.kind, values, dtype, part)
+
+
+def _list_statements(model, names=None):
+    model, said = unwrap(model), []
+    n_columns = getattr(model, "n_features_in_", None)
+    if not n_columns:
+        n_columns = len(list_feature_names(model) or getattr(model, "feature_names_", ()))
+    # Vectorizers of texts count no columns.
+    _read_part(model, list(range(n_columns or len(names or [0]))), said)
+    return said
+
+
+def _read_part(part, columns, said):
+    """Add what a fitted part says of the columns that reach it; return those that leave it."""
+    # columns: places of the columns that reach it, None for one that was computed of others; None
+    # if it is not known how many there are
+    part = unwrap(part)
+    if part is None or isinstance(part, str):  # "passthrough"
+        return columns
+    try:
+        for applies, read in _READERS:
+            if applies(part):
+                return read(part, columns, said)
+    except Exception:  # parts of other packages and damaged ones can fail in any way
+        return None
+    return None
+
+
+def _add_statements(part, columns, said, knowns):
+    """Add a statement for each column whose place is known."""
+    for place, known in zip(columns or (), knowns, strict=False):
+        if place is not None:
+            said.append(_Statement(place, known._replace(part=type(part).__name__)))
+
+
+def _read_steps(pipeline, columns, said):
+    for _, step in pipeline.steps:
+        if not is_sampler(step):
+            columns = _read_part(step, columns, said)
+    return columns
+
+
+def _read_column_transformer(transformer, columns, said):
+    names = [str(name) for name in getattr(transformer, "feature_names_in_", ())]
+    columns = [None] * transformer.n_features_in_ if columns is None else columns
+    ends = transformer.output_indices_
+    leaving = [None] * max((part.stop for part in ends.values()), default=0)
+    for name, part, chosen in transformer.transformers_:
+        if isinstance(part, str) and part == "drop":
+            continue
+        some = [columns[place] for place in _choose_places(chosen, names, len(columns))]
+        out, place = _read_part(part, some, said), ends.get(name, slice(0, 0))
+        if out is not None and len(out) == place.stop - place.start:
+            leaving[place] = out
+    return leaving
+
+
+def _choose_places(chosen, names, n_columns):
+    """Places of columns that are given by name, place, mask or slice."""
+    if isinstance(chosen, slice) and isinstance(chosen.start or chosen.stop, str):
+        first = 0 if chosen.start is None else names.index(chosen.start)
+        last = n_columns if chosen.stop is None else names.index(chosen.stop) + 1
+        return list(range(first, last))
+    if not isinstance(chosen, slice):
+        chosen = list(np.atleast_1d(np.asarray(getattr(chosen, "data", chosen), dtype=object)))
+        if chosen and isinstance(chosen[0], str):
+            return [names.index(name) for name in chosen]
+        chosen = np.array(chosen) if chosen else []
+    return list(np.arange(n_columns)[chosen]) if len(np.shape(chosen)) == 0 or len(chosen) else []
+
+
+def _read_union(union, columns, said):
+    parts = [_read_part(part, columns, said) for _, part in union.transformer_list]
+    return None if any(part is None for part in parts) else [*chain(*parts)]
+
+
+def _read_models_inside(model, columns, said):
+    """Read the models that a model holds, each of which gets its columns."""
+    for name in ("best_estimator_", "estimator_", "regressor_"):
+        if hasattr(model, name):
+            _read_part(getattr(model, name), columns, said)
+            return None
+    for member in getattr(model, "calibrated_classifiers_", ()):
+        _read_part(member.estimator, columns, said)
+    members = _list_fitted_members(model)
+    subsets = getattr(model, "estimators_features_", None)
+    for k, member in enumerate(members):
+        some = columns if subsets is None else [columns[place] for place in subsets[k]]
+        _read_part(member, some, said)
+    if not members and not hasattr(model, "calibrated_classifiers_"):
+        _read_part(model.estimator, columns, said)
+    return None
+
+
+def _list_fitted_members(model):
+    fitted = getattr(model, "estimators_", None)
+    return [] if fitted is None else np.ravel(np.asarray(fitted, dtype=object)).tolist()
+
+
+def _has_models_inside(part):
+    if hasattr(part, "get_support"):
+        return False
+    if any(hasattr(part, name) for name in ("best_estimator_", "regressor_", "estimator_")):
+        return True
+    members = _list_fitted_members(part)
+    if members:
+        return not all(isinstance(unwrap(one), BaseDecisionTree) for one in members)
+    return hasattr(part, "calibrated_classifiers_") or _is_of_one_output(part)
+
+
+def _is_of_one_output(part):
+    return is_of_package(part, __package__) and hasattr(part, "estimator")
+
+
+def _read_selection(selector, columns, said):
+    """Read a step that hands on some of its columns as they are."""
+    _read_numbers(selector, columns, said)
+    return None if columns is None else [columns[k] for k in selector.get_support(indices=True)]
+
+
+def _read_function(step, columns, said):
+    """Read a step that applies any function; one to numbers if it is one of numpy."""
+    if step.func is None or columns is None:
+        return columns
+    if isinstance(step.func, np.ufunc):
+        return _read_numbers(step, columns, said)
+    return [_Changed(columns[0])] if len(columns) == 1 and columns[0] is not None else None
+
+
+def _read_imputer(imputer, columns, said):
+    filled = np.asarray(imputer.statistics_)
+    knowns = [KnownColumn(_name_kind_of_values(_as_values([value]))) for value in filled.tolist()]
+    _add_statements(imputer, columns, said, knowns)
+    if columns is None or imputer.add_indicator or pd.isna(filled).any():
+        return None  # a column without values is left out
+    return columns
+
+
+def _read_categories(encoder, columns, said):
+    """Read an encoder that stores the categories of each of its columns."""
+    stored = [_as_values(values) for values in encoder.categories_]
+    if columns is None or len(stored) != len(columns):
+        return None
+    knowns = [KnownColumn(_name_kind_of_values(values), values) for values in stored]
+    # Values that a function has made of a column say nothing of its own.
+    pairs = zip(columns, knowns, strict=True)
+    knowns = [KnownColumn() if isinstance(place, _Changed) else known for place, known in pairs]
+    _add_statements(encoder, columns, said, knowns)
+    return None
+
+
+def _read_labels(encoder, columns, said):
+    values = _as_values(encoder.classes_)
+    if columns is not None and len(columns) == 1 and not isinstance(columns[0], _Changed):
+        _add_statements(encoder, columns, said, [KnownColumn(_name_kind_of_values(values), values)])
+
+
+def _read_vectorizer(vectorizer, columns, said):
+    """Read a step that counts the words of texts, which reach it in one column."""
+    if columns is None or len(columns) != 1 or columns[0] is None:
+        return
+    _add_statements(vectorizer, columns, said, [KnownColumn(TEXT)])
+    if hasattr(vectorizer, "vocabulary_") and not isinstance(columns[0], _Changed):
+        said[-1] = said[-1]._replace(vectorizer=vectorizer)
+
+
+def _read_numbers(part, columns, said):
+    places = [None if isinstance(place, _Changed) else place for place in columns or ()]
+    _add_statements(part, places, said, [KnownColumn(NUMBER)] * len(places))
+    return [None] * len(places) if hasattr(part, "inverse_transform") else None
+
+
+def _takes_numbers(part):
+    """Whether a part of a known package takes numbers alone."""
+    if not any(is_of_package(part, package) for package in _OF_NUMBERS):
+        return False
+    tags = get_tags(part)
+    given = tags.input_tags
+    return not (tags.no_validation or given.string or given.categorical or given.dict)
+
+
+def _read_histograms(model, columns, said):
+    knowns = [KnownColumn(NUMBER)] * model.n_features_in_
+    by_dtype = str(model.categorical_features) == "from_dtype"
+    for column, values in read_known_categories_of_boosting(model):
+        knowns[column] = _know_categories(values, always=by_dtype)
+    _add_statements(model, columns, said, knowns)
+
+
+def _know_categories(values, *, always=True):
+    """A column of categories; numbers that stand for categories need no type unless always."""
+    values = _as_values(values)
+    kind = _name_kind_of_values(values)
+    dtype = pd.CategoricalDtype(values) if always or kind != NUMBER else None
+    return KnownColumn(kind, values, dtype)
+
+
+def _read_xgboost(model, columns, said):
+    types = model.get_booster().feature_types or [""] * model.n_features_in_
+    stored = read_categories_of_xgboost(model)
+    knowns = [KnownColumn(NUMBER)] * len(types)
+    for column in np.flatnonzero(np.array(types) == "c").tolist():
+        if column in stored:
+            knowns[column] = _know_categories(stored[column])
+        elif list_feature_names(model) is None:  # of an array, which holds the codes
+            knowns[column] = KnownColumn(NUMBER)
+        else:  # files before version 3 store no categories
+            knowns[column] = KnownColumn(dtype=pd.CategoricalDtype())
+    _add_statements(model, columns, said, knowns)
+
+
+def _read_lightgbm(model, columns, said):
+    n_features = model.booster_.num_feature()
+    knowns = [KnownColumn(NUMBER)] * n_features
+    for column, values in read_categories_of_lightgbm(model).items():
+        knowns[column] = _know_categories(values)
+    _add_statements(model, columns, said, knowns)
+
+
+def read_categories_of_lightgbm(model):
+    """Categories of each column that was of pandas' category type, by its number."""
+    # LightGBM stores the lists of these columns in their order, and not which columns they were.
+    stored = model.booster_.pandas_categorical or []
+    if not stored:
+        return {}
+    text = load_lightgbm(model)
+    given = text.settings.get("categorical_feature", "")
+    named = [int(one) for one in given.split(",") if one.strip().isdigit()]
+    for candidates in (sorted(named), np.flatnonzero(text.n_categories).tolist()):
+        if len(candidates) == len(stored):
+            return dict(zip(candidates, stored, strict=True))
+    places = _assign_lists([len(values) for values in stored], text)
+    return {} if places is None else dict(zip(places, stored, strict=True))
+
+
+def _assign_lists(sizes, text):
+    """The only columns that can have so many categories each, in order; None if several can."""
+    # Ordered categories are split like numbers, and their range is that of their codes.
+    low, high = text.ranges.T if len(text.ranges) else np.empty((2, 0))
+    of_category = text.n_categories > 0
+    ways = [[]]
+    for size in sizes:
+        fits = of_category & (text.n_categories <= size + 1)
+        fits |= ~of_category & (low >= 0) & (high < size) & (low % 1 == 0) & (high % 1 == 0)
+        places = np.flatnonzero(fits).tolist()
+        ways = [[*way, place] for way in ways for place in places if not way or place > way[-1]]
+        if len(ways) > _MOST_WAYS:
+            return None
+    # A column with categories is one of those that the lists are of.
+    return ways[0] if len(ways) == 1 else None
+
+
+def _read_catboost(model, columns, said):
+    # Whole numbers in a column of categories are taken for their digits.
+    knowns = [KnownColumn(NUMBER)] * len(model.feature_names_)
+    for column in (*model.get_cat_feature_indices(), *model.get_text_feature_indices()):
+        knowns[column] = KnownColumn(TEXT)
+    for column in model.get_embedding_feature_indices():
+        knowns[column] = KnownColumn()
+    _add_statements(model, columns, said, knowns)
+
+
+def _as_values(values):
+    """Values as an array, without missing ones."""
+    values = np.asarray(values)
+    return values[~pd.isna(values)]
+
+
+def _name_kind_of_values(values):
+    """Whether values are numbers or texts; None if they are both, something else or none at all."""
+    kinds = {type(value) for value in values.tolist()}
+    if kinds and kinds <= {int, float}:
+        return NUMBER
+    return TEXT if kinds == {str} else None
+
+
+# Which parts of models are read in which way; the first that applies is taken.
+_READERS = (
+    (lambda part: isinstance(part, Pipeline), _read_steps),
+    (lambda part: isinstance(part, ColumnTransformer), _read_column_transformer),
+    (lambda part: isinstance(part, FeatureUnion), _read_union),
+    (lambda part: isinstance(part, HISTOGRAMS), _read_histograms),
+    (is_xgboost, _read_xgboost),
+    (is_lightgbm, _read_lightgbm),
+    (is_catboost, _read_catboost),
+    (_has_models_inside, _read_models_inside),
+    (lambda part: isinstance(part, FunctionTransformer), _read_function),
+    (lambda part: isinstance(part, SimpleImputer), _read_imputer),
+    (lambda part: hasattr(part, "categories_"), _read_categories),
+    (lambda part: hasattr(part, "build_analyzer"), _read_vectorizer),
+    (lambda part: hasattr(part, "classes_") and not hasattr(part, "predict"), _read_labels),
+    (lambda part: hasattr(part, "get_support"), _read_selection),
+    (_takes_numbers, _read_numbers),
+)

@@ -1,0 +1,308 @@
+"""Which kinds and values of its columns a fitted model knows, and which values of a table not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+    TargetEncoder,
+)
+
+from skmia.defenses import LabelOnlyDefense
+from skmia.victims import KnownColumn, list_known_columns, list_unknown_values
+
+RNG = np.random.default_rng(0)
+N = 60
+CODES = np.tile(["00501", "02139", "94105"], 20)
+FRAME = pd.DataFrame(
+    {
+        "age": RNG.integers(20, 80, N),
+        "zip": CODES,
+        "smoker": np.tile(["yes", "no"], 30),
+        "income": RNG.normal(size=N),
+    }
+)
+Y = RNG.integers(0, 2, N)
+FOREST = RandomForestClassifier(3, random_state=0)
+
+
+def summarize(model, names=None):
+    found = list_known_columns(model, names)
+    return {
+        name: (one.kind, None if one.values is None else one.values.tolist())
+        for name, one in found.items()
+    }
+
+
+ENCODED = {
+    "age": ("number", None),
+    "zip": ("text", ["00501", "02139", "94105"]),
+    "smoker": ("text", ["no", "yes"]),
+    "income": ("number", None),
+}
+TEXTS = ["zip", "smoker"]
+NUMBERS = ["age", "income"]
+
+
+def encode(texts, numbers, encoder=None):
+    encoder = OneHotEncoder(handle_unknown="ignore") if encoder is None else encoder
+    return make_column_transformer((encoder, texts), (StandardScaler(), numbers))
+
+
+PIPELINE = make_pipeline(encode(TEXTS, NUMBERS), FOREST)
+CHOSEN = {
+    "by name": (TEXTS, NUMBERS),
+    "by position": ([1, 2], [0, -1]),
+    "by mask": ([False, True, True, False], [True, False, False, True]),
+    "by slice": (slice(1, 3), [0, 3]),
+    "by slice of names": (slice("zip", "smoker"), NUMBERS),
+    "by type": (
+        make_column_selector(dtype_exclude="number"),
+        make_column_selector(dtype_include="number"),
+    ),
+    "by function": (lambda frame: [name for name in frame if name in TEXTS], NUMBERS),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_values_of_an_encoder_are_known_by_column_however_it_is_chosen(name):
+    model = make_pipeline(encode(*CHOSEN[name]), FOREST).fit(FRAME, Y)
+    assert summarize(model) == ENCODED
+    assert list_known_columns(model)["zip"].part == "OneHotEncoder"
+
+
+AROUND = {
+    "search": GridSearchCV(PIPELINE, {"randomforestclassifier__n_estimators": [2]}, cv=2),
+    "vote": VotingClassifier([("a", PIPELINE)]),
+    "stack": StackingClassifier([("a", PIPELINE)], cv=2),
+    "calibrated": CalibratedClassifierCV(PIPELINE, cv=2),
+    "nested": make_pipeline(make_pipeline(PIPELINE[0]), FOREST),
+    "union": make_pipeline(make_union(PIPELINE[0], PIPELINE[0]), FOREST),
+    "defense": LabelOnlyDefense(PIPELINE),
+    "imputed": make_pipeline(
+        make_column_transformer(
+            (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), TEXTS),
+            (SimpleImputer(), NUMBERS),
+        ),
+        FOREST,
+    ),
+    "ordinal": make_pipeline(encode(TEXTS, NUMBERS, OrdinalEncoder()), FOREST),
+    "target": make_pipeline(encode(TEXTS, NUMBERS, TargetEncoder(cv=2)), FOREST),
+    "imputed before": make_pipeline(
+        make_column_transformer(
+            (SimpleImputer(strategy="most_frequent"), TEXTS), remainder="passthrough"
+        ),
+        make_column_transformer((OneHotEncoder(), [0, 1]), remainder=StandardScaler()),
+        FOREST,
+    ),
+}
+
+
+def test_values_are_known_inside_a_frozen_model():
+    assert summarize(FrozenEstimator(clone(PIPELINE).fit(FRAME, Y))) == ENCODED
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_values_are_known_inside_other_models(name):
+    assert summarize(AROUND[name].fit(FRAME, Y)) == ENCODED
+
+
+def test_members_of_a_bag_know_their_columns():
+    numbers = make_pipeline(StandardScaler(), LogisticRegression())
+    bag = BaggingClassifier(numbers, 5, max_features=0.5, random_state=0)
+    bag.fit(FRAME[NUMBERS], Y)
+    assert summarize(bag) == {"age": ("number", None), "income": ("number", None)}
+    stumps = AdaBoostClassifier(n_estimators=3).fit(FRAME[NUMBERS], Y)
+    assert summarize(stumps) == {"age": ("number", None), "income": ("number", None)}
+
+
+def test_models_without_names_know_columns_by_position_or_by_names_that_are_given():
+    forest = FOREST.fit(FRAME[NUMBERS].to_numpy(), Y)
+    assert summarize(forest) == {0: ("number", None), 1: ("number", None)}
+    assert [*list_known_columns(forest, NUMBERS)] == NUMBERS
+
+
+def test_a_selection_hands_its_columns_on():
+    model = make_pipeline(VarianceThreshold(), StandardScaler(), FOREST).fit(FRAME[NUMBERS], Y)
+    assert [one.kind for one in list_known_columns(model).values()] == ["number", "number"]
+
+
+def test_a_function_hides_values_but_not_that_a_column_is_text():
+    as_text = FunctionTransformer(lambda frame: frame.astype(str))
+    model = make_pipeline(as_text, OneHotEncoder(), FOREST).fit(FRAME[["age"]], Y)
+    assert summarize(model) == {"age": (None, None)}
+    ravel = FunctionTransformer(np.ravel)
+    texts = make_pipeline(ravel, CountVectorizer(), FOREST).fit(FRAME[["zip"]], Y)
+    assert summarize(texts, ["zip"]) == {"zip": ("text", None)}
+
+
+def test_categories_of_histogram_boosting_are_given_in_their_order():
+    frame = FRAME[["age", "smoker"]].astype({"smoker": "category"})
+    frame["code"] = pd.Categorical(np.tile([3, 1, 2], 20))
+    known = list_known_columns(HistGradientBoostingClassifier(max_iter=2).fit(frame, Y))
+    assert known["age"] == KnownColumn("number", part="HistGradientBoostingClassifier")
+    assert known["smoker"].dtype == pd.CategoricalDtype(["no", "yes"])
+    assert known["code"].values.tolist() == [1, 2, 3]
+    assert known["code"].dtype == pd.CategoricalDtype([1, 2, 3])
+
+
+def test_codes_by_position_stay_numbers_for_histogram_boosting():
+    X = np.column_stack([np.tile([0, 1, 2], 20), FRAME["income"]])
+    model = HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(X, Y)
+    known = list_known_columns(model)
+    assert known[0].kind == "number" and known[0].dtype is None
+    assert known[0].values.tolist() == [0, 1, 2]
+
+
+CATEGORIES = {
+    "smoker": pd.CategoricalDtype(["yes", "no", "never"]),
+    "zip": pd.CategoricalDtype(["94105", "00501", "02139"]),
+}
+
+
+def test_categories_of_xgboost_are_given_in_their_order(tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    frame = FRAME.astype(CATEGORIES)
+    frame["group"] = pd.Categorical(np.tile([3, 1], 30), categories=[3, 1])
+    model = xgboost.XGBClassifier(n_estimators=2, enable_categorical=True).fit(frame, Y)
+    known = list_known_columns(model)
+    assert known["age"].kind == "number" and known["age"].dtype is None
+    if known["smoker"].values is None:  # version 2 stores none
+        assert known["smoker"].dtype == pd.CategoricalDtype()
+        return
+    assert {name: known[name].dtype for name in CATEGORIES} == CATEGORIES
+    assert known["group"].values.tolist() == [3, 1]
+    for booster in ("gbtree", "dart"):
+        model.set_params(booster=booster).fit(frame, Y).save_model(tmp_path / "m.ubj")
+        loaded = xgboost.XGBClassifier()
+        loaded.load_model(tmp_path / "m.ubj")
+        known = list_known_columns(loaded)
+        assert {name: known[name].dtype for name in CATEGORIES} == CATEGORIES
+
+
+def test_codes_of_an_array_stay_numbers_for_xgboost():
+    xgboost = pytest.importorskip("xgboost")
+    X = np.column_stack([np.tile([0, 1, 2], 20), FRAME["income"]])
+    settings = {"enable_categorical": True, "feature_types": ["c", "q"]}
+    model = xgboost.XGBClassifier(n_estimators=2, **settings).fit(X, Y)
+    assert summarize(model) == {0: ("number", None), 1: ("number", None)}
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_of_lightgbm_are_given_in_their_order(ordered):
+    lightgbm = pytest.importorskip("lightgbm")
+    smoker = pd.CategoricalDtype(["yes", "no", "never"], ordered=ordered)
+    frame = FRAME.astype(CATEGORIES | {"smoker": smoker})
+    model = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1).fit(frame, Y)
+    known = list_known_columns(model)
+    assert known["zip"].dtype == CATEGORIES["zip"]
+    assert known["smoker"].values.tolist() == ["yes", "no", "never"]
+    assert known["income"] == KnownColumn("number", part="LGBMClassifier")
+
+
+def test_columns_of_catboost_are_categories_texts_or_numbers():
+    catboost = pytest.importorskip("catboost")
+    settings = {"iterations": 2, "verbose": 0, "allow_writing_files": False}
+    model = catboost.CatBoostClassifier(cat_features=TEXTS, **settings).fit(FRAME, Y)
+    assert {name: one.kind for name, one in list_known_columns(model).items()} == {
+        "age": "number",
+        "zip": "text",
+        "smoker": "text",
+        "income": "number",
+    }
+
+
+NOTES = np.tile(["fever and cough", "chest pain", "rash"], 20)
+
+
+@pytest.mark.parametrize("vectorizer", [TfidfVectorizer(), CountVectorizer(), HashingVectorizer()])
+def test_the_column_of_a_text_model_is_text(vectorizer):
+    model = make_pipeline(vectorizer, LogisticRegression()).fit(NOTES, Y)
+    assert summarize(model) == {0: ("text", None)}
+    assert summarize(model, ["note"]) == {"note": ("text", None)}
+
+
+def test_the_text_among_other_columns_is_text():
+    frame = FRAME[["age"]].assign(note=NOTES)
+    columns = make_column_transformer((TfidfVectorizer(), "note"), remainder="passthrough")
+    model = make_pipeline(columns, LogisticRegression()).fit(frame, Y)
+    assert summarize(model) == {"age": ("number", None), "note": ("text", None)}
+
+
+class Foreign(TransformerMixin, BaseEstimator):
+    """Step of a class that nobody knows, whose attributes cannot be read."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return pd.DataFrame({"age": X["age"]})
+
+    @property
+    def categories_(self):
+        raise RuntimeError("not to be read")
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+def test_a_part_that_cannot_be_read_says_nothing():
+    model = make_pipeline(Foreign(), FOREST).fit(FRAME, Y)
+    assert list_known_columns(model) == {}
+    assert list_unknown_values(model, FRAME) == []
+
+
+def test_values_that_a_model_does_not_know_are_counted():
+    model = make_pipeline(encode(TEXTS, NUMBERS), FOREST).fit(FRAME, Y)
+    assert list_unknown_values(model, FRAME) == []
+    table = FRAME.astype({"smoker": object})
+    table.loc[:9, "smoker"], table.loc[10:14, "smoker"] = " yes", None
+    table.loc[15, "smoker"] = "No"
+    (found,) = list_unknown_values(model, table[::-1])
+    assert found.column == "smoker" and found.part == "OneHotEncoder"
+    assert (found.n_unknown, found.n_missing, found.n_distinct) == (11, 5, 4)
+    assert found.share == 11 / 55
+    assert found.unknown == (" yes", "No") and found.known == ("no", "yes")
+
+
+def test_numbers_are_known_however_they_are_stored():
+    model = make_pipeline(OneHotEncoder(), FOREST)
+    model.fit(pd.DataFrame({"a": np.tile([1, 2, 3], 20)}), Y)
+    assert list_unknown_values(model, pd.DataFrame({"a": [1.0, np.nan, 3.0]})) == []
+    (found,) = list_unknown_values(model, pd.DataFrame({"a": ["1", "2"]}))
+    assert found.share == 1 and found.unknown == ("1", "2") and found.known == (1, 2, 3)
+
+
+def test_an_array_is_compared_by_position():
+    model = make_pipeline(OrdinalEncoder(), FOREST).fit(FRAME[TEXTS].to_numpy(), Y)
+    (found,) = list_unknown_values(model, FRAME[TEXTS[::-1]].to_numpy()[:, [0, 0]])
+    assert found.column == 0 and found.unknown == ("yes", "no")
+
+
+def test_texts_without_any_known_word_are_counted():
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(NOTES, Y)
+    (found,) = list_unknown_values(model, np.array(["Fever", "fievre", "toux"], dtype=object))
+    assert found.share == 2 / 3 and set(found.unknown) == {"fievre", "toux"}
+    hashing = make_pipeline(HashingVectorizer(), LogisticRegression()).fit(NOTES, Y)
+    assert list_unknown_values(hashing, np.array(["fievre"], dtype=object)) == []
