@@ -33,6 +33,7 @@ from ._joint_outputs import JointOutputs, OneOutput
 from ._known_values import (
     KnownColumn,
     UnknownValues,
+    list_column_choices,
     list_feature_names,
     list_known_columns,
     list_unknown_values,

@@ -18,6 +18,7 @@ from .._core.optional import is_of_package
 from .._core.sklearn import read_known_categories_of_boosting
 from ._boosters import is_catboost, is_lightgbm, is_xgboost, load_lightgbm
 from ._inputs import HISTOGRAMS, is_sampler, read_categories_of_xgboost
+from ._onnx import is_onnx, list_input_types
 
 NUMBER, TEXT = "number", "text"
 # Examples of values that are listed of a column.
@@ -37,6 +38,7 @@ class KnownColumn(NamedTuple):
     # model does not store them.
     dtype: pd.CategoricalDtype | None = None
     part: str = ""  # class of the estimator that says so
+    has_none: bool = False  # whether its missing values are None, as in tables of databases
 
 
 class UnknownValues(NamedTuple):
@@ -60,6 +62,21 @@ class _Statement(NamedTuple):
     vectorizer: object = None  # of texts that reach it as they are
 
 
+class ColumnChoice(NamedTuple):
+    """Columns that a fitted ColumnTransformer chose by a function, as make_column_selector."""
+
+    selector: object
+    places: tuple  # of the columns that it chose from, among those of the whole model
+    chosen: frozenset  # places of those that it chose
+
+
+class _Reading(NamedTuple):
+    """What was found on a walk through a model."""
+
+    statements: list
+    choices: list
+
+
 class _Changed(int):
     """Place of a column whose values a function has changed."""
 
@@ -68,7 +85,7 @@ def list_known_columns(model, names=None):
     """Return by the name of each column what a fitted model knows of it."""
     # Places take the part of names in a model that was fitted without them, if names is None.
     found = {}
-    for said in _list_statements(model, names):
+    for said in _walk_through(model, names).statements:
         before = found.get(said.place)
         found[said.place] = (
             said.known if before is None else _join_known_columns(before, said.known)
@@ -106,7 +123,7 @@ def list_unknown_values(model, X):
     X = X.reshape(len(X), -1) if names is None else X
     labels = list_feature_names(model)
     found, seen = [], set()
-    for said in _list_statements(model, names):
+    for said in _walk_through(model, names).statements:
         where = _choose_column(X, said.place, labels)
         if where is None:
             continue
@@ -168,11 +185,17 @@ def _join_known_columns(first, second):
         joined = dict.fromkeys([*values.tolist(), *second.values.tolist()])
         values = _as_values(list(joined))
     dtype = second.dtype if first.dtype is None else first.dtype
-    return KnownColumn(first.kind or second.kind, values, dtype, part)
+    has_none = first.has_none or second.has_none
+    return KnownColumn(first.kind or second.kind, values, dtype, part, has_none)
 
 
-def _list_statements(model, names=None):
-    model, said = unwrap(model), []
+def list_column_choices(model):
+    """List the choices of columns by a function that a clone makes again from its own table."""
+    return _walk_through(model).choices
+
+
+def _walk_through(model, names=None):
+    model, said = unwrap(model), _Reading([], [])
     n_columns = getattr(model, "n_features_in_", None)
     if not n_columns:
         n_columns = len(list_feature_names(model) or getattr(model, "feature_names_", ()))
@@ -201,7 +224,7 @@ def _add_statements(part, columns, said, knowns):
     """Add a statement for each column whose place is known."""
     for place, known in zip(columns or (), knowns, strict=False):
         if place is not None:
-            said.append(_Statement(place, known._replace(part=type(part).__name__)))
+            said.statements.append(_Statement(place, known._replace(part=type(part).__name__)))
 
 
 def _read_steps(pipeline, columns, said):
@@ -214,6 +237,7 @@ def _read_steps(pipeline, columns, said):
 def _read_column_transformer(transformer, columns, said):
     names = [str(name) for name in getattr(transformer, "feature_names_in_", ())]
     columns = [None] * transformer.n_features_in_ if columns is None else columns
+    _add_choices(transformer, names, columns, said)
     ends = transformer.output_indices_
     leaving = [None] * max((part.stop for part in ends.values()), default=0)
     for name, part, chosen in transformer.transformers_:
@@ -224,6 +248,16 @@ def _read_column_transformer(transformer, columns, said):
         if out is not None and len(out) == place.stop - place.start:
             leaving[place] = out
     return leaving
+
+
+def _add_choices(transformer, names, columns, said):
+    if any(place is None or isinstance(place, _Changed) for place in columns):
+        return
+    for given, fitted in zip(transformer.transformers, transformer.transformers_, strict=False):
+        if callable(given[2]):
+            chosen = _choose_places(fitted[2], names, len(columns))
+            chosen = frozenset(columns[place] for place in chosen)
+            said.choices.append(ColumnChoice(given[2], tuple(columns), chosen))
 
 
 def _choose_places(chosen, names, n_columns):
@@ -309,15 +343,21 @@ def _read_imputer(imputer, columns, said):
 
 def _read_categories(encoder, columns, said):
     """Read an encoder that stores the categories of each of its columns."""
-    stored = [_as_values(values) for values in encoder.categories_]
+    stored = encoder.categories_
     if columns is None or len(stored) != len(columns):
         return None
-    knowns = [KnownColumn(_name_kind_of_values(values), values) for values in stored]
+    knowns = [_know_values(values) for values in stored]
     # Values that a function has made of a column say nothing of its own.
     pairs = zip(columns, knowns, strict=True)
     knowns = [KnownColumn() if isinstance(place, _Changed) else known for place, known in pairs]
     _add_statements(encoder, columns, said, knowns)
     return None
+
+
+def _know_values(values):
+    has_none = any(value is None for value in np.asarray(values).tolist())
+    values = _as_values(values)
+    return KnownColumn(_name_kind_of_values(values), values, has_none=has_none)
 
 
 def _read_labels(encoder, columns, said):
@@ -332,7 +372,7 @@ def _read_vectorizer(vectorizer, columns, said):
         return
     _add_statements(vectorizer, columns, said, [KnownColumn(TEXT)])
     if hasattr(vectorizer, "vocabulary_") and not isinstance(columns[0], _Changed):
-        said[-1] = said[-1]._replace(vectorizer=vectorizer)
+        said.statements[-1] = said.statements[-1]._replace(vectorizer=vectorizer)
 
 
 def _read_numbers(part, columns, said):
@@ -360,10 +400,9 @@ def _read_histograms(model, columns, said):
 
 def _know_categories(values, *, always=True):
     """A column of categories; numbers that stand for categories need no type unless always."""
-    values = _as_values(values)
-    kind = _name_kind_of_values(values)
-    dtype = pd.CategoricalDtype(values) if always or kind != NUMBER else None
-    return KnownColumn(kind, values, dtype)
+    known = _know_values(values)
+    is_needed = always or known.kind != NUMBER
+    return known._replace(dtype=pd.CategoricalDtype(known.values)) if is_needed else known
 
 
 def _read_xgboost(model, columns, said):
@@ -431,6 +470,12 @@ def _read_catboost(model, columns, said):
     _add_statements(model, columns, said, knowns)
 
 
+def _read_onnx(model, columns, said):
+    kinds = [TEXT if kind == "tensor(string)" else NUMBER for kind in list_input_types(model)]
+    kinds = kinds * len(columns) if len(kinds) == 1 else kinds
+    _add_statements(model, columns, said, [KnownColumn(kind) for kind in kinds])
+
+
 def _as_values(values):
     """Values as an array, without missing ones."""
     values = np.asarray(values)
@@ -454,6 +499,7 @@ _READERS = (
     (is_xgboost, _read_xgboost),
     (is_lightgbm, _read_lightgbm),
     (is_catboost, _read_catboost),
+    (is_onnx, _read_onnx),
     (_has_models_inside, _read_models_inside),
     (lambda part: isinstance(part, FunctionTransformer), _read_function),
     (lambda part: isinstance(part, SimpleImputer), _read_imputer),

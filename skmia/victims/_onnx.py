@@ -98,6 +98,16 @@ class _OnnxModel(GivenModel, BaseEstimator, ABC):
             raise ValueError(f"The model refuses the records: {text}") from error
 
 
+def is_onnx(model):
+    """Whether a model is in an ONNX file."""
+    return isinstance(model, _OnnxModel)
+
+
+def list_input_types(model):
+    """Type of each input of a model in an ONNX file, as onnxruntime names it."""
+    return [entry.type for entry in model._session.get_inputs()]
+
+
 def _take(X, i, entry, n_inputs):
     """What an input takes: a column each if there are several, else all."""
     if n_inputs == 1:
