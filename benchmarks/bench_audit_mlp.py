@@ -29,7 +29,8 @@ from skmia._training.ways.perceptron.way import count_together, start_network
 from skmia._training.ways.torch_nets.prepare import prepare
 from skmia._training.ways.torch_nets.train import Training as NetTraining
 from skmia.cli._model import make_estimator
-from skmia.cli._table import as_features, read_table, read_target
+from skmia.cli._reading import read_table
+from skmia.cli._table import as_features, read_target
 from skmia.shadow._job import PoolKeeper
 
 _RUN = """
@@ -127,7 +128,7 @@ def time_perceptrons(Z, y, n_models):
 
 def compare_epochs(options):
     torch.set_num_threads(1)
-    frame = read_table(Path(options.table))
+    frame = read_table(Path(options.table)).frame
     y = read_target(frame, options.target, "classification")
     X, y = as_features(frame.drop(columns=options.target)), np.unique(y, return_inverse=True)[1]
     job = make_job(X, y, options.shadows // 2)

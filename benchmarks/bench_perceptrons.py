@@ -29,7 +29,8 @@ from skmia._training.ways.perceptron.way import count_together, start_network
 from skmia._training.ways.way import OneByOneWay
 from skmia._training.where import JoblibWorkers
 from skmia.cli._model import make_estimator
-from skmia.cli._table import as_features, read_table, read_target
+from skmia.cli._reading import read_table
+from skmia.cli._table import as_features, read_target
 from skmia.shadow._job import PoolKeeper
 
 # Records, features, hidden units, records in a batch, epochs.
@@ -97,7 +98,7 @@ def run_case(rows, d, hidden, batch, epochs, n_models, dtype):
 
 def run_table(options):
     target, n_models = options.target, options.models
-    frame = read_table(Path(options.table)).drop(columns=options.drop)
+    frame = read_table(Path(options.table)).frame.drop(columns=options.drop)
     y = read_target(frame, target, "classification")
     X = as_features(frame.drop(columns=target))
     columns = make_estimator("mlp", X, "regression", 0)[0]

@@ -1,6 +1,7 @@
 """``skmia inspect``."""
 
 import json
+import sys
 import warnings
 
 import numpy as np
@@ -14,7 +15,8 @@ from ..inspection import inspect_model, render_inspection
 from ._documents import check_is_no_source, write_page
 from ._model import OF_DAMAGE, as_model_input, load_model
 from ._options import CommandError, is_of_strangers, tell
-from ._table import check_column, check_complete, read_table
+from ._reading import make_reading, read_table
+from ._table import check_column, check_complete
 
 _MODEL = "MODEL"
 
@@ -24,12 +26,14 @@ def run_inspect(arguments, show):
         check_is_no_source(arguments.out, [arguments.model, *filter(None, [arguments.data])])
     try:
         if is_of_strangers(arguments.model):
-            text, document = ask_apart(_inspect, arguments, errors=(CommandError,))
+            text, document, notes = ask_apart(_inspect, arguments, errors=(CommandError,))
         else:
-            text, document = _inspect(arguments)
+            text, document, notes = _inspect(arguments)
     except OF_DAMAGE as error:
         name, told = arguments.model.name, f"{type(error).__name__}: {tell(error)}"
         raise CommandError(f"{_MODEL}: {name} cannot be inspected: {told}") from error
+    for note in notes:  # on how the table was read
+        print(f"skmia inspect: {visible(note)}", file=sys.stderr)
     if arguments.out is None:
         return document if arguments.json else text
     # The page is made here, not where the model was read, which may write no file.
@@ -42,14 +46,16 @@ def _inspect(arguments):
         warnings.simplefilter("ignore")
         path, trusted = arguments.model, arguments.trust_pickle
         model = load_model(path, trust_pickle=trusted, option=_MODEL, onnx=False)
-        records = None if arguments.data is None else _read_records(arguments, model)
+        records, notes = None, []
+        if arguments.data is not None:
+            records, notes = _read_records(arguments, model)
         inspection = inspect_model(model, records)
     plain = json.dumps(inspection.to_dict(), indent=1, default=_as_plain, allow_nan=False)
-    return inspection.summary(arguments.verbose), plain
+    return inspection.summary(arguments.verbose), plain, notes
 
 
 def _read_records(arguments, model):
-    frame = read_table(arguments.data)
+    frame, notes = read_table(arguments.data, reading=make_reading(arguments))
     for option in (arguments.target, *arguments.drop):
         if option is not None:
             check_column(frame, option, "--target" if option == arguments.target else "--drop")
@@ -61,7 +67,8 @@ def _read_records(arguments, model):
     features = [name for name in frame.columns if name not in leaving]
     others = frame if arguments.target is None else frame.drop(columns=arguments.target)
     X = as_model_input(model, others, features, _MODEL)
-    return Records(X, None if arguments.target is None else _read_labels(frame, arguments, model))
+    y = None if arguments.target is None else _read_labels(frame, arguments, model)
+    return Records(X, y), notes
 
 
 def _read_labels(frame, arguments, model):

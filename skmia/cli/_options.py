@@ -4,8 +4,11 @@ Nothing here imports a model or a table, so that help and refusals are quick.
 """
 
 import argparse
+import codecs
+import difflib
 import json
 import math
+import re
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
@@ -68,6 +71,90 @@ def parse_request(text):
     if name not in REQUEST:
         raise OptionError(f"must name one of {', '.join(map(repr, REQUEST))}; got {name!r}")
     return name, value
+
+
+# Words of pandas.read_csv by which a table is read; the last two may name a column behind a dot.
+READING = ("sep", "decimal", "thousands", "encoding", "quotechar", "skipinitialspace", "skiprows")
+READING += ("header", "index_col", "comment", "on_bad_lines", "keep_default_na", "na_values")
+READING += ("dtype",)
+_OF_COLUMNS = ("na_values", "dtype")
+_ALLOWED = {"dtype": ("str", "float", "int", "category"), "on_bad_lines": ("error", "warn")}
+_ALLOWED |= {"header": ("0", "none"), "index_col": ("0", "false")}
+_ALLOWED |= dict.fromkeys(("skipinitialspace", "keep_default_na"), ("true", "false"))
+_ONE_CHARACTER = ("decimal", "thousands", "quotechar", "comment")
+# Files that a command may name, one of which a word in front of a dot restricts an option to.
+_OF_FILES = ("data", "train", "heldout", "answers", "validation", "synthetic", "real", "holdout")
+_BEGIN = re.compile(
+    rf"(?:^|,)(?=(?:(?:{'|'.join(_OF_FILES)})\.)?(?:(?:{'|'.join(READING)})=|"
+    rf"(?:{'|'.join(_OF_COLUMNS)})\.[^=]+=))"
+)
+# A word behind a comma that is none of these; a mark of a missing value may hold an equals sign.
+_UNKNOWN = re.compile(r",([a-z_]{3,}(?:\.[^=,]+)?)=")
+
+
+class ReadingWords(NamedTuple):
+    """What one value of ``--read`` says."""
+
+    text: str  # as given by the user
+    settings: tuple  # of (file or None, word, column or None, value)
+
+
+def parse_reading(text):
+    """Read ``WORD=VALUE,WORD=VALUE``, in which commas may be values as well."""
+    places = [match.end() for match in _BEGIN.finditer(text)]
+    if not places or places[0] != 0:
+        _refuse_word(text.partition("=")[0], text)
+    ends = [place - 1 for place in places[1:]] + [len(text)]
+    parts = [text[start:end] for start, end in zip(places, ends, strict=True)]
+    return ReadingWords(text, tuple(map(_parse_setting, parts)))
+
+
+def _parse_setting(text):
+    name, _, value = text.partition("=")
+    first, dot, rest = name.partition(".")
+    file = first if dot and first in _OF_FILES else None
+    word, dot, column = (rest if file else name).partition(".")
+    if word == "dtype" and dot:  # whose values have no equals sign, as names of columns may
+        head, _, value = text.rpartition("=")
+        column = head[head.index("dtype.") + len("dtype.") :]
+    unknown = _UNKNOWN.search(value)
+    if unknown:
+        _refuse_word(unknown[1], text)
+    return file, word, column or None, _check_word(word, value)
+
+
+def _check_word(word, value):
+    """Return the value of a word as it is meant, without the quotation marks of a shell."""
+    if len(value) > 2 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    value = value.replace(r"\t", "\t") if word == "sep" else value
+    allowed = _ALLOWED.get(word)
+    if allowed:
+        value = value.lower()
+        if value not in allowed:
+            raise OptionError(f"{word} must be one of {', '.join(allowed)}; got {value!r}")
+    if word in _ONE_CHARACTER and len(value) != 1:
+        raise OptionError(f"{word} must be one character; got {value!r}")
+    if word == "sep" and len(value) != 1 and value != r"\s+":
+        raise OptionError(rf"sep must be one character, or \s+ for blanks; got {value!r}")
+    if word == "skiprows" and not value.isdecimal():
+        raise OptionError(f"skiprows must be a number of lines; got {value!r}")
+    if word == "encoding":
+        try:
+            codecs.lookup(value)
+        except LookupError:
+            raise OptionError(
+                f"encoding must be one that Python knows, as utf-8 or latin-1; got {value!r}"
+            ) from None
+    return value
+
+
+def _refuse_word(word, text):
+    close = difflib.get_close_matches(word.split(".")[0], READING, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}?" if close else f"the words are {', '.join(READING)}"
+    raise OptionError(
+        f"must be WORD=VALUE with a word of pandas.read_csv, as 'sep=;'; got {text!r}; {hint}"
+    )
 
 
 _METRICS = ("auc", "advantage", "tpr")
@@ -258,7 +345,7 @@ _NOT_QUICK = [
 # Options that the audit without a table does not use.
 _WITH_A_TABLE = ("target", "task", "drop", "group", "group_by", "members", "member_value")
 _WITH_A_TABLE += ("estimator", "model", "answers", "label_map", "show_values", "weights")
-_WITH_A_TABLE += ("validation",)
+_WITH_A_TABLE += ("validation", "read")
 
 # Files of an audit, each by the name of its option.
 FILES = ("data", "train", "heldout", "model", "answers", "validation")
@@ -276,7 +363,7 @@ def check(arguments):
         _check_audit(arguments)
         _check_limits(arguments.fail_above, list_rates(arguments))
     elif command == "inspect" and arguments.data is None:
-        for name in ("target", "drop"):
+        for name in ("target", "drop", "read"):
             if getattr(arguments, name):
                 raise CommandError(f"--{name} goes with --data")
     elif command == "table":

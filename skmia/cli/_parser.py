@@ -19,6 +19,7 @@ from ._options import (
     job_count,
     parse_limit,
     parse_pair,
+    parse_reading,
     parse_request,
     parse_table_limit,
     parse_text,
@@ -108,6 +109,14 @@ _PROVENANCE = {
         f"lines of the decision sheet that are known: {', '.join(REQUEST)}",
     )
 }
+_READING = {
+    "--read": (
+        _LIST | {"type": parse_reading, "metavar": "WORD=VALUE"},
+        "how text files are read, in words of pandas.read_csv: "
+        "--read 'sep=;,decimal=,,encoding=latin-1' dtype.zip=str na_values=?; what is not given "
+        "is recognized and said. answers.sep=; is for the file of --answers alone",
+    )
+}
 _POLICY = {
     "--policy": (
         {"metavar": "NAME|FILE"},
@@ -155,6 +164,7 @@ _OPTIONS = {
                 "--heldout",
             ),
             "--heldout": (_READ, "table of rows that the model has not seen"),
+            **_READING,
             "--target": (
                 _COLUMN,
                 "column to predict (default with a model: the one column that holds its classes)",
@@ -304,6 +314,7 @@ _OPTIONS = {
                 _READ,
                 "table of rows of the same population that the generator has not seen",
             ),
+            **_READING,
             "--drop": (_COLUMNS, "columns to leave out of all tables, such as an identifier"),
             "--target": (
                 _COLUMN,
@@ -338,6 +349,7 @@ _OPTIONS = {
                 _READ,
                 "table of candidate records to look for: .csv, .parquet (or a folder), .feather",
             ),
+            **_READING,
             "--target": (_COLUMN, "column that the model predicts"),
             "--drop": (_COLUMNS, "columns to exclude from the features"),
             "--trust-pickle": (

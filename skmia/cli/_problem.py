@@ -23,6 +23,7 @@ from ..report import StoredAnswers, draw_members, is_fitted, join_names
 from ..victims import is_xgboost
 from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
 from ._options import CommandError, is_toy, lacks_a_recipe
+from ._reading import make_reading, read_table
 from ._table import (
     as_features,
     check_column,
@@ -31,7 +32,6 @@ from ._table import (
     read_answers,
     read_halves,
     read_members,
-    read_table,
     read_target,
 )
 
@@ -77,8 +77,8 @@ def _draw_members(records, is_classification, seed):
 
 
 def _make_table(arguments):
-    frame, membership = read_tables(arguments)
-    victim, notes = None, []
+    frame, membership, notes = read_tables(arguments)
+    victim = None
     if arguments.model is not None:
         victim = load_model(arguments.model, trust_pickle=arguments.trust_pickle)
         if arguments.target is None:
@@ -96,7 +96,9 @@ def _make_table(arguments):
         make = _take_answers
     problem = make(arguments, frame, features, fields, membership)
     if arguments.validation is not None:
-        problem = problem._replace(fit_params=_read_validation(arguments, features, victim))
+        fit_params, told = _read_validation(arguments, features, victim)
+        problem = problem._replace(fit_params=fit_params)
+        notes += told
     return problem._replace(groups=groups, notes=[*notes, *problem.notes])
 
 
@@ -106,10 +108,10 @@ def _check_weights(arguments, model):
 
 
 def _read_validation(arguments, features, victim):
-    """Parameters of fit that let a booster stop early by the rows of a file."""
+    """Parameters of fit that let a booster stop early by the rows of a file, and notes on it."""
     if not has_fit_parameter(victim, "eval_set"):
         raise CommandError(f"--validation: fit of {type(victim).__name__} takes no eval_set")
-    frame = read_table(arguments.validation, "--validation")
+    frame, notes = read_table(arguments.validation, "--validation", make_reading(arguments))
     for name in (arguments.target, *getattr(victim, "feature_names_in_", features)):
         check_column(frame, str(name), "--validation")
     try:
@@ -118,14 +120,17 @@ def _read_validation(arguments, features, victim):
         raise CommandError(f"--validation: {error}") from error
     X = as_model_input(victim, frame.drop(columns=arguments.target), features, "--validation")
     # XGBoost prints a line for each round unless it is told.
-    return {"eval_set": [(X, y)]} | ({"verbose": False} if is_xgboost(victim) else {})
+    quiet = {"verbose": False} if is_xgboost(victim) else {}
+    return {"eval_set": [(X, y)]} | quiet, notes
 
 
 def read_tables(arguments):
-    """The table of the command line, and the membership of its rows if it comes as two files."""
+    """The table of the command line, membership if it comes as two files, and notes on files."""
+    reading = make_reading(arguments)
     if arguments.train is not None:
-        return read_halves(arguments.train, arguments.heldout)
-    return read_table(arguments.data), None
+        return read_halves(arguments.train, arguments.heldout, reading)
+    frame, notes = read_table(arguments.data, reading=reading)
+    return frame, None, notes
 
 
 def _check_columns(arguments, frame):
@@ -318,7 +323,8 @@ def _take_answers(arguments, frame, features, fields, membership):
         column = frame[arguments.target].map(lambda label: pairs.get(str(label), label))
         frame = frame.assign(**{arguments.target: column})
     recipe = _make_recipe(arguments, frame, features)
-    outputs = read_answers(arguments.answers, len(frame), recipe.labels)
+    reading = make_reading(arguments)
+    outputs, notes = read_answers(arguments.answers, len(frame), recipe.labels, reading)
     records = Records(recipe.X, recipe.y, outputs=outputs, **fields)
     victim = StoredAnswers(outputs.kind) if arguments.estimator is None else recipe.estimator
-    return Problem(victim, records, membership, [_describe_task(recipe, arguments)])
+    return Problem(victim, records, membership, [_describe_task(recipe, arguments), *notes])

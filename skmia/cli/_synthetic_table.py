@@ -13,7 +13,8 @@ from ._options import NUMBERS, TABLE, CommandError, tell
 from ._output import check_folder, collect_warnings, conclude, finish
 from ._parser import as_settings
 from ._policy import describe_origin, read_policy
-from ._table import check_column, check_values, read_table
+from ._reading import make_reading, read_alike
+from ._table import check_column, check_values
 
 _FILES = ("synthetic", "real", "holdout")
 # The parts of the audit with their shares of the time, on tables of 1,500 rows.
@@ -26,7 +27,7 @@ def run_table(arguments, show):
     """Audit the synthetic table of the command line and write its files, as ``run_audit`` does."""
     check_folder("out", arguments.out)
     policy = read_policy(arguments.policy, TABLE)
-    tables = _read_tables(arguments)
+    tables, notes = _read_tables(arguments)
     _check_limits(arguments.fail_above, arguments.secrets or tables["real"].columns)
     caught = {}
     shares = _SHARES | {"models": 0.15 if arguments.target else 0.0}
@@ -38,7 +39,7 @@ def run_table(arguments, show):
             random_state=arguments.seed,
         )
     settings = report.settings | {"command": as_settings(arguments)}
-    report = replace(report, notes=[*report.notes, *caught], settings=settings)
+    report = replace(report, notes=[*report.notes, *notes, *caught], settings=settings)
     broken = []
     if policy is not None:
         report, broken = _follow(report, policy, arguments)
@@ -51,12 +52,12 @@ def run_table(arguments, show):
 
 
 def _read_tables(arguments):
-    tables = {}
-    for name in _FILES:
-        path = getattr(arguments, name)
-        if path is not None:
-            option = f"--{name}" if name == "holdout" else name.upper()
-            tables[name] = read_table(path, option)
+    """The tables of the command line by their names, and notes on their files."""
+    names = [name for name in _FILES if getattr(arguments, name) is not None]
+    options = {f"--{name}" if name == "holdout" else name.upper(): name for name in names}
+    paths = {option: getattr(arguments, name) for option, name in options.items()}
+    frames, notes = read_alike(paths, make_reading(arguments))
+    tables = dict(zip(names, frames, strict=True))
     for name in arguments.drop:
         check_column(tables["real"], name, "--drop")
     tables = {
@@ -71,7 +72,7 @@ def _read_tables(arguments):
     for option, name in named:
         if name is not None:
             check_column(tables["real"], name, option)
-    return tables
+    return tables, notes
 
 
 def _follow(report, policy, arguments):

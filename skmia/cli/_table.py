@@ -1,7 +1,6 @@
 """Reading tables: features and target."""
 
 import difflib
-import zlib
 from collections.abc import Hashable
 from pathlib import Path
 
@@ -11,73 +10,12 @@ import pandas as pd
 from .._core.outputs import Outputs
 from .._core.visible import visible
 from ..report import join_names
-from ._options import CommandError, check_file, tell
-
-# Numbers are read to the last bit, as attacks on files compare them with those that a model stores.
-_EXACT = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "round_trip"}
+from ._options import CommandError, tell
+from ._reading import AS_FOUND, read_alike, read_table
 
 _MOST_CLASSES = 20
-_MOST_COLUMNS = 20_000  # each is transformed on its own, in time that grows faster than they do
 _MOST_SHOWN = 20
 _MISSING = "(missing)"
-
-
-def read_table(path, option="--data"):
-    """Read a table from a file, with the names of its columns as text."""
-    check_file(path, option, or_folder=True)
-    try:
-        if path.is_dir() or path.suffix == ".parquet":
-            frame = pd.read_parquet(path)
-        elif path.suffix in (".arrow", ".feather"):
-            frame = pd.read_feather(path)
-        elif path.name.endswith((".csv", ".csv.gz")):
-            _check_header(path, option)
-            frame = pd.read_csv(path, low_memory=False, **_EXACT)
-        else:
-            raise CommandError(
-                f"{option}: {path.name} is neither .csv, .csv.gz, .parquet, .arrow, .feather nor a "
-                "folder of parquet"
-            )
-    except ImportError:
-        raise CommandError(
-            f"{option}: reading {path.name} needs a package: pip install pyarrow"
-        ) from None
-    except UnicodeDecodeError as error:
-        message = f"{option}: {path.name} cannot be read: it is not text in UTF-8"
-        raise CommandError(message) from error
-    except (ValueError, OSError, EOFError, zlib.error) as error:
-        raise CommandError(f"{option}: {path.name} cannot be read: {tell(error)}") from error
-    _check_width(frame.shape[1], path, option)
-    frame.columns = [str(column) for column in frame.columns]
-    if any(name.endswith("\0") for name in frame.columns):  # which arrays of text lose
-        raise CommandError(
-            f"{option}: {path.name} has a column whose name ends in a null character"
-        )
-    if frame.empty:
-        raise CommandError(f"{option}: {path.name} has no rows")
-    return frame.reset_index(drop=True)
-
-
-def _check_header(path, option):
-    """Refuse names that stand there twice, which pandas would change, and other separators."""
-    names = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0].dropna()
-    _check_width(len(names), path, option)
-    twice = names[names.duplicated()]
-    if len(twice):
-        raise CommandError(f"{option}: {path.name} has two columns {visible(twice.iloc[0])!r}")
-    if len(names) == 1 and any(sign in names.iloc[0] for sign in ";\t"):
-        raise CommandError(
-            f"{option}: {path.name} has a single column, '{visible(names.iloc[0])}'; values have "
-            "to be separated by commas"
-        )
-
-
-def _check_width(n_columns, path, option):
-    if n_columns > _MOST_COLUMNS:
-        raise CommandError(
-            f"{option}: {path.name} has {n_columns:,} columns, and the command takes "
-            f"{_MOST_COLUMNS:,} at most; audit from Python"
-        )
 
 
 def check_values(frame, name, option):
@@ -187,15 +125,16 @@ _BITS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 _MOST_SHOWN_MEMBERS = 5
 
 
-def read_halves(train, heldout):
-    tables = [read_table(train, "--train"), read_table(heldout, "--heldout")]
+def read_halves(train, heldout, reading=AS_FOUND, known=None):
+    """The rows of two files, whether they are of the first one, and what is said of the files."""
+    tables, notes = read_alike({"--train": train, "--heldout": heldout}, reading, known)
     for path, table, other in zip((train, heldout), tables, tables[::-1], strict=True):
         lacking = [repr(name) for name in other.columns if name not in table.columns]
         if lacking:
             names = join_names(lacking, _MOST_SHOWN_MEMBERS)
             raise CommandError(f"--train, --heldout: {path.name} lacks the other's columns {names}")
     frame = pd.concat(tables, ignore_index=True)
-    return frame, np.arange(len(frame)) < len(tables[0])
+    return frame, np.arange(len(frame)) < len(tables[0]), notes
 
 
 def read_members(frame, source, value=None):
@@ -274,8 +213,9 @@ _MOST_SHOWN_ANSWERS = 8
 _ROUNDED = 0.005
 
 
-def read_answers(path, n_rows, labels):
-    answers = read_table(path, "--answers")
+def read_answers(path, n_rows, labels, reading=AS_FOUND):
+    """The outputs that a file has for the rows of the table, and what is said of the file."""
+    answers, notes = read_table(path, "--answers", reading)
     if len(answers) != n_rows:
         raise CommandError(
             f"--answers: {path.name} has {len(answers)} rows and the table {n_rows} rows"
@@ -284,7 +224,7 @@ def read_answers(path, n_rows, labels):
     if missing.any():
         raise CommandError(f"--answers: {path.name} lacks a value in row {missing.argmax() + 1}")
     try:
-        return _as_outputs(path, answers, labels)
+        return _as_outputs(path, answers, labels), notes
     except (TypeError, ValueError) as error:
         raise CommandError(f"--answers: {path.name} is refused: {tell(error)}") from error
 

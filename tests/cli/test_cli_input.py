@@ -9,7 +9,8 @@ import pytest
 import skmia
 from skmia.cli import _problem, main
 from skmia.cli._model import make_estimator
-from skmia.cli._table import as_features, infer_task, read_table
+from skmia.cli._reading import read_table
+from skmia.cli._table import as_features, infer_task
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
@@ -133,7 +134,7 @@ def test_folders_of_parquet_and_arrow_files(run, table, tmp_path):
     for path in paths[2:]:
         table.to_feather(path)
     for path in paths:
-        pd.testing.assert_frame_equal(read_table(paths[0]), read_table(path))
+        pd.testing.assert_frame_equal(read_table(paths[0]).frame, read_table(path).frame)
     for path in paths[1:3]:
         assert run("--data", path, "--target", "income", *QUICK)[0] == 0
 
