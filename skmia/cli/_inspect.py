@@ -12,8 +12,9 @@ from .._core.apart import ask_apart
 from .._core.records import Records
 from .._core.visible import visible
 from ..inspection import inspect_model, render_inspection
+from ._columns import as_model_input, know_columns
 from ._documents import check_is_no_source, write_page
-from ._model import OF_DAMAGE, as_model_input, load_model
+from ._model import OF_DAMAGE, load_model
 from ._options import CommandError, is_of_strangers, tell
 from ._reading import make_reading, read_table
 from ._table import check_column, check_complete
@@ -55,7 +56,8 @@ def _inspect(arguments):
 
 
 def _read_records(arguments, model):
-    frame, notes = read_table(arguments.data, reading=make_reading(arguments))
+    reading, known = make_reading(arguments), know_columns(model)
+    frame, notes = read_table(arguments.data, reading=reading, known=known)
     for option in (arguments.target, *arguments.drop):
         if option is not None:
             check_column(frame, option, "--target" if option == arguments.target else "--drop")
@@ -65,10 +67,13 @@ def _read_records(arguments, model):
         )
     leaving = {arguments.target, *arguments.drop}
     features = [name for name in frame.columns if name not in leaving]
+    if know_columns(model, features).keys() != known.keys():  # by the names of the table
+        known = know_columns(model, features)
+        frame, notes = read_table(arguments.data, reading=reading, known=known)
     others = frame if arguments.target is None else frame.drop(columns=arguments.target)
-    X = as_model_input(model, others, features, _MODEL)
+    X, told = as_model_input(model, others, features, _MODEL)
     y = None if arguments.target is None else _read_labels(frame, arguments, model)
-    return Records(X, y), notes
+    return Records(X, y), [*notes, *told]
 
 
 def _read_labels(frame, arguments, model):

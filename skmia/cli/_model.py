@@ -237,28 +237,3 @@ def _load_skops(path):
             f"{path.name} holds types that are not known to be safe: {', '.join(unknown)}"
         )
     return _read(path, lambda file: skops.load(file, trusted=sorted(found)))
-
-
-def as_model_input(model, frame, features, option="--model"):
-    """Return the columns that a loaded model was trained on, in its order."""
-    # CatBoost names its columns in another attribute, and has numbers where there are no names.
-    names = getattr(model, "feature_names_in_", None)
-    others = getattr(model, "feature_names_", None)
-    if names is None and others is not None and set(others) <= set(map(str, frame.columns)):
-        names = others
-    if names is not None:
-        absent = [str(name) for name in names if name not in frame.columns]
-        if absent:
-            raise CommandError(
-                f"{option}: the table lacks {len(absent)} of the model's {len(names)} features: "
-                f"{', '.join(absent[:10])}{', ...' if len(absent) > 10 else ''}"
-            )
-        return frame[list(names)]
-    X = frame[features]
-    expected = getattr(model, "n_features_in_", X.shape[1]) or len(others or ())
-    if X.shape[1] != expected:
-        raise CommandError(
-            f"{option}: the model takes {expected} features and the table has {X.shape[1]}; "
-            "exclude columns that are not features with --drop"
-        )
-    return X.to_numpy()

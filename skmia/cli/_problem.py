@@ -21,7 +21,8 @@ from .._training.plan import plan_training
 from ..datasets import load_sklearn
 from ..report import StoredAnswers, draw_members, is_fitted, join_names
 from ..victims import is_xgboost
-from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
+from ._columns import as_model_input, know_columns, match_features
+from ._model import load_model, make_estimator, needs_numbered_labels
 from ._options import CommandError, is_toy, lacks_a_recipe
 from ._reading import make_reading, read_table
 from ._table import (
@@ -77,20 +78,23 @@ def _draw_members(records, is_classification, seed):
 
 
 def _make_table(arguments):
-    frame, membership, notes = read_tables(arguments)
-    victim = None
-    if arguments.model is not None:
+    victim, known = None, None
+    if arguments.model is not None:  # opened first, as it says how columns are read
         victim = load_model(arguments.model, trust_pickle=arguments.trust_pickle)
-        if arguments.target is None:
-            arguments = _guess_target(arguments, frame, victim)
-            notes.append(f"The target is the column {arguments.target!r} (--target overrides).")
+        known = know_columns(victim)
+    frame, membership, notes = read_tables(arguments, known)
+    if victim is not None and arguments.target is None:
+        arguments = _guess_target(arguments, frame, victim)
+        guessed = f"The target is the column {arguments.target!r} (--target overrides)."
+        notes.append(guessed)
     _check_columns(arguments, frame)
+    features = _list_features(arguments, frame)
+    if victim is not None and know_columns(victim, features).keys() != known.keys():
+        # A model without names knows columns by their place among those that it is given.
+        frame, membership, notes = read_tables(arguments, know_columns(victim, features))
     fields, groups = _read_fields(frame, arguments)
     if arguments.members is not None:
         membership = read_members(frame, arguments.members, arguments.member_value)
-    leaving = {arguments.target, arguments.members, arguments.group_by, *arguments.drop}
-    leaving.add(arguments.weights)
-    features = [name for name in frame.columns if name not in leaving]
     make = _train_victim if victim is None else partial(_take_victim, victim)
     if arguments.answers is not None:
         make = _take_answers
@@ -102,6 +106,12 @@ def _make_table(arguments):
     return problem._replace(groups=groups, notes=[*notes, *problem.notes])
 
 
+def _list_features(arguments, frame):
+    """Columns that no option names as something else."""
+    leaving = {arguments.target, arguments.members, arguments.group_by, *arguments.drop}
+    return [name for name in frame.columns if name not in {*leaving, arguments.weights}]
+
+
 def _check_weights(arguments, model):
     if arguments.weights is not None and name_parameter(model) is None:
         raise CommandError(f"--weights: fit of {type(model).__name__} takes no sample weights")
@@ -111,25 +121,29 @@ def _read_validation(arguments, features, victim):
     """Parameters of fit that let a booster stop early by the rows of a file, and notes on it."""
     if not has_fit_parameter(victim, "eval_set"):
         raise CommandError(f"--validation: fit of {type(victim).__name__} takes no eval_set")
-    frame, notes = read_table(arguments.validation, "--validation", make_reading(arguments))
-    for name in (arguments.target, *getattr(victim, "feature_names_in_", features)):
-        check_column(frame, str(name), "--validation")
+    reading, known = make_reading(arguments), know_columns(victim, features)
+    frame, notes = read_table(arguments.validation, "--validation", reading, known)
+    names = match_features(victim, [*frame.columns]) or features
+    for name in (arguments.target, *names):
+        check_column(frame, name, "--validation")
     try:
         y = _read_labels(arguments, frame, _name_task(victim), victim, fewest=1)
     except CommandError as error:
         raise CommandError(f"--validation: {error}") from error
-    X = as_model_input(victim, frame.drop(columns=arguments.target), features, "--validation")
+    others = frame.drop(columns=arguments.target)
+    X, told = as_model_input(victim, others, features, "--validation")
     # XGBoost prints a line for each round unless it is told.
     quiet = {"verbose": False} if is_xgboost(victim) else {}
-    return {"eval_set": [(X, y)]} | quiet, notes
+    return {"eval_set": [(X, y)]} | quiet, [f"--validation: {note}" for note in (*notes, *told)]
 
 
-def read_tables(arguments):
+def read_tables(arguments, known=None):
     """The table of the command line, membership if it comes as two files, and notes on files."""
+    # known: what the model knows of each column, by its name
     reading = make_reading(arguments)
     if arguments.train is not None:
-        return read_halves(arguments.train, arguments.heldout, reading)
-    frame, notes = read_table(arguments.data, reading=reading)
+        return read_halves(arguments.train, arguments.heldout, reading, known)
+    frame, notes = read_table(arguments.data, reading=reading, known=known)
     return frame, None, notes
 
 
@@ -232,7 +246,7 @@ def _train_net(estimator, records, membership, arguments):
 
 def _guess_target(arguments, frame, victim):
     """The same options with the one column as the target that the model can have predicted."""
-    features = getattr(victim, "feature_names_in_", ())
+    features = match_features(victim, [*frame.columns]) or ()
     taken = {*map(str, features), arguments.members, arguments.group_by, *arguments.drop}
     taken.add(arguments.weights)
     free = [name for name in frame.columns if name not in taken]
@@ -281,16 +295,16 @@ def _check_known(arguments, frame, y, victim):
 def _take_victim(victim, arguments, frame, features, fields, membership):
     task = _name_task(victim)
     y = _read_labels(arguments, frame, task, victim)
-    X = as_model_input(victim, frame.drop(columns=arguments.target), features)
+    X, notes = as_model_input(victim, frame.drop(columns=arguments.target), features)
     if not lacks_a_recipe(arguments.model):
         _check_weights(arguments, victim)
-        return Problem(victim, Records(X, y, **fields), membership, [])
-    X = as_features(pd.DataFrame(X, columns=getattr(X, "columns", features)))
+        return Problem(victim, Records(X, y, **fields), membership, notes)
+    X = pd.DataFrame(X, columns=getattr(X, "columns", features))
     if needs_numbered_labels(arguments.estimator, task):
         raise CommandError(f"--estimator: {arguments.estimator} has other labels than --model")
-    recipe = make_estimator(arguments.estimator, X, task, arguments.seed)
+    recipe = make_estimator(arguments.estimator, as_features(X), task, arguments.seed)
     _check_weights(arguments, recipe)
-    return Problem(victim, Records(X, y, **fields), membership, [], recipe=recipe)
+    return Problem(victim, Records(X, y, **fields), membership, notes, recipe=recipe)
 
 
 def _name_task(victim):

@@ -31,12 +31,15 @@ from ._inputs import (
 )
 from ._joint_outputs import JointOutputs, OneOutput
 from ._known_values import (
+    NUMBER,
+    TEXT,
     KnownColumn,
     UnknownValues,
     list_column_choices,
     list_feature_names,
     list_known_columns,
     list_unknown_values,
+    normalize_value,
 )
 from ._node_equations.read import read_further_columns, read_node_equations
 from ._offers import PARTS_OF_FILES, get_access, get_kind, has_file, is_trainable

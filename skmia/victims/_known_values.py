@@ -51,7 +51,8 @@ class UnknownValues(NamedTuple):
     n_missing: int
     n_distinct: int  # different values of the column, a missing one aside
     unknown: tuple  # examples, the most frequent first
-    known: tuple  # examples of what the model knows
+    known: tuple  # examples of what the model knows, first those that differ in form alone
+    is_text: bool = False  # whether texts without any known word are counted
 
 
 class _Statement(NamedTuple):
@@ -164,6 +165,8 @@ def _compare_column(name, column, said):
     n_unknown = int(counts[is_unknown].sum())
     if not n_unknown:
         return None
+    unknown = counts.index[is_unknown][:_MOST_EXAMPLES]
+    forms = {normalize_value(value) for value in unknown}
     return UnknownValues(
         column=name,
         part=said.known.part,
@@ -171,9 +174,21 @@ def _compare_column(name, column, said):
         n_unknown=n_unknown,
         n_missing=int(is_missing.sum()),
         n_distinct=len(counts),
-        unknown=tuple(counts.index[is_unknown][:_MOST_EXAMPLES]),
-        known=tuple(known[:_MOST_EXAMPLES]),
+        unknown=tuple(unknown),
+        known=tuple(sorted(known, key=lambda value: normalize_value(value) not in forms))[
+            :_MOST_EXAMPLES
+        ],
+        is_text=said.vectorizer is not None,
     )
+
+
+def normalize_value(value):
+    """A value without what differs between tables that mean the same: blanks, case, fractions."""
+    text = str(value).strip().casefold()
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _join_known_columns(first, second):

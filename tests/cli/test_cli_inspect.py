@@ -213,7 +213,7 @@ def test_a_model_that_lacks_any_part_is_described_or_refused(run, people, data, 
         delattr(read_state(model).estimators[k].estimator, name)
         path = save(model, tmp_path / "model.joblib")
         found = run(path, "--trust-pickle", "--data", data, "--drop", "city", "ill")
-        assert (found[0], found[2].count("\n")) in ((0, 0), (2, 1)), (k, name, found[2])
+        assert (found[0], found[2].count("\n")) in ((0, 0), (0, 1), (2, 1)), (k, name, found[2])
 
 
 @pytest.mark.parametrize(

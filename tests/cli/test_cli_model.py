@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia._core import circumstances
 from skmia.cli import _audit, _model
-from skmia.cli._model import as_model_input
+from skmia.cli._columns import as_model_input
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1", "--verbose"]
@@ -290,7 +290,7 @@ def test_columns_that_only_catboost_names(of_table):
         feature_names_ = ["b", "a"] if "a" in of_table else ["0", "1"]
 
     frame = pd.DataFrame(np.arange(2.0 * len(of_table)).reshape(2, -1), columns=of_table)
-    found = as_model_input(Boosted(), frame, ["b", "c"])
+    found = as_model_input(Boosted(), frame, ["b", "c"]).X
     if "a" in of_table:
         assert found.columns.tolist() == ["b", "a"]
     else:  # numbers are no names: the features of the table, in their order

@@ -1,0 +1,419 @@
+"""Columns of a table in the form in which a fitted model takes them."""
+
+import difflib
+import warnings
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from .._core.asking import query_victim
+from .._core.containers import take_rows
+from .._core.visible import visible
+from ..report import join_names
+from ..victims import (
+    NUMBER,
+    TEXT,
+    KnownColumn,
+    list_column_choices,
+    list_feature_names,
+    list_known_columns,
+    list_unknown_values,
+    normalize_value,
+)
+from ._options import CommandError
+
+_MOST_NAMED = 10
+# A column of which the model does not know this share of the values is not the model's.
+_MOST_UNKNOWN, _MOST_UNKNOWN_TEXTS = 0.9, 0.5
+# Columns with more distinct values than rows divided by this are like identifiers, whose values
+# are new in other rows.
+_ROWS_PER_VALUE = 5
+# Rows of which a model is asked to see whether it can answer.
+_MOST_ASKED = 10_000
+# Types among which one is looked for that a selector of columns chooses as it did.
+_TYPES = ("category", "object", "str", "float64", "int64", "bool", "Int64", "string")
+
+
+class ModelInput(NamedTuple):
+    """Rows of a table as a model takes them, and sentences on what was done for that."""
+
+    X: object
+    notes: list
+
+
+def match_features(model, columns):
+    """Columns of a table by the model's names of its features, in its order; None without names."""
+    # A name that the table lacks stands for itself.
+    names = list_feature_names(model)
+    if names is None:
+        return None
+    # LightGBM writes names without blanks.
+    others = {column.replace(" ", "_"): column for column in columns if column not in names}
+    return [name if name in columns else others.get(name, name) for name in names]
+
+
+def know_columns(model, features=None):
+    """What a model knows of each column of a table, by the name that the table has for it."""
+    # features: columns that are given to a model without names, in their order; None if they are
+    # not yet known
+    known = list_known_columns(model, features)
+    names = list_feature_names(model)
+    if names is None:
+        return {} if features is None else known
+    matched = names if features is None else match_features(model, features)
+    return {matched[names.index(name)]: found for name, found in known.items()}
+
+
+def as_model_input(model, frame, features, option="--model"):
+    """Give a model the columns that it was trained on, in its order and of its types."""
+    names, notes = _choose_features(model, frame, features, option)
+    known = know_columns(model, names)
+    found = {name: _align_column(frame[name], known.get(name)) for name in names}
+    unknown = _list_unknown(model, pd.DataFrame(found))
+    notes += [_describe_unknown(one, len(frame)) for one in unknown]
+    X = pd.DataFrame({name: _cast_column(found[name], known.get(name)) for name in names})
+    notes += _note_open_categories(X, known)
+    X = _match_selectors(model, X)
+    given, told = X, []
+    if list_feature_names(model) is None:
+        given, told = _as_nameless(model, X, known)
+    _check_answers(model, given, X, known, option)
+    return ModelInput(given, [*notes, *told])
+
+
+def _choose_features(model, frame, features, option):
+    names = match_features(model, frame.columns)
+    if names is not None:
+        absent = [name for name in names if name not in frame.columns]
+        if absent:
+            raise CommandError(
+                f"{option}: the table lacks {len(absent)} of the model's {len(names)} features: "
+                f"{', '.join(absent[:_MOST_NAMED])}{', ...' if len(absent) > _MOST_NAMED else ''}"
+                f"{_suggest_columns(absent, frame.columns)}"
+            )
+        return names, []
+    n_features = _count_features(model)
+    if n_features is None and len(features) > 1 and takes_texts(model):
+        raise CommandError(
+            f"{option}: the model takes one column of texts, and the table has {len(features)}: "
+            f"{join_names(map(repr, features), _MOST_NAMED)}; leave the others out with --drop"
+        )
+    if n_features not in (None, len(features)):
+        raise CommandError(
+            f"{option}: the model takes {n_features} features and the table has {len(features)}; "
+            "exclude columns that are not features with --drop"
+        )
+    if len(features) < 2:
+        return list(features), []
+    order = join_names(map(repr, features), _MOST_NAMED)
+    return list(features), [
+        f"The model has no names of its features; it gets the table's columns in their order: "
+        f"{order}."
+    ]
+
+
+def _count_features(model):
+    """Number of columns that a model without names takes; None if it does not say."""
+    # CatBoost has numbers for names, and no number.
+    return (
+        getattr(model, "n_features_in_", None) or len(getattr(model, "feature_names_", ())) or None
+    )
+
+
+def takes_texts(model):
+    """Whether a model takes a sequence of texts in place of columns."""
+    if list_feature_names(model) is not None or _count_features(model) is not None:
+        return False
+    return any(one.kind == TEXT for one in list_known_columns(model).values())
+
+
+def _suggest_columns(absent, columns):
+    """Say which columns of a table may be those that it lacks."""
+    columns = list(map(str, columns))
+    by_form = {"".join(filter(str.isalnum, name)).casefold(): name for name in columns}
+    near = {name: by_form.get("".join(filter(str.isalnum, name)).casefold()) for name in absent}
+    for name in absent:
+        close = difflib.get_close_matches(name, columns, n=1, cutoff=0.85)
+        near[name] = near[name] or (close[0] if close else None)
+    pairs = [f"{name!r} for {other!r}" for name, other in near.items() if other is not None]
+    if pairs:
+        return f"; is it {join_names(pairs, 3)}?"
+    of_dummies = {
+        column for column in columns for name in absent if name.startswith((f"{column}_",))
+    }
+    if of_dummies:
+        names = join_names(map(repr, sorted(of_dummies)), 3)
+        return f"; it was trained on dummies of {names}: give the table as it was encoded for it"
+    return ""
+
+
+def _align_column(column, known):
+    """A column with its values in the form that the model knows: as texts, numbers or bools."""
+    if known is None or column.dtype.kind in "mM":
+        return column
+    if known.values is None:
+        return _as_text(column) if known.kind == TEXT else column
+    best = fewest = None
+    for form in (_keep_values, _as_numbers, _as_text, _as_bools):
+        values = form(column)
+        n_unknown = np.sum(~values.isin(known.values.tolist()) & values.notna())
+        if best is None or n_unknown < fewest:
+            best, fewest = values, n_unknown
+        if not fewest:
+            break
+    if known.has_none and best.isna().any():
+        best = best.astype(object)
+        best[best.isna()] = None
+    return best
+
+
+def _keep_values(column):
+    return column
+
+
+def _as_numbers(column):
+    """A column as numbers, if all of its values are."""
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    numbers = pd.to_numeric(column.astype(object), errors="coerce")
+    return column if (numbers.isna() & column.notna()).any() else numbers
+
+
+def _as_text(column):
+    """A column as texts, whole numbers without a fraction."""
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    values, missing = column.astype(object), column.isna()
+    return values.map(_write_value).where(~missing, np.nan)
+
+
+def _write_value(value):
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_whole else value)
+
+
+_BOOLS = {"true": True, "false": False}
+
+
+def _as_bools(column):
+    """A column as bools, if all of its values are written so."""
+    bools = column.astype(object).map(lambda value: _BOOLS.get(str(value).lower()))
+    return column if (bools.isna() & column.notna()).any() else bools.where(column.notna(), np.nan)
+
+
+def _cast_column(column, known):
+    """A column of the type that the model takes it in; refuse text where it takes numbers."""
+    if known is None:
+        return column
+    if known.dtype is not None:
+        is_open = known.dtype.categories is None
+        if is_open and isinstance(column.dtype, pd.CategoricalDtype):
+            return column
+        values = column.astype(object).to_numpy()
+        return pd.Series(pd.Categorical(values, dtype=None if is_open else known.dtype))
+    if known.kind != NUMBER or pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    numbers = _as_numbers(column)
+    if numbers is column and known.values is None:
+        _refuse_text(column, known)
+    return numbers
+
+
+def _refuse_text(column, known):
+    if column.dtype.kind in "mM":
+        raise CommandError(
+            f"column {column.name!r} holds dates or times, and the model takes numbers there: give "
+            "the table as it was prepared for the model"
+        )
+    present = column.dropna().astype(str)
+    wrong = present[pd.to_numeric(present, errors="coerce").isna()]
+    examples = _show_values(wrong.value_counts().index[:2])
+    which = "all values" if len(wrong) == len(present) else f"{len(wrong)} of {len(present)} values"
+    cure = "give the table as it was encoded for the model, or a pipeline that encodes it itself"
+    if wrong.nunique() == 1:
+        cure = (
+            f"if it stands for a missing one, give --read na_values.{column.name}={wrong.iloc[0]}"
+        )
+    raise CommandError(
+        f"column {column.name!r}: the model ({known.part}) takes numbers there, and {which} are "
+        f"none, as {examples}; {cure}"
+    )
+
+
+def _show_values(values):
+    return join_names([f"'{visible(value)}'" for value in values])
+
+
+def _list_unknown(model, X):
+    names = list_feature_names(model)
+    if names is None:
+        return list_unknown_values(model, X)
+    by_name = dict(zip(names, X.columns, strict=True))
+    found = list_unknown_values(model, X.set_axis(names, axis=1))
+    return [one._replace(column=by_name[one.column]) for one in found]
+
+
+def _describe_unknown(unknown, n_rows):
+    """A note on values of a column that a model does not know; refuse if it knows hardly any."""
+    n_present = n_rows - unknown.n_missing
+    which = "all" if unknown.share == 1 else f"{unknown.n_unknown} of {n_present}"
+    examples, known = _show_values(unknown.unknown[:2]), _show_values(unknown.known[:3])
+    if unknown.is_text:
+        text = (
+            f"column {unknown.column!r}: {which} texts hold no word that the model knows "
+            f"({unknown.part}), as {examples}; it knows {known}"
+        )
+        is_wrong = unknown.share > _MOST_UNKNOWN_TEXTS
+    else:
+        text = (
+            f"column {unknown.column!r}: {which} values are unknown to the model "
+            f"({unknown.part}), as {examples}; it knows {known}"
+        )
+        is_few = unknown.n_distinct * _ROWS_PER_VALUE <= n_present
+        is_wrong = is_few and unknown.share > _MOST_UNKNOWN
+    if is_wrong:
+        raise CommandError(f"{text}. {_suggest_cure(unknown)}")
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _suggest_cure(unknown):
+    """How the values of a column become those that a model knows."""
+    column, found = unknown.column, str(unknown.unknown[0])
+    close = [
+        str(value) for value in unknown.known if normalize_value(value) == normalize_value(found)
+    ]
+    if not close or unknown.is_text:
+        return "Give the values as the model was trained on them"
+    if found.lstrip() == close[0]:
+        return "The blanks in front of them: --read skipinitialspace=true leaves them out"
+    if found.strip() == close[0].strip():
+        return "The blanks differ: write the values as the model has them"
+    if found.casefold() == close[0].casefold():
+        return "They differ in upper and lower case: write the values as the model has them"
+    return f"They are numbers of another form: --read dtype.{column}=str leaves them as written"
+
+
+def _note_open_categories(X, known):
+    """Say which categories were numbered in sorted order, as the file of the model has none."""
+    columns = [
+        name
+        for name, found in known.items()
+        if found.dtype is not None and found.dtype.categories is None
+    ]
+    if not columns:
+        return []
+    names = join_names(map(repr, columns), _MOST_NAMED)
+    return [
+        f"The model stores no categories of {names}; they are numbered in sorted order, as pandas "
+        "numbers them. Save it with XGBoost 3, or give tables in Parquet with its categories."
+    ]
+
+
+def _match_selectors(model, X):
+    """Give columns a type by which selectors of columns choose them as they did when fitted."""
+    for choice in list_column_choices(model):
+        for place in choice.places:
+            name, is_chosen = X.columns[place], place in choice.chosen
+            if _choose_by(choice.selector, X[[name]]) in (is_chosen, None):
+                continue
+            for column in _iter_types(X[name]):
+                if _choose_by(choice.selector, column.to_frame()) is is_chosen:
+                    X[name] = column
+                    break
+        _check_choice(choice, X)
+    return X
+
+
+def _choose_by(selector, X):
+    """Whether a selector chooses the column of a table; None if it cannot say."""
+    with warnings.catch_warnings(), suppress(Exception):  # any function may be a selector
+        warnings.simplefilter("ignore")
+        return len(X.loc[:, selector(X)].columns) == 1
+    return None
+
+
+def _iter_types(column):
+    """Yield a column in other types that leave its values as they are."""
+    values = column.astype(object)
+    for name in _TYPES:
+        with suppress(Exception):  # each type refuses in its own way
+            cast = column.astype(name)
+            same = (cast.astype(object) == values).fillna(False) | (cast.isna() & values.isna())
+            if same.all():
+                yield cast
+
+
+def _check_choice(choice, X):
+    """Refuse a table from which a function of the model's chooses other columns than before."""
+    given, found = X.iloc[:, list(choice.places)], None
+    with warnings.catch_warnings(), suppress(Exception):
+        warnings.simplefilter("ignore")
+        found = set(given.loc[:, choice.selector(given)].columns)
+    wanted = {X.columns[place] for place in choice.chosen}
+    if found not in (wanted, None):
+        names = join_names(map(repr, sorted(found ^ wanted)), _MOST_NAMED)
+        raise CommandError(
+            f"a step of the model chooses its columns by their types, and would choose {names} "
+            "otherwise in this table: give the table in Parquet with the types of the model's "
+            "training, or --read dtype.COLUMN=category"
+        )
+
+
+def _as_nameless(model, X, known):
+    """Rows as a model without names takes them: an array, or a sequence of texts."""
+    # -> given, notes
+    if takes_texts(model):
+        texts, name = X.iloc[:, 0], X.columns[0]
+        is_empty, notes = texts.isna(), []
+        if is_empty.any():
+            notes = [f"Column {name!r} has no text in {is_empty.sum()} rows; they are empty texts."]
+        return texts.astype(object).where(~is_empty, "").to_numpy(), notes
+    values = X.to_numpy()
+    if values.dtype == object and all(one.kind == NUMBER for one in known.values()) and known:
+        values = X.to_numpy(dtype=float, na_value=np.nan)
+    return values, []
+
+
+def _check_answers(model, given, X, known, option):
+    """Ask a model for its answers; refuse the table by the column that it cannot take."""
+    asked = np.unique(np.linspace(0, len(X) - 1, _MOST_ASKED).astype(int))
+    if _can_answer(model, take_rows(given, asked)):
+        return
+    causes = _list_causes(X, known)
+    n_causes = np.sum([rows for *_, rows in causes], axis=0) if causes else np.zeros(len(X))
+    plain = np.flatnonzero(n_causes == 0)[:_MOST_ASKED]
+    if len(plain) and not _can_answer(model, take_rows(given, plain)):
+        return  # the audit says what is wrong with the model
+    for name, what, part, rows in causes:
+        alone = np.flatnonzero(rows & (n_causes == 1))[:_MOST_ASKED]
+        if len(alone) and not _can_answer(model, take_rows(given, alone)):
+            raise CommandError(
+                f"{option}: column {name!r} {what} in {rows.sum()} of {len(X)} rows, and the "
+                f"model{f' ({part})' if part else ''} takes none such: give the values as the "
+                "model was trained on them, or leave these rows out"
+            )
+
+
+def _list_causes(X, known):
+    """Columns with values that some models refuse, each with a sentence, the part and the rows."""
+    causes = []
+    for name in X.columns:
+        found, missing = known.get(name, KnownColumn()), X[name].isna().to_numpy()
+        causes.append((name, "has no value", found.part, missing))
+        if found.values is not None:
+            rows = ~X[name].astype(object).isin(found.values.tolist()).to_numpy() & ~missing
+            example = visible(X[name][rows].iloc[0]) if rows.any() else ""
+            causes.append((name, f"has a value unknown to it, as '{example}',", found.part, rows))
+    return [cause for cause in causes if cause[-1].any()]
+
+
+def _can_answer(model, X):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            query_victim(model, X)
+    except Exception:  # each package has exceptions of its own
+        return False
+    return True
