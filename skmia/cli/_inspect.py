@@ -12,9 +12,9 @@ from .._core.apart import ask_apart
 from .._core.records import Records
 from .._core.visible import visible
 from ..inspection import inspect_model, render_inspection
-from ._columns import as_model_input, know_columns
 from ._documents import check_is_no_source, write_page
 from ._model import OF_DAMAGE, load_model
+from ._model_input import as_model_input, know_columns
 from ._options import CommandError, is_of_strangers, tell
 from ._reading import make_reading, read_table
 from ._table import check_column, check_complete

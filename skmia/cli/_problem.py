@@ -21,8 +21,8 @@ from .._training.plan import plan_training
 from ..datasets import load_sklearn
 from ..report import StoredAnswers, draw_members, is_fitted, join_names
 from ..victims import is_xgboost
-from ._columns import as_model_input, know_columns, match_features
 from ._model import load_model, make_estimator, needs_numbered_labels
+from ._model_input import as_model_input, know_columns, match_features
 from ._options import CommandError, is_toy, lacks_a_recipe
 from ._reading import make_reading, read_table
 from ._table import (
@@ -299,10 +299,14 @@ def _take_victim(victim, arguments, frame, features, fields, membership):
     if not lacks_a_recipe(arguments.model):
         _check_weights(arguments, victim)
         return Problem(victim, Records(X, y, **fields), membership, notes)
-    X = pd.DataFrame(X, columns=getattr(X, "columns", features))
+    given = pd.DataFrame(X, columns=getattr(X, "columns", features))
+    X = encoded = as_features(given)
+    # The victim's own categories, where a missing one is missing, reach its stand-in too.
+    texts = [name for name in X.columns if isinstance(X[name].dtype, pd.CategoricalDtype)]
+    X = X.assign(**{name: given[name].astype("category") for name in texts})
     if needs_numbered_labels(arguments.estimator, task):
         raise CommandError(f"--estimator: {arguments.estimator} has other labels than --model")
-    recipe = make_estimator(arguments.estimator, as_features(X), task, arguments.seed)
+    recipe = make_estimator(arguments.estimator, encoded, task, arguments.seed)
     _check_weights(arguments, recipe)
     return Problem(victim, Records(X, y, **fields), membership, notes, recipe=recipe)
 

@@ -35,6 +35,7 @@ from ._known_values import (
     TEXT,
     KnownColumn,
     UnknownValues,
+    complete_column,
     list_column_choices,
     list_feature_names,
     list_known_columns,

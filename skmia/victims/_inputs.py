@@ -132,7 +132,11 @@ def _encode_categories(model, X):
     columns = [j for j, kind in enumerate(X.dtypes) if isinstance(kind, pd.CategoricalDtype)]
     if not columns or not (is_xgboost(model) or is_lightgbm(model)):
         return X
-    known = _list_categories(model, columns)
+    known = {
+        j: complete_categories(values, X.iloc[:, j].cat.categories)
+        for j, values in _list_categories(model, columns).items()
+        if j in columns
+    }
     coded = X.copy()
     for j in columns:
         column = X.iloc[:, j].cat
@@ -158,12 +162,53 @@ def read_categories_of_xgboost(model):
     return {j: _decode(one) for j, one in enumerate(stored) if one["values"]}
 
 
+class CutText(str):
+    """Category of a text with accents in a file of XGBoost, whose places may count characters."""
+
+    # Version 3 writes offsets of characters beside bytes, and keeps as few bytes as there are
+    # characters, so that the last texts are cut off. Other writers count bytes.
+    __slots__ = ("by_bytes", "n_characters")
+
+    def __new__(cls, text, n_characters, by_bytes):
+        self = super().__new__(cls, text)
+        self.n_characters, self.by_bytes = n_characters, by_bytes
+        return self
+
+    def __getnewargs__(self):
+        return str(self), self.n_characters, self.by_bytes
+
+    def can_begin(self, value):
+        return len(value) == self.n_characters and value.startswith(self)
+
+
 def _decode(stored):
     """Categories of a column in a file of XGBoost: numbers, or one list of bytes for all texts."""
     values, offsets = stored["values"], stored.get("offsets")
     if not offsets:
         return values
-    return [bytes(one % 256 for one in values[a:b]).decode() for a, b in pairwise(offsets)]
+    found, places = bytes(one % 256 for one in values), list(pairwise(offsets))
+    by_bytes = [found[a:b].decode(errors="replace") for a, b in places]
+    if found.isascii():
+        return by_bytes
+    text = found.decode(errors="ignore")
+    pairs = zip(places, by_bytes, strict=True)
+    return [CutText(text[a:b], b - a, other) for (a, b), other in pairs]
+
+
+def complete_categories(categories, values):
+    """Categories in their order, where those that may be cut off are values of a column."""
+    values = {value for value in values if isinstance(value, str)}
+    if not any(isinstance(one, CutText) for one in categories):
+        return categories
+    by_bytes = [one.by_bytes for one in categories]
+    left, completed = sorted(values), []
+    for one in categories:
+        # Of several that it can be, categories are mostly in their order.
+        one = next((value for value in left if one.can_begin(value)), str(one))
+        left = [value for value in left if value != one]
+        completed.append(one)
+    is_cut = len(values.intersection(completed)) > len(values.intersection(by_bytes))
+    return completed if is_cut else by_bytes
 
 
 def check_labels(model, y):

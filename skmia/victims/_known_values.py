@@ -17,7 +17,13 @@ from .._core.containers import in_memory, is_frame
 from .._core.optional import is_of_package
 from .._core.sklearn import read_known_categories_of_boosting
 from ._boosters import is_catboost, is_lightgbm, is_xgboost, load_lightgbm
-from ._inputs import HISTOGRAMS, is_sampler, read_categories_of_xgboost
+from ._inputs import (
+    HISTOGRAMS,
+    CutText,
+    complete_categories,
+    is_sampler,
+    read_categories_of_xgboost,
+)
 from ._onnx import is_onnx, list_input_types
 
 NUMBER, TEXT = "number", "text"
@@ -152,6 +158,7 @@ def _choose_column(X, place, labels):
 def _compare_column(name, column, said):
     if said.vectorizer is None and (said.known.values is None or isinstance(said.place, _Changed)):
         return None
+    said = said._replace(known=complete_column(said.known, column))
     is_missing = column.isna()
     counts = column[~is_missing].astype(object).value_counts()
     if said.vectorizer is None:
@@ -491,15 +498,26 @@ def _read_onnx(model, columns, said):
     _add_statements(model, columns, said, [KnownColumn(kind) for kind in kinds])
 
 
+def complete_column(known, column):
+    """The same with categories that their file has cut off, as the values of a column have them."""
+    if known.dtype is None or known.values is None:
+        return known
+    if not any(isinstance(value, CutText) for value in known.values.tolist()):
+        return known
+    values = _as_values(complete_categories(known.values.tolist(), column.dropna().unique()))
+    return known._replace(values=values, dtype=pd.CategoricalDtype(values))
+
+
 def _as_values(values):
     """Values as an array, without missing ones."""
-    values = np.asarray(values)
+    is_cut = isinstance(values, list) and any(isinstance(value, CutText) for value in values)
+    values = np.array(values, dtype=object) if is_cut else np.asarray(values)
     return values[~pd.isna(values)]
 
 
 def _name_kind_of_values(values):
     """Whether values are numbers or texts; None if they are both, something else or none at all."""
-    kinds = {type(value) for value in values.tolist()}
+    kinds = {str if isinstance(value, str) else type(value) for value in values.tolist()}
     if kinds and kinds <= {int, float}:
         return NUMBER
     return TEXT if kinds == {str} else None

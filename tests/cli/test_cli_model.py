@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia._core import circumstances
 from skmia.cli import _audit, _model
-from skmia.cli._columns import as_model_input
+from skmia.cli._model_input import as_model_input
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1", "--verbose"]

@@ -16,6 +16,7 @@ from ..victims import (
     NUMBER,
     TEXT,
     KnownColumn,
+    complete_column,
     list_column_choices,
     list_feature_names,
     list_known_columns,
@@ -70,6 +71,7 @@ def as_model_input(model, frame, features, option="--model"):
     """Give a model the columns that it was trained on, in its order and of its types."""
     names, notes = _choose_features(model, frame, features, option)
     known = know_columns(model, names)
+    known = {name: complete_column(one, frame[name]) for name, one in known.items()}
     found = {name: _align_column(frame[name], known.get(name)) for name in names}
     unknown = _list_unknown(model, pd.DataFrame(found))
     notes += [_describe_unknown(one, len(frame)) for one in unknown]
@@ -211,8 +213,11 @@ def _cast_column(column, known):
         is_open = known.dtype.categories is None
         if is_open and isinstance(column.dtype, pd.CategoricalDtype):
             return column
-        values = column.astype(object).to_numpy()
-        return pd.Series(pd.Categorical(values, dtype=None if is_open else known.dtype))
+        values = column.astype(object)
+        if is_open:
+            return values.astype("category")
+        values = values.where(values.isin(known.values.tolist()), np.nan)
+        return pd.Series(pd.Categorical(values, dtype=known.dtype), name=column.name)
     if known.kind != NUMBER or pd.api.types.is_numeric_dtype(column.dtype):
         return column
     numbers = _as_numbers(column)
