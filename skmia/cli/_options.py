@@ -75,11 +75,19 @@ def parse_request(text):
 
 # Words of pandas.read_csv by which a table is read; the last two may name a column behind a dot.
 READING = ("sep", "decimal", "thousands", "encoding", "quotechar", "skipinitialspace", "skiprows")
-READING += ("header", "index_col", "comment", "on_bad_lines", "keep_default_na", "na_values")
+READING += (
+    "quoting",
+    "header",
+    "index_col",
+    "comment",
+    "on_bad_lines",
+    "keep_default_na",
+    "na_values",
+)
 READING += ("dtype",)
 _OF_COLUMNS = ("na_values", "dtype")
 _ALLOWED = {"dtype": ("str", "float", "int", "category"), "on_bad_lines": ("error", "warn")}
-_ALLOWED |= {"header": ("0", "none"), "index_col": ("0", "false")}
+_ALLOWED |= {"quoting": ("0", "3"), "header": ("0", "none"), "index_col": ("0", "false")}
 _ALLOWED |= dict.fromkeys(("skipinitialspace", "keep_default_na"), ("true", "false"))
 _ONE_CHARACTER = ("decimal", "thousands", "quotechar", "comment")
 # Files that a command may name, one of which a word in front of a dot restricts an option to.

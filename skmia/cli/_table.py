@@ -1,6 +1,5 @@
 """Reading tables: features and target."""
 
-import difflib
 from collections.abc import Hashable
 from pathlib import Path
 
@@ -11,10 +10,9 @@ from .._core.outputs import Outputs
 from .._core.visible import visible
 from ..report import join_names
 from ._options import CommandError, tell
-from ._reading import AS_FOUND, read_alike, read_table
+from ._reading import AS_FOUND, read_alike, read_table, suggest_columns
 
 _MOST_CLASSES = 20
-_MOST_SHOWN = 20
 _MISSING = "(missing)"
 
 
@@ -35,13 +33,7 @@ def check_column(frame, name, option):
         if option != "--drop":
             check_values(frame, name, option)
         return
-    close = difflib.get_close_matches(name, frame.columns, cutoff=0.5)
-    if close:
-        hint = f"did you mean {' or '.join(map(repr, close))}?"
-    else:
-        shown = [repr(column) for column in frame.columns[:_MOST_SHOWN]]
-        more = ", ..." if frame.shape[1] > _MOST_SHOWN else ""
-        hint = f"the columns are {', '.join(shown)}{more}"
+    hint = suggest_columns(name, list(frame.columns))
     raise CommandError(f"{option}: column {name!r} not found; {hint}")
 
 

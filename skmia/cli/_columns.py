@@ -1,0 +1,396 @@
+"""What a column of one table or several is: numbers, texts, or what a model knows of it."""
+
+import shlex
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from .._core.visible import visible
+from ..report import join_names
+from ._numbers import (
+    FORMATS,
+    MISSING,
+    PLAIN,
+    is_mark,
+    list_formats,
+    read_number,
+    strip_affixes,
+)
+from ._options import CommandError
+
+# A column with as many numbers, and at most so many other values, is one of numbers.
+_MOSTLY, _MOST_OTHERS = 0.9, 20
+_MOST_SHOWN = 5
+# Values by which a column is known for one of texts, without a look at the others.
+_FEW = 1000
+
+
+class ColumnWords(NamedTuple):
+    """What is given or known of a column of several tables."""
+
+    name: str
+    wanted: str | None  # of ``--read dtype``
+    decimals: list  # sign of each table, None if nothing tells
+    thousands: list
+    missing: list  # words of each table that are taken as missing among texts
+    known: Any  # KnownColumn of a model, or None
+
+
+class SettledColumn(NamedTuple):
+    """A column as it is in each table, and what is said of it."""
+
+    columns: list
+    notes: list
+    missing: list  # words that were taken as missing among texts, with their counts
+
+
+def settle_column(columns, words, read_raw, options):
+    """Decide what a column is, of texts as they stand and of what was read as numbers."""
+    # read_raw(place): the texts of the column as they stand in the file of that place
+    known, wanted = words.known, words.wanted
+    same = SettledColumn(columns, [], [None] * len(columns))
+    if wanted in ("str", "category"):
+        return _as_texts([read_raw(place) for place in range(len(columns))], words)
+    if wanted is None and is_known_text(known):
+        return _as_known([read_raw(place) for place in range(len(columns))], words)
+    if not any(map(_holds_texts, columns)):
+        return same
+    if not all(_holds_texts(one) or one.dtype.kind in "iuf" for one in columns):
+        return same
+    of_model = wanted is not None or (known is not None and known.kind == "number")
+    if not of_model and not _may_be_numbers(columns):
+        return _as_texts([read_raw(place) for place in range(len(columns))], words)
+    found = _count_values(columns, words)
+    verdict = _judge(found, words, of_model, options)
+    if verdict.form is None:
+        raw = [read_raw(place) for place in range(len(columns))]
+        texts = _as_texts(raw, words)
+        return texts._replace(notes=[*verdict.notes, *texts.notes])
+    converted = [_as_numbers(column, verdict) for column in columns]
+    return SettledColumn(converted, verdict.notes, same.missing)
+
+
+def is_known_text(known):
+    """Whether a model has texts or categories in a column, the values of which it may store."""
+    if known is None:
+        return False
+    listed = known.dtype is not None and known.dtype.categories is not None
+    return known.kind == "text" or listed
+
+
+def _holds_texts(column):
+    if not (column.dtype == object or pd.api.types.is_string_dtype(column.dtype)):
+        return False
+    return pd.api.types.infer_dtype(column, skipna=True) == "string"
+
+
+def _may_be_numbers(columns):
+    """Whether a few values from all over the tables leave it open that they are numbers."""
+    texts = [column for column in columns if _holds_texts(column)]
+    some = pd.concat([one.iloc[:: max(len(one) // _FEW, 1)] for one in texts]).dropna()
+    values = some.astype(str).unique()
+    fits = [
+        bool(list_formats(text)) or is_mark(text) or strip_affixes(text) is not None
+        for text in values
+    ]
+    return sum(fits) >= 0.5 * len(values)
+
+
+class _Counts(NamedTuple):
+    """How often each kind of value stands in a column."""
+
+    n_values: int  # that are not missing
+    n_read: int  # numbers that were read as such before
+    n_distinct: int  # different numbers among the texts
+    formats: Counter  # numbers by the formats in which they are numbers
+    marks: Counter
+    others: Counter
+    affixed: dict  # texts with a sign of money or percent, and the number in each
+    examples: dict  # a text of each group of formats
+    decimals: set  # signs of the tables that hold texts, where something tells
+    has_zeros: bool  # whether numbers begin with a zero, as codes do
+
+
+def _count_values(columns, words):
+    formats, marks, others, affixed, examples = Counter(), Counter(), Counter(), {}, {}
+    n_read = n_distinct = 0
+    has_zeros, decimals = False, set()
+    for column, missing, sign in zip(columns, words.missing, words.decimals, strict=True):
+        decimals |= {sign} - {None} if _holds_texts(column) else set()
+        if not _holds_texts(column):
+            n_read += int(column.notna().sum())
+            n_distinct += column.nunique()
+            continue
+        for text, count in column.value_counts().items():
+            forms = list_formats(text)
+            if forms:
+                formats[forms] += count
+                n_distinct += 1
+                examples[forms] = max(examples.get(forms, ""), text, key=len)
+                stripped = text.strip()
+                has_zeros |= len(stripped) > 1 and stripped.isdecimal() and stripped[0] == "0"
+            elif text in MISSING or text in missing:
+                continue
+            elif is_mark(text):
+                marks[text] += count
+            else:
+                stripped = strip_affixes(text)
+                if stripped is not None and list_formats(stripped.text):
+                    affixed[text] = stripped
+                    if stripped.is_english:
+                        decimals = {"."}
+                others[text] += count
+    n_values = n_read + formats.total() + marks.total() + others.total()
+    return _Counts(
+        n_values, n_read, n_distinct, formats, marks, others, affixed, examples, decimals, has_zeros
+    )
+
+
+class _Verdict(NamedTuple):
+    """How a column is read: as numbers of one format, or as texts if there is none."""
+
+    form: Any
+    affixed: dict
+    notes: list
+
+
+def _judge(found, words, of_model, options):
+    name, notes = words.name, []
+    texts = _Verdict(None, {}, notes)
+    forms = found.formats.copy()
+    for text, stripped in found.affixed.items():
+        forms[list_formats(stripped.text)] += found.others[text]
+    if not forms and not found.n_read:
+        return _Verdict(PLAIN, {}, []) if of_model and not found.others else texts
+    form, ambiguous = _choose_format(
+        forms, [*found.examples.values(), *found.affixed], words, found.decimals
+    )
+    left = Counter(
+        {
+            text: count
+            for text, count in found.others.items()
+            if text not in found.affixed or form not in list_formats(found.affixed[text].text)
+        }
+    )
+    for group, count in found.formats.items():
+        if form not in group:
+            left[found.examples[group]] += count
+    n_numbers = found.n_values - found.marks.total() - left.total()
+    n_present = found.n_values - found.marks.total()
+    told = f"column {name!r}: {n_numbers:,} of {found.n_values:,} values are numbers"
+    if left:
+        share = n_numbers / n_present
+        listed = _list_counts(left)
+        if of_model:
+            who = "the model has numbers there" if words.wanted is None else "--read dtype asks for"
+            raise CommandError(
+                f"{options[0]}: column {name!r} holds {listed}, and {who}; "
+                f"{_propose(name, left, False)}"
+            )
+        is_category = found.n_distinct <= _MOST_OTHERS  # as children: '0', '1', '2', '3+'
+        if share >= _MOSTLY and len(left) <= _MOST_OTHERS and not (found.has_zeros or is_category):
+            raise CommandError(f"{options[0]}: {told}; not: {listed}. {_propose(name, left)}")
+        if share >= 0.5:
+            notes.append(f"{told}; not: {listed}. It is read as text.")
+        return texts
+    if ambiguous:
+        _refuse_ambiguous(found, words, options)
+    percent = [text for text, one in found.affixed.items() if one.is_percent]
+    if percent and (of_model or found.n_read or found.formats):
+        raise CommandError(
+            f"{options[0]}: column {name!r} holds '{visible(percent[0])}' where numbers are meant, "
+            "which can be parts of 1 or of 100; write numbers without the sign"
+        )
+    if found.marks:
+        notes.append(f"{told}; not: {_list_counts(found.marks)}, taken as missing.")
+    elif found.n_values == 0:
+        return texts
+    example = _find_example(found, form)
+    if example is not None:
+        value = _read_alone(example, form)
+        notes.append(f"column {name!r}: '{visible(example)}' is read as {value:.15g}.")
+    return _Verdict(form, found.affixed, notes)
+
+
+def _choose_format(forms, examples, words, decimals):
+    """The format that reads most values, and whether another one reads them otherwise."""
+    allowed = [form for form in FORMATS if _is_allowed(form, words)] or [PLAIN]
+    counts = {
+        form: sum(count for group, count in forms.items() if form in group) for form in allowed
+    }
+    most = max(counts.values())
+    best = [form for form in allowed if counts[form] == most]
+    others = [
+        form
+        for form in best
+        if any(_read_alone(text, form) != _read_alone(text, best[0]) for text in examples)
+    ]
+    if not others:
+        return best[0], False
+    if len(decimals) == 1:
+        return next(form for form in best if form.decimal in decimals), False
+    return best[0], True
+
+
+def _read_alone(text, form):
+    """The number of a text in a format, with a sign of money or without; None if it is not one."""
+    inner = strip_affixes(text)
+    number = text if inner is None or list_formats(text) else inner.text
+    return read_number(number, form) if form in list_formats(number) else None
+
+
+def _is_allowed(form, words):
+    """Whether a format agrees with what is given."""
+    given = {sign for sign in words.thousands if sign}
+    return not given or (form.thousands in ("", *given) and form.decimal not in given)
+
+
+def _refuse_ambiguous(found, words, options):
+    text = next(text for text in [*found.examples.values(), *found.affixed] if {*",."} & {*text})
+    sign = "," if "," in text else "."
+    other = "." if sign == "," else ","
+    number = text if list_formats(text) else strip_affixes(text).text
+    raise CommandError(
+        f"{options[0]}: column {words.name!r} holds '{visible(text)}', which can be "
+        f"{number.replace(sign, '')} or {number.replace(sign, '.')}; --read "
+        f"{shlex.quote(f'decimal={other},thousands={sign}')} reads the former, --read "
+        f"{shlex.quote(f'decimal={sign}')} the latter"
+    )
+
+
+def _find_example(found, form):
+    """A text that is another number, or none, to those who do not know its format."""
+    texts = [text for text in found.examples.values() if PLAIN not in list_formats(text)]
+    texts = [text for text in [*texts, *found.affixed] if _read_alone(text, form) is not None]
+    return max(texts, key=lambda text: (form.thousands in text, len(text)), default=None)
+
+
+def _list_counts(counts):
+    shown = [f"'{visible(text)}' ({count:,})" for text, count in counts.most_common(_MOST_SHOWN)]
+    return join_names(shown, _MOST_SHOWN) + (
+        f" and {len(counts) - _MOST_SHOWN:,} others" if len(counts) > _MOST_SHOWN else ""
+    )
+
+
+def _propose(name, left, may_be_text=True):
+    """The options that read a column with values that are not numbers."""
+    marks = " ".join(shlex.quote(f"na_values.{name}={text}") for text in left)
+    ways = [f"--read {marks} takes them as missing"] if len(left) <= _MOST_SHOWN else []
+    if may_be_text:
+        ways.append(f"--read {shlex.quote(f'dtype.{name}=str')} reads the column as text")
+    return ", ".join(ways) if ways else "write numbers, or leave these rows out"
+
+
+def _as_numbers(column, verdict):
+    """The numbers of a column, whole ones if all are."""
+    if not _holds_texts(column):
+        return column
+    texts = column.dropna().unique()
+    values = {}
+    for text in texts:
+        inner = verdict.affixed.get(text)
+        number = text if inner is None else inner.text
+        if verdict.form in list_formats(number):
+            values[text] = read_number(number, verdict.form)
+    numbers = pd.to_numeric(column.astype(object).map(values)).astype(float)
+    signs = {verdict.form.decimal, "e", "E"}
+    is_whole = not numbers.isna().any() and not any(signs & set(text) for text in texts)
+    if is_whole and (numbers.abs() < 2**53).all():
+        return numbers.astype("int64")
+    return numbers
+
+
+def _as_texts(columns, words):
+    """Texts to the last character, without words for missing ones."""
+    read, found = [], []
+    for column, missing in zip(columns, words.missing, strict=True):
+        if words.wanted == "str" and not _holds_texts(column):
+            column = column.map(str, na_action="ignore").astype(object)
+        is_missing = column.isin([*missing])
+        counts = Counter(column[is_missing & (column != "")].value_counts().to_dict())
+        read.append(column.mask(is_missing) if is_missing.any() else column)
+        found.append(counts or None)
+    return SettledColumn(read, [], found)
+
+
+def _as_known(columns, words):
+    """Texts, or the values that a model knows where one stands for them."""
+    known, notes, settled, found = words.known, [], [], []
+    values = [] if known.values is None else np.asarray(known.values).tolist()
+    lookup = _Lookup(values)
+    stripped, absent = Counter(), Counter()
+    for column, missing in zip(columns, words.missing, strict=True):
+        counts = column.astype(object).value_counts()
+        changed, lost = {}, Counter()
+        for value, count in counts.items():
+            new, is_stripped = lookup.find(value)
+            if new is not None:
+                changed[value] = new
+                stripped.update({value: count} if is_stripped else {})
+            elif isinstance(value, str) and (value in missing or (values and is_mark(value))):
+                changed[value] = np.nan
+                lost.update({value: count} if value else {})
+            else:
+                changed[value] = value
+                absent.update({value: count} if values else {})
+        settled.append(_replace_values(column, changed, known))
+        found.append(lost or None)
+    if stripped:
+        notes.append(
+            f"column {words.name!r}: blanks around {_list_counts(stripped)} are left out, as the "
+            "model knows these values without."
+        )
+    if absent and known.dtype is not None:
+        notes.append(
+            f"column {words.name!r}: the categories of the model lack {_list_counts(absent)}, "
+            "taken as missing."
+        )
+    return SettledColumn(settled, notes, found)
+
+
+class _Lookup:
+    """The values that a model knows, found by how they are written or what they mean."""
+
+    def __init__(self, values):
+        self._exact = {value: value for value in values}
+        self._meant = {}
+        for value in values:
+            self._meant.setdefault(_mean(value), value)
+
+    def find(self, value):
+        """Return the known value that a value stands for, or None, and whether it lost blanks."""
+        # True is 1 to a dict, and a text is never a number.
+        if value in self._exact and type(self._exact[value]) is type(value):
+            return self._exact[value], False
+        if isinstance(value, str) and value.strip() in self._exact:
+            return self._exact[value.strip()], True
+        meant = _mean(value)
+        return (self._meant.get(meant), False) if meant is not None else (None, False)
+
+
+def _mean(value):
+    """A number or a bool in any writing, as a key; None for another text."""
+    if isinstance(value, bool | np.bool_) or str(value).strip().lower() in ("true", "false"):
+        return str(value).strip().lower()
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _replace_values(column, changed, known):
+    """A column with other values, and with the categories of the model if it has them."""
+    missing = None if getattr(known, "has_none", False) else np.nan
+    values = column.astype(object).map(changed)
+    values = values.where(values.notna(), missing)
+    if known.dtype is None:
+        kinds = {type(value) for value in changed.values() if not _is_nan(value)}
+        is_number = kinds and kinds <= {int, float} and missing is not None
+        return values.astype(float) if is_number else values
+    return pd.Series(pd.Categorical(values, dtype=known.dtype), index=column.index)
+
+
+def _is_nan(value):
+    return isinstance(value, float) and np.isnan(value)

@@ -1,0 +1,120 @@
+"""Numbers as people write them, and marks of missing values."""
+
+import re
+from typing import NamedTuple
+
+# What pandas.read_csv takes as missing.
+MISSING = frozenset(
+    ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"]
+    + ["<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
+)
+# What stands for a missing number beside these, in lower case and without blanks around it.
+_MARKS = frozenset(
+    ["?", "??", "-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "*", "**", "***", "/", "_"]
+    + ["x.x", "#", "na", "n.a.", "n.a", "n/d", "nd", "n.d.", "k.a.", "none", "nil", "\\n", "<null>"]
+    + ["missing", "unknown", "undefined", "not available", "#div/0!", "#value!", "#ref!", "#num!"]
+    + ["#name?", "#null!"]
+    + [text.lower() for text in MISSING]
+)
+
+
+def is_mark(text):
+    """Whether a text is a well-known mark of a missing number."""
+    return text.strip().lower() in _MARKS
+
+
+class NumberFormat(NamedTuple):
+    """The signs with which numbers are written."""
+
+    decimal: str
+    thousands: str  # empty if there is none
+
+
+# The first one that reads a column is taken; those of one decimal sign read a value alike.
+FORMATS = (
+    *(NumberFormat(".", ""), NumberFormat(",", "")),
+    *(NumberFormat(".", ","), NumberFormat(",", ".")),
+    *(NumberFormat(".", "'"), NumberFormat(",", "'")),
+    *(NumberFormat(".", " "), NumberFormat(",", " ")),
+)
+PLAIN = FORMATS[0]
+_SIGNS = {"'": "['\u2019]", " ": "[ \u00a0\u2009\u202f]", ".": r"\.", ",": ",", "": ""}
+_MINUS = str.maketrans({"\u2212": "-"})
+
+
+def _compile(form):
+    decimal, thousands = _SIGNS[form.decimal], _SIGNS[form.thousands]
+    whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:{thousands}\d{{3}})+)" if thousands else r"\d+"
+    return re.compile(
+        rf"[+-]?(?:{whole}(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?|[+-]?inf(?:inity)?",
+        re.ASCII | re.IGNORECASE,
+    )
+
+
+_PATTERNS = {form: _compile(form) for form in FORMATS}
+_HAS_DIGIT = re.compile("[0-9]|inf", re.IGNORECASE)
+
+
+def list_formats(text):
+    """Formats in which a text is a number."""
+    text = text.strip().translate(_MINUS)
+    if not _HAS_DIGIT.search(text):
+        return ()
+    return tuple(form for form, pattern in _PATTERNS.items() if pattern.fullmatch(text))
+
+
+def is_number(text):
+    """Whether a text is a number in some format."""
+    return bool(list_formats(text))
+
+
+def read_number(text, form):
+    """Return the number that a text stands for, to the last bit."""
+    text = text.strip().translate(_MINUS)
+    if form.thousands:
+        text = re.sub(_SIGNS[form.thousands], "", text)
+    return float(text.replace(form.decimal, "."))
+
+
+_AFFIXED = re.compile(
+    r"(?P<open>\(?)\s*(?P<minus>[+-]?)\s*(?:[$\u20ac\u00a3\u00a5]|USD|EUR|CHF|GBP)?\s*"
+    r"(?P<number>[+-]?[\d.,'\u2019 \u00a0\u202f]*\d)\s*"
+    r"(?:[$\u20ac\u00a3\u00a5]|USD|EUR|CHF|GBP|(?P<percent>%))?\s*(?P<close>\)?)",
+    re.ASCII,
+)
+
+
+class Affixed(NamedTuple):
+    """A number with a sign of money or of percent."""
+
+    text: str  # the number alone
+    is_percent: bool
+    is_english: bool  # by its sign of money, which goes with points for decimals
+
+
+def strip_affixes(text):
+    """Return the number in ``$4,000``, ``12%`` or ``(1,234)``; None if it is another text."""
+    found = _AFFIXED.fullmatch(text.strip().translate(_MINUS))
+    if found is None or bool(found["open"]) != bool(found["close"]):
+        return None
+    minus = "-" if found["open"] else found["minus"]
+    is_english = bool({*"$\u00a3"} & {*text})
+    return Affixed(minus + found["number"], found["percent"] is not None, is_english)
+
+
+def find_decimals(columns):
+    """Return the decimal sign that is the only one in the columns of a file; None if none is."""
+    seen = {find_decimal(texts) for texts in columns} - {None}
+    return seen.pop() if len(seen) == 1 else None
+
+
+def find_decimal(texts):
+    """Return the decimal sign that the numbers of a column can only have; None if any or none."""
+    texts = [text for text in texts if not is_mark(text)]
+    found = [list_formats(text) for text in texts]
+    numbers = [forms for forms in found if forms]
+    if not numbers or len(numbers) < 0.9 * len(texts):
+        return None
+    common = set.intersection(*map(set, numbers))
+    signs = {form.decimal for form in common}
+    return signs.pop() if len(signs) == 1 else None
