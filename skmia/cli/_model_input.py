@@ -56,21 +56,25 @@ def match_features(model, columns):
 
 
 def know_columns(model, features=None):
-    """What a model knows of each column of a table, by the name that the table has for it."""
+    """What a model knows of its columns, by the names of a table, for those who read the table."""
     # features: columns that are given to a model without names, in their order; None if they are
-    # not yet known
-    known = list_known_columns(model, features)
-    names = list_feature_names(model)
+    # not yet known. Categories are left to as_model_input, which says what is none.
+    return {name: known._replace(dtype=None) for name, known in _know(model, features).items()}
+
+
+def _know(model, features):
+    names, known = list_feature_names(model), list_known_columns(model, features)
     if names is None:
-        return {} if features is None else known
+        return {name: known.get(name, KnownColumn()) for name in features or ()}
     matched = names if features is None else match_features(model, features)
-    return {matched[names.index(name)]: found for name, found in known.items()}
+    pairs = zip(names, matched, strict=True)
+    return {other: known.get(name, KnownColumn()) for name, other in pairs}
 
 
 def as_model_input(model, frame, features, option="--model"):
     """Give a model the columns that it was trained on, in its order and of its types."""
     names, notes = _choose_features(model, frame, features, option)
-    known = know_columns(model, names)
+    known = _know(model, names)
     known = {name: complete_column(one, frame[name]) for name, one in known.items()}
     found = {name: _align_column(frame[name], known.get(name)) for name in names}
     unknown = _list_unknown(model, pd.DataFrame(found))
@@ -394,10 +398,16 @@ def _check_answers(model, given, X, known, option):
     for name, what, part, rows in causes:
         alone = np.flatnonzero(rows & (n_causes == 1))[:_MOST_ASKED]
         if len(alone) and not _can_answer(model, take_rows(given, alone)):
+            cure = "give the values as the model was trained on them, or leave these rows out"
+            if known.get(name, KnownColumn()).kind == TEXT and X[name].isna()[alone].all():
+                cure = (
+                    "write into the table what the model was trained on in their place, as 'nan', "
+                    "or read empty fields and words as 'NA' as values with --read "
+                    "keep_default_na=false"
+                )
             raise CommandError(
                 f"{option}: column {name!r} {what} in {rows.sum()} of {len(X)} rows, and the "
-                f"model{f' ({part})' if part else ''} takes none such: give the values as the "
-                "model was trained on them, or leave these rows out"
+                f"model{f' ({part})' if part else ''} takes none such: {cure}"
             )
 
 

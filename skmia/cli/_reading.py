@@ -295,7 +295,9 @@ def _get(file, word, name):
 
 def _list_missing(file, name):
     """Words that are taken as missing in a column of texts."""
-    words = [] if file.given.get("keep_default_na") == "false" else MISSING
+    # Other files than text files have missing values of their own.
+    is_kept = file.given.get("keep_default_na") == "false" or file.dialect is None
+    words = [] if is_kept else MISSING
     given = file.of_columns["na_values"]
     return {*words, *given.get(None, ()), *given.get(name, ())}
 
