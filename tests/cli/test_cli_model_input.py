@@ -1,16 +1,21 @@
 """Columns of a table reach a model as it was trained on them: it answers as for its own frame."""
 
+import json
+
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 
-from skmia.cli._options import check
+from skmia.cli._options import CommandError, check
 from skmia.cli._parser import make_parser
 from skmia.cli._problem import make_problem
 
@@ -183,3 +188,207 @@ def test_a_model_answers_as_for_its_own_frame(tmp_path, kind, suffix, table):
     path = save(model, tmp_path / f"m.{suffix}")
     problem = make(path, write(frame, Y, tmp_path, table), *options)
     np.testing.assert_allclose(ask(problem), model.predict_proba(frame), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["encoded by type", "encoded by type of category"])
+def test_a_clone_chooses_the_columns_that_the_model_chose(tmp_path, kind):
+    make_model, frame = KINDS[kind]
+    model = make_model().fit(frame, Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
+    fitted = clone(model).fit(problem.records.X, Y)
+    chosen = [part[2] for part in fitted[0].transformers_]
+    assert chosen == [part[2] for part in model[0].transformers_]
+    np.testing.assert_array_equal(fitted.predict_proba(problem.records.X), ask(problem))
+
+
+def test_a_clone_has_the_categories_of_the_model(tmp_path):
+    model = boost_by_histograms().fit(NATIVE, Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(NATIVE, Y, tmp_path, "csv"))
+    fitted = clone(model).fit(problem.records.X, Y)
+    np.testing.assert_array_equal(fitted.predict_proba(problem.records.X), ask(problem))
+
+
+class ChoiceByLength:
+    """Chooses other columns of tables of another length."""
+
+    def __call__(self, frame):
+        return ["age"] if len(frame) == N else ["bmi"]
+
+
+def test_another_choice_by_a_function_is_refused(tmp_path):
+    frame = FRAME[["age", "bmi"]]
+    columns = make_column_transformer((SimpleImputer(), ChoiceByLength()))
+    path = save(make_pipeline(columns, FOREST).fit(frame, Y), tmp_path / "m.joblib")
+    make(path, write(frame, Y, tmp_path, "csv"))
+    with pytest.raises(CommandError, match="would choose 'age' and 'bmi' otherwise"):
+        make(path, write(frame[::2], Y[::2], tmp_path, "csv"))
+
+
+NOTES = np.array(["chest pain", "fever, cough", "rash and itch", "a cough"], dtype=object)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [TfidfVectorizer()],
+        [HashingVectorizer(n_features=32)],
+        [FunctionTransformer(), TfidfVectorizer()],
+    ],
+)
+@pytest.mark.parametrize("table", ["csv", "parquet"])
+def test_a_model_of_texts_gets_its_one_column(tmp_path, steps, table):
+    if table == "parquet":
+        pytest.importorskip("pyarrow")
+    notes = pd.Series(NOTES[np.arange(N) % 4])
+    model = make_pipeline(*steps, LogisticRegression()).fit(notes, Y)
+    path = save(model, tmp_path / "m.joblib")
+    problem = make(path, write(notes.to_frame("note"), Y, tmp_path, table))
+    np.testing.assert_allclose(ask(problem), model.predict_proba(notes), rtol=1e-12)
+    with pytest.raises(CommandError, match=r"one column of texts.*'note' and 'age'.*--drop"):
+        make(path, write(pd.DataFrame({"note": notes, "age": 1}), Y, tmp_path, table))
+    problem = make(
+        path, write(pd.DataFrame({"note": notes, "age": 1}), Y, tmp_path, table), "--drop", "age"
+    )
+    np.testing.assert_allclose(ask(problem), model.predict_proba(notes), rtol=1e-12)
+
+
+def test_a_text_column_that_a_function_chooses_comes_with_its_table(tmp_path):
+    frame = pd.DataFrame({"age": FRAME["age"], "note": NOTES[np.arange(N) % 4]})
+    columns = make_column_transformer((TfidfVectorizer(), "note"), remainder="passthrough")
+    model = make_pipeline(columns, LogisticRegression()).fit(frame, Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
+    np.testing.assert_allclose(ask(problem), model.predict_proba(frame), rtol=1e-12)
+
+
+@pytest.mark.parametrize("table", ["csv", "parquet"])
+def test_a_model_of_arrays_gets_the_columns_in_their_order(tmp_path, table):
+    frame = PLAIN[NUMBERS]
+    forest = RandomForestClassifier(4, random_state=0).fit(frame.to_numpy(), Y)
+    problem = make(save(forest, tmp_path / "m.joblib"), write(frame, Y, tmp_path, table))
+    np.testing.assert_array_equal(ask(problem), forest.predict_proba(frame.to_numpy()))
+    (note,) = [note for note in problem.notes if "no names" in note]
+    assert "'insured', 'visits', 'age' and 'bmi'" in note
+    # Texts and numbers beside each other, and codes that look like numbers.
+    frame = PLAIN[["zip", "age", "allergy"]]
+    columns = make_column_transformer((OneHotEncoder(), [0, 2]), remainder="passthrough")
+    model = make_pipeline(columns, FOREST).fit(frame.to_numpy(), Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, table))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame.to_numpy()))
+
+
+def test_codes_by_position_stay_numbers(tmp_path):
+    X = np.column_stack([RNG.integers(0, 4, N), FRAME["bmi"]])
+    model = boost_by_histograms(categorical_features=[0]).fit(X, Y)
+    table = write(pd.DataFrame(X, columns=["code", "bmi"]), Y, tmp_path, "csv")
+    problem = make(save(model, tmp_path / "m.joblib"), table)
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(X))
+
+
+def test_missing_values_are_none_where_the_encoder_knows_them_so(tmp_path):
+    frame = PLAIN[["age"]].assign(region=PLAIN["region"].astype(object))
+    frame.loc[frame["region"].isna(), "region"] = None
+    model = make_pipeline(encode(["region"], ["age"], OneHotEncoder()), FOREST).fit(frame, Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
+
+
+def test_names_of_lightgbm_have_no_blanks(tmp_path):
+    frame = NATIVE.rename(columns={"age": "age in years", "ward": "ward of stay"})
+    model = boost_by_lightgbm().fit(frame, Y)
+    table = write(frame, Y, tmp_path, "csv")
+    for suffix in ("joblib", "txt"):
+        problem = make(save(model, tmp_path / f"m.{suffix}"), table)
+        np.testing.assert_allclose(ask(problem), model.predict_proba(frame), rtol=1e-12)
+
+
+def test_categories_that_the_file_does_not_store_are_numbered_in_order(tmp_path):
+    frame = FRAME[["zip", "age"]].astype({"zip": "category"})
+    model = boost_by_xgboost().fit(frame, Y)
+    path = save(model, tmp_path / "m.json")
+    stored = json.loads(path.read_text())
+    stored["learner"]["gradient_booster"]["model"].pop("cats", None)  # as versions before 3
+    path.write_text(json.dumps(stored))
+    problem = make(path, write(frame, Y, tmp_path, "csv"), "--read", "dtype.zip=str")
+    np.testing.assert_allclose(ask(problem), model.predict_proba(frame), rtol=1e-12)
+    assert any("stores no categories of 'zip'" in note for note in problem.notes)
+
+
+SMOKERS = pd.DataFrame({"smoker": np.tile(["yes", "no"], N // 2), "age": FRAME["age"]})
+
+
+def refuse(tmp_path, frame, model, suffix="csv"):
+    with pytest.raises(CommandError) as caught:
+        make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, suffix))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ({"yes": "1", "no": "0"}, "as '1' and '0'"),
+        ({"yes": "Yes", "no": "No"}, "They differ in upper and lower case"),
+        ({"yes": "ja", "no": "nein"}, "Give the values as the model was trained on them"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["encoder", "histograms", "lightgbm"])
+def test_a_column_of_which_the_model_knows_no_value_is_refused(tmp_path, found, words, kind):
+    model, frame = make_pipeline(encode(["smoker"], ["age"]), FOREST), SMOKERS
+    if kind != "encoder":
+        model = boost_by_lightgbm() if kind == "lightgbm" else boost_by_histograms()
+        frame = SMOKERS.astype({"smoker": "category"})
+    table = SMOKERS.assign(smoker=SMOKERS["smoker"].map(found))
+    told = refuse(tmp_path, table, model.fit(frame, Y))
+    assert "column 'smoker': all values are unknown to the model" in told
+    assert "it knows 'no' and 'yes'" in told or "it knows 'yes' and 'no'" in told
+    assert words in told
+
+
+def test_few_unknown_values_are_a_note(tmp_path):
+    model = make_pipeline(encode(["smoker"], ["age"]), FOREST).fit(SMOKERS, Y)
+    table = SMOKERS.assign(smoker=["never", "never", *SMOKERS["smoker"][2:]])
+    problem = make(save(model, tmp_path / "m.joblib"), write(table, Y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(table))
+    (note,) = problem.notes
+    assert note.startswith("Column 'smoker': 2 of 160 values are unknown to the model")
+    strict = make_pipeline(encode(["smoker"], ["age"], OneHotEncoder()), FOREST).fit(SMOKERS, Y)
+    told = refuse(tmp_path, table, strict)
+    assert "column 'smoker' has a value unknown to it, as 'never', in 2 of 160 rows" in told
+
+
+def test_missing_values_that_the_model_refuses_are_named(tmp_path):
+    strict = make_pipeline(encode(["smoker"], ["age"], OneHotEncoder()), FOREST).fit(SMOKERS, Y)
+    table = SMOKERS.assign(smoker=["", *SMOKERS["smoker"][1:]])
+    assert "column 'smoker' has no value in 1 of 160 rows" in refuse(tmp_path, table, strict)
+    plain = LogisticRegression().fit(SMOKERS[["age"]], Y)
+    table = SMOKERS[["age"]].astype(object)
+    table.loc[3, "age"] = ""
+    assert "column 'age' has no value in 1 of 160 rows" in refuse(tmp_path, table, plain)
+
+
+@pytest.mark.parametrize("table", ["csv", "parquet"])
+def test_text_where_the_model_takes_numbers_is_named(tmp_path, table):
+    if table == "parquet":
+        pytest.importorskip("pyarrow")
+    model = LogisticRegression().fit(FRAME[["age", "bmi"]], Y)
+    frame = FRAME[["bmi"]].assign(age=FRAME["city"])
+    told = refuse(tmp_path, frame, model, table)
+    assert "column 'age'" in told and "number" in told and "'Köln'" in told
+
+
+def test_columns_that_the_table_lacks_come_with_those_that_it_has(tmp_path):
+    model = FOREST.fit(FRAME[["age", "bmi"]], Y)
+    told = refuse(tmp_path, FRAME[["age", "bmi"]].rename(columns={"bmi": "BMI"}), model)
+    assert "lacks 1 of the model's 2 features: bmi; is it 'bmi' for 'BMI'?" in told
+    dummies = pd.get_dummies(SMOKERS)
+    told = refuse(tmp_path, SMOKERS, RandomForestClassifier(3).fit(dummies, Y))
+    assert "trained on dummies of 'smoker'" in told
+
+
+def test_a_validation_file_is_read_as_the_model_knows_it(tmp_path):
+    frame = NATIVE[["ward", "zip", "age"]]
+    model = boost_by_xgboost(early_stopping_rounds=2)
+    model.fit(frame, Y, eval_set=[(frame, Y)], verbose=False)
+    table = write(frame, Y, tmp_path, "csv")
+    problem = make(save(model, tmp_path / "m.joblib"), table, "--validation", str(table))
+    ((X, _),) = problem.fit_params["eval_set"]
+    np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(frame), rtol=1e-12)
