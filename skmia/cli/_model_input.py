@@ -17,11 +17,13 @@ from ..victims import (
     TEXT,
     KnownColumn,
     complete_column,
+    count_features,
     list_column_choices,
     list_feature_names,
     list_known_columns,
     list_unknown_values,
     normalize_value,
+    takes_texts,
 )
 from ._options import CommandError
 
@@ -46,13 +48,24 @@ class ModelInput(NamedTuple):
 
 def match_features(model, columns):
     """Columns of a table by the model's names of its features, in its order; None without names."""
-    # A name that the table lacks stands for itself.
+    # A column that differs in case, blanks and signs alone is the feature, as LightGBM writes names
+    # without blanks. A name that the table lacks stands for itself.
     names = list_feature_names(model)
     if names is None:
         return None
-    # LightGBM writes names without blanks.
-    others = {column.replace(" ", "_"): column for column in columns if column not in names}
+    lacking = {_strip_name(name): name for name in names if name not in columns}
+    free = [column for column in columns if column not in names]
+    forms = [_strip_name(column) for column in free]
+    others = {
+        lacking[form]: column
+        for form, column in zip(forms, free, strict=True)
+        if form in lacking and forms.count(form) == 1
+    }
     return [name if name in columns else others.get(name, name) for name in names]
+
+
+def _strip_name(name):
+    return "".join(filter(str.isalnum, name)).casefold()
 
 
 def know_columns(model, features=None):
@@ -82,7 +95,7 @@ def as_model_input(model, frame, features, option="--model"):
     X = pd.DataFrame({name: _cast_column(found[name], known.get(name)) for name in names})
     notes += _note_open_categories(X, known)
     X = _match_selectors(model, X)
-    given, told = X, []
+    given, told = X.set_axis(list_feature_names(model) or names, axis=1), []
     if list_feature_names(model) is None:
         given, told = _as_nameless(model, X, known)
     _check_answers(model, given, X, known, option)
@@ -99,8 +112,10 @@ def _choose_features(model, frame, features, option):
                 f"{', '.join(absent[:_MOST_NAMED])}{', ...' if len(absent) > _MOST_NAMED else ''}"
                 f"{_suggest_columns(absent, frame.columns)}"
             )
-        return names, []
-    n_features = _count_features(model)
+        pairs = zip(list_feature_names(model), names, strict=True)
+        others = [f"{name!r} is the column {column!r}" for name, column in pairs if name != column]
+        return names, [f"Features of the model: {join_names(others, 3)}."] if others else []
+    n_features = count_features(model)
     if n_features is None and len(features) > 1 and takes_texts(model):
         raise CommandError(
             f"{option}: the model takes one column of texts, and the table has {len(features)}: "
@@ -120,30 +135,11 @@ def _choose_features(model, frame, features, option):
     ]
 
 
-def _count_features(model):
-    """Number of columns that a model without names takes; None if it does not say."""
-    # CatBoost has numbers for names, and no number.
-    return (
-        getattr(model, "n_features_in_", None) or len(getattr(model, "feature_names_", ())) or None
-    )
-
-
-def takes_texts(model):
-    """Whether a model takes a sequence of texts in place of columns."""
-    if list_feature_names(model) is not None or _count_features(model) is not None:
-        return False
-    return any(one.kind == TEXT for one in list_known_columns(model).values())
-
-
 def _suggest_columns(absent, columns):
     """Say which columns of a table may be those that it lacks."""
     columns = list(map(str, columns))
-    by_form = {"".join(filter(str.isalnum, name)).casefold(): name for name in columns}
-    near = {name: by_form.get("".join(filter(str.isalnum, name)).casefold()) for name in absent}
-    for name in absent:
-        close = difflib.get_close_matches(name, columns, n=1, cutoff=0.85)
-        near[name] = near[name] or (close[0] if close else None)
-    pairs = [f"{name!r} for {other!r}" for name, other in near.items() if other is not None]
+    close = {name: difflib.get_close_matches(name, columns, n=1, cutoff=0.85) for name in absent}
+    pairs = [f"{name!r} for {found[0]!r}" for name, found in close.items() if found]
     if pairs:
         return f"; is it {join_names(pairs, 3)}?"
     of_dummies = {
@@ -191,8 +187,7 @@ def _as_text(column):
     """A column as texts, whole numbers without a fraction."""
     if not pd.api.types.is_numeric_dtype(column.dtype):
         return column
-    values, missing = column.astype(object), column.isna()
-    return values.map(_write_value).where(~missing, np.nan)
+    return column.astype(object).map(_write_value, na_action="ignore")
 
 
 def _write_value(value):
@@ -200,13 +195,14 @@ def _write_value(value):
     return str(int(value) if is_whole else value)
 
 
-_BOOLS = {"true": True, "false": False}
+def _read_bool(value):
+    return {"true": True, "false": False}.get(str(value).lower(), np.nan)
 
 
 def _as_bools(column):
     """A column as bools, if all of its values are written so."""
-    bools = column.astype(object).map(lambda value: _BOOLS.get(str(value).lower()))
-    return column if (bools.isna() & column.notna()).any() else bools.where(column.notna(), np.nan)
+    bools = column.astype(object).map(_read_bool, na_action="ignore")
+    return column if (bools.isna() & column.notna()).any() else bools
 
 
 def _cast_column(column, known):
@@ -220,7 +216,7 @@ def _cast_column(column, known):
         values = column.astype(object)
         if is_open:
             return values.astype("category")
-        values = values.where(values.isin(known.values.tolist()), np.nan)
+        values[~values.isin(known.values.tolist())] = np.nan
         return pd.Series(pd.Categorical(values, dtype=known.dtype), name=column.name)
     if known.kind != NUMBER or pd.api.types.is_numeric_dtype(column.dtype):
         return column
@@ -345,12 +341,13 @@ def _choose_by(selector, X):
 
 def _iter_types(column):
     """Yield a column in other types that leave its values as they are."""
-    values = column.astype(object)
+    present = column.notna().to_numpy()
+    values = column[present].astype(object).to_numpy()
     for name in _TYPES:
         with suppress(Exception):  # each type refuses in its own way
             cast = column.astype(name)
-            same = (cast.astype(object) == values).fillna(False) | (cast.isna() & values.isna())
-            if same.all():
+            kept = cast[present].astype(object).to_numpy()
+            if (cast.notna() == present).all() and (kept == values).all():
                 yield cast
 
 
@@ -378,7 +375,9 @@ def _as_nameless(model, X, known):
         is_empty, notes = texts.isna(), []
         if is_empty.any():
             notes = [f"Column {name!r} has no text in {is_empty.sum()} rows; they are empty texts."]
-        return texts.astype(object).where(~is_empty, "").to_numpy(), notes
+        texts = texts.astype(object).to_numpy(copy=True)
+        texts[is_empty] = ""
+        return texts, notes
     values = X.to_numpy()
     if values.dtype == object and all(one.kind == NUMBER for one in known.values()) and known:
         values = X.to_numpy(dtype=float, na_value=np.nan)

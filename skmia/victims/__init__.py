@@ -36,11 +36,13 @@ from ._known_values import (
     KnownColumn,
     UnknownValues,
     complete_column,
+    count_features,
     list_column_choices,
     list_feature_names,
     list_known_columns,
     list_unknown_values,
     normalize_value,
+    takes_texts,
 )
 from ._node_equations.read import read_further_columns, read_node_equations
 from ._offers import PARTS_OF_FILES, get_access, get_kind, has_file, is_trainable

@@ -1,5 +1,7 @@
 """Which kinds and values of its columns a fitted model knows, and which values of a table not."""
 
+from collections import UserList
+from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
 
@@ -105,13 +107,14 @@ def list_known_columns(model, names=None):
 
 def list_feature_names(model):
     """Names of the columns that a model was fitted with, in its order; None if it has none."""
-    model = unwrap(model)
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:  # CatBoost has another attribute
-        names = getattr(model, "feature_names_", None)
+    model, names = unwrap(model), None
+    with suppress(Exception):  # an attribute of a foreign class can be anything
+        names = getattr(model, "feature_names_in_", None)
+        if names is None:  # CatBoost has another attribute
+            names = getattr(model, "feature_names_", None)
+        names = None if names is None else [str(name) for name in names]
     if names is None:
         return None
-    names = [str(name) for name in names]
     made_up = {"Column_{}", "{}", "f{}"}  # by LightGBM, CatBoost and old files of XGBoost
     if any(names == [form.format(k) for k in range(len(names))] for form in made_up):
         return None
@@ -218,12 +221,27 @@ def list_column_choices(model):
 
 def _walk_through(model, names=None):
     model, said = unwrap(model), _Reading([], [])
-    n_columns = getattr(model, "n_features_in_", None)
-    if not n_columns:
-        n_columns = len(list_feature_names(model) or getattr(model, "feature_names_", ()))
     # Vectorizers of texts count no columns.
-    _read_part(model, list(range(n_columns or len(names or [0]))), said)
+    n_columns = count_features(model) or len(names or [0])
+    _read_part(model, list(range(n_columns)), said)
     return said
+
+
+def count_features(model):
+    """Number of columns that a model takes; None if it does not say."""
+    with suppress(Exception):  # an attribute of a foreign class can be anything
+        # CatBoost has numbers for names, and no number in its files.
+        stated = getattr(model, "n_features_in_", None)
+        return int(stated or len(getattr(model, "feature_names_", ()))) or None
+    return None
+
+
+def takes_texts(model):
+    """Whether a model takes a sequence of texts in place of columns."""
+    model = unwrap(model)
+    if list_feature_names(model) is not None or count_features(model) is not None:
+        return False
+    return any(said.known.kind == TEXT for said in _walk_through(model).statements)
 
 
 def _read_part(part, columns, said):
@@ -289,7 +307,9 @@ def _choose_places(chosen, names, n_columns):
         last = n_columns if chosen.stop is None else names.index(chosen.stop) + 1
         return list(range(first, last))
     if not isinstance(chosen, slice):
-        chosen = list(np.atleast_1d(np.asarray(getattr(chosen, "data", chosen), dtype=object)))
+        # scikit-learn before 1.7 warns when the items of its own list are read.
+        chosen = chosen.data if isinstance(chosen, UserList) else chosen
+        chosen = list(np.atleast_1d(np.asarray(chosen, dtype=object)))
         if chosen and isinstance(chosen[0], str):
             return [names.index(name) for name in chosen]
         chosen = np.array(chosen) if chosen else []

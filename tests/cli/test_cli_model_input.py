@@ -34,8 +34,8 @@ FRAME = pd.DataFrame(
     {
         "ward": pd.Categorical(draw(["west", "east", "north"], 0.1), ["west", "north", "east"]),
         "level": pd.Categorical(draw([3, 1, 2]), [3, 1, 2]),
-        "region": pd.Series(draw(["R1", "R2", "R3"], 0.2)).astype("str"),
-        "zip": pd.Series(draw(["00501", "02139", "94105"])).astype("str"),
+        "region": pd.Series(draw(["R1", "R2", "R3"], 0.2), dtype=str),
+        "zip": pd.Series(draw(["00501", "02139", "94105"]), dtype="string"),
         "allergy": draw(["None", "NA", "null", "latex"]),
         "remark": draw(["", "see file"]),
         "city": draw(["Zürich", "Köln", "São Paulo"]),
@@ -375,10 +375,19 @@ def test_text_where_the_model_takes_numbers_is_named(tmp_path, table):
     assert "column 'age'" in told and "number" in told and "'Köln'" in told
 
 
+def test_columns_whose_names_differ_in_form_are_the_features(tmp_path):
+    frame = FRAME[["age", "bmi"]]
+    model = FOREST.fit(frame, Y)
+    table = write(frame.rename(columns={"bmi": "BMI", "age": "Age "}), Y, tmp_path, "csv")
+    problem = make(save(model, tmp_path / "m.joblib"), table)
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
+    assert any("'bmi' is the column 'BMI'" in note for note in problem.notes)
+
+
 def test_columns_that_the_table_lacks_come_with_those_that_it_has(tmp_path):
-    model = FOREST.fit(FRAME[["age", "bmi"]], Y)
-    told = refuse(tmp_path, FRAME[["age", "bmi"]].rename(columns={"bmi": "BMI"}), model)
-    assert "lacks 1 of the model's 2 features: bmi; is it 'bmi' for 'BMI'?" in told
+    model = FOREST.fit(FRAME[["age", "visits"]], Y)
+    told = refuse(tmp_path, FRAME[["age", "visits"]].rename(columns={"visits": "visit"}), model)
+    assert "lacks 1 of the model's 2 features: visits; is it 'visits' for 'visit'?" in told
     dummies = pd.get_dummies(SMOKERS)
     told = refuse(tmp_path, SMOKERS, RandomForestClassifier(3).fit(dummies, Y))
     assert "trained on dummies of 'smoker'" in told
