@@ -89,15 +89,15 @@ def as_model_input(model, frame, features, option="--model"):
     names, notes = _choose_features(model, frame, features, option)
     known = _know(model, names)
     known = {name: complete_column(one, frame[name]) for name, one in known.items()}
-    found = {name: _align_column(frame[name], known.get(name)) for name in names}
+    found = {name: _align_column(frame[name], known[name]) for name in names}
     unknown = _list_unknown(model, pd.DataFrame(found))
     notes += [_describe_unknown(one, len(frame)) for one in unknown]
-    X = pd.DataFrame({name: _cast_column(found[name], known.get(name)) for name in names})
-    notes += _note_open_categories(X, known)
-    X = _match_selectors(model, X)
-    given, told = X.set_axis(list_feature_names(model) or names, axis=1), []
+    X = pd.DataFrame({name: _cast_column(found[name], known[name]) for name in names})
+    notes += _note_open_categories(frame, known)
     if list_feature_names(model) is None:
         given, told = _as_nameless(model, X, known)
+    else:
+        given, told = _match_selectors(model, X.set_axis(list_feature_names(model), axis=1)), []
     _check_answers(model, given, X, known, option)
     return ModelInput(given, [*notes, *told])
 
@@ -153,7 +153,7 @@ def _suggest_columns(absent, columns):
 
 def _align_column(column, known):
     """A column with its values in the form that the model knows: as texts, numbers or bools."""
-    if known is None or column.dtype.kind in "mM":
+    if column.dtype.kind in "mM":
         return column
     if known.values is None:
         return _as_text(column) if known.kind == TEXT else column
@@ -207,8 +207,6 @@ def _as_bools(column):
 
 def _cast_column(column, known):
     """A column of the type that the model takes it in; refuse text where it takes numbers."""
-    if known is None:
-        return column
     if known.dtype is not None:
         is_open = known.dtype.categories is None
         if is_open and isinstance(column.dtype, pd.CategoricalDtype):
@@ -216,7 +214,9 @@ def _cast_column(column, known):
         values = column.astype(object)
         if is_open:
             return values.astype("category")
-        values[~values.isin(known.values.tolist())] = np.nan
+        # As they are in the list: True is 1 there, and 2 is 2.0.
+        listed = {value: value for value in known.values.tolist()}
+        values = values.map(listed.get, na_action="ignore")
         return pd.Series(pd.Categorical(values, dtype=known.dtype), name=column.name)
     if known.kind != NUMBER or pd.api.types.is_numeric_dtype(column.dtype):
         return column
@@ -300,12 +300,14 @@ def _suggest_cure(unknown):
     return f"They are numbers of another form: --read dtype.{column}=str leaves them as written"
 
 
-def _note_open_categories(X, known):
+def _note_open_categories(frame, known):
     """Say which categories were numbered in sorted order, as the file of the model has none."""
     columns = [
         name
         for name, found in known.items()
-        if found.dtype is not None and found.dtype.categories is None
+        if found.dtype is not None
+        and found.dtype.categories is None
+        and not isinstance(frame[name].dtype, pd.CategoricalDtype)
     ]
     if not columns:
         return []
@@ -394,32 +396,35 @@ def _check_answers(model, given, X, known, option):
     plain = np.flatnonzero(n_causes == 0)[:_MOST_ASKED]
     if len(plain) and not _can_answer(model, take_rows(given, plain)):
         return  # the audit says what is wrong with the model
-    for name, what, part, rows in causes:
+    for name, what, rows in causes:
         alone = np.flatnonzero(rows & (n_causes == 1))[:_MOST_ASKED]
         if len(alone) and not _can_answer(model, take_rows(given, alone)):
-            cure = "give the values as the model was trained on them, or leave these rows out"
-            if known.get(name, KnownColumn()).kind == TEXT and X[name].isna()[alone].all():
-                cure = (
-                    "write into the table what the model was trained on in their place, as 'nan', "
-                    "or read empty fields and words as 'NA' as values with --read "
-                    "keep_default_na=false"
-                )
             raise CommandError(
-                f"{option}: column {name!r} {what} in {rows.sum()} of {len(X)} rows, and the "
-                f"model{f' ({part})' if part else ''} takes none such: {cure}"
+                f"{option}: column {name!r} {what} in {rows.sum()} of {len(X)} rows, and the model "
+                f"takes none such: {_suggest_values(known[name], X[name][alone])}"
             )
 
 
+def _suggest_values(known, refused):
+    """What takes the place of values that a model does not take."""
+    if known.kind == TEXT and refused.isna().all():
+        return (
+            "write what the model was trained on in their place, as 'nan', or read empty fields "
+            "and words as 'NA' as values with --read keep_default_na=false"
+        )
+    return "give the values as the model was trained on them, or leave these rows out"
+
+
 def _list_causes(X, known):
-    """Columns with values that some models refuse, each with a sentence, the part and the rows."""
+    """Columns with values that some models refuse, each with what is said of it and the rows."""
     causes = []
     for name in X.columns:
-        found, missing = known.get(name, KnownColumn()), X[name].isna().to_numpy()
-        causes.append((name, "has no value", found.part, missing))
-        if found.values is not None:
-            rows = ~X[name].astype(object).isin(found.values.tolist()).to_numpy() & ~missing
+        values, missing = known[name].values, X[name].isna().to_numpy()
+        causes.append((name, "has no value", missing))
+        if values is not None:
+            rows = ~X[name].astype(object).isin(values.tolist()).to_numpy() & ~missing
             example = visible(X[name][rows].iloc[0]) if rows.any() else ""
-            causes.append((name, f"has a value unknown to it, as '{example}',", found.part, rows))
+            causes.append((name, f"has a value unknown to it, as '{example}',", rows))
     return [cause for cause in causes if cause[-1].any()]
 
 

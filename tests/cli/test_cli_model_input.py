@@ -7,11 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 
@@ -290,6 +297,36 @@ def test_missing_values_are_none_where_the_encoder_knows_them_so(tmp_path):
     model = make_pipeline(encode(["region"], ["age"], OneHotEncoder()), FOREST).fit(frame, Y)
     problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
     np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
+
+
+@pytest.mark.parametrize("kind", ["histograms", "lightgbm"])
+@pytest.mark.parametrize("values", [[True, False], [0.5, 1.5, np.nan], ["1", "2", "10"], [7, 1]])
+def test_categories_can_be_of_any_type(tmp_path, kind, values):
+    frame = FRAME[["age"]].assign(code=pd.Categorical(draw(values)))
+    model = (boost_by_lightgbm if kind == "lightgbm" else boost_by_histograms)().fit(frame, Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
+    np.testing.assert_allclose(ask(problem), model.predict_proba(frame), rtol=1e-12)
+
+
+AROUND = {
+    "calibrated": lambda: CalibratedClassifierCV(boost_by_xgboost(), cv=2),
+    "vote": lambda: VotingClassifier([("a", boost_by_lightgbm())], voting="soft"),
+    "stack": lambda: StackingClassifier([("a", boost_by_histograms())], cv=2),
+    "search": lambda: GridSearchCV(boost_by_lightgbm(), {"n_estimators": [3]}, cv=2),
+    "pipeline": lambda: make_pipeline(
+        make_column_transformer(
+            ("passthrough", CATEGORIES), remainder="passthrough", verbose_feature_names_out=False
+        ).set_output(transform="pandas"),
+        boost_by_xgboost(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_categories_are_known_inside_other_models(tmp_path, name):
+    model = AROUND[name]().fit(NATIVE, Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(NATIVE, Y, tmp_path, "csv"))
+    np.testing.assert_allclose(ask(problem), model.predict_proba(NATIVE), rtol=1e-12)
 
 
 def test_names_of_lightgbm_have_no_blanks(tmp_path):
