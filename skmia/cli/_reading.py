@@ -305,7 +305,7 @@ def _list_missing(file, name):
 def _parse(file, kinds, only=None):
     """Read the columns of the file, or some: texts as they stand, and numbers as numbers."""
     dialect, given = file.dialect, file.given
-    missing = {_BEYOND: [""]} | {
+    missing = ({} if only else {_BEYOND: [""]}) | {
         name: [] if kinds[name] == "text" else [*MISSING, *_list_missing(file, name)]
         for name in file.names
     }
@@ -319,7 +319,7 @@ def _parse(file, kinds, only=None):
         "skiprows": dialect.n_skipped + (dialect.header is not None),
         # Past the header, so that names may be more than fields of the first row.
         "header": None,
-        "names": [*file.names, _BEYOND],
+        "names": file.names if only else [*file.names, _BEYOND],
         "index_col": False,
         "usecols": only,
         "keep_default_na": False,
@@ -356,8 +356,8 @@ def _refuse_lengths(file, error=None):
         file.refuse("cannot be read: its lines cannot be divided into columns")
     if opened:
         file.refuse(
-            f"cannot be read: a quotation mark in row {opened[1]} has no second one (--read quoting=3 reads "
-            "quotation marks as any other character)"
+            f"cannot be read: a quotation mark in row {opened[1]} has no second one "
+            "(--read quoting=3 reads quotation marks as any other character)"
         )
     length = min(odd, key=odd.get)
     n_odd = sum(counts[one] for one in odd)
@@ -467,6 +467,15 @@ def _check_named(files, reading, names):
             raise CommandError(f"--read {word}: column {column!r} not found; {hint}")
 
 
+def _read_raw(file, name):
+    """Read a column once more, as the texts that stand in the file."""
+    kinds = dict.fromkeys(file.names, "number") | {name: "text"}
+    if file.given.get("on_bad_lines") != "warn":
+        return _parse(file, kinds, [name])[name]
+    frame = _parse(file, kinds)  # with what tells which rows are left out
+    return frame.loc[frame[_BEYOND].isna(), name].reset_index(drop=True)
+
+
 def suggest_columns(name, names):
     """Return the columns that a name may stand for, or all of them, as the end of a sentence."""
     close = difflib.get_close_matches(name, names, cutoff=0.5)
@@ -483,8 +492,7 @@ def _check_points(file, name, column):
         return
     if not _can_be_thousands(_columns_of(file).get(name, ())):
         return
-    kinds = dict.fromkeys(file.names, "number") | {name: "text"}
-    texts = _parse(file, kinds, [name])[name].dropna().unique()
+    texts = _read_raw(file, name).dropna().unique()
     if _can_be_thousands(texts):
         text = next(text for text in texts if "." in text)
         file.refuse(
@@ -515,10 +523,9 @@ def _settle(name, files, known):
 
     def read_raw(place):
         file = files[place]
-        if file.dialect is None or name in file.raw:
-            return file.frame[name]
-        kinds = dict.fromkeys(file.names, "number") | {name: "text"}
-        return _parse(file, kinds, [name])[name]
+        return (
+            file.frame[name] if file.dialect is None or name in file.raw else _read_raw(file, name)
+        )
 
     settled = settle_column(columns, words, read_raw, [file.option for file in files])
     if known is not None and known.dtype is not None and known.dtype.categories is None:
