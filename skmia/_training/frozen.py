@@ -4,7 +4,7 @@ import sys
 from functools import partial
 from types import FunctionType, MethodType
 
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.frozen import FrozenEstimator
@@ -13,7 +13,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
-from .._core.caches import clone_to_train, remove_caches
+from .._core.caches import clone_to_train
+from .._core.copies import CopiesParameters, copy_unfitted
 
 # These estimators fit each part once, on all records, so removing the wrapper of a frozen part is
 # enough. Others (calibration, stacking) would fit a part that is not frozen on folds.
@@ -27,7 +28,7 @@ _FIT_EACH_PART = (
 )
 
 
-class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
+class FitPartsFirst(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     """Meta-estimator that fits the prefit parts of an estimator first, on the same records."""
 
     def __init__(self, estimator, parts):
@@ -36,7 +37,7 @@ class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Fit the parts, freeze them, and fit the estimator."""
-        model = clone(self.estimator)
+        model = copy_unfitted(self.estimator)
         for name in self.parts:
             part = model.get_params(deep=True)[name]
             model.set_params(**{name: FrozenEstimator(part.fit(X, y))})
@@ -56,12 +57,13 @@ class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
         return get_tags(self.estimator)
 
 
-def thaw(estimator):
+def thaw(estimator, said=None):
     """Clone an estimator so that its ``fit`` also fits the parts that were frozen."""
     # Parts in a FrozenEstimator, at any depth, and the parts of an estimator with prefit are fitted
-    # on the records that are passed to the estimator around them. The clone has no caches.
+    # on the records that are passed to the estimator around them. The clone writes nothing of the
+    # user's; the list said gets what was left out.
     names = []
-    thawed = remove_caches(_thaw(estimator, "", names))
+    thawed = _thaw(estimator, "", names, [] if said is None else said)
     shared = list_shared_parts(thawed)
     if shared:
         name, part = shared[0]
@@ -76,14 +78,14 @@ def thaw(estimator):
 
 
 def make_recipe(estimator, refit_frozen):
-    """Return the estimator to clone for each shadow model, and notes on its frozen parts."""
+    """Return the estimator to clone for each shadow model, and notes on what differs in it."""
+    notes = []
     if refit_frozen:
-        recipe, names = thaw(estimator)
+        recipe, names = thaw(estimator, notes)
         kept = name_frozen_modules(recipe)
     else:
-        recipe, names = clone_to_train(estimator), []
+        recipe, names = clone_to_train(estimator, notes), []
         kept = name_shared_parts(recipe) + name_frozen_modules(recipe)
-    notes = []
     if names:
         notes.append(
             f"Frozen parts of the estimator ({', '.join(names)}) were fitted again on the training "
@@ -98,13 +100,13 @@ def make_recipe(estimator, refit_frozen):
     return recipe, notes
 
 
-def _thaw(estimator, prefix, names):
+def _thaw(estimator, prefix, names, said):
     if isinstance(estimator, FrozenEstimator):
         if not _is_fitted(estimator):
             return estimator
         names.append(prefix)
-        return _thaw(unwrap(estimator), prefix, names)
-    fresh, first = clone(estimator), []
+        return _thaw(unwrap(estimator), prefix, names, said)
+    fresh, first = clone_to_train(estimator, said), []
     parameters = estimator.get_params(deep=False)
     cv = parameters.get("cv")
     takes_fitted = parameters.get("prefit") is True or (isinstance(cv, str) and cv == "prefit")
@@ -113,7 +115,7 @@ def _thaw(estimator, prefix, names):
         n_found, is_prefit = len(names), takes_fitted and name != "final_estimator"
         if is_prefit and not isinstance(part, FrozenEstimator):
             names.append(path)
-        thawed = _thaw(part, path, names)
+        thawed = _thaw(part, path, names, said)
         if len(names) > n_found:
             fresh.set_params(**{name: thawed})
         if is_prefit or (isinstance(part, FrozenEstimator) and _is_fitted(part)):
@@ -143,7 +145,7 @@ def _is_fitted(estimator):
 
 def list_shared_parts(estimator):
     """List the fitted estimators that all clones of an estimator share."""
-    values = clone(estimator).get_params(deep=True)
+    values = copy_unfitted(estimator).get_params(deep=True)
     # A part in a list, such as a step, also has its own parameter; that name comes first.
     order = sorted(values, key=lambda name: not _is_estimator(values[name]))
     found = {}
@@ -178,7 +180,7 @@ def name_shared_parts(estimator):
 def _keeps_its_state(part):
     if not _is_fitted(part):
         return False
-    fresh = clone(part)
+    fresh = copy_unfitted(part)
     return fresh is part or not _is_fitted(fresh)
 
 

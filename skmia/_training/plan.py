@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import is_regressor
 
 from .._core.advice import get_advice
 from .._core.caches import clone_to_train
 from .._core.containers import take_rows
+from .._core.copies import copy_unfitted
 from .._core.randomness import PROCESS_LOCK, isolated_randomness, seed_estimator
 from .._core.skorch_nets import why_not_probabilities
 from ..exceptions import JointTrainingWarning
@@ -86,7 +87,7 @@ def check_first_answers(job):
 def _initialize(job, rows, y):
     from .ways.torch_nets.prepare import fit_transformers
 
-    model = clone(job.estimator)
+    model = copy_unfitted(job.estimator)
     seed_estimator(model, job.seeds[0])
     net, X = fit_transformers(model, rows, y)
     net.initialize()

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.caches import clone_to_train
 from .._core.containers import accepting_read_only, take_rows
+from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.groups import sorted_values
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import show, to_array
@@ -29,7 +30,7 @@ from .canaries import KINDS, Canaries, make_canaries
 CANARY_CONSTRAINT = [StrOptions(set(KINDS)), callable]
 
 
-class EpsilonAuditBase(BaseEstimator, ABC):
+class EpsilonAuditBase(CopiesParameters, BaseEstimator, ABC):
     """Base class of audits that train a classifier with canaries and bound its epsilon."""
 
     _parameter_constraints: dict = {
@@ -124,7 +125,7 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         if self.delta is not None:
             return self.delta, estimator
         if own is None:  # its default can depend on the number of rows
-            own = clone(estimator).fit(X, y).delta_
+            own = copy_unfitted(estimator).fit(X, y).delta_
         return own, estimator.set_params(target_delta=own)
 
     def _check_claim(self, result, claims):

@@ -16,6 +16,7 @@ from sklearn.metrics import r2_score
 
 from .._core.asking import unwrap
 from .._core.containers import accepting_read_only
+from .._core.copies import copy_unfitted
 from .._core.groups import mean_by_group, number_groups, read_names
 from .._core.needs import BOTH
 from .._core.randomness import (
@@ -421,7 +422,7 @@ def _check_players(estimator, attack, parallel):
             "attack must take the model under attack as its parameter victim; "
             f"{type(attack).__name__} has no such parameter."
         )
-    estimator, attack = clone(estimator), set_victim(clone(attack), None)
+    estimator, attack = copy_unfitted(estimator), set_victim(clone(attack), None)
     no_pool = {"shadows": "which a game does not make: give it shadows=ShadowPool(...)"}
     reason = why_not(attack, offer_of(estimator, trainable=False, withheld=no_pool))
     if reason is not None:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 
 from .._core.asking import query_aligned, unwrap
 from .._core.checks import check_confidence_level, check_rate
+from .._core.copies import copy_unfitted
 from .._core.numbers import show
 from .._core.randomness import isolated_randomness, refuse_trained_module, spawn_seeds
 from .._core.records import Records
@@ -245,7 +246,7 @@ def _read_estimator(train, records):
         return FunctionClassifier(train, classes=np.unique(records.y))
     estimator = unwrap(train)
     refuse_trained_module(estimator)
-    return clone(estimator)
+    return copy_unfitted(estimator)
 
 
 _CONSTRAINTS = {

@@ -9,13 +9,15 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import query_aligned, query_victim, unwrap
+from .._core.caches import clone_to_train
 from .._core.containers import as_rows, take_rows
+from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.outputs import Outputs
 from .._core.randomness import check_random_state, seed_estimator
 from .._core.records import Records
@@ -292,7 +294,7 @@ class Relabeling(Forgetting):
 
 def train_again(model, records, rows, rng):
     """Train a clone of a model on some records, with new seeds."""
-    fresh = clone(unwrap(model))
+    fresh = clone_to_train(unwrap(model))
     seed_estimator(fresh, np.random.SeedSequence(rng.integers(2**32, size=4).tolist()))
     weights = weights_for(fresh, records)
     weights = None if weights is None else weights[rows]
@@ -319,7 +321,7 @@ def place_in_shards(records, n_shards):
     return (records.fingerprint % np.uint64(n_shards)).astype(int)
 
 
-class ShardedModel(BaseEstimator):
+class ShardedModel(CopiesParameters, BaseEstimator):
     """Average of models that are each trained on one shard of the rows."""
 
     answers_queries = True
@@ -338,7 +340,7 @@ class ShardedModel(BaseEstimator):
         self.models_ = {}
         for shard in np.unique(shards).tolist():
             rows = np.flatnonzero(shards == shard)
-            model = clone(self.estimator)
+            model = copy_unfitted(self.estimator)
             seed_estimator(model, np.random.SeedSequence(int(states[shard])))
             weights = np.asarray(sample_weight)[rows] if takes else None
             with _named(shard, y[rows]):

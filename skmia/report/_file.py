@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
+from .._core.caches import clone_to_train
 from .._core.pages import Level
 from .._core.progress import enter_stage
 from ..attacks import ReleasedModelAttack
@@ -286,7 +287,7 @@ def _control(case):
     n, rng = len(case.records), np.random.default_rng(case.seeds["checks"])
     inside = rng.permutation(n) < n // 2
     own = case.records[inside]
-    model = clone(case.victim)
+    model = clone_to_train(case.victim)
     model = model.fit(own.X) if own.y is None else model.fit(own.X, own.y)
     attack = ReleasedModelAttack(
         FrozenEstimator(model), outsiders=0.0, random_state=case.seeds["attacks"]

@@ -4,10 +4,10 @@ from abc import ABC, abstractmethod
 from time import perf_counter
 
 import numpy as np
-from sklearn.base import clone
 
 from ..._core.advice import get_advice
 from ..._core.containers import take_rows
+from ..._core.copies import copy_unfitted
 from ..._core.filed import find_where
 from ..._core.randomness import seed_estimator
 from ..._core.sample_weights import fit_weighted
@@ -94,7 +94,7 @@ def fit_model(job, i, model):
 
 def make_model(job, i):
     """Return an unfitted model of a job, with its seeds."""
-    model = clone(job.estimator)
+    model = copy_unfitted(job.estimator)
     if job.seeds is not None:
         seed_estimator(model, job.seeds[i])
     return model
