@@ -13,9 +13,9 @@ from .._core.caches import clone_to_train
 from .._core.containers import take_rows
 from .._core.copies import copy_unfitted
 from .._core.randomness import PROCESS_LOCK, isolated_randomness, seed_estimator
-from .._core.skorch_nets import why_not_probabilities
+from .._core.skorch_nets import gives_logits, why_not_probabilities
 from ..exceptions import JointTrainingWarning
-from .job import count_failures
+from .job import count_failures, settle_targets
 from .ways.linear import LinearWay
 from .ways.perceptron import PerceptronWay
 from .ways.torch_nets import TorchNetsWay
@@ -72,7 +72,7 @@ def check_first_answers(job):
     if net is None or not type(net).predict_proba.__module__.startswith("skorch."):
         return
     members = np.flatnonzero(job.subsets[0])
-    rows, y = take_rows(job.data.tables[0], members), job.data.y[members]
+    rows, y = take_rows(job.data.tables[0], members), job.data.take_targets(members)
     with isolated_randomness(job.seeds[0]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -98,6 +98,9 @@ def _initialize(job, rows, y):
 def _ask(model, net, X, rows):
     """Return the reason why the outputs of a net cannot be used, or None."""
     try:
+        if gives_logits(net):  # they are read without the function that makes probabilities
+            net.forward(X)
+            return None
         answers = np.asarray(net.predict_proba(X))
     except Exception as error:
         return get_advice(error, model, rows)
@@ -131,7 +134,7 @@ class Plan(NamedTuple):
 
     def run(self, job, checkpoint=None):
         """Train the models of a job, except for those that a checkpoint holds."""
-        job = job._replace(estimator=clone_to_train(job.estimator))
+        job = settle_targets(job._replace(estimator=clone_to_train(job.estimator)))
         return run_or_resume(self, job, checkpoint)
 
 
@@ -139,7 +142,7 @@ def plan_training(job, batched="auto", exact=False, known=None):
     """Choose the fastest way to train the models of a job."""
     # To find out, two models are trained for a few steps, and where it depends on the machine
     # whether joint training takes less time, a few steps of some models are timed.
-    job = job._replace(estimator=clone_to_train(job.estimator))
+    job = settle_targets(job._replace(estimator=clone_to_train(job.estimator)))
     where = get_workers()
     decided = batched is True or (known or "").startswith(TorchNetsWay.name)
     ways = [LinearWay(), PerceptronWay(), TorchNetsWay(decided=decided)] if batched else []

@@ -26,7 +26,7 @@ from .._core.randomness import (
     seed_estimator,
     spawn_seeds,
 )
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_arguments
 from .._core.splits import number_units
@@ -433,7 +433,10 @@ def _check_players(estimator, attack, parallel):
 def _play_all(game, rounds, n_jobs, verbose):
     """Return the outcomes of all rounds, in order."""
     weights = weights_for(game.estimator, game.records)
-    data, subsets = Data([game.records.X], game.records.y, weights), rounds.sides == 1
+    data, subsets = (
+        Data([game.records.X], game.records.y, weights, column=has_column(game.records)),
+        rounds.sides == 1,
+    )
     keep = Player(game, rounds)
     job = Job(game.estimator, data, subsets, rounds.victim_seeds, keep, n_jobs)
     played = dict(run_visibly(plan_training(job, exact=True), job, verbose, "rounds"))

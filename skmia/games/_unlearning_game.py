@@ -17,7 +17,7 @@ from .._core.checks import check_confidence_level, check_rate
 from .._core.copies import copy_unfitted
 from .._core.numbers import show
 from .._core.randomness import isolated_randomness, refuse_trained_module, spawn_seeds
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, Interval, at_least, validate_arguments
 from .._core.splits import number_units
@@ -408,7 +408,12 @@ def _prepare(way, estimator, records, sides, seeds):
     ways = list_states(way)
     spawned = [seed.spawn(1 + len(ways)) for seed in seeds]
     player = Player(ways, records, sides, [rest for _, *rest in spawned])
-    data = Data([records.X], records.y, weights_for(estimator, records))
+    data = Data(
+        [records.X],
+        records.y,
+        weights_for(estimator, records),
+        column=has_column(records),
+    )
     return player, Job(estimator, data, sides != NEVER, [first for first, *_ in spawned], player)
 
 

@@ -20,10 +20,11 @@ from .._core.containers import as_rows, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.outputs import Outputs
 from .._core.randomness import check_random_state, seed_estimator
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sample_weights import fit_weighted, name_parameter, weights_for
 from .._core.sklearn import Interval, at_least, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
+from .._core.targets import shape_targets
 from .._core.types import Generator
 from ..exceptions import TrainingError
 
@@ -298,7 +299,9 @@ def train_again(model, records, rows, rng):
     seed_estimator(fresh, np.random.SeedSequence(rng.integers(2**32, size=4).tolist()))
     weights = weights_for(fresh, records)
     weights = None if weights is None else weights[rows]
-    return fit_weighted(fresh, take_rows(records.X, rows), records.y[rows], weights)
+    X = take_rows(records.X, rows)
+    y = shape_targets(fresh, X, records.y[rows], has_column(records))
+    return fit_weighted(fresh, X, y, weights)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from .._core.needs import ACCESS
 from .._core.numbers import check_number, show
 from .._core.progress import enter_stage
 from .._core.randomness import check_random_state, isolated_randomness, refuse_trained_module
-from .._core.records import Records, warn_of_rows
+from .._core.records import Records, has_column, warn_of_rows
 from .._core.sample_weights import fit_weighted, weights_for
 from .._core.sklearn import (
     N_JOBS,
@@ -31,6 +31,7 @@ from .._core.sklearn import (
     validate_params_of,
 )
 from .._core.splits import compute_strata, draw_halves, number_units
+from .._core.targets import shape_targets
 from .._core.tokens import TokenOutputs
 from .._core.validation import check_membership, check_records, query
 from .._training.frozen import thaw
@@ -113,7 +114,8 @@ def train_victim(estimator, records, membership, seed, fit_params=None):
     with isolated_randomness(np.random.SeedSequence(seed)), with_advice(model, X):
         weights = weights_for(model, records)
         weights = None if weights is None else weights[rows]
-        return fit_weighted(model, X, records.y[rows], weights, fit_params)
+        y = shape_targets(model, X, records.y[rows], has_column(records))
+        return fit_weighted(model, X, y, weights, fit_params)
 
 
 def prepare_victim(victim, records, membership, seed, fit_params=None):

@@ -14,6 +14,8 @@ from .._core.asking import unwrap
 from .._core.caches import clone_to_train
 from .._core.pages import Level
 from .._core.progress import enter_stage
+from .._core.records import has_column
+from .._core.targets import shape_targets
 from ..attacks import ReleasedModelAttack
 from ..base import needs_of
 from ..inspection import inspect_model
@@ -288,7 +290,8 @@ def _control(case):
     inside = rng.permutation(n) < n // 2
     own = case.records[inside]
     model = clone_to_train(case.victim)
-    model = model.fit(own.X) if own.y is None else model.fit(own.X, own.y)
+    y = shape_targets(model, own.X, own.y, has_column(own))
+    model = model.fit(own.X) if y is None else model.fit(own.X, y)
     attack = ReleasedModelAttack(
         FrozenEstimator(model), outsiders=0.0, random_state=case.seeds["attacks"]
     ).fit(case.queried)

@@ -17,7 +17,7 @@ from ..._core.groups import number_groups
 from ..._core.numbers import show
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state, refuse_trained_module
-from ..._core.records import Records
+from ..._core.records import Records, has_column
 from ..._core.sample_weights import weights_for
 from ..._core.skorch_nets import is_skorch
 from ..._core.splits import compute_strata, draw_halves, number_units
@@ -341,7 +341,13 @@ def _compare(model, records, splits, seeds, n_jobs, fit_params):
         raise UnansweredError(f"The model cannot be trained again: {reason}") from error
     job = Job(
         estimator=recipe,
-        data=Data([records.X], records.y, weights_for(recipe, records), fit_params),
+        data=Data(
+            [records.X],
+            records.y,
+            weights_for(recipe, records),
+            fit_params,
+            has_column(records),
+        ),
         subsets=np.concatenate([split.trained for split in splits]),
         seeds=[child for one in seeds for child in one.spawn(2)],
         keep=_Scorer([split.left_out for split in splits]),

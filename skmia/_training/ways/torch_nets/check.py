@@ -169,7 +169,7 @@ def _train_ordinary(job, k, dtype, at_once):
     members = np.flatnonzero(job.subsets[k])
     with isolated_randomness(job.seeds[k]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        X, y = take_rows(job.data.tables[0], members), job.data.y[members]
+        X, y = take_rows(job.data.tables[0], members), job.data.take_targets(members)
         net, X = fit_transformers(model, X, y)
         net.initialize()
         _adapt(net, dtype, at_once)

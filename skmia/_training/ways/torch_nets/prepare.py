@@ -326,7 +326,7 @@ def prepare(job, k, shared):
     members = np.flatnonzero(job.subsets[k])
     with isolated_randomness(job.seeds[k]), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        y = job.data.y[members]
+        y = job.data.take_targets(members)
         net, X = fit_transformers(model, take_rows(job.data.tables[0], members), y)
         net.initialize()
         net.check_data(X, y)
@@ -369,4 +369,4 @@ def shared_table(job):
         return None
     X = job.data.tables[0]
     net = copy_unfitted(net)
-    return make_table(net, X, job.data.y)
+    return make_table(net, X, job.data.take_targets())

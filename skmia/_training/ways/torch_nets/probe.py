@@ -166,7 +166,7 @@ def _steps_alone(job):
     model = copy_unfitted(job.estimator)
     seed_estimator(model, job.seeds[0])
     members = np.flatnonzero(job.subsets[0])
-    X, y = take_rows(job.data.tables[0], members), job.data.y[members]
+    X, y = take_rows(job.data.tables[0], members), job.data.take_targets(members)
     net, X = fit_transformers(model, X, y)
     net.initialize()
     size = None
