@@ -43,6 +43,7 @@ from ..victims import get_kind, is_linear_model, is_trainable
 from ._evidence import count_permutations
 from ._measure import list_subsets
 from ._pool_size import AUTO, SIZES
+from ._rows_used import describe_dropped_rows
 
 _STORED = (
     "The predictions stored with the records (field 'outputs') were attacked. The estimator, which "
@@ -569,6 +570,7 @@ def open_case(
     pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}
     request = Request(victim, queried["outputs"], **pooling)
     chosen = choose_attacks(attacks, request)
+    dropped = describe_dropped_rows(victim, int(np.sum(membership)))
     return Case(
         *(records, queried, membership, request, chosen, level),
         subsets=subsets,
@@ -578,7 +580,7 @@ def open_case(
         time_budget=time_budget,
         controls=controls,
         file=file,
-        notes=[*notes, *remarks, *describe_held_back(victim)],
+        notes=[*notes, *remarks, *describe_held_back(victim), *dropped],
     )
 
 
