@@ -3,6 +3,7 @@
 import sys
 from functools import partial
 from types import FunctionType, MethodType
+from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.asking import unwrap
 from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters, copy_unfitted
+from .recalled import recall_fit
 
 # These estimators fit each part once, on all records, so removing the wrapper of a frozen part is
 # enough. Others (calibration, stacking) would fit a part that is not frozen on folds.
@@ -77,8 +79,16 @@ def thaw(estimator, said=None):
     return thawed, names
 
 
-def make_recipe(estimator, refit_frozen):
-    """Return the estimator to clone for each shadow model, and notes on what differs in it."""
+class Recipe(NamedTuple):
+    """How the shadow models of a pool are trained."""
+
+    estimator: Any  # unfitted, to be cloned for each model
+    fit_params: Any  # parameters of fit, or a function of (X, y) that gives them, or None
+    notes: list  # on what differs from the estimator that was given
+
+
+def make_recipe(estimator, refit_frozen, fit_params=None):
+    """Return what is trained for each shadow model, and notes on what differs in it."""
     notes = []
     if refit_frozen:
         recipe, names = thaw(estimator, notes)
@@ -97,7 +107,12 @@ def make_recipe(estimator, refit_frozen):
             f"Frozen parts of the estimator ({', '.join(kept)}) are the same in all shadow models: "
             "what they reveal about the records that they were fitted on is not measured."
         )
-    return recipe, notes
+    recalled = recall_fit(estimator)
+    if fit_params is None and recalled.settings:
+        recipe.set_params(**dict(recalled.settings))
+    if fit_params is None:
+        notes += recalled.notes
+    return Recipe(recipe, recalled.join(fit_params), notes)
 
 
 def _thaw(estimator, prefix, names, said):

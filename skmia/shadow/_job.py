@@ -392,7 +392,8 @@ def draw_training_sets(pool, records, seeds):
 def make_job(pool, records, entropy):
     """Make the job of training the models of a pool."""
     seeds = np.random.SeedSequence(entropy).spawn(1 + pool.n_estimators)
-    estimator, notes = make_recipe(unwrap(pool.estimator), pool.refit_frozen)
+    recipe = make_recipe(unwrap(pool.estimator), pool.refit_frozen, pool.fit_params)
+    estimator = recipe.estimator
     tables = [copy.X for copy in augmented(records, pool.augment)]
     job = Job(
         estimator=estimator,
@@ -400,7 +401,7 @@ def make_job(pool, records, entropy):
             tables,
             records.y,
             weights_for(estimator, records),
-            pool.fit_params,
+            recipe.fit_params,
             has_column(records),
         ),
         subsets=draw_training_sets(pool, records, seeds[0]),
@@ -410,7 +411,7 @@ def make_job(pool, records, entropy):
         most_together=_limit(pool.batched),
     )
     job = settle_targets(job)
-    return job, (*notes, *job.data.form.describe(), *warn_of_weights(estimator, records))
+    return job, (*recipe.notes, *job.data.form.describe(), *warn_of_weights(estimator, records))
 
 
 def _limit(batched):

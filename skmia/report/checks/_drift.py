@@ -335,17 +335,17 @@ def _compare(model, records, splits, seeds, n_jobs, fit_params):
     # -> found (2, n_left_out)
     try:
         refuse_trained_module(model)
-        recipe, _ = make_recipe(model, refit_frozen=True)
+        recipe = make_recipe(model, refit_frozen=True, fit_params=fit_params)
     except Exception as error:  # of whatever kind: it cannot be cloned, or not without its training
         reason = " ".join(str(error).split())
         raise UnansweredError(f"The model cannot be trained again: {reason}") from error
     job = Job(
-        estimator=recipe,
+        estimator=recipe.estimator,
         data=Data(
             [records.X],
             records.y,
-            weights_for(recipe, records),
-            fit_params,
+            weights_for(recipe.estimator, records),
+            recipe.fit_params,
             has_column(records),
         ),
         subsets=np.concatenate([split.trained for split in splits]),
