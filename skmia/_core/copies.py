@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from .numbers import show
 from .sklearn import copy_configuration
 
 
@@ -69,10 +68,10 @@ def _copy_deep(value, place):
     try:
         return copy.deepcopy(value)
     except Exception as error:  # of whatever kind, such as a lock, an open file or a generator
-        raise TypeError(
-            f"{place} holds {show(value)}, which cannot be copied, and each model that is trained "
-            "here needs a copy of its own. Give the estimator the name of a file, or a function "
-            "that opens it, and not the open object."
+        raise ValueError(
+            f"{place} holds an object of type {type(value).__name__}, which cannot be copied, and "
+            "each model that is trained here needs a copy of its own. Give the name of a file in "
+            "place of an open one, and a list in place of a generator."
         ) from error
 
 
@@ -102,7 +101,7 @@ def _copy_whole(estimator, name):
         return copy.deepcopy(estimator)
     except (TypeError, AttributeError):
         pass
-    raise TypeError(
+    raise ValueError(
         f"{type(estimator).__name__} cannot be trained again: its constructor does not keep the "
         f"parameter {name!r} as it is given. Pass an unfitted one as estimator=."
     )

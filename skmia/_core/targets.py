@@ -5,6 +5,7 @@ with a column; given a flat array, losses such as the squared error would compar
 every label, and say so in a warning at most.
 """
 
+import contextlib
 import warnings
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from .copies import copy_unfitted
 from .numbers import show
 from .randomness import isolated_randomness
 from .skorch_nets import is_skorch
+from .writers import copy_quietly
 
 # Rows on which a loss is tried, and rows on which the steps before a net are fitted for that.
 _N_TRIED, _N_FITTED = 4, 200
@@ -55,7 +57,7 @@ class TargetForm(NamedTuple):
         """Say in a list of one sentence what is changed, or nothing."""
         changes = ["of shape (n, 1)"] * self.column
         changes += [f"as {self.dtype}"] * (self.dtype is not None)
-        return [f"The models are fitted on y {' and '.join(changes)}."] if changes else []
+        return [f"The shadow models are fitted on y {' and '.join(changes)}."] if changes else []
 
 
 FLAT = TargetForm()
@@ -168,7 +170,7 @@ def _choose_for_net(net, X, some, y, column):
     X, few = take_rows(X, rows), some[rows]
     with _quietly():
         try:
-            net = copy_unfitted(net).set_params(verbose=0).initialize()
+            net = _initialize(net, X, few)
             outputs = _ask_net(net, X, few)
         except Exception:  # the training raises it again, with its own message
             return TargetForm(column)
@@ -181,6 +183,14 @@ def _choose_for_net(net, X, some, y, column):
     if "broadcast" in found and not {"separate", "joint"} & found.keys():
         raise ValueError(BROADCAST)
     return found.get("separate") or found.get("joint") or TargetForm(column)
+
+
+def _initialize(net, X, y):
+    """Initialize a copy of a net; callbacks may set its number of inputs before training."""
+    net = copy_quietly(net).set_params(verbose=0).initialize()
+    with contextlib.suppress(Exception):  # of callbacks that need more than this
+        net.notify("on_train_begin", X=X, y=y)
+    return net
 
 
 def _spread(y):

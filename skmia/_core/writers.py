@@ -173,13 +173,24 @@ def copy_quietly(estimator, said=None):
     return copy_changed(estimator, change)
 
 
-def drop_writers_of_fit(model, given):
+def drop_writers_of_fit(model, given, said=None):
     """Leave out parameters of ``fit`` by which boosters write."""
-    if isinstance(given.get("callbacks"), list | tuple):
-        given = {**given, "callbacks": _change_list(given["callbacks"], [])}
+    for name, value in given.items():
+        if name.rpartition("__")[2] == "callbacks" and isinstance(value, list | tuple):
+            given = {**given, name: _change_list(value, [] if said is None else said)}
     if _is_catboost(model):
         given = {name: value for name, value in given.items() if name not in _OF_CATBOOST}
     return given
+
+
+def silence_fitted(net):
+    """Leave out what writes of a copy of a fitted net, which is trained further, in place."""
+    kept = []
+    for name, callback in net.callbacks_:
+        changed = _change_callback(callback, {}, [], [])
+        if changed is not None:
+            kept.append((name, callback if changed is callback else changed.initialize()))
+    net.callbacks_, net.verbose = kept, 0
 
 
 def _tell(told, sentence):
@@ -188,11 +199,15 @@ def _tell(told, sentence):
 
 
 def _tell_left_out(told, name):
-    _tell(told, f"The callback {name}, which writes files or logs, is left out of the models.")
+    _tell(
+        told, f"The callback {name}, which writes files or logs, is left out of the shadow models."
+    )
 
 
 def _tell_own_place(told, name):
-    _tell(told, f"The callback {name} of each model writes into a temporary folder of its own.")
+    _tell(
+        told, f"The callback {name} of each shadow model writes into a temporary folder of its own."
+    )
 
 
 def _change_verbosity(parameters):
@@ -210,7 +225,9 @@ def _change_catboost(model, parameters, told):
     named = [name for name in parameters if name in _OF_CATBOOST and parameters[name]]
     if named:
         names = ", ".join(sorted(named))
-        _tell(told, f"The models are trained without {names}, by which CatBoost writes files.")
+        _tell(
+            told, f"The shadow models are trained without {names}, by which CatBoost writes files."
+        )
     kept = {
         name: value
         for name, value in parameters.items()
@@ -316,13 +333,13 @@ def _change_start(callback, places, told):
         _tell(
             told,
             "The callback LoadInitState, which continues the training of the victim, is left out "
-            "of the models.",
+            "of the shadow models.",
         )
         return None
     _tell(
         told,
-        "The models start from the weights that LoadInitState reads: what these reveal about the "
-        "records that they were trained on is not measured.",
+        "The shadow models start from the weights that LoadInitState reads: what these reveal "
+        "about the records that they were trained on is not measured.",
     )
     return callback
 

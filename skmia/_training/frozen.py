@@ -1,6 +1,7 @@
 """Fitted parts of an estimator, which neither clone nor fit would reset."""
 
 import sys
+from collections.abc import Mapping
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.asking import unwrap
 from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters, copy_unfitted
+from .._core.writers import drop_writers_of_fit
 from .recalled import recall_fit
 
 # These estimators fit each part once, on all records, so removing the wrapper of a frozen part is
@@ -112,6 +114,8 @@ def make_recipe(estimator, refit_frozen, fit_params=None):
         recipe.set_params(**dict(recalled.settings))
     if fit_params is None:
         notes += recalled.notes
+    elif isinstance(fit_params, Mapping):
+        drop_writers_of_fit(recipe, dict(fit_params), notes)  # notes what each fit leaves out
     return Recipe(recipe, recalled.join(fit_params), notes)
 
 

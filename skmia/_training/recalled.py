@@ -100,7 +100,7 @@ def _recall_lightgbm(model):
 def _describe_columns(given, names):
     told = f": {show(names)}" if names else ""
     return (
-        f"The models that are trained here are given fit_params={show(given)}, the categorical "
+        f"The shadow models are given fit_params={show(given)}, the categorical "
         f"columns that fit of the model was given{told}."
     )
 
@@ -108,7 +108,7 @@ def _describe_columns(given, names):
 def _describe_rounds(n_rounds, most):
     return (
         f"The model stopped early, after {n_rounds} of {most} rounds, by rows that its fit was "
-        f"given for validation; the models that are trained here have {n_rounds} rounds. "
+        f"given for validation; the shadow models have {n_rounds} rounds. "
         "ShadowPool(fit_params=f) and audit(fit_params=f) take a function f(X, y) that gives fit "
         "validation rows instead."
     )

@@ -20,8 +20,9 @@ from .._core.groups import sorted_values
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import show, to_array
 from .._core.randomness import isolated_randomness, refuse_trained_module, seed_estimator
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sklearn import HasMethods, Interval, StrOptions
+from .._core.targets import shape_targets
 from .._core.types import ArrayLike
 from ..exceptions import PrivacyWarning
 from ..signals import get_signal
@@ -144,7 +145,8 @@ class EpsilonAuditBase(CopiesParameters, BaseEstimator, ABC):
 
     def _train(self, model, records, rows, entropy):
         """Train on some rows; the entropy seeds the training unless there is no random_state."""
-        data = take_rows(records.X, rows), records.y[rows]
+        X = take_rows(records.X, rows)
+        data = X, shape_targets(model, X, records.y[rows], has_column(records))
         if self.random_state is None:
             return model.fit(*data)
         seeds = np.random.SeedSequence(entropy)

@@ -26,6 +26,7 @@ from .._core.sklearn import Interval, at_least, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
 from .._core.targets import shape_targets
 from .._core.types import Generator
+from .._core.writers import silence_fitted
 from ..exceptions import TrainingError
 
 __all__ = [
@@ -150,6 +151,8 @@ def train_further(model, X, y, n_epochs, rng, whole=False):
     # A net of skorch sets rows apart for validation as in its training, unless it is to learn all.
     last, X = last_step(model), _transform(model, X)
     if is_skorch(last):
+        silence_fitted(last)
+        y = shape_targets(last, X, y)
         split = last.train_split
         last.train_split = None if whole else split
         last.partial_fit(X, y, epochs=n_epochs)
@@ -172,7 +175,7 @@ def step_back(model, X, y, rng):
     order = rng.permutation(len(y))
     X, y = take_rows(X, order), y[order]
     if is_skorch(last):
-        _climb(last, X, y)
+        _climb(last, X, shape_targets(last, X, y))
     else:
         last.partial_fit(X, y, sample_weight=-np.ones(len(y)))
 

@@ -25,8 +25,9 @@ from .._core.asking import unwrap
 from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters
 from .._core.linear_influence import SMALLEST_RCOND, LinearInfluence
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.targets import shape_targets
 from .._core.types import ArrayLike
 from ..victims import LinearModel, check_labels, find_model, read_features
 
@@ -377,7 +378,8 @@ class LeaveOneOutLeakage(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
         records = Records(X, y)
         model = clone_to_train(self.estimator)
         with with_advice(model, records.X):
-            self.estimator_ = model.fit(records.X, records.y)
+            targets = shape_targets(model, records.X, records.y, has_column(records))
+            self.estimator_ = model.fit(records.X, targets)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
