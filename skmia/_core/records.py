@@ -490,7 +490,7 @@ class Records:
             for name in first.fields
         }
         joined = cls(X, y, **fields)
-        joined._assign(joined._rows, joined.y, joined._fields, None, first._column)
+        joined._assign(joined._rows, joined.y, joined._fields, None, first._was_column())
         return joined
 
     def _assign(self, rows, y, fields, digests, column):
@@ -506,6 +506,9 @@ class Records:
         records = cls.__new__(cls)
         records._assign(rows, y, fields, digests, column)
         return records
+
+    def _was_column(self):
+        return self._column
 
     def _replaced(self, rows, digests, y=None, fields=None):
         fields = dict(self._fields) if fields is None else fields
@@ -692,7 +695,7 @@ def _describe(values):
 
 def has_column(records):
     """Whether y of records was given with the shape (n, 1); it is flat in the records."""
-    return records._column
+    return records._was_column()
 
 
 Records.__module__ = "skmia"  # from where it is imported

@@ -148,18 +148,12 @@ def _reach_net(estimator, X, y):
     return None if part is None else _reach_net(part, X, y)
 
 
-class _quietly(warnings.catch_warnings):
-    """Context without warnings, in which the global generators are seeded."""
-
-    def __enter__(self):
-        super().__enter__()
+@contextlib.contextmanager
+def _quietly():
+    """Ignore warnings, and seed the global generators for a while."""
+    with warnings.catch_warnings(), isolated_randomness(np.random.SeedSequence(0)):
         warnings.simplefilter("ignore")
-        self._random = isolated_randomness(np.random.SeedSequence(0))
-        self._random.__enter__()
-
-    def __exit__(self, *error):
-        self._random.__exit__(*error)
-        super().__exit__(*error)
+        yield
 
 
 def _choose_for_net(net, X, some, y, column):

@@ -376,6 +376,8 @@ def _change_own(callback, values, told):
     if not code.learns and not paths:
         _tell_left_out(told, name)
         return None
+    if not paths and any(map(_PATH_NAME.search, values)):
+        return _with_values(callback, {})  # without a path, nothing is written
     if not paths or isinstance(callback, FunctionType):
         raise ValueError(
             f"The callback {name} writes files at a place that is not one of its parameters, and "
