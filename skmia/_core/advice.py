@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from .containers import in_memory, is_frame, is_tensor
+from .numbers import show
 
 # Pattern of the text that scikit-learn and numpy quote when they cannot read it.
 _TEXT = re.compile(
@@ -18,6 +19,8 @@ _DTYPE = re.compile(r"same dtype|scalar type|type \(.*\) and .* type \(.*\) shou
 # XGBoost: "Must have at least 1 validation dataset for early stopping."; LightGBM: "For early
 # stopping, at least one dataset and eval metric is required for evaluation".
 _VALIDATION = re.compile(r"at least (1|one) (validation )?dataset", re.IGNORECASE)
+# CatBoost: 'Bad value for num_feature[non_default_doc_idx=0,feature_idx=2]="yes": Cannot convert'.
+_CATEGORY = re.compile(r'Bad value for num_feature\[.*?\]="(?P<value>.*?)"')
 _MOST_COLUMNS = 3
 # Errors of Python and numpy if a model does not validate its input.
 _LOW = (TypeError, OverflowError, IndexError, KeyError, ZeroDivisionError)
@@ -66,6 +69,9 @@ def get_advice(error, model, X):
     text = _TEXT.search(str(error))
     if text:
         return _advise_on_text(text["value"], X)
+    category = _CATEGORY.search(str(error))
+    if category:
+        return _advise_on_categories(model, category["value"], X)
     if _VALIDATION.search(str(error)):
         return (
             f"{type(model).__name__} stops early and lacks the parameter eval_set of fit, its "
@@ -89,6 +95,22 @@ def _advise_on_text(quoted, X):
         f"text such as {value!r}. Encode it, for example with a OneHotEncoder in a Pipeline, or "
         "leave it out."
     )
+
+
+def _advise_on_categories(model, value, X):
+    names = [name for name, column in _text_columns(X) if any(map(_is_text, column.tolist()))]
+    kind = type(model).__name__
+    return (
+        f"{kind} takes the columns {show(names)} of X for numbers, and they hold text such as "
+        f"{value!r}. Name them where the model was told so: in its constructor, "
+        f"{kind}(cat_features={show(names)}), which also holds for models on the command line, or "
+        f"for fit by ShadowPool(fit_params={{'cat_features': {show(names)}}}), which audit takes "
+        "as well."
+    )
+
+
+def _is_text(cell):
+    return isinstance(cell, str)
 
 
 def _text_columns(X):

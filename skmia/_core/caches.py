@@ -1,4 +1,4 @@
-"""Estimators without the caches of their steps.
+"""Copies of estimators that are about to be trained, without the caches of their steps.
 
 The clones of a victim that are trained here differ in their training records, so that a cache of
 fitted steps would never be read again: it would only fill a folder with records and, where the
@@ -9,14 +9,16 @@ from contextlib import contextmanager
 from os import PathLike
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from .writers import copy_quietly
 
-def clone_to_train(estimator):
-    """Clone an estimator that is about to be trained, possibly many times, without its caches."""
-    # -> model: every memory in it is None, at any depth, also among the candidates of a search
-    return remove_caches(clone(estimator))
+
+def clone_to_train(estimator, said=None):
+    """Copy an estimator that is about to be trained so that it writes nothing of the user's."""
+    # -> model: every memory in it is None, at any depth, also among the candidates of a search.
+    # Sentences on callbacks and other parameters that were changed are added to the list said.
+    return remove_caches(copy_quietly(estimator, said))
 
 
 def remove_caches(estimator):

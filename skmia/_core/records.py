@@ -271,7 +271,8 @@ class Records:
     """
 
     # _rows holds a container and the positions of its rows that belong to the records (None: all).
-    __slots__ = ("_digests", "_fields", "_rows", "y")
+    # _column says whether y was given with the shape (n, 1), as some models were fitted on it.
+    __slots__ = ("_column", "_digests", "_fields", "_rows", "y")
 
     y: np.ndarray | Any  # None of records without labels
 
@@ -285,9 +286,10 @@ class Records:
         n_records = X.shape[0]
         warn_of_rows(X, {"y": y, **fields})
         checked = {name: as_field(name, values, n_records) for name, values in fields.items()}
+        column = len(getattr(y, "shape", None) or np.shape(y if y is not None else ())) == 2
         y = None if y is None else as_labels(y, n_records)
         check_order(checked, y)
-        self._assign((X, None), y, checked, None)
+        self._assign((X, None), y, checked, None, column)
 
     @classmethod
     def from_frame(
@@ -439,7 +441,7 @@ class Records:
         first, other = sides
         rows = align_columns(other.X, first.X)
         if rows is not other.X:
-            sides[1] = cls._from_checked((rows, None), other.y, dict(other.fields))
+            sides[1] = other._replaced((rows, None), None)
         membership = np.repeat([1, 0], [len(side) for side in sides])
         return cls.concat(sides), membership
 
@@ -487,19 +489,31 @@ class Records:
             name: concat_rows([part[name] for part in parts], f"values of {name}")
             for name in first.fields
         }
-        return cls(X, y, **fields)
+        joined = cls(X, y, **fields)
+        joined._assign(joined._rows, joined.y, joined._fields, None, first._was_column())
+        return joined
 
-    def _assign(self, rows, y, fields, digests):
+    def _assign(self, rows, y, fields, digests, column):
         for name, value in zip(
-            ("_rows", "y", "_fields", "_digests"), (rows, y, fields, digests), strict=True
+            ("_rows", "y", "_fields", "_digests", "_column"),
+            (rows, y, fields, digests, column),
+            strict=True,
         ):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _from_checked(cls, rows, y, fields, digests=None):
+    def _from_checked(cls, rows, y, fields, digests=None, column=False):
         records = cls.__new__(cls)
-        records._assign(rows, y, fields, digests)
+        records._assign(rows, y, fields, digests, column)
         return records
+
+    def _was_column(self):
+        return self._column
+
+    def _replaced(self, rows, digests, y=None, fields=None):
+        fields = dict(self._fields) if fields is None else fields
+        y = self.y if y is None else y
+        return self._from_checked(rows, y, fields, digests, self._column)
 
     @property
     def has_features(self) -> bool:
@@ -553,11 +567,11 @@ class Records:
         return self._with_checked(checked)
 
     def _with_checked(self, fields):
-        return self._from_checked(self._rows, self.y, {**self._fields, **fields}, self._digests)
+        return self._replaced(self._rows, self._digests, fields={**self._fields, **fields})
 
     def _without(self, name):
         fields = {key: values for key, values in self._fields.items() if key != name}
-        return self._from_checked(self._rows, self.y, fields, self._digests)
+        return self._replaced(self._rows, self._digests, fields=fields)
 
     def with_outputs(self, victim: BaseEstimator) -> Self:
         """Query the victim once and store its outputs as the field ``outputs``.
@@ -610,7 +624,7 @@ class Records:
         key = as_key(key, len(self))
         fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
         y, digests = read_only(take_rows(self.y, key)), read_only(self.digests[:, key])
-        return self._from_checked(self._select(key), y, fields, digests)
+        return self._replaced(self._select(key), digests, y, fields)
 
     def _select(self, key):
         container, known = self._rows
@@ -640,13 +654,13 @@ class Records:
     def __reduce__(self):
         # The digests are included, so that equal records always pickle to equal bytes.
         fields = {name: pack(values) for name, values in self._fields.items()}
-        return self._from_checked_args, (pack(self.X), self.y, fields, self.digests)
+        return self._from_checked_args, (pack(self.X), self.y, fields, self.digests, self._column)
 
     @classmethod
-    def _from_checked_args(cls, X, y, fields, digests):
+    def _from_checked_args(cls, X, y, fields, digests, column=False):
         fields = {name: read_only(unpack(values)) for name, values in fields.items()}
         rows = read_only(unpack(X)), None
-        return cls._from_checked(rows, read_only(y), fields, read_only(digests))
+        return cls._from_checked(rows, read_only(y), fields, read_only(digests), column)
 
     def __repr__(self):
         y = "" if self.y is None else f", y={self.y.dtype}"
@@ -677,6 +691,11 @@ def _describe(values):
     told = [f"{kind} ({count:,})" for kind, count in zip(kinds, counts)]
     few = _list_some(told) if len(told) <= _MOST_SHOWN else ""
     return f"{values.dtype}, {len(kinds):,} different{few}"
+
+
+def has_column(records):
+    """Whether y of records was given with the shape (n, 1); it is flat in the records."""
+    return records._was_column()
 
 
 Records.__module__ = "skmia"  # from where it is imported

@@ -9,6 +9,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .asking import unwrap
 from .numbers import show, to_array
+from .writers import drop_writers_of_fit
 
 # Field of the records, and parameter of fit.
 WEIGHTS = "sample_weight"
@@ -69,7 +70,8 @@ def fit_weighted(model, X, y, weights, fit_params=None):
     given = fit_params(X, y) if callable(fit_params) else fit_params or {}
     if not isinstance(given, Mapping):
         raise TypeError(f"fit_params must give a dict of parameters of fit; got {show(given)}.")
-    given, name = dict(given), None if weights is None else name_parameter(model)
+    given = drop_writers_of_fit(model, dict(given))
+    name = None if weights is None else name_parameter(model)
     if name is not None and len({"X", "y", name} & given.keys()) not in (0, 3):
         raise ValueError(
             f"fit_params gives other rows of records that have the field {WEIGHTS!r}; let it give "

@@ -3,6 +3,7 @@
 Each function has a test whose name says which part has changed if a new version breaks it.
 """
 
+import copy
 from numbers import Integral, Number
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ __all__ = [
     "SupportVectors",
     "at_least",
     "continue_shuffles",
+    "copy_configuration",
     "encode_for_boosting",
     "export_training",
     "fit_to_first_epoch",
@@ -63,6 +65,15 @@ N_JOBS = [
 def at_least(low):
     """Return the constraint of a count, a size or a number of rounds that numpy can hold."""
     return Interval(Integral, low, MOST, closed="both")
+
+
+def copy_configuration(estimator, made):
+    """Give a copy of an estimator what ``clone`` copies beside its parameters."""
+    for name in ("_metadata_request", "_sklearn_output_config"):
+        if hasattr(estimator, name):
+            setattr(made, name, copy.deepcopy(getattr(estimator, name)))
+    if hasattr(estimator, "_skl_callbacks"):  # of scikit-learn 1.9, shared by all clones
+        made._skl_callbacks = estimator._skl_callbacks
 
 
 def _is_numeric(constraint):

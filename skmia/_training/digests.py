@@ -36,6 +36,7 @@ from .._core.containers import (
     pack,
     take_rows,
 )
+from .._core.copies import CopiesParameters
 from .._core.hashing import OBJECTS, Tokens, as_column, number_bytes, take_objects
 
 _READS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
@@ -624,7 +625,7 @@ def _is_found(value):
 
 def _is_cloned_by_parameters(value):
     own = getattr(type(value), "__sklearn_clone__", None)
-    return own is None or own is getattr(BaseEstimator, "__sklearn_clone__", None)
+    return own in (None, BaseEstimator.__sklearn_clone__, CopiesParameters.__sklearn_clone__)
 
 
 def _import(module, level, globals_):

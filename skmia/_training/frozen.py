@@ -1,10 +1,12 @@
 """Fitted parts of an estimator, which neither clone nor fit would reset."""
 
 import sys
+from collections.abc import Mapping
 from functools import partial
 from types import FunctionType, MethodType
+from typing import Any, NamedTuple
 
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.frozen import FrozenEstimator
@@ -13,7 +15,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
-from .._core.caches import clone_to_train, remove_caches
+from .._core.caches import clone_to_train
+from .._core.copies import CopiesParameters, copy_unfitted
+from .._core.writers import drop_writers_of_fit
+from .recalled import recall_fit
 
 # These estimators fit each part once, on all records, so removing the wrapper of a frozen part is
 # enough. Others (calibration, stacking) would fit a part that is not frozen on folds.
@@ -27,7 +32,7 @@ _FIT_EACH_PART = (
 )
 
 
-class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
+class FitPartsFirst(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     """Meta-estimator that fits the prefit parts of an estimator first, on the same records."""
 
     def __init__(self, estimator, parts):
@@ -36,7 +41,7 @@ class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Fit the parts, freeze them, and fit the estimator."""
-        model = clone(self.estimator)
+        model = copy_unfitted(self.estimator)
         for name in self.parts:
             part = model.get_params(deep=True)[name]
             model.set_params(**{name: FrozenEstimator(part.fit(X, y))})
@@ -56,12 +61,13 @@ class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
         return get_tags(self.estimator)
 
 
-def thaw(estimator):
+def thaw(estimator, said=None):
     """Clone an estimator so that its ``fit`` also fits the parts that were frozen."""
     # Parts in a FrozenEstimator, at any depth, and the parts of an estimator with prefit are fitted
-    # on the records that are passed to the estimator around them. The clone has no caches.
+    # on the records that are passed to the estimator around them. The clone writes nothing of the
+    # user's; the list said gets what was left out.
     names = []
-    thawed = remove_caches(_thaw(estimator, "", names))
+    thawed = _thaw(estimator, "", names, [] if said is None else said)
     shared = list_shared_parts(thawed)
     if shared:
         name, part = shared[0]
@@ -75,15 +81,23 @@ def thaw(estimator):
     return thawed, names
 
 
-def make_recipe(estimator, refit_frozen):
-    """Return the estimator to clone for each shadow model, and notes on its frozen parts."""
+class Recipe(NamedTuple):
+    """How the shadow models of a pool are trained."""
+
+    estimator: Any  # unfitted, to be cloned for each model
+    fit_params: Any  # parameters of fit, or a function of (X, y) that gives them, or None
+    notes: list  # on what differs from the estimator that was given
+
+
+def make_recipe(estimator, refit_frozen, fit_params=None):
+    """Return what is trained for each shadow model, and notes on what differs in it."""
+    notes = []
     if refit_frozen:
-        recipe, names = thaw(estimator)
+        recipe, names = thaw(estimator, notes)
         kept = name_frozen_modules(recipe)
     else:
-        recipe, names = clone_to_train(estimator), []
+        recipe, names = clone_to_train(estimator, notes), []
         kept = name_shared_parts(recipe) + name_frozen_modules(recipe)
-    notes = []
     if names:
         notes.append(
             f"Frozen parts of the estimator ({', '.join(names)}) were fitted again on the training "
@@ -95,16 +109,23 @@ def make_recipe(estimator, refit_frozen):
             f"Frozen parts of the estimator ({', '.join(kept)}) are the same in all shadow models: "
             "what they reveal about the records that they were fitted on is not measured."
         )
-    return recipe, notes
+    recalled = recall_fit(estimator)
+    if fit_params is None and recalled.settings:
+        recipe.set_params(**dict(recalled.settings))
+    if fit_params is None:
+        notes += recalled.notes
+    elif isinstance(fit_params, Mapping):
+        drop_writers_of_fit(recipe, dict(fit_params), notes)  # notes what each fit leaves out
+    return Recipe(recipe, recalled.join(fit_params), notes)
 
 
-def _thaw(estimator, prefix, names):
+def _thaw(estimator, prefix, names, said):
     if isinstance(estimator, FrozenEstimator):
         if not _is_fitted(estimator):
             return estimator
         names.append(prefix)
-        return _thaw(unwrap(estimator), prefix, names)
-    fresh, first = clone(estimator), []
+        return _thaw(unwrap(estimator), prefix, names, said)
+    fresh, first = clone_to_train(estimator, said), []
     parameters = estimator.get_params(deep=False)
     cv = parameters.get("cv")
     takes_fitted = parameters.get("prefit") is True or (isinstance(cv, str) and cv == "prefit")
@@ -113,7 +134,7 @@ def _thaw(estimator, prefix, names):
         n_found, is_prefit = len(names), takes_fitted and name != "final_estimator"
         if is_prefit and not isinstance(part, FrozenEstimator):
             names.append(path)
-        thawed = _thaw(part, path, names)
+        thawed = _thaw(part, path, names, said)
         if len(names) > n_found:
             fresh.set_params(**{name: thawed})
         if is_prefit or (isinstance(part, FrozenEstimator) and _is_fitted(part)):
@@ -143,7 +164,7 @@ def _is_fitted(estimator):
 
 def list_shared_parts(estimator):
     """List the fitted estimators that all clones of an estimator share."""
-    values = clone(estimator).get_params(deep=True)
+    values = copy_unfitted(estimator).get_params(deep=True)
     # A part in a list, such as a step, also has its own parameter; that name comes first.
     order = sorted(values, key=lambda name: not _is_estimator(values[name]))
     found = {}
@@ -178,7 +199,7 @@ def name_shared_parts(estimator):
 def _keeps_its_state(part):
     if not _is_fitted(part):
         return False
-    fresh = clone(part)
+    fresh = copy_unfitted(part)
     return fresh is part or not _is_fitted(fresh)
 
 

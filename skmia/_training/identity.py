@@ -6,8 +6,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
+from .._core.copies import copy_unfitted
 from .._core.randomness import isolated_randomness, seed_estimator
 from .digests import PYTHON, UnidentifiedError, Walker
 from .where import use_one_job
@@ -27,7 +27,7 @@ def identify(estimator):
     """Return the identity of an estimator, which depends only on its code and parameters."""
     # It is the same in every process. Seeds, numbers of jobs and fitted attributes are left out,
     # because each shadow model is fitted with its own seeds.
-    neutral = use_one_job(clone(estimator))
+    neutral = use_one_job(copy_unfitted(estimator))
     seed_estimator(neutral, np.random.SeedSequence(0))
     walker = Walker()
     try:
@@ -67,7 +67,7 @@ def _initial_state(net):
     """Initial parameters and buffers of a net under a fixed seed."""
     with isolated_randomness(np.random.SeedSequence(0)):
         try:
-            net = clone(net).set_params(verbose=0).initialize()
+            net = copy_unfitted(net).set_params(verbose=0).initialize()
         except Exception as error:
             # Some nets get their shape in fit; for others, the training raises the error again.
             return {"parameters": f"not known before fit ({type(error).__name__})"}

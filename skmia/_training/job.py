@@ -17,6 +17,7 @@ from .._core.containers import get_place, pack, take_rows, unpack
 from .._core.progress import make_bar
 from .._core.randomness import isolated_randomness, preserved_randomness
 from .._core.sample_weights import WEIGHTS, name_parameter, requests_weights
+from .._core.targets import TargetForm, choose_form
 from ..exceptions import JointTrainingWarning
 
 
@@ -124,6 +125,12 @@ class Data(NamedTuple):
     y: np.ndarray
     weights: Any = None  # sample weights for fit, of shape (n,)
     fit_params: Any = None  # further parameters of fit, or a function of (X, y) that gives them
+    column: bool = False  # whether the user gave y with the shape (n, 1)
+    form: TargetForm | None = None  # of y in fit; None until it has been chosen
+
+    def take_targets(self, rows=slice(None)):
+        """Return the labels of some records in the form that fit needs."""
+        return (self.form or TargetForm()).apply(self.y[rows])
 
     def packed(self):
         """Convert to arrays, which joblib can map into the memory of workers instead of copying."""
@@ -184,6 +191,14 @@ class Job(NamedTuple):
     def randomness(self, i):
         """Return the context in which a model is trained and queried."""
         return preserved_randomness() if self.seeds is None else isolated_randomness(self.seeds[i])
+
+
+def settle_targets(job):
+    """Choose the form of y that the models of a job are fitted on, if it is not chosen yet."""
+    if job.data.form is not None or job.fit is not None:
+        return job
+    form = choose_form(job.estimator, job.data.tables[0], job.data.y, job.data.column)
+    return job._replace(data=job.data._replace(form=form))
 
 
 class Kept(NamedTuple):

@@ -4,9 +4,8 @@ import json
 from hashlib import sha256
 from typing import NamedTuple
 
-from sklearn.base import clone
-
 from .._core import __version__
+from .._core.copies import copy_unfitted
 from .._core.hashing import describe_types
 from .._core.sample_weights import WEIGHTS
 from .._core.visible import visible
@@ -69,7 +68,7 @@ def describe_job(job, records, entropy, design, numbers):
     return {
         "format": _FORMAT,
         "skmia": __version__,
-        "estimator": repr(clone(job.estimator)),
+        "estimator": repr(copy_unfitted(job.estimator)),
         **known,
         "records": {
             "n": len(records),

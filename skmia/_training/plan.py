@@ -6,15 +6,16 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import is_regressor
 
 from .._core.advice import get_advice
 from .._core.caches import clone_to_train
 from .._core.containers import take_rows
+from .._core.copies import copy_unfitted
 from .._core.randomness import PROCESS_LOCK, isolated_randomness, seed_estimator
-from .._core.skorch_nets import why_not_probabilities
+from .._core.skorch_nets import gives_logits, why_not_probabilities
 from ..exceptions import JointTrainingWarning
-from .job import count_failures
+from .job import count_failures, settle_targets
 from .ways.linear import LinearWay
 from .ways.perceptron import PerceptronWay
 from .ways.torch_nets import TorchNetsWay
@@ -71,7 +72,7 @@ def check_first_answers(job):
     if net is None or not type(net).predict_proba.__module__.startswith("skorch."):
         return
     members = np.flatnonzero(job.subsets[0])
-    rows, y = take_rows(job.data.tables[0], members), job.data.y[members]
+    rows, y = take_rows(job.data.tables[0], members), job.data.take_targets(members)
     with isolated_randomness(job.seeds[0]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -86,7 +87,7 @@ def check_first_answers(job):
 def _initialize(job, rows, y):
     from .ways.torch_nets.prepare import fit_transformers
 
-    model = clone(job.estimator)
+    model = copy_unfitted(job.estimator)
     seed_estimator(model, job.seeds[0])
     net, X = fit_transformers(model, rows, y)
     net.initialize()
@@ -97,6 +98,9 @@ def _initialize(job, rows, y):
 def _ask(model, net, X, rows):
     """Return the reason why the outputs of a net cannot be used, or None."""
     try:
+        if gives_logits(net):  # they are read without the function that makes probabilities
+            net.forward(X)
+            return None
         answers = np.asarray(net.predict_proba(X))
     except Exception as error:
         return get_advice(error, model, rows)
@@ -130,7 +134,7 @@ class Plan(NamedTuple):
 
     def run(self, job, checkpoint=None):
         """Train the models of a job, except for those that a checkpoint holds."""
-        job = job._replace(estimator=clone_to_train(job.estimator))
+        job = settle_targets(job._replace(estimator=clone_to_train(job.estimator)))
         return run_or_resume(self, job, checkpoint)
 
 
@@ -138,7 +142,7 @@ def plan_training(job, batched="auto", exact=False, known=None):
     """Choose the fastest way to train the models of a job."""
     # To find out, two models are trained for a few steps, and where it depends on the machine
     # whether joint training takes less time, a few steps of some models are timed.
-    job = job._replace(estimator=clone_to_train(job.estimator))
+    job = settle_targets(job._replace(estimator=clone_to_train(job.estimator)))
     where = get_workers()
     decided = batched is True or (known or "").startswith(TorchNetsWay.name)
     ways = [LinearWay(), PerceptronWay(), TorchNetsWay(decided=decided)] if batched else []

@@ -13,10 +13,10 @@ from multiprocessing.connection import wait
 
 from joblib import Parallel, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
-from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
 from .._core.apart import is_apart, start_process
+from .._core.copies import copy_unfitted
 from .._core.randomness import PROCESS_LOCK
 from .._core.tasks import delayed
 from ..exceptions import TrainingError
@@ -75,7 +75,7 @@ def split_job(job):
     """Return the fields that all parts of a job share, and a function that drops them from one."""
     # Workers that write files share a file system, so they can map the records themselves.
     data = job.data if job.write is None else job.data.by_place()
-    shared = {"estimator": use_one_job(clone(job.estimator)), "data": data}
+    shared = {"estimator": use_one_job(copy_unfitted(job.estimator)), "data": data}
     shared.update(keep=job.keep, fit=job.fit, progress=None)
     empty = dict.fromkeys(shared)
     return shared, lambda part: part._replace(**empty)
@@ -108,7 +108,9 @@ class JoblibWorkers(Workers):
         n_jobs = _count_jobs(job.n_jobs)
         if job.n_jobs is None and n_jobs == 1:
             # n_jobs was not set, so the estimator's own n_jobs applies.
-            yield from (train(part._replace(estimator=clone(job.estimator))) for part in parts)
+            yield from (
+                train(part._replace(estimator=copy_unfitted(job.estimator))) for part in parts
+            )
             return
         shared, take_rest = split_job(job)
         if n_jobs > 1:

@@ -4,9 +4,10 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from .._core.asking import unwrap
+from .._core.copies import copy_unfitted
 from .._core.linear_influence import LinearInfluence
 from .._core.moments import SMALLEST_SPREAD
 from .._core.needs import Needs
@@ -151,13 +152,13 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
 
     def _make_estimator(self):
         if self.estimator is not None:
-            return clone(unwrap(self.estimator))
+            return copy_unfitted(unwrap(self.estimator))
         if self.victim is None:
             raise ValueError("estimator must say how the victim was trained, as victim is None.")
         model = unwrap(self.victim)
         while hasattr(model, "best_estimator_"):
             model = model.best_estimator_
-        return clone(model)
+        return copy_unfitted(model)
 
     def _score_samples(self, records):
         (leverage, mean, variance, y), signal = self._describe(records), self._ask(records)

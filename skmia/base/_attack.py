@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.copies import CopiesParameters
 from .._core.needs import ANY, BOTH, NOBODY, Needs
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
@@ -62,7 +63,7 @@ class PosteriorMixin:
         return posterior_of(scores, getattr(self, "prior", 0.5))
 
 
-class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
+class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
     """Base class of all attacks: classifiers of records into members (1) and non-members (0).
 
     A subclass implements ``_fit(records, membership)``, ``_score_samples(records)`` and

@@ -6,14 +6,17 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
 from .. import audit
 from .._core.apart import Apart, ModelEndedError
 from .._core.asking import query_victim, unwrap
+from .._core.caches import clone_to_train
 from .._core.progress import enter_stage, plan_stages, show_stages
 from .._core.randomness import preserved_randomness
+from .._core.records import has_column
 from .._core.sample_weights import fit_weighted, weights_for
+from .._core.targets import shape_targets
 from ..exceptions import TrainingError
 from ..report import (
     AS_FILE,
@@ -188,7 +191,8 @@ def _time_fit(problem, n):
                 rows = np.random.default_rng(0).permutation(len(problem.records))[:size]
                 some, start = problem.records[np.sort(rows)], time.perf_counter()
                 weights = weights_for(model, some)
-                fit_weighted(clone(model), some.X, some.y, weights, problem.fit_params)
+                y = shape_targets(model, some.X, some.y, has_column(some))
+                fit_weighted(clone_to_train(model), some.X, y, weights, problem.fit_params)
                 took.append(time.perf_counter() - start)
     except Exception:  # without an estimate the audit goes on, and says itself what is wrong
         return None

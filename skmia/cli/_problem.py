@@ -13,9 +13,10 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.validation import has_fit_parameter
 
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter, weights_for
 from .._core.splits import compute_strata
+from .._core.targets import shape_targets
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_sklearn
@@ -229,7 +230,8 @@ def _train_victim(arguments, frame, features, fields, membership):
         net = _train_net(estimator, records, membership, arguments)
         return Problem(net, records, membership, notes)
     members, start = records[membership], time.perf_counter()
-    victim = fit_weighted(estimator, members.X, members.y, weights_for(estimator, members))
+    y = shape_targets(estimator, members.X, members.y, has_column(members))
+    victim = fit_weighted(estimator, members.X, y, weights_for(estimator, members))
     took = time.perf_counter() - start
     return Problem(victim, records, membership, notes, seconds=took)
 
@@ -237,7 +239,10 @@ def _train_victim(arguments, frame, features, fields, membership):
 def _train_net(estimator, records, membership, arguments):
     """A net, which has no random_state, trained as its shadow models are: batched, or not."""
     seeds = np.random.SeedSequence(arguments.seed).spawn(2)
-    subsets, data = np.array([membership, membership]), Data([records.X], records.y)
+    subsets, data = (
+        np.array([membership, membership]),
+        Data([records.X], records.y, column=has_column(records)),
+    )
     job = Job(estimator, data, subsets, seeds, keep_model, n_jobs=1)
     plan = plan_training(job, False if arguments.no_batching else "auto")  # tried on two models
     ((_, kept),) = plan.run(job._replace(subsets=subsets[:1], seeds=seeds[:1]))

@@ -8,11 +8,12 @@ from numbers import Integral
 import numpy as np
 from joblib import Memory
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_memory
 
 from .._core.asking import query_victim
 from .._core.containers import take_rows
+from .._core.copies import copy_unfitted
 from .._core.hashing import hash_records
 from .._core.randomness import (
     isolated_randomness,
@@ -180,7 +181,7 @@ class CrossFitDefense(SoftTargetDefense):
         targets = None
         for children in seeds[2:]:
             targets = self._ask(data, targets, left_out, children.spawn(self.n_estimators))
-        estimator = clone(self.estimator)
+        estimator = copy_unfitted(self.estimator)
         seed_estimator(estimator, seeds[1])
         with isolated_randomness(seeds[1]):
             self.estimator_ = data.fit(estimator, *targets)
@@ -190,7 +191,7 @@ class CrossFitDefense(SoftTargetDefense):
         """Targets of the next round and the labels of their columns."""
         ask = check_memory(self.memory).cache(ask_left_out, ignore=["n_jobs", "verbose"])
         proba, classes, caught = ask(
-            clone(self.estimator),
+            copy_unfitted(self.estimator),
             data,
             left_out,
             seeds,

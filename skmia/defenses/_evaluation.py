@@ -16,8 +16,9 @@ from .._core.caches import clone_to_train
 from .._core.moments import compute_both_moments
 from .._core.numbers import MOST, check_number, show, to_array
 from .._core.randomness import check_random_state, isolated_randomness, seed_estimator
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sample_weights import fit_weighted, weights_for
+from .._core.targets import shape_targets
 from .._core.tasks import delayed
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
@@ -362,7 +363,8 @@ def _train(candidate, records, seeds):
     model = clone_to_train(candidate)
     seed_estimator(model, seeds)
     with isolated_randomness(seeds):
-        return fit_weighted(model, records.X, records.y, weights_for(model, records))
+        y = shape_targets(model, records.X, records.y, has_column(records))
+        return fit_weighted(model, records.X, y, weights_for(model, records))
 
 
 def _estimate_exposure(pool, records):

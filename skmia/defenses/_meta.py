@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._core.advice import with_advice
 from .._core.containers import as_rows, take_rows
+from .._core.copies import CopiesParameters
 from .._core.matrix import check_classes
 from .._core.numbers import to_array
 from .._core.probabilities import check_answered
@@ -23,7 +24,7 @@ from .._core.types import ArrayLike
 from .._training.ways.torch_nets.plan import find_net
 
 
-class Defended(MetaEstimatorMixin, BaseEstimator):
+class Defended(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     """Base class of defenses that wrap an estimator."""
 
     # A subclass sets estimator_, the fitted estimator.

@@ -6,12 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
+from .._core.copies import copy_unfitted
 from .._core.numbers import to_array
 from .._core.probabilities import PROBABILITY_FLOOR
 from .._core.sklearn import Interval, at_least, validate_params_of
@@ -68,7 +69,7 @@ class OutputDefense(DefendedClassifier):
                 )
             y = column_or_1d(y, warn=True)
         with with_advice(self.estimator, X):
-            self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
+            self.estimator_ = copy_unfitted(self.estimator).fit(X, y, **fit_params)
         self.classes_ = self.estimator_.classes_
         return self
 

@@ -6,13 +6,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Memory
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from .._core.advice import with_advice
 from .._core.checks import check_option
 from .._core.containers import as_rows
+from .._core.copies import copy_unfitted
 from .._core.numbers import check_numbers, to_array
 from .._core.randomness import isolated_randomness, seed_estimator, spawn_seeds
 from .._core.sklearn import (
@@ -296,7 +297,7 @@ class LabelSmoothingDefense(SoftTargetDefense):
         classes = np.unique(data.y)
         labels = one_hot(data.y, classes)
         targets = (1 - self.smoothing) * labels + self.smoothing / len(classes)
-        self.estimator_ = data.fit(clone(self.estimator), targets, classes)
+        self.estimator_ = data.fit(copy_unfitted(self.estimator), targets, classes)
 
 
 class SoftLabelDefense(CrossFitDefense):
@@ -565,7 +566,7 @@ class SoftRegressionDefense(RegressorMixin, Defended):
         for_rows, for_models, for_estimator = spawn_seeds(self.random_state, 3)
         left_out = draw_for(self, data, for_rows, is_classification=False)
         left_out, answers, caught = train_left_out(
-            clone(self.estimator),
+            copy_unfitted(self.estimator),
             data,
             left_out,
             for_models.spawn(self.n_estimators),
@@ -575,7 +576,7 @@ class SoftRegressionDefense(RegressorMixin, Defended):
         warn_once(caught, self.n_estimators, "sub-models")
         predictions = stack_left_out(left_out, [_read_values(part) for part in answers])
         targets = soften_values(predictions, data.y, self.alpha)
-        estimator = clone(self.estimator)
+        estimator = copy_unfitted(self.estimator)
         seed_estimator(estimator, for_estimator)
         with isolated_randomness(for_estimator), with_advice(estimator, data.X):
             self.estimator_ = estimator.fit(data.X, targets)

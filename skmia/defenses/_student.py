@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.advice import with_advice
 from .._core.asking import draw_samples
 from .._core.containers import as_rows, is_frame
+from .._core.copies import copy_unfitted
 from .._core.randomness import check_random_state
 from .._core.sklearn import (
     HasMethods,
@@ -133,11 +134,11 @@ class StudentDefense(AnswersProba):
             Fitted estimator.
         """
         validate_params_of(self)
-        student = clone(self.estimator if self.student is None else self.student)
+        student = copy_unfitted(self.estimator if self.student is None else self.student)
         if self.labels == "soft":
             self._check_soft(student)
         with with_advice(self.estimator, X):
-            teacher = clone(self.estimator).fit(X, y, **fit_params)
+            teacher = copy_unfitted(self.estimator).fit(X, y, **fit_params)
         public = self._get_public(X)
         with with_advice(teacher, public):
             labels = teacher.predict(public)

@@ -15,12 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.caches import clone_to_train
 from .._core.containers import accepting_read_only, take_rows
+from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.groups import sorted_values
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import show, to_array
 from .._core.randomness import isolated_randomness, refuse_trained_module, seed_estimator
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sklearn import HasMethods, Interval, StrOptions
+from .._core.targets import shape_targets
 from .._core.types import ArrayLike
 from ..exceptions import PrivacyWarning
 from ..signals import get_signal
@@ -29,7 +31,7 @@ from .canaries import KINDS, Canaries, make_canaries
 CANARY_CONSTRAINT = [StrOptions(set(KINDS)), callable]
 
 
-class EpsilonAuditBase(BaseEstimator, ABC):
+class EpsilonAuditBase(CopiesParameters, BaseEstimator, ABC):
     """Base class of audits that train a classifier with canaries and bound its epsilon."""
 
     _parameter_constraints: dict = {
@@ -124,7 +126,7 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         if self.delta is not None:
             return self.delta, estimator
         if own is None:  # its default can depend on the number of rows
-            own = clone(estimator).fit(X, y).delta_
+            own = copy_unfitted(estimator).fit(X, y).delta_
         return own, estimator.set_params(target_delta=own)
 
     def _check_claim(self, result, claims):
@@ -143,7 +145,8 @@ class EpsilonAuditBase(BaseEstimator, ABC):
 
     def _train(self, model, records, rows, entropy):
         """Train on some rows; the entropy seeds the training unless there is no random_state."""
-        data = take_rows(records.X, rows), records.y[rows]
+        X = take_rows(records.X, rows)
+        data = X, shape_targets(model, X, records.y[rows], has_column(records))
         if self.random_state is None:
             return model.fit(*data)
         seeds = np.random.SeedSequence(entropy)

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from .._core.numbers import show
 from .._core.pvalues import limit_rates
 from .._core.randomness import draw_integers
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._core.types import ArrayLike, Seed
 from .._training.checkpoint import FolderCheckpoint
@@ -444,7 +444,7 @@ class EpsilonAudit(EpsilonAuditBase):
         if self.sequential:
             coins = rng.randint(2, size=2 * self.n_trials).astype(bool)
         keep = CanaryKeeper(self._make_attack(), Records(self.canary_.X, self.canary_.y))
-        data = Data([records.X], records.y)
+        data = Data([records.X], records.y, column=has_column(records))
         job = Job(estimator, data, SidesOfCoins(sides, coins), seeds, keep, self.n_jobs)
         trainings = Trainings(
             job, records, checkpoint, [*entropy, *drawn], self._describe_design(), self.verbose

@@ -16,6 +16,7 @@ from sklearn.metrics import r2_score
 
 from .._core.asking import unwrap
 from .._core.containers import accepting_read_only
+from .._core.copies import copy_unfitted
 from .._core.groups import mean_by_group, number_groups, read_names
 from .._core.needs import BOTH
 from .._core.randomness import (
@@ -25,7 +26,7 @@ from .._core.randomness import (
     seed_estimator,
     spawn_seeds,
 )
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_arguments
 from .._core.splits import number_units
@@ -421,7 +422,7 @@ def _check_players(estimator, attack, parallel):
             "attack must take the model under attack as its parameter victim; "
             f"{type(attack).__name__} has no such parameter."
         )
-    estimator, attack = clone(estimator), set_victim(clone(attack), None)
+    estimator, attack = copy_unfitted(estimator), set_victim(clone(attack), None)
     no_pool = {"shadows": "which a game does not make: give it shadows=ShadowPool(...)"}
     reason = why_not(attack, offer_of(estimator, trainable=False, withheld=no_pool))
     if reason is not None:
@@ -432,7 +433,10 @@ def _check_players(estimator, attack, parallel):
 def _play_all(game, rounds, n_jobs, verbose):
     """Return the outcomes of all rounds, in order."""
     weights = weights_for(game.estimator, game.records)
-    data, subsets = Data([game.records.X], game.records.y, weights), rounds.sides == 1
+    data, subsets = (
+        Data([game.records.X], game.records.y, weights, column=has_column(game.records)),
+        rounds.sides == 1,
+    )
     keep = Player(game, rounds)
     job = Job(game.estimator, data, subsets, rounds.victim_seeds, keep, n_jobs)
     played = dict(run_visibly(plan_training(job, exact=True), job, verbose, "rounds"))

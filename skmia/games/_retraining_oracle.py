@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from .._core.asking import check_victim, unwrap
 from .._core.caches import caches_removed, walk
 from .._core.randomness import draw_integers
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.types import ArrayLike, Seed
@@ -129,7 +129,12 @@ def retraining_oracle(
     inside = np.tile(membership.astype(bool), (1 + n_rounds, 1))
     for row, pair in zip(inside[1:], pairs, strict=True):
         row[pair] = [False, True]
-    data = Data([records.X], records.y, weights_for(estimator, records))
+    data = Data(
+        [records.X],
+        records.y,
+        weights_for(estimator, records),
+        column=has_column(records),
+    )
     # The estimator keeps its own seeds; in one process it keeps its threads, too, on which the
     # rounding of a model can depend.
     job = Job(estimator, data, inside, None, keep, n_jobs if effective_n_jobs(n_jobs) > 1 else None)

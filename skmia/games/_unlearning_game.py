@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 
 from .._core.asking import query_aligned, unwrap
 from .._core.checks import check_confidence_level, check_rate
+from .._core.copies import copy_unfitted
 from .._core.numbers import show
 from .._core.randomness import isolated_randomness, refuse_trained_module, spawn_seeds
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, Interval, at_least, validate_arguments
 from .._core.splits import number_units
@@ -245,7 +246,7 @@ def _read_estimator(train, records):
         return FunctionClassifier(train, classes=np.unique(records.y))
     estimator = unwrap(train)
     refuse_trained_module(estimator)
-    return clone(estimator)
+    return copy_unfitted(estimator)
 
 
 _CONSTRAINTS = {
@@ -407,7 +408,12 @@ def _prepare(way, estimator, records, sides, seeds):
     ways = list_states(way)
     spawned = [seed.spawn(1 + len(ways)) for seed in seeds]
     player = Player(ways, records, sides, [rest for _, *rest in spawned])
-    data = Data([records.X], records.y, weights_for(estimator, records))
+    data = Data(
+        [records.X],
+        records.y,
+        weights_for(estimator, records),
+        column=has_column(records),
+    )
     return player, Job(estimator, data, sides != NEVER, [first for first, *_ in spawned], player)
 
 

@@ -9,20 +9,24 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import query_aligned, query_victim, unwrap
+from .._core.caches import clone_to_train
 from .._core.containers import as_rows, take_rows
+from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.outputs import Outputs
 from .._core.randomness import check_random_state, seed_estimator
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sample_weights import fit_weighted, name_parameter, weights_for
 from .._core.sklearn import Interval, at_least, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
+from .._core.targets import shape_targets
 from .._core.types import Generator
+from .._core.writers import silence_fitted
 from ..exceptions import TrainingError
 
 __all__ = [
@@ -147,6 +151,8 @@ def train_further(model, X, y, n_epochs, rng, whole=False):
     # A net of skorch sets rows apart for validation as in its training, unless it is to learn all.
     last, X = last_step(model), _transform(model, X)
     if is_skorch(last):
+        silence_fitted(last)
+        y = shape_targets(last, X, y)
         split = last.train_split
         last.train_split = None if whole else split
         last.partial_fit(X, y, epochs=n_epochs)
@@ -169,7 +175,7 @@ def step_back(model, X, y, rng):
     order = rng.permutation(len(y))
     X, y = take_rows(X, order), y[order]
     if is_skorch(last):
-        _climb(last, X, y)
+        _climb(last, X, shape_targets(last, X, y))
     else:
         last.partial_fit(X, y, sample_weight=-np.ones(len(y)))
 
@@ -292,11 +298,13 @@ class Relabeling(Forgetting):
 
 def train_again(model, records, rows, rng):
     """Train a clone of a model on some records, with new seeds."""
-    fresh = clone(unwrap(model))
+    fresh = clone_to_train(unwrap(model))
     seed_estimator(fresh, np.random.SeedSequence(rng.integers(2**32, size=4).tolist()))
     weights = weights_for(fresh, records)
     weights = None if weights is None else weights[rows]
-    return fit_weighted(fresh, take_rows(records.X, rows), records.y[rows], weights)
+    X = take_rows(records.X, rows)
+    y = shape_targets(fresh, X, records.y[rows], has_column(records))
+    return fit_weighted(fresh, X, y, weights)
 
 
 @dataclass(frozen=True)
@@ -319,7 +327,7 @@ def place_in_shards(records, n_shards):
     return (records.fingerprint % np.uint64(n_shards)).astype(int)
 
 
-class ShardedModel(BaseEstimator):
+class ShardedModel(CopiesParameters, BaseEstimator):
     """Average of models that are each trained on one shard of the rows."""
 
     answers_queries = True
@@ -338,7 +346,7 @@ class ShardedModel(BaseEstimator):
         self.models_ = {}
         for shard in np.unique(shards).tolist():
             rows = np.flatnonzero(shards == shard)
-            model = clone(self.estimator)
+            model = copy_unfitted(self.estimator)
             seed_estimator(model, np.random.SeedSequence(int(states[shard])))
             weights = np.asarray(sample_weight)[rows] if takes else None
             with _named(shard, y[rows]):

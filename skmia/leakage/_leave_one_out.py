@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.special import expit, logit, logsumexp
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -22,9 +22,12 @@ from sklearn.utils import get_tags
 
 from .._core.advice import with_advice
 from .._core.asking import unwrap
+from .._core.caches import clone_to_train
+from .._core.copies import CopiesParameters
 from .._core.linear_influence import SMALLEST_RCOND, LinearInfluence
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.targets import shape_targets
 from .._core.types import ArrayLike
 from ..victims import LinearModel, check_labels, find_model, read_features
 
@@ -267,7 +270,7 @@ def leave_out(model, X, y):
     return family.leave_out(found, X, check_labels(found, y)), family.method
 
 
-class LeaveOneOutLeakage(MetaEstimatorMixin, BaseEstimator):
+class LeaveOneOutLeakage(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     r"""Leakage of each training record: how much better the model fits it than without it.
 
     For some models, the prediction for a training record by a model that was trained on all others
@@ -373,9 +376,10 @@ class LeaveOneOutLeakage(MetaEstimatorMixin, BaseEstimator):
         """
         validate_params_of(self)
         records = Records(X, y)
-        model = clone(self.estimator)
+        model = clone_to_train(self.estimator)
         with with_advice(model, records.X):
-            self.estimator_ = model.fit(records.X, records.y)
+            targets = shape_targets(model, records.X, records.y, has_column(records))
+            self.estimator_ = model.fit(records.X, targets)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))

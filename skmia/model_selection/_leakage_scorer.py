@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
 
+from .._core.copies import copy_unfitted
 from .._core.groups import number_groups
 from .._core.numbers import check_number, show, to_array
 from .._core.records import Records
@@ -66,7 +67,7 @@ class LeakageScorer:
         attack = set_victim(clone(self.attack), estimator)
         for *_, pool in get_own_pools(attack, self.records):
             if pool.estimator is None:
-                pool.set_params(estimator=clone(estimator))
+                pool.set_params(estimator=copy_unfitted(estimator))
         no_pool = {"shadows": "which have to be given: shadows=ShadowPool(...)"}
         offer = offer_of(estimator, trainable=False, withheld=no_pool)
         reason = why_not(attack, offer)

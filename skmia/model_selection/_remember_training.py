@@ -4,7 +4,7 @@ from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import as_rows
+from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.hashing import hash_records
 from .._core.records import as_labels
 from .._core.sklearn import HasMethods, validate_params_of
@@ -22,7 +23,7 @@ from .._core.types import ArrayLike, Rows
 _NOT_DELEGATED = frozenset({"estimator", "estimator_", "fit_predict", "fit_transform"})
 
 
-class RememberTraining(MetaEstimatorMixin, BaseEstimator):
+class RememberTraining(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     """Estimator that remembers which rows it was trained on, by their fingerprints.
 
     A search or a cross-validation hands a scorer the rows of the test fold and no others. A
@@ -97,7 +98,7 @@ class RememberTraining(MetaEstimatorMixin, BaseEstimator):
             Fitted estimator.
         """
         validate_params_of(self)
-        model = clone(self.estimator)
+        model = copy_unfitted(self.estimator)
         rows = _list_rows(model.fit, X, y, fit_params)
         self.estimator_ = model.fit(X, y, **fit_params)
         self.training_rows_ = rows
@@ -123,7 +124,7 @@ class RememberTraining(MetaEstimatorMixin, BaseEstimator):
         """
         validate_params_of(self)
         known = "estimator_" in vars(self)
-        model = self.estimator_ if known else clone(self.estimator)
+        model = self.estimator_ if known else copy_unfitted(self.estimator)
         rows = _list_rows(model.partial_fit, X, y, fit_params)
         self.estimator_ = model.partial_fit(X, y, **fit_params)
         self.training_rows_ = np.union1d(self.training_rows_, rows) if known else rows

@@ -21,7 +21,7 @@ from .._core.needs import ACCESS
 from .._core.numbers import check_number, show
 from .._core.progress import enter_stage
 from .._core.randomness import check_random_state, isolated_randomness, refuse_trained_module
-from .._core.records import Records, warn_of_rows
+from .._core.records import Records, has_column, warn_of_rows
 from .._core.sample_weights import fit_weighted, weights_for
 from .._core.sklearn import (
     N_JOBS,
@@ -31,6 +31,7 @@ from .._core.sklearn import (
     validate_params_of,
 )
 from .._core.splits import compute_strata, draw_halves, number_units
+from .._core.targets import shape_targets
 from .._core.tokens import TokenOutputs
 from .._core.validation import check_membership, check_records, query
 from .._training.frozen import thaw
@@ -42,6 +43,7 @@ from ..victims import get_kind, is_linear_model, is_trainable
 from ._evidence import count_permutations
 from ._measure import list_subsets
 from ._pool_size import AUTO, SIZES
+from ._rows_used import describe_dropped_rows
 
 _STORED = (
     "The predictions stored with the records (field 'outputs') were attacked. The estimator, which "
@@ -113,7 +115,8 @@ def train_victim(estimator, records, membership, seed, fit_params=None):
     with isolated_randomness(np.random.SeedSequence(seed)), with_advice(model, X):
         weights = weights_for(model, records)
         weights = None if weights is None else weights[rows]
-        return fit_weighted(model, X, records.y[rows], weights, fit_params)
+        y = shape_targets(model, X, records.y[rows], has_column(records))
+        return fit_weighted(model, X, y, weights, fit_params)
 
 
 def prepare_victim(victim, records, membership, seed, fit_params=None):
@@ -567,6 +570,7 @@ def open_case(
     pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}
     request = Request(victim, queried["outputs"], **pooling)
     chosen = choose_attacks(attacks, request)
+    dropped = describe_dropped_rows(victim, int(np.sum(membership)))
     return Case(
         *(records, queried, membership, request, chosen, level),
         subsets=subsets,
@@ -576,7 +580,7 @@ def open_case(
         time_budget=time_budget,
         controls=controls,
         file=file,
-        notes=[*notes, *remarks, *describe_held_back(victim)],
+        notes=[*notes, *remarks, *describe_held_back(victim), *dropped],
     )
 
 

@@ -11,8 +11,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
+from .._core.caches import clone_to_train
 from .._core.pages import Level
 from .._core.progress import enter_stage
+from .._core.records import has_column
+from .._core.targets import shape_targets
 from ..attacks import ReleasedModelAttack
 from ..base import needs_of
 from ..inspection import inspect_model
@@ -286,8 +289,9 @@ def _control(case):
     n, rng = len(case.records), np.random.default_rng(case.seeds["checks"])
     inside = rng.permutation(n) < n // 2
     own = case.records[inside]
-    model = clone(case.victim)
-    model = model.fit(own.X) if own.y is None else model.fit(own.X, own.y)
+    model = clone_to_train(case.victim)
+    y = shape_targets(model, own.X, own.y, has_column(own))
+    model = model.fit(own.X) if y is None else model.fit(own.X, y)
     attack = ReleasedModelAttack(
         FrozenEstimator(model), outsiders=0.0, random_state=case.seeds["attacks"]
     ).fit(case.queried)

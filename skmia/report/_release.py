@@ -8,11 +8,12 @@ from inspect import signature
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 
 from .._core.asking import unwrap
 from .._core.checks import check_option
 from .._core.circumstances import Clock
+from .._core.copies import copy_unfitted
 from .._core.numbers import show
 from .._core.outputs import Outputs
 from .._core.pages import CONCLUSIVE, LEAK, scale
@@ -539,7 +540,7 @@ def _measure_changes(case, recipe, release, settings):
         raise ValueError(
             f"estimator must be a classifier, as the model is; got {type(recipe).__name__}."
         )
-    recipe = clone(recipe)
+    recipe = copy_unfitted(recipe)
     settings |= {"store": "outputs", "random_state": case.report.seeds["shadows"]}
     pool = ShadowPool(recipe, n_estimators=n_models, **settings).fit(case.records)
     if pool.output_kind_ != outputs.kind and pool.output_kind_ not in _PROBABILITIES:

@@ -12,12 +12,12 @@ from .._core.filed import empty_table
 from .._core.numbers import show
 from .._core.outputs import Resolution
 from .._core.randomness import draw_integers
-from .._core.records import Records
+from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
 from .._core.splits import BlockDraws, PairDraws, compute_strata
 from .._training.frozen import make_recipe
 from .._training.identity import identify_values
-from .._training.job import Data, Job, Kept, warn_of_weights
+from .._training.job import Data, Job, Kept, settle_targets, warn_of_weights
 from ..signals import AnswerSignal, ScaledLogit, auto_of, get_signal
 from ..victims import is_trainable
 from ._lookup import augmented
@@ -392,18 +392,26 @@ def draw_training_sets(pool, records, seeds):
 def make_job(pool, records, entropy):
     """Make the job of training the models of a pool."""
     seeds = np.random.SeedSequence(entropy).spawn(1 + pool.n_estimators)
-    estimator, notes = make_recipe(unwrap(pool.estimator), pool.refit_frozen)
+    recipe = make_recipe(unwrap(pool.estimator), pool.refit_frozen, pool.fit_params)
+    estimator = recipe.estimator
     tables = [copy.X for copy in augmented(records, pool.augment)]
     job = Job(
         estimator=estimator,
-        data=Data(tables, records.y, weights_for(estimator, records), pool.fit_params),
+        data=Data(
+            tables,
+            records.y,
+            weights_for(estimator, records),
+            recipe.fit_params,
+            has_column(records),
+        ),
         subsets=draw_training_sets(pool, records, seeds[0]),
         seeds=seeds[1:],
         keep=make_keeper(pool),
         n_jobs=pool.n_jobs,
         most_together=_limit(pool.batched),
     )
-    return job, (*notes, *warn_of_weights(estimator, records))
+    job = settle_targets(job)
+    return job, (*recipe.notes, *job.data.form.describe(), *warn_of_weights(estimator, records))
 
 
 def _limit(batched):

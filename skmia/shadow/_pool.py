@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
+from .._core.copies import CopiesParameters
 from .._core.needs import LABELS
 from .._core.randomness import refuse_trained_module
 from .._core.records import Records
@@ -74,6 +75,7 @@ def without(pool, what, records):
 
 
 class ShadowPool(
+    CopiesParameters,
     ImportedPools,
     StoredSignals,
     PoolLookup,

@@ -3,7 +3,7 @@
 from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from .._core.advice import with_advice
 from .._core.asking import unwrap
 from .._core.containers import as_rows
+from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.groups import sorted_values
 from .._core.numbers import to_array
 from .._core.sample_weights import fit_weighted, name_parameter
@@ -20,7 +21,7 @@ from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.types import ArrayLike, Rows
 
 
-class OutputsBase(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class OutputsBase(CopiesParameters, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Base class of classifiers around a multi-output or multi-label classifier."""
 
     # The classifier in estimator may be fitted, or is cloned and trained by fit. A subclass says
@@ -35,7 +36,7 @@ class OutputsBase(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Train a clone of the estimator, and return the labels that it was trained on."""
         validate_params_of(self)
         as_rows(X)  # the estimator gets X itself
-        y, model = to_array(y, "y"), clone(unwrap(self.estimator))
+        y, model = to_array(y, "y"), copy_unfitted(unwrap(self.estimator))
         if sample_weight is not None and name_parameter(model) is None:
             raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")
         y = self._choose_labels(y, model)

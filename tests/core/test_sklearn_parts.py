@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from moved import moved
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -14,6 +15,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -21,6 +23,7 @@ from skmia._core.sklearn import (
     InvalidParameterError,
     at_least,
     continue_shuffles,
+    copy_configuration,
     encode_for_boosting,
     export_training,
     fit_to_first_epoch,
@@ -272,6 +275,18 @@ def test_draws_of_a_forest():
     with moved("forests no longer keep _n_samples and _n_samples_bootstrap."):
         forest = RandomForestClassifier(2, max_samples=7).fit(X, Y)
         assert read_draws(forest) == (7, 30, None)
+
+
+def test_what_clone_copies_beside_the_parameters():
+    with moved("clone no longer copies _metadata_request and _sklearn_output_config."):
+        with config_context(enable_metadata_routing=True):
+            model = DecisionTreeClassifier().set_fit_request(sample_weight=True)
+        expected, made = clone(model), DecisionTreeClassifier()
+        copy_configuration(model, made)
+        assert repr(made._metadata_request) == repr(expected._metadata_request)
+        scaler, copied = StandardScaler().set_output(transform="pandas"), StandardScaler()
+        copy_configuration(scaler, copied)
+        assert copied._sklearn_output_config == clone(scaler)._sklearn_output_config
 
 
 def test_every_fence_is_tried_here():

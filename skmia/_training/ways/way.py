@@ -4,13 +4,14 @@ from abc import ABC, abstractmethod
 from time import perf_counter
 
 import numpy as np
-from sklearn.base import clone
 
 from ..._core.advice import get_advice
 from ..._core.containers import take_rows
+from ..._core.copies import copy_unfitted
 from ..._core.filed import find_where
 from ..._core.randomness import seed_estimator
 from ..._core.sample_weights import fit_weighted
+from ..._core.targets import BROADCAST, is_broadcast
 from ...exceptions import JointTrainingWarning, TrainingError
 from ..job import Trained, keep, recorded_warnings
 
@@ -78,7 +79,7 @@ def fit_model(job, i, model):
     if job.fit is not None:
         job.fit(model, members)  # raises its own errors
         return
-    n_records, y = len(job.data.y), job.data.y[members]
+    n_records, y = len(job.data.y), job.data.take_targets(members)
     try:
         weights = None if job.data.weights is None else job.data.weights[members]
         rows = take_rows(job.data.tables[0], members)
@@ -94,7 +95,7 @@ def fit_model(job, i, model):
 
 def make_model(job, i):
     """Return an unfitted model of a job, with its seeds."""
-    model = clone(job.estimator)
+    model = copy_unfitted(job.estimator)
     if job.seeds is not None:
         seed_estimator(model, job.seeds[i])
     return model
@@ -107,6 +108,8 @@ def train_alone(job, i, reason=None):
         start = perf_counter()
         with recorded_warnings() as said:
             fit_model(job, i, model)
+        if any(is_broadcast(text) for _, text in said):
+            raise TrainingError(BROADCAST)
         trained = Trained(job, i, model, perf_counter() - start, caught=said)
         kept = keep(job, trained)
     if reason is None:

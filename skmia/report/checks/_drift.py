@@ -17,7 +17,7 @@ from ..._core.groups import number_groups
 from ..._core.numbers import show
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state, refuse_trained_module
-from ..._core.records import Records
+from ..._core.records import Records, has_column
 from ..._core.sample_weights import weights_for
 from ..._core.skorch_nets import is_skorch
 from ..._core.splits import compute_strata, draw_halves, number_units
@@ -335,13 +335,19 @@ def _compare(model, records, splits, seeds, n_jobs, fit_params):
     # -> found (2, n_left_out)
     try:
         refuse_trained_module(model)
-        recipe, _ = make_recipe(model, refit_frozen=True)
+        recipe = make_recipe(model, refit_frozen=True, fit_params=fit_params)
     except Exception as error:  # of whatever kind: it cannot be cloned, or not without its training
         reason = " ".join(str(error).split())
         raise UnansweredError(f"The model cannot be trained again: {reason}") from error
     job = Job(
-        estimator=recipe,
-        data=Data([records.X], records.y, weights_for(recipe, records), fit_params),
+        estimator=recipe.estimator,
+        data=Data(
+            [records.X],
+            records.y,
+            weights_for(recipe.estimator, records),
+            recipe.fit_params,
+            has_column(records),
+        ),
         subsets=np.concatenate([split.trained for split in splits]),
         seeds=[child for one in seeds for child in one.spawn(2)],
         keep=_Scorer([split.left_out for split in splits]),

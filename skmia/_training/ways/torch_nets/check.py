@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from sklearn.base import clone
 from torch import nn
 
 from ...._core.containers import take_rows
+from ...._core.copies import copy_unfitted
 from ...._core.randomness import isolated_randomness, preserved_randomness, seed_estimator
 from ...._core.torch_parts import layers_of
 from .callbacks import average_of, begin, list_monitored, schedulers_of, why_not_followed
@@ -164,12 +164,12 @@ def _first_line(error):
 
 def _train_ordinary(job, k, dtype, at_once):
     """Train the module of one model on the first batches of the first epochs, in skorch's loop."""
-    model = clone(job.estimator)
+    model = copy_unfitted(job.estimator)
     seed_estimator(model, job.seeds[k])
     members = np.flatnonzero(job.subsets[k])
     with isolated_randomness(job.seeds[k]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        X, y = take_rows(job.data.tables[0], members), job.data.y[members]
+        X, y = take_rows(job.data.tables[0], members), job.data.take_targets(members)
         net, X = fit_transformers(model, X, y)
         net.initialize()
         _adapt(net, dtype, at_once)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from sklearn.base import clone
 
 from ...._core.containers import accepting_read_only, is_tensor, take_rows
+from ...._core.copies import copy_unfitted
 from ...._core.randomness import PROCESS_LOCK, isolated_randomness, seed_estimator
 from .callbacks import schedulers_of, stoppers_of
 from .plan import find_net, why_not_rows
@@ -321,12 +321,12 @@ def _positions(dataset, X):
 
 def prepare(job, k, shared):
     """Prepare one model for its first batch."""
-    model = clone(job.estimator)
+    model = copy_unfitted(job.estimator)
     seed_estimator(model, job.seeds[k])
     members = np.flatnonzero(job.subsets[k])
     with isolated_randomness(job.seeds[k]), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        y = job.data.y[members]
+        y = job.data.take_targets(members)
         net, X = fit_transformers(model, take_rows(job.data.tables[0], members), y)
         net.initialize()
         net.check_data(X, y)
@@ -368,5 +368,5 @@ def shared_table(job):
     if net is not job.estimator and len(job.estimator.steps) > 1:
         return None
     X = job.data.tables[0]
-    net = clone(net)
-    return make_table(net, X, job.data.y)
+    net = copy_unfitted(net)
+    return make_table(net, X, job.data.take_targets())

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from joblib import effective_n_jobs
-from sklearn.base import clone
 
 from ...._core.containers import take_rows
+from ...._core.copies import copy_unfitted
 from ...._core.randomness import preserved_randomness, seed_estimator
 from .plan import find_net
 from .prepare import fit_transformers, prepare, shared_table
@@ -163,10 +163,10 @@ def _time_together(job, table, n_models, clock, in_turn=False):
 
 def _steps_alone(job):
     """Make steps of one net as skorch does, on batches of the size of the first."""
-    model = clone(job.estimator)
+    model = copy_unfitted(job.estimator)
     seed_estimator(model, job.seeds[0])
     members = np.flatnonzero(job.subsets[0])
-    X, y = take_rows(job.data.tables[0], members), job.data.y[members]
+    X, y = take_rows(job.data.tables[0], members), job.data.take_targets(members)
     net, X = fit_transformers(model, X, y)
     net.initialize()
     size = None

@@ -1,0 +1,116 @@
+"""Unfitted copies of estimators, also of those that ``sklearn.base.clone`` refuses."""
+
+import copy
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from .sklearn import copy_configuration
+
+
+class CopiesParameters:
+    """Mixin of estimators that hold estimators of users; ``clone`` copies them in our way."""
+
+    def __sklearn_clone__(self):
+        return _copy_parametrized(self, _keep_parameters)
+
+
+def copy_unfitted(estimator):
+    """Clone an estimator, or copy it by its parameters if ``clone`` refuses to.
+
+    ``clone`` refuses an estimator whose constructor copies or converts a parameter, such as the
+    ``cat_features`` of CatBoost.
+    """
+    try:
+        return clone(estimator)
+    except Exception:  # of whatever kind: the copy says what is wrong
+        if not hasattr(estimator, "get_params") or isinstance(estimator, type):
+            raise
+        return copy_changed(estimator, _keep_parameters)
+
+
+def copy_changed(estimator, change):
+    """Copy an estimator unfitted, with ``change(part, parameters)`` for those of each part.
+
+    The parameters are changed before they are copied, so that what cannot be copied, such as an
+    open file, can be left out.
+    """
+    return _copy_value(estimator, change, type(estimator).__name__)
+
+
+def _keep_parameters(part, parameters):
+    return parameters
+
+
+def _copy_value(value, change, place):
+    """Copy a value of a parameter, and the estimators in it."""
+    kind = type(value)
+    if kind is dict:
+        return {key: _copy_value(item, change, place) for key, item in value.items()}
+    if kind in (list, tuple, set, frozenset):
+        return kind([_copy_value(item, change, place) for item in value])
+    if isinstance(value, type) or not hasattr(value, "get_params"):
+        return _copy_deep(value, place)
+    if _has_own_clone(value):
+        return value.__sklearn_clone__()
+    return _copy_parametrized(value, change)
+
+
+def _has_own_clone(estimator):
+    own = getattr(type(estimator), "__sklearn_clone__", None)
+    usual = BaseEstimator.__sklearn_clone__, CopiesParameters.__sklearn_clone__
+    return own is not None and own not in usual
+
+
+def _copy_deep(value, place):
+    try:
+        return copy.deepcopy(value)
+    except Exception as error:  # of whatever kind, such as a lock, an open file or a generator
+        raise ValueError(
+            f"{place} holds an object of type {type(value).__name__}, which cannot be copied, and "
+            "each model that is trained here needs a copy of its own. Give the name of a file in "
+            "place of an open one, and a list in place of a generator."
+        ) from error
+
+
+def _copy_parametrized(estimator, change):
+    """Make an estimator of the same class with copies of its parameters."""
+    kind = type(estimator)
+    given = {
+        name: _copy_value(value, change, f"The parameter {name!r} of {kind.__name__}")
+        for name, value in change(estimator, estimator.get_params(deep=False)).items()
+    }
+    made = kind(**given)
+    set_here = made.get_params(deep=False)
+    lost = [
+        name for name in given if name in set_here and not _is_same(given[name], set_here[name])
+    ]
+    if lost:
+        made = _copy_whole(estimator, lost[0])
+    copy_configuration(estimator, made)
+    return made
+
+
+def _copy_whole(estimator, name):
+    """Copy an unfitted estimator whose constructor does not keep a parameter."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return copy.deepcopy(estimator)
+    except (TypeError, AttributeError):
+        pass
+    raise ValueError(
+        f"{type(estimator).__name__} cannot be trained again: its constructor does not keep the "
+        f"parameter {name!r} as it is given. Pass an unfitted one as estimator=."
+    )
+
+
+def _is_same(given, found):
+    """Whether a constructor has kept the value of a parameter, or an equal one."""
+    if given is found:
+        return True
+    if isinstance(given, np.ndarray) and isinstance(found, np.ndarray):
+        return given.dtype == found.dtype and repr(given.tolist()) == repr(found.tolist())
+    return type(given) is type(found) and repr(given) == repr(found)
