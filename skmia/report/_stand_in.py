@@ -101,7 +101,7 @@ def choose_stand_in(case):
     # of the non-members, which it has not seen. Members are among the training records of both
     # fits: on them, the answers of the victim tell what it remembers, and are not compared.
     try:
-        _check_table(case)
+        refuse_no_table(case)
         kinds, fits = list_kinds(case.records, case.request.outputs), list(_draw_fits(case))
     except ValueError as error:
         return StandIn(None, [], _UNABLE.format(str(error).rstrip(".")))
@@ -122,7 +122,7 @@ def choose_stand_in(case):
     return StandIn(found[0][1], listed)
 
 
-def _check_table(case):
+def refuse_no_table(case):
     """Refuse records and answers that none of the kinds takes."""
     X, outputs = in_memory(case.records.X), case.request.outputs
     is_table = is_frame(X) or sparse.issparse(X) or isinstance(X, np.ndarray)
