@@ -17,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
+from skmia.report.checks._labels import _find_assignment
 
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import MomentsAttack, ThresholdAttack
@@ -31,7 +32,6 @@ from skmia.report import (
 )
 from skmia.report._run import Rounds
 from skmia.report.checks._baseline import measure_difficulty
-from skmia.report.checks._labels import _find_assignment
 from skmia.report.checks._results import _judge
 from skmia.signals import Signals
 

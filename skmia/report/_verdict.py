@@ -369,7 +369,7 @@ def _list_high(frame, level):
 
 def write_file_verdict(grounds, facts):
     evidence = choose_file_evidence(grounds, facts)
-    headline = FILE_HEADLINES[evidence]
+    headline = TABLE_DIFFERS if is_stopped(grounds.checks) else FILE_HEADLINES[evidence]
     if evidence == LEAK:
         headline = headline if list_clear(grounds).empty else RELEASE_NOT
         text = f"{_describe_leak_of_file(grounds)} {_describe_reason(facts)} "

@@ -48,6 +48,7 @@ class ColumnScale(NamedTuple):
     center: float
     spread: float
     values: np.ndarray  # (n,): the column of the records as it reaches the estimator
+    n_passed: int  # steps that the column went through before
 
 
 class ColumnSplits(NamedTuple):
@@ -57,6 +58,7 @@ class ColumnSplits(NamedTuple):
     source: str
     thresholds: np.ndarray
     values: np.ndarray  # (n,): the column of the records as it reaches the trees
+    n_passed: int  # steps that the column went through before
 
 
 def list_column_numbers(model, X):
@@ -101,7 +103,8 @@ def _read_scales(inner):
     names = _name_columns(inner, len(center))
     for j in np.flatnonzero(np.isfinite(center) & np.isfinite(spread) & (spread > 0)):
         values = X[:, j][np.isfinite(X[:, j])]
-        yield ColumnScale(names[j], type(inner.model).__name__, center[j], spread[j], values)
+        told = names[j], type(inner.model).__name__, center[j], spread[j], values
+        yield ColumnScale(*told, len(inner.passed))
 
 
 def _find_scale(model):
@@ -137,7 +140,7 @@ def _read_splits(inner):
     for j in np.unique(features):
         own = thresholds[(features == j) & np.isfinite(thresholds)]
         values = X[:, j][np.isfinite(X[:, j])]
-        yield ColumnSplits(names[j], type(inner.model).__name__, own, values)
+        yield ColumnSplits(names[j], type(inner.model).__name__, own, values, len(inner.passed))
 
 
 def _find_thresholds(model):

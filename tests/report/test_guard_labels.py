@@ -9,12 +9,12 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
+from skmia.report.checks._labels import LabelsCheck
 
 from skmia import Outputs, Records, audit
 from skmia.cli._gate import judge, list_findings
 from skmia.report._schema import check_document
 from skmia.report.checks import _labels as labels
-from skmia.report.checks._labels import LabelsCheck
 
 CHECK = LabelsCheck()
 

@@ -1,6 +1,5 @@
 """The questions in their order, and who is asked them."""
 
-from dataclasses import replace
 
 import numpy as np
 
@@ -8,7 +7,6 @@ from ..._core.asking import unwrap
 from ..._core.outputs import Outputs
 from ..._core.splits import number_units
 from ..._core.tokens import hold_tokens
-from ...victims import has_file
 from .._case import is_recipe
 from .._evidence import CANNOT_TELL, STOP, WARN
 from .._run import draw_sample, take_records

@@ -14,7 +14,6 @@ from ..._core.splits import compute_strata, draw_halves
 from ...victims import is_trainable
 from .._case import StoredAnswers, is_recipe, train_victim
 from .._stand_in import list_kinds, refuse_no_table
-from .._text import describe_error
 from ._met import Clones
 from ._skill import Scores
 
@@ -37,7 +36,7 @@ def list_recipes(case):
     if is_stored or (is_trainable(unwrap(victim)) and request.estimator is None):
         return [Recipe("clone", request.model, True)]
     try:
-        refuse_no_table(case)
+        refuse_no_table(case.records)
         kinds = list_kinds(case.records, request.outputs)
     except ValueError:
         kinds = []

@@ -15,6 +15,9 @@ _MOST_AWAY, _MOST_WIDE = 3.0, 10.0
 # Fewer thresholds, or fewer members, say little about the range of a column.
 _FEWEST_THRESHOLDS, _FEWEST_MEMBERS = 5, 10
 
+# Part of the range of the members by which a threshold may lie outside.
+_SLACK = 0.25
+
 _MOST_NAMED = 3
 _CURE = "Give the columns as the model was trained on them: units, order, scaling."
 
@@ -30,15 +33,16 @@ class OwnNumbersQuestion(Question):
             return None
         X = take_rows(met.records.X, np.flatnonzero(met.inside))
         scales, splits = list_column_numbers(model, X)
-        found = {}
-        for one in scales:
-            if len(one.values) >= _FEWEST_MEMBERS and _is_elsewhere(one):
-                found.setdefault(one.column, _describe_scale(one))
-        for one in splits:
-            if len(one.values) >= _FEWEST_MEMBERS and _are_outside(one):
-                found.setdefault(one.column, _describe_splits(one))
-        if not found:
+        wrong = [(one, _describe_scale) for one in scales if _is_elsewhere(one)]
+        wrong += [(one, _describe_splits) for one in splits if _are_outside(one)]
+        if not wrong:
             return None
+        # What comes later in a Pipeline only repeats it.
+        first = min(one.n_passed for one, _ in wrong)
+        found = {}
+        for one, describe in wrong:
+            if one.n_passed == first and one.column not in found:
+                found[one.column] = describe(one)
         texts = list(found.values())[:_MOST_NAMED]
         text = "; ".join(texts)
         more = len(found) - len(texts)
@@ -47,6 +51,8 @@ class OwnNumbersQuestion(Question):
 
 
 def _is_elsewhere(one):
+    if len(one.values) < _FEWEST_MEMBERS:
+        return False
     low, middle, high = np.quantile(one.values, [0.25, 0.5, 0.75])
     return abs(middle - one.center) > _MOST_AWAY * one.spread or high - low > (
         _MOST_WIDE * one.spread
@@ -63,10 +69,11 @@ def _describe_scale(one):
 
 
 def _are_outside(one):
-    if len(one.thresholds) < _FEWEST_THRESHOLDS:
+    if len(one.thresholds) < _FEWEST_THRESHOLDS or len(one.values) < _FEWEST_MEMBERS:
         return False
     low, high = one.values.min(), one.values.max()
-    slack = 1e-6 * max(high - low, abs(low), abs(high))
+    # Models of more rows have seen values that are somewhat further out.
+    slack = _SLACK * (high - low) + 1e-6 * max(abs(low), abs(high))
     outside = (one.thresholds < low - slack) | (one.thresholds > high + slack)
     return outside.mean() > 0.5
 

@@ -6,9 +6,10 @@ import pandas as pd
 from ..._core.containers import in_memory, is_frame, take_rows
 from ._assignment import describe_assignment, find_assignment, is_reversed
 from ._base import Question
-from ._skill import Z, Scores, is_surely_below, measure_skill
+from ._skill import Scores, Z, is_surely_below, measure_skill
 
 # By how much the skill has to rise on members and on the others, of which so many are needed.
+_CHANCE = 0.1  # a skill that is not surely above it
 _LEAST_GAIN, _LEAST_GAIN_OF_OTHERS, _FEWEST_OTHERS = 0.3, 0.15, 20
 
 
@@ -47,10 +48,13 @@ class RepairsQuestion(Question):
     needs_clones = True
 
     def ask(self, met, references):
-        if not references and not self._is_chance(met):
-            return None
         own = met.fit().decision
-        if not all(is_surely_below(own, met.fit_of(one).decision) for one in references):
+        clones = [met.fit_of(one).decision for one in references]
+        # Where clones learn nothing, as from columns without a scaler, chance takes their place.
+        is_chance = all(one.low < _CHANCE for one in (own, *clones))
+        if not is_chance and not all(is_surely_below(own, one) for one in clones):
+            return None
+        if not references and not is_chance:
             return None
         found = []
         for what, cure, sides in (*_list_orders(met), *_list_turned(met), *_list_columns(met)):
@@ -61,10 +65,6 @@ class RepairsQuestion(Question):
             return None
         _, what, cure, fit = max(found, key=lambda one: one[0])
         return self.stop(f"{what} {_tell_right(met, fit)}{cure[0]}", cure[1])
-
-    def _is_chance(self, met):
-        """Without clones, whether the model is no better than chance on its training rows."""
-        return met.fit().decision.low < 0.1
 
     def _is_better(self, met, references, fits, n_members, n_others):
         own, others = met.fit().decision.value, met.fit(False).decision.value
