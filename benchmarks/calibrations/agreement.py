@@ -86,7 +86,8 @@ class NoisyWeights(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         self.model_ = LogisticRegression(C=0.1).fit(X, y)
         self.classes_ = self.model_.classes_
-        self.model_.coef_ += self.scale * np.random.normal(size=self.model_.coef_.shape)
+        rng = np.random.default_rng(int(1e6 * abs(X.sum())))  # other noise for other rows
+        self.model_.coef_ += self.scale * rng.normal(size=self.model_.coef_.shape)
         return self
 
     def predict_proba(self, X):
@@ -215,7 +216,6 @@ def run_sound(rng, kind, problem, way, n_members):
         return one.check(one.fit(own, members), way=way)
     if kind == "private" and not is_regressor(model):
         one.model = NoisyWeights()
-        np.random.seed(int(rng.integers(1 << 30)))
         return one.check(one.fit(one.model, members), way=way)
     victim = one.fit(model, members)
     if kind in ("labels alone", "rounded", "softened"):

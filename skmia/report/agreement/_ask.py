@@ -1,6 +1,5 @@
 """The questions in their order, and who is asked them."""
 
-
 import numpy as np
 
 from ..._core.asking import unwrap

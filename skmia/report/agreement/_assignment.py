@@ -28,9 +28,9 @@ _OF_RANKS = 1.06
 _MOST_NAMED = 3
 
 
-# A model may be worse than the best constant on purpose, with weights of classes for example. So it
-# is asked whether another assignment of its answers to the labels is better. Members alone are read,
-# because on non-members a model may be below chance.
+# A model may be worse than the best constant on purpose, with weights of classes for example. So
+# it is asked whether another assignment of its answers to the labels is better. Members alone are
+# read, because on non-members a model may be below chance.
 
 
 def is_reversed(answers, targets, units):

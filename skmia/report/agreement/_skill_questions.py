@@ -1,4 +1,4 @@
-"""Whether the model is as good on its training rows as clones are on rows that they have not seen."""
+"""Whether the model is as good on its training rows as clones are on rows new to them."""
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
