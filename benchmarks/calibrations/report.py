@@ -30,8 +30,8 @@ from skmia.report import (
     permutation_test,
 )
 from skmia.report._run import Rounds
+from skmia.report.agreement._assignment import find_assignment
 from skmia.report.checks._baseline import measure_difficulty
-from skmia.report.checks._labels import _find_assignment
 from skmia.report.checks._results import _judge
 from skmia.signals import Signals
 
@@ -287,7 +287,7 @@ def labels_warn(rng, n_trials, victim, share=None, n_classes=2, signal=0.5, n_re
         edges = np.linspace(0, 1, n_classes + 1)[1:-1] if share is None else [1 - share]
         y = np.searchsorted(np.quantile(score, edges), score)
         answers = clone(victim).fit(X, y).predict(X)
-        found = _find_assignment(y, answers, n_classes, np.arange(n_records), rng)
+        found = find_assignment(y, answers, n_classes, np.arange(n_records), rng)
         warned += bool(found)
     return warned, n_trials
 

@@ -24,11 +24,12 @@ from ..shadow import ShadowPool
 from ..signals import Confidence
 from ..victims import CallableVictim
 from ._case import SIDES, choose_records, list_shares, make_plan, open_case
-from ._examine import examine
+from ._examine import examine, withhold
 from ._file import attack_file, examine_file
 from ._report import AuditReport
-from ._run import repeat_attack, run_attacks
+from ._run import Run, repeat_attack, run_attacks
 from ._stand_in import describe_reference, with_stand_in
+from .agreement import with_agreement
 
 _P = ParamSpec("_P")
 
@@ -351,12 +352,16 @@ def audit(
     with show_stages(list_shares(victim, file), verbose):
         clock, n_before = Clock(), _count(victim)
         records, membership = choose_records(records, membership, train, held_out)
-        case = with_stand_in(open_case(victim, records, membership, clock, **settings), clock)
-        plan = make_plan(case.attacks, case.request, case.records)
-        of_file = attack_file(case, clock)  # first, so that a time budget includes it
-        run = repeat_attack(case, run_attacks(case, plan, clock), clock)
-        run = replace(run, file_scores=None if of_file is None else of_file.scores)
-        findings = examine(case, run, clock)
+        case = with_agreement(open_case(victim, records, membership, clock, **settings), clock)
+        if case.agreement.is_stop:
+            of_file, run, findings = None, Run.empty(), withhold(case)
+        else:
+            case = with_stand_in(case, clock)
+            plan = make_plan(case.attacks, case.request, case.records)
+            of_file = attack_file(case, clock)  # first, so that a time budget includes it
+            run = repeat_attack(case, run_attacks(case, plan, clock), clock)
+            run = replace(run, file_scores=None if of_file is None else of_file.scores)
+            findings = examine(case, run, clock)
         ids = records.fields.get("record_id", count_up(len(records)))
         return AuditReport(
             findings=findings,

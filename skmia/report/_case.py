@@ -464,6 +464,8 @@ class Case:
         Whether the controls were requested.
     notes : list of str
         Sentences on what was done before the first attack.
+    agreement : Agreement or None
+        Whether the model knows the table, once that was asked.
     """
 
     records: Any
@@ -480,6 +482,7 @@ class Case:
     controls: bool = False
     file: bool = True
     notes: list = ()
+    agreement: Any = None
 
     @property
     def victim(self) -> BaseEstimator:
@@ -602,7 +605,8 @@ def _check_pooling(*, shadows, checkpoint, time_budget, **settings):
 
 def _draw_seeds(random_state):
     """One integer for each source of randomness, reported with the result."""
-    names = ("shadows", "attacks", "baseline", "victim", "checks")
+    # A new source comes last, so that the seeds of the others stay what they are.
+    names = ("shadows", "attacks", "baseline", "victim", "checks", "agreement")
     drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(names))
     given = int(random_state) if isinstance(random_state, Integral) else None
     return {"random_state": given, **dict(zip(names, drawn.tolist()))}

@@ -20,8 +20,10 @@ from .._core.pages import (
 from .._core.visible import visible
 from ._measure import OK, OVERALL, get_overall
 
-# Checks without which no number means anything: while one of them warns, nothing is concluded.
-_FIRST = ("labels",)
+# The check without which no number means anything, and its findings: by the first of them nothing
+# is concluded.
+FIRST = "model and table"
+STOP, WARN, PASS, CANNOT_TELL = "stop", "warn", "pass", "cannot tell"
 
 # Checks of whether members and non-members differ in nothing but the training.
 _ALIKE = ("blind baseline", "difficulty", "drift", "formats", "negative control")
@@ -30,7 +32,7 @@ _ALIKE = ("blind baseline", "difficulty", "drift", "formats", "negative control"
 _SIGHTED = ("duplicates", "positive control")
 
 # Without an answer to one of these, no finding can be relied on.
-_GUARDS = ("permuted membership", *_FIRST, *_ALIKE)
+_GUARDS = ("permuted membership", FIRST, *_ALIKE)
 
 # Without an answer to one of these, the absence of a finding cannot be relied on.
 _GUARDS_OF_NOTHING = (*_SIGHTED, "shadow models", "small groups", "person level")
@@ -87,9 +89,7 @@ def list_reversals(grounds):
 
 def choose_evidence(grounds):
     checks = grounds.checks
-    if get_overall(grounds.results, "auc").empty:
-        return UNKNOWN
-    if _get_warning(checks, _FIRST) is not None:
+    if is_stopped(checks) or get_overall(grounds.results, "auc").empty:
         return UNKNOWN
     if get_difference(checks) is not None:
         return SHIFT
@@ -100,6 +100,11 @@ def choose_evidence(grounds):
     if len(list_reversals(grounds)):
         return REVERSED
     return NONE if get_blindness(checks) is None else UNKNOWN
+
+
+def is_stopped(checks):
+    """Whether the audit ended because the model does not know the table."""
+    return FIRST in checks and checks[FIRST].is_warning and checks[FIRST].finding == STOP
 
 
 def get_difference(checks):
@@ -124,7 +129,7 @@ def get_blindness(checks):
     # group that is too small to be judged on one model, nothing can be said about that group. If
     # people are found though no record is, the numbers of records do not tell. A check that failed
     # could have been any of these.
-    found = _get_warning(checks, _FIRST)
+    found = FIRST if is_stopped(checks) else None
     found = found or _get_error(checks, (*_GUARDS, *_GUARDS_OF_NOTHING))
     found = found or _get_warning(checks, _SIGHTED)
     if found is not None:
@@ -386,8 +391,8 @@ def _write_doubt(evidence, checks, baseline, verdict):
             "more than chance explains. Most often the membership column is coded the other way."
         )
     name = get_blindness(checks)
-    if name == "labels":
-        return f"**Labels and model do not agree.** {verdict}"
+    if is_stopped(checks):
+        return f"**Model and table do not agree.** {verdict}"
     blind = name in (None, "positive control", "duplicates")
     neither = "Leakage can be neither shown nor ruled out"
     return f"**{'Nothing could have been found' if blind else neither}.** {verdict}"

@@ -12,7 +12,7 @@ from ..base import get_neutral
 from ..disparity import DisparityTest, GroupGuesses, number_people
 from ..metrics import auc_interval, conformal_pvalues
 from . import checks
-from ._evidence import count_permutations
+from ._evidence import FIRST, count_permutations
 from ._measure import (
     COLUMNS,
     FEWEST,
@@ -25,7 +25,7 @@ from ._measure import (
 )
 from ._run import take_records
 from ._text import MEAN, SUM, describe_error
-from .checks._base import ERROR
+from .checks._base import ERROR, NOT_RUN, Check
 from .checks._permutation import permutation_test
 
 # The pairs of more groups than these make a table that is too long to read.
@@ -253,6 +253,23 @@ def examine(case, run, clock):
             findings = replace(findings, checks={**findings.checks, check.name: answer})
     names = [check.name for check in checks.CHECKS if check.name in findings.checks]
     return replace(findings, checks={name: findings.checks[name] for name in names})
+
+
+def withhold(case):
+    """The findings of an audit that ends because the model does not know the table."""
+    findings, why = Findings(pd.DataFrame(columns=list(COLUMNS))), "The audit ended before."
+    answers = {
+        check.name: _ask(check, case, None, findings)
+        if check.name == FIRST
+        else Check(check.name, NOT_RUN, why)
+        for check in checks.CHECKS
+        if check.name not in _OF_SOME
+    }
+    return replace(findings, checks=answers)
+
+
+# Checks that are asked of some audits only.
+_OF_SOME = ("people", "person level", "small groups", "formats", "drift")
 
 
 def sort_by_reads(listed):

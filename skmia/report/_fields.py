@@ -377,7 +377,7 @@ AUDIT = fields(
     reference=maybe(_REFERENCE_MODELS),
     disparity=maybe(fields(attack=text, scopes=many(_SCOPE))),
     person_level=maybe(PEOPLE),
-    results=many(_RESULT, low=1),
+    results=many(_RESULT),
     curves=many(_CURVE),
     exposed=many(_EXPOSED, 0, MOST_EXPOSED),
     file=maybe(_FILE),

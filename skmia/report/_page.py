@@ -22,7 +22,9 @@ from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
 from ._evidence import (
     FILE,
+    FIRST,
     SERVICE,
+    STOP,
     Route,
     choose_rate,
     count_of,
@@ -31,6 +33,7 @@ from ._evidence import (
     get_blindness,
     get_difference,
     get_highest,
+    is_stopped,
     name_group,
     write_sentence,
 )
@@ -52,7 +55,7 @@ from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING, read_checks
 
 # What a check says if it passed, and if it warns.
 _STATEMENTS = {
-    "labels": ("Labels and model agree", "Labels and model do not agree"),
+    FIRST: ("Model and table agree", "Model and table may not agree"),
     "blind baseline": (
         "Members and non-members look alike without the model",
         "Members and non-members differ without the model",
@@ -87,6 +90,9 @@ _STATEMENTS = {
     "small groups": ("Some groups are too small to judge", "Small groups leak on shadow models"),
 }
 _ORDER = (ERROR, WARNING, PASSED, STATED)
+_STOPPED = "Model and table do not agree"
+# What a check says that states a fact, where that is not what it says if it passed.
+_STATED = {FIRST: "Too little to tell whether model and table agree"}
 
 
 class Step(NamedTuple):
@@ -110,9 +116,9 @@ _CAUSES = {
     "drift": Step(
         "Take both sides from one time and source.", "Leakage and drift look alike here."
     ),
-    "labels": Step(
-        "Check the coding of the labels.",
-        "They have to mean what those of the training set meant.",
+    FIRST: Step(
+        "Give model and table as they were in training.",
+        "Columns in their order, units and types; answers and labels of these rows.",
     ),
     "duplicates": Step(
         "Remove copies that are on both sides.",
@@ -139,6 +145,7 @@ _FAILED = Step(
     "Checks",
 )
 _AGAIN = Step("Then audit again.", "The numbers of all attacks are below, without a level.")
+_ASK_AGAIN = Step("Then audit again.", "No shadow model was trained, and no attack was run.")
 
 _LONGEST_SUBJECT = 60
 _MOST_STEPS = 3
@@ -307,7 +314,7 @@ def _advise_in_doubt(document, checks):
         yield Step("Or let skmia choose.", "An unfitted model is trained on a random half.")
     else:
         yield _CAUSES.get(get_blindness(checks), _CAUSES["positive control"])
-    yield _AGAIN
+    yield _ASK_AGAIN if is_stopped(checks) else _AGAIN
 
 
 # --- the panel
@@ -579,7 +586,9 @@ def describe_trust(checks, is_conclusive):
     rows, not_run = [], []
     for check in checks.values():
         passed, warned = _STATEMENTS.get(check.name, (check.name.capitalize(),) * 2)
+        warned = _STOPPED if check.finding == STOP else warned
         words = {WARNING: warned, ERROR: f"{check.name.capitalize()}: the check failed"}
+        passed = _STATED.get(check.name, passed) if check.status == STATED else passed
         words = words.get(check.status) or passed
         rows.append({"status": check.status, "words": words, "text": check.text})
         if check.status == NOT_RUN:

@@ -362,6 +362,11 @@ class Run:
     repetitions: Repetitions | None = None
     file_scores: np.ndarray | None = None
 
+    @classmethod
+    def empty(cls):
+        """Return the run of an audit that ended before its first attack."""
+        return cls({}, {}, {}, {}, {}, {}, None, [])
+
 
 def run_attacks(case, plan, clock):
     """Attack a victim in several ways with one pool of shadow models."""

@@ -9,7 +9,7 @@ from .. import synthetic as tables
 from .._core.pages import CONCLUSIVE, as_plain_level, check_evidence
 from .._core.visible import as_plain, visible
 from ..disclosure import LOWER_ENDS
-from ._evidence import Grounds, choose_evidence, measure_level
+from ._evidence import FIRST, Grounds, choose_evidence, is_stopped, measure_level
 from ._fields import (
     AUDIT,
     CONDITIONS,
@@ -179,6 +179,7 @@ _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 
 # Checks that every document has, beside those of some kinds of data.
 _CHECKS = (
+    FIRST,
     "blind baseline",
     "difficulty",
     "duplicates",
@@ -263,6 +264,10 @@ def _read_frame(rows, columns, numbers):
 def _check_results(document, frame):
     """Check that the results are complete, unique and consistent with the counts of the data."""
     data = document["data"]
+    if frame.empty != is_stopped(read_checks(document["checks"])):
+        raise ValueError(
+            "results must have numbers unless the model does not know the table, and only then"
+        )
     if data["n_members"] + data["n_nonmembers"] != data["n_records"]:
         raise ValueError("data.n_members and data.n_nonmembers do not add up to data.n_records")
     is_there, is_rate = frame["status"] == OK, frame["metric"] == "tpr"

@@ -101,7 +101,8 @@ def choose_stand_in(case):
     # of the non-members, which it has not seen. Members are among the training records of both
     # fits: on them, the answers of the victim tell what it remembers, and are not compared.
     try:
-        _check_table(case)
+        refuse_no_table(case.records)
+        _refuse_margins(case.request.outputs)
         kinds, fits = list_kinds(case.records, case.request.outputs), list(_draw_fits(case))
     except ValueError as error:
         return StandIn(None, [], _UNABLE.format(str(error).rstrip(".")))
@@ -122,12 +123,16 @@ def choose_stand_in(case):
     return StandIn(found[0][1], listed)
 
 
-def _check_table(case):
-    """Refuse records and answers that none of the kinds takes."""
-    X, outputs = in_memory(case.records.X), case.request.outputs
+def refuse_no_table(records):
+    """Refuse records that none of the kinds takes."""
+    X = in_memory(records.X)
     is_table = is_frame(X) or sparse.issparse(X) or isinstance(X, np.ndarray)
-    if not is_table or len(X.shape) != 2 or hold_tokens(case.records):
+    if not is_table or len(X.shape) != 2 or hold_tokens(records):
         raise ValueError("the records are images, tokens or texts, and no table")
+
+
+def _refuse_margins(outputs):
+    """Refuse answers that those of the kinds cannot be compared with."""
     if not isinstance(outputs, Outputs) or outputs.kind == "decision":
         raise ValueError(
             "the victim returns neither probabilities nor labels of classes nor numbers"

@@ -196,6 +196,8 @@ def _layout(headings, widths):
 
 def format_table(frame):
     """Format the numbers as lines of at most 100 characters."""
+    if frame.empty:
+        return []
     parts = [part for _, part in frame.groupby(["scope", "group"], sort=False)]
     tables = [tabulate(part) for part in parts]
     widths = {
@@ -364,7 +366,7 @@ def format_summary(result):
         describe_performance(result.performance),
     ]
     baseline = result.checks["blind baseline"]
-    head += [] if baseline.is_error else [baseline.text]
+    head += [] if baseline.is_error or result.results.empty else [baseline.text]
     unequal, people = describe_disparity(result.disparity, set(frame["scope"])), []
     if result.person_level is not None:
         people = [describe_people(result.person_level, frame)]
@@ -381,7 +383,7 @@ def format_summary(result):
 def _describe_numbers(result, frame):
     """What to know of the numbers: intervals, rates that were not measured, warnings and notes."""
     level = f"{100 * result.settings['confidence_level']:g}%"
-    foot = [f"Brackets: pointwise {level} confidence intervals."]
+    foot = [] if frame.empty else [f"Brackets: pointwise {level} confidence intervals."]
     if (frame["status"] == NOT_RESOLVABLE).any():
         foot.append(
             f"{NOT_RESOLVABLE}: fewer than 10 false positives are allowed at this rate, so it "

@@ -7,6 +7,7 @@ from .._core.pages import LIMITS, write_conclusion
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ._evidence import (
+    FIRST,
     LEAK,
     NONE,
     REVERSED,
@@ -15,6 +16,7 @@ from ._evidence import (
     choose_evidence,
     get_blindness,
     get_difference,
+    is_stopped,
     list_leaks,
     list_reversals,
 )
@@ -31,8 +33,8 @@ HEADLINES = {
     UNKNOWN: "Inconclusive: leakage can be neither shown nor ruled out",
 }
 
-# In place of the headline, if labels and model do not agree.
-LABELS_DIFFER = "Inconclusive: labels and model do not agree"
+# In place of the headline, if the model does not know the table.
+TABLE_DIFFERS = "Inconclusive: model and table do not agree"
 
 _MOST_NAMES = 3
 
@@ -67,15 +69,9 @@ def write_verdict(grounds, evidence):
         REVERSED: _describe_reversal,
         UNKNOWN: describe_blindness,
     }
-    headlines = HEADLINES | {UNKNOWN: LABELS_DIFFER} if differ_in_labels(grounds) else HEADLINES
+    is_other = is_stopped(grounds.checks)
+    headlines = HEADLINES | {UNKNOWN: TABLE_DIFFERS} if is_other else HEADLINES
     return write_conclusion(grounds, evidence, headlines, describe)
-
-
-def differ_in_labels(grounds):
-    """Whether nothing is concluded because labels and model do not agree."""
-    measured = get_overall(grounds.results, "auc")
-    name = None if measured.empty else get_blindness(grounds.checks)
-    return name == "labels" and grounds.checks[name].is_warning
 
 
 def name_part(scope, group):
@@ -290,12 +286,12 @@ def _describe_reversal(grounds):
 
 def _tell_fit(checks):
     """How well the model fits both sides; members are fitted worse if the sides are swapped."""
-    labels = checks.get("labels")
-    return f" {labels.text}" if labels is not None and labels.status == PASSED else ""
+    fit = checks.get(FIRST)
+    return f" {fit.text}" if fit is not None and fit.status == PASSED else ""
 
 
 def describe_blindness(grounds):
-    if get_overall(grounds.results, "auc").empty:
+    if not is_stopped(grounds.checks) and get_overall(grounds.results, "auc").empty:
         return "There are too few members or non-members to measure anything."
     name = get_blindness(grounds.checks)
     check = grounds.checks[name]
@@ -373,7 +369,7 @@ def _list_high(frame, level):
 
 def write_file_verdict(grounds, facts):
     evidence = choose_file_evidence(grounds, facts)
-    headline = LABELS_DIFFER if differ_in_labels(grounds) else FILE_HEADLINES[evidence]
+    headline = TABLE_DIFFERS if is_stopped(grounds.checks) else FILE_HEADLINES[evidence]
     if evidence == LEAK:
         headline = headline if list_clear(grounds).empty else RELEASE_NOT
         text = f"{_describe_leak_of_file(grounds)} {_describe_reason(facts)} "

@@ -14,6 +14,7 @@ from ._boosters import (
     read_booster_file,
 )
 from ._callable import CallableVictim
+from ._column_numbers import list_column_numbers
 from ._function import FunctionClassifier
 from ._inner_models import SCORES, TRANSFORMED_TARGET, InnerModel, iter_inner_models
 from ._inputs import (

@@ -16,7 +16,7 @@ from skmia.report._verdict import (
 from skmia.report.checks._base import ERROR, NOT_RUN, PASSED, WARNING, Check
 
 NAMES = (
-    "labels",
+    "model and table",
     "formats",
     "blind baseline",
     "difficulty",
@@ -34,7 +34,12 @@ NAMES = (
 
 def make_checks(**statuses):
     return {
-        name: Check(name, statuses.get(name.replace(" ", "_"), PASSED), "text", "below")
+        name: Check(
+            name,
+            statuses.get(name.replace(" ", "_"), PASSED),
+            "text",
+            "stop" if name == "model and table" else "below",
+        )
         for name in NAMES
     }
 
@@ -155,11 +160,13 @@ def test_the_verdict_on_a_file_names_the_difference_as_that_on_the_answers_does(
     assert ("text" in verdict) == (name == "drift")
 
 
-def test_labels_that_do_not_agree_come_before_all_else():
-    headline = "Inconclusive: labels and model do not agree. text"
+def test_a_model_that_does_not_know_the_table_comes_before_all_else():
+    headline = "Inconclusive: model and table do not agree. text"
     for case in ((MUCH, FOUND), (NOTHING, NULL)):
         for others in ({}, {"formats": WARNING}, {"drift": WARNING}, {"duplicates": ERROR}):
-            grounds = Grounds(*case, 999, make_checks(labels=WARNING, **others), 0.95, ["a"])
+            grounds = Grounds(
+                *case, 999, make_checks(model_and_table=WARNING, **others), 0.95, ["a"]
+            )
             assert choose_evidence(grounds) == "unknown"
             assert write_verdict(grounds, "unknown") == headline
             assert write_file_verdict(grounds, FILE_FACTS) == headline
@@ -289,7 +296,7 @@ WITHOUT = {
     "shadow_models": ("leak", "unknown"),
     "small_groups": ("leak", "unknown"),
     "people": ("leak", "none"),
-    "labels": ("unknown", "unknown"),
+    "model_and_table": ("unknown", "unknown"),
     "formats": ("unknown", "unknown"),
 }
 

@@ -158,11 +158,11 @@ def test_it_is_the_same_in_report_json_and_page(result):
     assert f"<h1>{highest.heading}</h1>" in result.to_html()
 
 
-@pytest.mark.parametrize("check", ["labels", "blind baseline"])
+@pytest.mark.parametrize("check", ["model and table", "blind baseline"])
 def test_a_check_that_forbids_a_verdict_forbids_a_level(check):
     grounds = make_rows([("a", "overall", "all", "auc", np.nan, 0.9, 0.88)])
-    grounds.checks[check] = Check(check, "warning", "")
-    evidence = {"labels": "unknown", "blind baseline": "shift"}[check]
+    grounds.checks[check] = Check(check, "warning", "", "stop")
+    evidence = {"model and table": "unknown", "blind baseline": "shift"}[check]
     assert measure_level(grounds, evidence).word == "No verdict"
 
 
@@ -242,12 +242,15 @@ def test_both_routes_are_in_one_sentence():
         ),
         ("shift", "drift", "Members and non-members differ by themselves: labels depend on"),
         ("reversed", None, "The scores are the wrong way round."),
-        ("unknown", "labels", "Labels and model do not agree."),
+        ("unknown", "model and table", "Model and table do not agree."),
         ("unknown", "positive control", "Nothing could have been found."),
     ],
 )
 def test_without_a_verdict_the_reason_comes_first(evidence, check, begins):
-    checks = {check: Check(check, "warning", ""), "shadow models": Check("shadow models", "", "")}
+    checks = {
+        check: Check(check, "warning", "", "stop"),
+        "shadow models": Check("shadow models", "", ""),
+    }
     route = Route("service", Level("unknown"), [])
     text = write_sentence([route], evidence, checks, {"auc": 0.99}, "The reason.")
     assert text.replace("**", "").startswith(begins)

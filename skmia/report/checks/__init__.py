@@ -11,7 +11,7 @@ from ._control import NegativeControlCheck, PositiveControlCheck
 from ._drift import DriftCheck
 from ._duplicates import DuplicatesCheck
 from ._formats import FormatsCheck
-from ._labels import LabelsCheck
+from ._model_and_table import ModelAndTableCheck
 from ._permutation import PermutationCheck
 from ._results import (
     PeopleCheck,
@@ -25,7 +25,7 @@ from ._results import (
 __all__ = ["BaseCheck"]
 
 CHECKS = (
-    LabelsCheck(),
+    ModelAndTableCheck(),
     BaselineCheck(),
     DifficultyCheck(),
     DriftCheck(),

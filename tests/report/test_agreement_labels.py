@@ -11,12 +11,14 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, audit
+from skmia._core.splits import number_units
 from skmia.cli._gate import judge, list_findings
 from skmia.report._schema import check_document
-from skmia.report.checks import _labels as labels
-from skmia.report.checks._labels import LabelsCheck
+from skmia.report.agreement import _assignment as labels
+from skmia.report.agreement._met import MetRows
+from skmia.report.agreement._repairs import LabelsQuestion
 
-CHECK = LabelsCheck()
+QUESTION = LabelsQuestion()
 
 
 def make_problem(n_classes=2, n=1200, seed=0, signal=1.0):
@@ -28,15 +30,18 @@ def make_problem(n_classes=2, n=1200, seed=0, signal=1.0):
 
 
 def ask(outputs, y, membership, seed=0, **fields):
-    """The answer of the check for outputs of any kind."""
+    """What is found in outputs of any kind; None for nothing."""
     records = Records(np.arange(len(y)), y, **fields)
-    case = SimpleNamespace(
-        request=SimpleNamespace(outputs=outputs),
+    met = MetRows(
+        case=SimpleNamespace(seeds={"agreement": seed}),
+        rows=slice(None),
         records=records,
-        membership=np.asarray(membership, dtype=bool) & (np.arange(len(y)) > 0),
-        seeds={"checks": seed},
+        inside=np.asarray(membership, dtype=bool) & (np.arange(len(y)) > 0),
+        units=number_units(records.fingerprint, records.fields.get("group_by")),
+        outputs=outputs,
+        model=None,
     )
-    return CHECK.ask(case, None, None)
+    return QUESTION.ask(met, [])
 
 
 def as_outputs(model, X, kind):
@@ -52,11 +57,11 @@ def test_codes_that_were_turned_are_found(model, n_classes, kind):
     X, y, membership = make_problem(n_classes)
     model = clone(model).fit(X[membership], y[membership])
     outputs = as_outputs(model, X, kind)
-    assert ask(outputs, y, membership).status == "passed"
+    assert ask(outputs, y, membership) is None
     turned = (y + 1) % n_classes
     found = ask(outputs, turned, membership)
-    assert found.status == "warning"
-    assert found.text.endswith("Check the coding of the labels before that of membership.")
+    assert found.status == "stop"
+    assert found.cure == "Check the coding of the labels before that of membership."
     share = np.mean(model.predict(X)[membership & (turned == 1)] == 0)
     assert f"with label 1, {100 * share:.0f}% are predicted as 0" in found.text
 
@@ -94,9 +99,9 @@ def test_models_that_are_weak_or_weighted_are_left_alone(name, signal):
         y = (score > np.quantile(score, 1 - share)).astype(int)
         membership = rng.permutation(1500) % 2 == 1
         fitted = clone(model).fit(X[membership], y[membership])
-        assert ask(as_outputs(fitted, X, "proba"), y, membership).status != "warning"
+        assert ask(as_outputs(fitted, X, "proba"), y, membership) is None
         # A model that was trained on other records knows neither side.
-        assert ask(as_outputs(fitted, X, "proba"), y, ~membership).status != "warning"
+        assert ask(as_outputs(fitted, X, "proba"), y, ~membership) is None
 
 
 def test_answers_of_one_person_count_once():
@@ -108,89 +113,85 @@ def test_answers_of_one_person_count_once():
     answers[people >= 60] = rng.random(1000) < 0.4
     outputs, everyone = Outputs(answers, [0, 1], "label"), np.ones(len(y))
     for seed in range(20):  # of the halves
-        assert ask(outputs, y, everyone, seed=seed, group_by=people).status == "passed"
+        assert ask(outputs, y, everyone, seed=seed, group_by=people) is None
 
 
 def test_classes_with_few_members_are_not_judged():
     _, y, membership = make_problem(n=60)
     outputs = Outputs(1 - y, [0, 1], "label")
-    assert ask(outputs, y, membership).status == "not run"
+    assert ask(outputs, y, membership) is None
     # Of many classes, two have enough members; the others may be anything.
     y = np.r_[np.arange(40), np.repeat([40, 41], 60)]
     answers = np.where(y < 40, 39 - y, 81 - y)
     found = ask(Outputs(answers, np.arange(42), "label"), y, np.ones(160))
-    assert found.status == "warning" and "label 40, 100% are predicted as 41" in found.text
+    assert found.status == "stop" and "label 40, 100% are predicted as 41" in found.text
     assert "label 0," not in found.text
     right = np.where(y < 40, 39 - y, y)
-    assert ask(Outputs(right, np.arange(42), "label"), y, np.ones(160)).status == "passed"
+    assert ask(Outputs(right, np.arange(42), "label"), y, np.ones(160)) is None
 
 
 def test_ten_members_of_each_half_are_judged():
     # One of the halves has ten of 19 members, and the other one has not.
     y = np.arange(38) % 2
     everyone = Outputs(1 - y, [0, 1], "label"), y, np.ones(38)
-    assert "Too few members of two classes" in ask(*everyone).text
-    for n, status in ((20, "not run"), (21, "warning")):  # one is no member
+    assert ask(*everyone) is None
+    for n, is_found in ((20, False), (21, True)):  # one is no member
         y = np.arange(float(n))
-        assert ask(Outputs(-y, kind="value"), y, np.ones(n)).status == status
+        assert (ask(Outputs(-y, kind="value"), y, np.ones(n)) is not None) == is_found
 
 
 def test_the_best_assignment_is_tested_on_the_other_half(monkeypatch):
     y, sizes = np.arange(202) % 2, []
-    test, recalls = labels._test, labels._measure_recalls
-    monkeypatch.setattr(labels, "_test", lambda *given: sizes.append(len(given[0])) or test(*given))
+    test, recalls = labels._test_assignment, labels._measure_recalls
+    monkeypatch.setattr(
+        labels, "_test_assignment", lambda *given: sizes.append(len(given[0])) or test(*given)
+    )
     monkeypatch.setattr(
         labels, "_measure_recalls", lambda *given: sizes.append(len(given[0])) or recalls(*given)
     )
-    assert ask(Outputs(1 - y, [0, 1], "label"), y, np.ones(202)).status == "warning"
+    assert ask(Outputs(1 - y, [0, 1], "label"), y, np.ones(202)).status == "stop"
     assert sizes == [101, 100, 100]  # of 201 members
 
 
 @pytest.mark.parametrize("error, least", [(1e-9, 0.1), (0.01, 0.1309), (0.05, 0.2545)])
 def test_another_assignment_has_to_be_much_better(error, least, monkeypatch):
     y = np.arange(200) % 2
-    for gain, status in ((least + 1e-6, "warning"), (least - 1e-6, "passed")):
-        monkeypatch.setattr(labels, "_test", lambda *given, gain=gain: (gain, error))
-        assert ask(Outputs(1 - y, [0, 1], "label"), y, np.ones(200)).status == status
+    for gain, is_found in ((least + 1e-6, True), (least - 1e-6, False)):
+        monkeypatch.setattr(labels, "_test_assignment", lambda *given, gain=gain: (gain, error))
+        found = ask(Outputs(1 - y, [0, 1], "label"), y, np.ones(200))
+        assert (found is not None) == is_found
 
 
 def test_targets_that_fall_by_chance_are_left_alone(monkeypatch):
     # Of 103 people the standard error of a rank correlation, by Fisher's transformation, is .103.
     y = np.arange(206.0)
     people = np.arange(206) // 2
-    for z, status in ((3.08, "passed"), (3.1, "warning")):
+    for z, is_found in ((3.08, False), (3.1, True)):
         correlation = -np.tanh(z * np.sqrt(1.06 / 100))
-        # The non-member is above chance, and is not asked.
-        sides = iter([correlation, 0.5])
-        monkeypatch.setattr(labels, "_correlate", lambda *given, sides=sides: next(sides))
+        monkeypatch.setattr(labels, "correlate_ranks", lambda *given, found=correlation: found)
         found = ask(Outputs(y, kind="value"), y, np.ones(206), group_by=people)
-        assert found.status == status
+        assert (found is not None) == is_found
 
 
 def test_many_turned_classes_are_counted():
     y = np.repeat(np.arange(5), 100)
     found = ask(Outputs((y + 1) % 5, np.arange(5), "label"), y, np.ones(500))
     assert found.text.startswith("Of the members with label 0, 100% are predicted as 1, and of ")
-    assert "predicted as 3; 2 more labels. Check" in found.text
-
-
-def test_log_odds_do_not_tell_the_labels():
-    y = np.arange(100) % 2
-    assert ask(Outputs(-np.ones(100), kind="log_odds"), y, np.ones(100)).status == "not run"
+    assert "predicted as 3; 2 more labels." in found.text
 
 
 def test_targets_of_the_other_sign_are_found():
     X, _, membership = make_problem()
     y = X[:, 0] + np.random.default_rng(1).normal(size=len(X))
     outputs = Outputs(Ridge().fit(X, y).predict(X), kind="value")
-    assert ask(outputs, y, membership).status == "passed"
+    assert ask(outputs, y, membership) is None
     found = ask(outputs, -y, membership)
-    assert found.status == "warning" and "coding of the targets" in found.text
-    assert ask(Outputs(np.ones(len(y)), kind="value"), y, membership).status == "passed"
+    assert found.status == "stop" and "coding of the targets" in found.cure
+    assert ask(Outputs(np.ones(len(y)), kind="value"), y, membership) is None
     noise = Outputs(np.random.default_rng(2).normal(size=len(y)), kind="value")
-    assert ask(noise, y, membership).status == "passed"
+    assert ask(noise, y, membership) is None
     few = Outputs(-y[:15], kind="value")
-    assert ask(few, y[:15], np.arange(15) > 1).status == "not run"
+    assert ask(few, y[:15], np.arange(15) > 1) is None
 
 
 @pytest.mark.parametrize("form", ["model", "stored"])
@@ -204,20 +205,18 @@ def test_the_verdict_stays_open_and_the_gate_shut(form):
     given = victim if form == "stored" else fitted
     report = audit(given, records, membership, shadows=4, fprs=(0.1,), random_state=0)
     assert report.evidence == "unknown"
-    assert report.verdict.startswith(
-        "Inconclusive: labels and model do not agree. Of the members with label 0, "
-    )
+    assert report.verdict.startswith("Inconclusive: model and table do not agree. The model is")
+    assert " Of the members with label 0, " in report.verdict
     code, _ = judge(list_findings(report, []))
     assert code == 4
-    assert next(iter(report.checks)) == "labels"
+    assert next(iter(report.checks)) == "model and table"
     document = check_document(json.loads(report.to_json()))
     assert (document["evidence"], document["verdict"]) == (report.evidence, report.verdict)
     if form == "model":
-        assert report.file.evidence == "unknown"
-        assert report.file.verdict.startswith("Inconclusive: labels and model do not agree. Of ")
+        assert report.file is None
         page = report.to_html()
         assert "<h1>No verdict</h1>" in page
-        assert "<b>Labels and model do not agree.</b> Of the members with label 0, " in page
+        assert "<b>Model and table do not agree.</b> The model is right on " in page
 
 
 def test_swapped_membership_stays_reversed_and_names_the_fit():
@@ -227,7 +226,5 @@ def test_swapped_membership_stays_reversed_and_names_the_fit():
     assert report.evidence == "reversed"
     accuracy = 100 * fitted.score(X[~membership], y[~membership])
     assert (
-        "Were members and non-members swapped? The model predicts the label of "
-        f"{accuracy:.1f}% of the members and 100.0% of the non-members. Check the coding of "
-        "membership."
+        f"Were members and non-members swapped? The model is right on {accuracy:.0f}% of the "
     ) in report.verdict

@@ -1,8 +1,7 @@
-"""Check whether the labels of the records mean the same as the labels of the victim."""
+"""Whether the labels of the records mean the same as the labels of the model."""
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.stats import spearmanr
 
 from ..._core.filed import (
     count_up,
@@ -13,9 +12,8 @@ from ..._core.filed import (
     take_table,
     take_where,
 )
-from ..._core.splits import number_units
 from ..._core.visible import visible
-from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
+from ._skill import correlate_ranks
 
 # Members of a class in each half; classes with fewer are not judged.
 _FEWEST = 10
@@ -30,76 +28,22 @@ _OF_RANKS = 1.06
 _MOST_NAMED = 3
 
 
-class LabelsCheck(BaseCheck):
-    """Whether the victim answers members with their own labels, or with others throughout."""
-
-    # A model may be worse than the best constant on purpose, with weights of classes for example.
-    # So the check asks whether another assignment of its answers to the labels is better. It reads
-    # members alone, because on non-members a model may be below chance.
-
-    name = "labels"
-
-    def ask(self, case, run, findings):
-        outputs, y, members = case.request.outputs, case.records.y, case.membership
-        if outputs.kind == "value":
-            return self._ask_regressor(case, outputs.values, y, members)
-        if outputs.classes is None:
-            return self.answer(NOT_RUN, "Log odds of the labels do not tell the predicted labels.")
-        labels = outputs.label_index(y)
-        answers = outputs.label_index(outputs.as_labels().values)
-        agree = labels == answers
-        sides = [100 * np.mean(agree[side]) for side in (members, ~members)]
-        text = (
-            f"The model predicts the label of {sides[0]:.1f}% of the members and {sides[1]:.1f}% "
-            "of the non-members."
-        )
-        found = _find_assignment(
-            take_where(members, True, labels),
-            take_where(members, True, answers),
-            len(outputs.classes),
-            take_where(members, True, _number_units(case.records)),
-            np.random.default_rng(case.seeds["checks"]),
-        )
-        if found is None:
-            return self.answer(NOT_RUN, f"{text} Too few members of two classes.")
-        if found:
-            text = _describe(found, labels[members], answers[members], outputs.classes)
-            return self.answer(WARNING, text)
-        return self.answer(PASSED, text)
-
-    def _ask_regressor(self, case, answers, y, members):
-        sides = [_correlate(answers[side], y[side]) for side in (members, ~members)]
-        text = (
-            f"The rank correlation of predictions and targets is {sides[0]:.3f} on members and "
-            f"{sides[1]:.3f} on non-members."
-        )
-        n_units = len(np.unique(_number_units(case.records)[members]))
-        if n_units < 2 * _FEWEST:
-            return self.answer(NOT_RUN, f"{text} Too few members.")
-        with np.errstate(divide="ignore"):
-            upper = np.arctanh(sides[0]) + _N_ERRORS * np.sqrt(_OF_RANKS / (n_units - 3))
-        if not upper < 0:
-            return self.answer(PASSED, text)
-        text += (
-            " Members with higher targets have lower predictions. Check the coding of the targets "
-            "before that of membership."
-        )
-        return self.answer(WARNING, text)
+# A model may be worse than the best constant on purpose, with weights of classes for example. So
+# it is asked whether another assignment of its answers to the labels is better. Members alone are
+# read, because on non-members a model may be below chance.
 
 
-def _number_units(records):
-    return number_units(records.fingerprint, records.fields.get("group_by"))
+def is_reversed(answers, targets, units):
+    """Whether members with higher targets have lower predictions, beyond chance."""
+    n_units = len(np.unique(units))
+    if n_units < 2 * _FEWEST:
+        return False
+    with np.errstate(divide="ignore"):
+        correlation = np.arctanh(correlate_ranks(answers, targets))
+    return bool(correlation + _N_ERRORS * np.sqrt(_OF_RANKS / (n_units - 3)) < 0)
 
 
-def _correlate(first, second):
-    """Spearman's correlation; 0 where one of them is constant."""
-    first, second = (np.asarray(one, dtype=float).ravel() for one in (first, second))
-    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
-        return 0.0
-    return float(spearmanr(first, second).statistic)
-
-
-def _find_assignment(labels, answers, n_classes, units, rng):
+def find_assignment(labels, answers, n_classes, units, rng):
     """Find an assignment of answers to labels that fits members better than their own labels."""
     # It is found on one half of the members and tested on the other.
     # -> moved: the answer that takes the place of each label that another one fits better; empty if
@@ -125,7 +69,7 @@ def _find_assignment(labels, answers, n_classes, units, rng):
     own = np.flatnonzero(best != np.arange(len(known)))
     if recalls[own, best[own]].sum() <= recalls[own, own].sum():
         return {}
-    gain, error = _test(*(one[halves[1]] for one in (labels, answers, units)), own, best)
+    gain, error = _test_assignment(*(one[halves[1]] for one in (labels, answers, units)), own, best)
     if gain - _N_ERRORS * error <= _GAIN:
         return {}
     return dict(zip(known[own].tolist(), known[best[own]].tolist(), strict=True))
@@ -140,7 +84,7 @@ def _measure_recalls(labels, answers, n_classes):
     return (pairs + 0.5) / (pairs.sum(axis=1, keepdims=True) + 0.5 * n_classes)
 
 
-def _test(labels, answers, units, own, best):
+def _test_assignment(labels, answers, units, own, best):
     """Mean gain in recall over the moved classes, with the standard error of units."""
     totals = np.bincount(labels)
     recalls = _measure_recalls(labels, answers, len(best))
@@ -154,7 +98,7 @@ def _test(labels, answers, units, own, best):
     return float((better - worse).mean()), float(np.sqrt(variance) / len(own))
 
 
-def _describe(moved, labels, answers, classes):
+def describe_assignment(moved, labels, answers, classes):
     """Name the answer that takes the place of each label, with its share among all members."""
     parts = []
     for label, answer in moved.items():
@@ -163,6 +107,4 @@ def _describe(moved, labels, answers, classes):
         parts.append(f"with label {name}, {share:.0f}% are predicted as {other}")
     shown = ", and of those ".join(parts[:_MOST_NAMED])
     more = f"; {len(parts) - _MOST_NAMED} more labels" if len(parts) > _MOST_NAMED else ""
-    return (
-        f"Of the members {shown}{more}. Check the coding of the labels before that of membership."
-    )
+    return f"Of the members {shown}{more}."

@@ -1,0 +1,116 @@
+"""The questions in their order, and who is asked them."""
+
+import numpy as np
+
+from ..._core.asking import unwrap
+from ..._core.outputs import Outputs
+from ..._core.splits import number_units
+from ..._core.tokens import hold_tokens
+from .._case import is_recipe
+from .._evidence import CANNOT_TELL, STOP, WARN
+from .._run import draw_sample, take_records
+from .._text import describe_error
+from ._clones import is_costly, list_recipes, train_clones
+from ._file_questions import KnownValuesQuestion, OwnNumbersQuestion
+from ._met import MetRows
+from ._repairs import LabelsQuestion, RepairsQuestion
+from ._result import Agreement, conclude
+from ._row_question import RowsQuestion
+from ._skill_questions import ConstantQuestion, RecipeQuestion, SkillQuestion, UnitsQuestion
+
+# Of more records a sample is looked at.
+_MOST_RECORDS = 20_000
+
+# In the order of causes: the first that is found is told.
+QUESTIONS = (
+    KnownValuesQuestion(),
+    OwnNumbersQuestion(),
+    RepairsQuestion(),
+    LabelsQuestion(),
+    ConstantQuestion(),
+    RowsQuestion(),
+    UnitsQuestion(),
+    SkillQuestion(),
+    RecipeQuestion(),
+)
+
+
+def meet(case):
+    """Ask whether the model of a case knows its table."""
+    request = case.request
+    if not isinstance(request.outputs, Outputs) or hold_tokens(case.records):
+        return Agreement(CANNOT_TELL, "Not asked of models of texts and tokens.")
+    met = _collect(case)
+    replies, asked, notes = {}, [], []
+    references, n_models = [], 0
+    if met.is_told:
+        recipes = list_recipes(case)
+        costly = is_costly(recipes)
+        if costly:
+            _ask_all(met, [], replies, asked, notes, first=True)
+        if not any(one.status == STOP for one in replies.values()):
+            references, n_models = _train(met, recipes, 1 if costly else 2, notes)
+    _ask_all(met, references, replies, asked, notes)
+    listed = [replies[one.name] for one in QUESTIONS if one.name in replies]
+    return conclude(met, references, _excuse_noise(met, listed), asked, notes, n_models)
+
+
+def _collect(case):
+    n = len(case.records)
+    rows = draw_sample(n, case.subsets, _MOST_RECORDS, case.seeds["agreement"])
+    records = take_records(case.records, rows)
+    inside = np.asarray(case.membership[rows], dtype=bool)
+    people = records.fields.get("group_by")
+    victim = case.request.victim
+    return MetRows(
+        case=case,
+        rows=rows,
+        records=records,
+        inside=inside,
+        units=number_units(records.fingerprint, people),
+        outputs=case.request.outputs if isinstance(rows, slice) else case.request.outputs[rows],
+        model=None if is_recipe(victim) else unwrap(victim),
+    )
+
+
+def _train(met, recipes, n_models, notes):
+    found = []
+    for recipe in recipes:
+        try:
+            found.append(train_clones(met, recipe, n_models))
+        except Exception as error:  # of whatever kind: questions without clones were asked
+            why = describe_error(error).rstrip(".")
+            notes.append(f"No {recipe.name} could be trained on a half of the members: {why}.")
+    if len(found) < len(recipes) and recipes and not recipes[0].is_own:
+        found = found[:1]
+    return found, n_models * len(found)
+
+
+def _ask_all(met, references, replies, asked, notes, first=False):
+    """Ask the questions that were not asked yet; at first those that need no clone."""
+    for question in QUESTIONS:
+        is_early = not question.needs_clones or question.name == "repairs"
+        if question.name in asked or (first and not is_early):
+            continue
+        if question.name not in ("known values", "own numbers") and not met.is_told:
+            continue
+        if question.needs_clones and not references and not (first and is_early):
+            continue
+        try:
+            reply = question.ask(met, references)
+        except Exception as error:  # of whatever kind: the other questions remain
+            notes.append(f"The question of {question.name} failed: {describe_error(error)}")
+            continue
+        asked.append(question.name)
+        if reply is not None:
+            replies[question.name] = reply
+
+
+def _excuse_noise(met, replies):
+    """Warn in place of stopping where answers differ when the model is asked twice."""
+    noisy = {one.name for one in QUESTIONS if one.is_of_noise}
+    stops = [one for one in replies if one.status == STOP]
+    if not stops or not {one.question for one in stops} <= noisy or met.repeats is not False:
+        return replies
+    text = " The model gives other answers when it is asked again."
+    return [one._replace(status=WARN, text=one.text + text, cure="") for one in replies]

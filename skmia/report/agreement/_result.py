@@ -1,0 +1,108 @@
+"""The outcome of all questions about a model and a table."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .._evidence import CANNOT_TELL, PASS, STOP, WARN
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Whether a model and a table belong together, as returned by :func:`check_agreement`.
+
+    Attributes
+    ----------
+    status : {"stop", "warn", "pass", "cannot tell"}
+        "stop" if the model does not know the table, so that no number about its members means
+        anything; "warn" if the answers fit the labels less than they should; "pass" if they fit
+        those of the members better than by chance; "cannot tell" otherwise.
+    text : str
+        What was found, in sentences: figures, cause and cure.
+    cause : str or None
+        The question by which it was stopped, or warned: "known values", "own numbers", "labels",
+        "repairs", "constant answers", "rows", "units", "skill" or "recipe".
+    cure : str
+        What to do, in a sentence; empty without a cause.
+    figures : dict
+        How well the answers fit the labels: ``members``, ``nonmembers`` of the model, and
+        ``clones`` for members that they have not seen, in ``metric`` ("accuracy" or "mean absolute
+        error"). A figure is None if it was not measured.
+    asked : tuple of str
+        Names of the questions that were asked.
+    n_models : int
+        Number of models that were trained for it.
+    notes : tuple of str
+        Sentences on questions that were not asked, and why.
+    """
+
+    status: Literal["stop", "warn", "pass", "cannot tell"]
+    text: str
+    cause: str | None = None
+    cure: str = ""
+    figures: dict = field(default_factory=dict)
+    asked: tuple = ()
+    n_models: int = 0
+    notes: tuple = ()
+
+    @property
+    def is_stop(self) -> bool:
+        """Whether the model does not know the table."""
+        return self.status == STOP
+
+
+def conclude(met, references, replies, asked, notes, n_models):
+    """Make the outcome of what the questions found, the first of which is the cause."""
+    figures = _list_figures(met, references)
+    told = _tell_figures(met, references, figures)
+    stops = [one for one in replies if one.status == STOP]
+    if stops:
+        first = stops[0]
+        texts = [told, first.text]
+        # What makes the model right is the cure, whatever else showed that something is wrong.
+        repair = next((one for one in stops if one.question == "repairs"), None)
+        cure = first.cure
+        if repair is not None and first.question == "own numbers":
+            texts.append(repair.text)
+            cure = repair.cure
+        status, cause = STOP, first.question
+    elif replies:
+        first = replies[0]
+        texts, cure = [told, first.text], first.cure
+        status, cause = WARN, first.question
+    else:
+        texts, cure, cause = [told], "", None
+        status = PASS if met.is_told and met.fit().rank.low > 0 else CANNOT_TELL
+        if status == CANNOT_TELL:
+            texts.append("That is not beyond chance, so it does not tell whether they agree.")
+    text = " ".join(filter(None, [*texts, cure]))
+    return Agreement(status, text, cause, cure, figures, tuple(asked), n_models, tuple(notes))
+
+
+def _list_figures(met, references):
+    if not met.is_told:
+        return {}
+    first = next(iter(references), None)
+    return {
+        "metric": "mean absolute error" if met.is_value else "accuracy",
+        "members": met.fit().plain,
+        "nonmembers": met.fit(False).plain,
+        "clones": None if first is None else met.fit_of(first).plain,
+    }
+
+
+def _tell_figures(met, references, figures):
+    """How well the model fits its training rows, and clones rows that they have not seen."""
+    if not figures:
+        return "The model gives log odds of the labels alone, so it is not told what it predicts."
+    names = [(one.name, met.fit_of(one).plain) for one in references]
+    if met.is_value:
+        text = (
+            f"The model's mean absolute error is {figures['members']:.3g} on the rows it was "
+            "trained on"
+        )
+        clones = [f"{name} that have not seen them have {plain:.3g}" for name, plain in names]
+    else:
+        text = f"The model is right on {figures['members']:.0%} of the rows it was trained on"
+        clones = [f"{name} that have not seen them on {plain:.0%}" for name, plain in names]
+    clones = [one if one.startswith("two") else one.replace("have", "has", 1) for one in clones]
+    return f"{'; '.join([text, *clones[:1]])}{''.join(f', {one}' for one in clones[1:])}."

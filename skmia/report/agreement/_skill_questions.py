@@ -1,0 +1,172 @@
+"""Whether the model is as good on its training rows as clones are on rows new to them."""
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
+
+from ..._core.asking import unwrap
+from ..._core.visible import visible
+from .._text import join_names
+from ._base import Question
+from ._clones import train_and_ask
+from ._skill import Measure, is_far_below, is_surely_below
+
+_CURE = "Give the columns as the model was trained on them: order, scaling, types"
+_OF_STORED = "and the answers in the order of the rows"
+
+
+class ConstantQuestion(Question):
+    """Whether the model gives one answer to all rows, and clones do not."""
+
+    name = "constant answers"
+    needs_clones = True
+
+    def ask(self, met, references):
+        if not met.scores.are_constant or "Dummy" in type(unwrap(met.case.victim)).__name__:
+            return None
+        text = "The model gives one answer to all rows."
+        # Settings may leave a model nothing to learn from few rows.
+        if references and all(is_far_below(met.fit(), met.fit_of(one)) for one in references):
+            return self.stop(text, f"{_CURE}.")
+        return self.warn(text)
+
+
+class SkillQuestion(Question):
+    """Whether the answers fit the labels of members much less than those of clones."""
+
+    name = "skill"
+    needs_clones = is_of_noise = True
+
+    def ask(self, met, references):
+        own = met.fit()
+        fresh = [met.fit_of(one) for one in references]
+        below = [is_far_below(own, one) for one in fresh]
+        is_known = len(references) > 1 or any(one.is_own for one in references)
+        if below and all(below) and is_known:
+            cure = f"{_CURE}{'.' if met.model is not None else f', {_OF_STORED}.'}"
+            return self.stop("The model does not know these rows.", cure)
+        if any(below) or any(is_surely_below(own.decision, one.decision, 0.5) for one in fresh):
+            return self.warn("The answers fit the labels less than they should.")
+        seen = [met.measure(one.seen, one.is_seen) for one in references if one.is_own]
+        if any(_is_little(own, one) for one in seen):
+            return self.warn(
+                "The answers fit the labels less than they should: clones fit their own training "
+                "rows much better."
+            )
+        return None
+
+
+def _is_little(own, seen):
+    pairs = (own.rank, seen.rank), (own.decision, seen.decision)
+    return all(is_surely_below(one, other, 0.15) for one, other in pairs)
+
+
+class UnitsQuestion(Question):
+    """Whether a regressor answers in other units than those of the targets."""
+
+    name = "units"
+    needs_clones = True
+
+    def ask(self, met, references):
+        if not met.is_value or not met.fit().decision.high < -0.5 or not references:
+            return None
+        if not all(met.fit_of(one).decision.low > 0 for one in references):
+            return None
+        return self.stop(
+            "The answers are in other units than the targets, or of other columns.",
+            "Give targets and answers in one unit, and the columns as the model was trained.",
+        )
+
+
+class RecipeQuestion(Question):
+    """Whether clones learn what the model has learned."""
+
+    name = "recipe"
+    needs_clones = True
+
+    def ask(self, met, references):
+        own = next((one for one in references if one.is_own), None)
+        if own is None:
+            return None
+        for model in own.models:
+            lost = list_other_columns(met.case.victim, model)
+            if lost:
+                return self.stop(
+                    f"Clones of the model select other columns of this table than the model: "
+                    f"{lost}, so they learn otherwise than the model.",
+                    "Give the columns with the types that they had in training.",
+                )
+        if not self._learn_less(met, met.measure(own.seen, own.is_seen)):
+            return None
+        # A half of the members may be too few for some settings.
+        _, whole = train_and_ask(met, own.recipe, met.inside, met.case.seeds["agreement"])
+        if not self._learn_less(met, met.measure(whole, met.inside)):
+            return None
+        return self.stop(
+            "Clones of the model, trained on the same rows, are no better on them than a constant "
+            "answer: a clone learns otherwise than the model.",
+            "Pass what fit was given (fit_params, the shape of the targets), or the recipe of the "
+            "model as estimator.",
+        )
+
+    def _learn_less(self, met, clone):
+        """Whether the model is surely better than chance, and clones surely much less so."""
+        model = met.fit()
+        chance = Measure(0.1, 0.0)
+        pairs = (model.rank, clone.rank), (model.decision, clone.decision)
+        return all(
+            is_surely_below(chance, one, 0.5) and other.high < max(0.1, 0.25 * one.low)
+            for one, other in pairs
+        )
+
+
+def list_other_columns(model, clone):
+    """Name the columns that a clone of a model selects and the model does not, and the reverse."""
+    for first, second in zip(_list_parts(model), _list_parts(clone), strict=False):
+        if not (isinstance(first, ColumnTransformer) and isinstance(second, ColumnTransformer)):
+            continue
+        for ours, theirs in zip(first.transformers_, second.transformers_, strict=False):
+            one, other = (
+                _list_chosen(part, chosen)
+                for part, (_, _, chosen) in ((first, ours), (second, theirs))
+            )
+            if one != other and ours[1] != "drop":
+                missing = [name for name in one if name not in other]
+                added = [name for name in other if name not in one]
+                told = [f"{ours[0]} lacks {_join(missing)}"] if missing else []
+                told += [f"{ours[0]} also takes {_join(added)}"] if added else []
+                if told:
+                    return " and ".join(told)
+    return ""
+
+
+def _join(names):
+    return join_names([visible(repr(name)) for name in names], 5)
+
+
+def _list_parts(model):
+    """The model and the steps and transformers inside it, in their order."""
+    model = unwrap(model)
+    yield model
+    if isinstance(model, Pipeline):
+        inner = [step for _, step in model.steps]
+    elif isinstance(model, FeatureUnion):
+        inner = [part for _, part in model.transformer_list]
+    elif isinstance(model, ColumnTransformer):
+        inner = [part[1] for part in getattr(model, "transformers_", ())]
+    else:
+        names = "best_estimator_", "regressor_", "estimator_"
+        inner = [getattr(model, name) for name in names if hasattr(model, name)]
+    for part in inner:
+        if hasattr(part, "get_params"):
+            yield from _list_parts(part)
+
+
+def _list_chosen(part, chosen):
+    """The columns that a part selects, by their names or positions."""
+    names = getattr(part, "feature_names_in_", None)
+    every = np.arange(part.n_features_in_) if names is None else np.asarray(names)
+    chosen = [chosen] if isinstance(chosen, str | int) else chosen
+    if isinstance(chosen, slice) or (len(chosen) and not isinstance(np.ravel(chosen)[0], str)):
+        return every[chosen if isinstance(chosen, slice) else np.asarray(chosen)].tolist()
+    return list(chosen)

@@ -1,0 +1,517 @@
+"""Whether a model knows the table that it is audited on."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Outputs, Records, audit
+from skmia.cli._gate import judge, list_findings
+from skmia.report import recommend_release
+from skmia.report._schema import check_document
+from skmia.report.agreement import check_agreement
+from skmia.victims import CallableVictim
+
+FOREST = RandomForestClassifier(15, random_state=0)
+N = 600
+MEMBERS = np.arange(N) < N // 2
+
+
+def make_table(n_classes=2, seed=0):
+    """Columns in units of their own, and classes or a target that follow from them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 5))
+    score = X @ [1.5, -1.0, 0.8, 0.5, 0.0] + 0.5 * rng.logistic(size=N)
+    cuts = np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1])
+    units, centers = np.array([12.0, 0.1, 4.0, 300.0, 1.0]), np.array([50.0, 1.0, 20.0, 5000.0, 0])
+    return centers + X * units, np.digitize(score, cuts), score
+
+
+def fit(model, X, y, **settings):
+    return clone(model).fit(X[MEMBERS], y[MEMBERS], **settings)
+
+
+def ask(victim, X, y, outputs=None, members=MEMBERS, **fields):
+    if outputs is not None:
+        fields["outputs"] = outputs
+    return check_agreement(victim, Records(X, y, **fields), members, random_state=0)
+
+
+def answer(model, X):
+    if hasattr(model, "predict_proba"):
+        return Outputs(model.predict_proba(X), model.classes_)
+    return Outputs(model.predict(X), kind="value")
+
+
+# -- sound audits
+
+
+class NoisyWeights(ClassifierMixin, BaseEstimator):
+    """A logistic regression with noise in its weights, as after private training."""
+
+    def fit(self, X, y):
+        rng = np.random.default_rng(0)
+        self.model_ = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+        self.classes_ = self.model_.classes_
+        self.model_[-1].coef_ += 0.5 * rng.normal(size=self.model_[-1].coef_.shape)
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+SOUND = {
+    "forest": FOREST,
+    "boosting": HistGradientBoostingClassifier(max_iter=10),
+    "behind a scaler": make_pipeline(StandardScaler(), KNeighborsClassifier()),
+    "machine": make_pipeline(StandardScaler(), SVC()),
+    "regularized": DecisionTreeClassifier(max_depth=1),
+    "leaves too large for clones": DecisionTreeClassifier(min_samples_leaf=100),
+    "calibrated": CalibratedClassifierCV(DecisionTreeClassifier(max_depth=4), cv=3),
+    "private": NoisyWeights(),
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("name", SOUND)
+def test_models_on_their_own_table_are_not_stopped(name, n_classes):
+    X, y, _ = make_table(n_classes)
+    found = ask(fit(SOUND[name], X, y), X, y)
+    assert found.status in ("pass", "cannot tell"), found.text
+    if name == "forest":
+        assert found.text.startswith("The model is right on ")
+        assert (
+            " of the rows it was trained on; two clones that have not seen them on " in found.text
+        )
+        assert found.n_models == 2 and found.cause is None
+
+
+CHANGED = {
+    "labels alone": lambda outputs: outputs.as_labels(),
+    "rounded": lambda outputs: Outputs(outputs.values.round(1), outputs.classes),
+    "sharpened": lambda outputs: Outputs((outputs.values > 0.5).astype(float), outputs.classes),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize("victim", [FOREST, None], ids=["recipe known", "unknown"])
+def test_defended_answers_are_not_stopped(name, victim):
+    X, y, _ = make_table()
+    outputs = CHANGED[name](answer(fit(FOREST, X, y), X))
+    found = ask(victim, X, y, outputs)
+    assert found.status == "pass" and found.n_models == (4 if victim is None else 2)
+
+
+def test_models_of_more_rows_of_noisy_labels_and_of_people_are_not_stopped():
+    X, y, _ = make_table()
+    more = clone(FOREST).fit(
+        *(np.concatenate([part, some]) for part, some in zip((X, y), make_more()))
+    )
+    assert ask(more, X, y).status == "pass"
+    noisy = np.where(np.random.default_rng(1).random(N) < 0.3, 1 - y, y)
+    assert ask(fit(FOREST, X, noisy), X, noisy).status == "pass"
+    people, first = np.arange(N) // 6, np.arange(N) // 6 * 6
+    assert ask(fit(FOREST, X[first], y[first]), X[first], y[first], group_by=people).status in (
+        "pass",
+        "cannot tell",
+    )
+    rare = (make_table()[2] > np.quantile(make_table()[2], 0.98)).astype(int)
+    assert ask(fit(FOREST, X, rare), X, rare).status in ("pass", "cannot tell")
+
+
+def make_more():
+    X, y, _ = make_table(seed=9)
+    return X, y
+
+
+def test_others_of_another_population_are_not_a_reason():
+    X, y, _ = make_table()
+    moved = X + 3 * X.std(axis=0) * ~MEMBERS[:, None]
+    assert ask(fit(FOREST, X, y), moved, y).status == "pass"
+
+
+def test_regressors_on_their_own_table_are_not_stopped():
+    X, _, target = make_table()
+    for model in (RandomForestRegressor(15), make_pipeline(StandardScaler(), Ridge())):
+        found = ask(fit(model, X, target), X, target)
+        assert found.status == "pass" and found.text.startswith("The model's mean absolute error")
+
+
+# -- what does not belong together
+
+
+def reverse_sides(order):
+    return np.concatenate([order[: N // 2][::-1], order[N // 2 :][::-1]])
+
+
+ORDERS = {
+    "shuffled": lambda order, rng: rng.permutation(order),
+    "members shuffled": lambda order, rng: np.r_[rng.permutation(N // 2), order[N // 2 :]],
+    "shuffled within each side": lambda order, rng: np.r_[
+        rng.permutation(N // 2), N // 2 + rng.permutation(N // 2)
+    ],
+    "moved by a row": lambda order, rng: np.roll(order, 1),
+    "reversed": lambda order, rng: order[::-1],
+    "reversed within each side": lambda order, rng: reverse_sides(order),
+}
+
+
+@pytest.mark.parametrize("victim", [FOREST, None], ids=["recipe known", "unknown"])
+@pytest.mark.parametrize("kind", ["probabilities", "labels", "values"])
+@pytest.mark.parametrize("name", ORDERS)
+def test_answers_in_another_order_stop_an_audit(name, kind, victim):
+    X, y, target = make_table()
+    model = FOREST
+    if kind == "values":
+        model, y = RandomForestRegressor(15, random_state=0), target
+    order = ORDERS[name](np.arange(N), np.random.default_rng(3))
+    outputs = answer(fit(model, X, y), X)[order]
+    outputs = outputs.as_labels() if kind == "labels" else outputs
+    found = ask(None if victim is None else model, X, y, outputs)
+    assert found.status == "stop", found.text
+    if "moved" in name or "reversed" in name:
+        assert found.cause == "repairs"
+        assert "the answers are in another order than the rows. Give the answers in" in found.text
+    elif "within" not in name:
+        assert found.cause == "rows"
+        assert "of another table. Give the answers of these rows, in their order." in found.text
+
+
+def test_sorted_answers_and_answers_of_another_file_stop_an_audit():
+    X, y, _ = make_table()
+    outputs = answer(fit(FOREST, X, y), X)
+    other = answer(fit(FOREST, X, y), make_table(seed=5)[0])
+    for wrong in (outputs[np.argsort(outputs.values[:, 1])], other):
+        found = ask(FOREST, X, y, wrong)
+        assert (found.status, found.cause) == ("stop", "rows")
+
+
+@pytest.mark.parametrize("model", [FOREST, LogisticRegression(), KNeighborsClassifier(), SVC()])
+@pytest.mark.parametrize("columns", [slice(None), slice(0, 3)], ids=["all", "some"])
+def test_a_forgotten_scaler_is_named(model, columns):
+    X, y, _ = make_table()
+    scaled = StandardScaler().fit(X[MEMBERS]).transform(X)
+    seen = X.copy()
+    seen[:, columns] = scaled[:, columns]
+    if columns != slice(None):
+        seen[:, 3] = scaled[:, 3]
+    victim = fit(model, seen, y)
+    found = ask(victim, X, y)
+    assert found.status == "stop", found.text
+    if found.cause == "own numbers":
+        assert "column number 1 between" in found.text
+    if columns == slice(None):
+        assert "With the columns standardized it is right on" in found.text
+        assert found.text.endswith(
+            "it was trained behind a scaler. Give the pipeline, or the scaled table."
+        )
+    # Of a function nothing but the answers is known.
+    if hasattr(victim, "predict_proba") and columns == slice(None):
+        found = ask(CallableVictim(victim.predict_proba, [0, 1]), X, y)
+        assert (found.status, found.cause) == ("stop", "repairs")
+
+
+def test_columns_in_reverse_order_are_named():
+    X, y, _ = make_table()
+    X = (X - X.mean(axis=0)) / X.std(axis=0)  # in one unit
+    found = ask(fit(FOREST, X, y), X[:, ::-1], y)
+    assert found.cause == "repairs" and found.cure == "Give the columns in the order of training."
+
+
+def test_one_column_in_another_unit_is_named_by_a_scaler_and_by_trees():
+    X, y, _ = make_table()
+    table = pd.DataFrame(X, columns=list("abcde"))
+    for model in (make_pipeline(StandardScaler(), SVC()), FOREST):
+        victim = fit(model, table, y)
+        found = ask(victim, table.assign(c=100 * table["c"]), y)
+        assert (found.status, found.cause) == ("stop", "own numbers")
+        assert "column 'c' between" in found.text and "number" not in found.text
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_labels_that_are_coded_otherwise_are_named(n_classes):
+    X, y, _ = make_table(n_classes)
+    found = ask(fit(FOREST, X, y), X, (y + 1) % n_classes)
+    assert found.cause == "labels"
+    assert "Of the members with label 0, " in found.text and "% are predicted as " in found.text
+    assert found.cure == "Check the coding of the labels before that of membership."
+
+
+def test_targets_in_other_units_are_named():
+    X, _, score = make_table()
+    target = np.exp(0.5 * score + 4)
+    model = RandomForestRegressor(15, random_state=0)
+    turned = {
+        "exp of the answers": np.log(target),
+        "the answers as deviations from the mean": (target - target.mean()) / target.std(),
+    }
+    for name, learned in turned.items():
+        found = ask(fit(model, X, learned), X, target)
+        assert (found.status, found.cause) == ("stop", "repairs")
+        assert f"With {name} its mean absolute error is" in found.text
+    found = ask(fit(model, X, 1000 * target), X, target)
+    assert (found.status, found.cause) == ("stop", "units")
+    found = ask(fit(model, X, -target), X, target)
+    assert (found.status, found.cause) == ("stop", "labels")
+
+
+def test_constant_answers_are_named_unless_that_is_the_recipe():
+    X, y, _ = make_table()
+    outputs = Outputs(np.full((N, 2), 0.5), [0, 1])
+    found = ask(FOREST, X, y, outputs)
+    assert (found.status, found.cause) == ("stop", "constant answers")
+    assert "The model gives one answer to all rows." in found.text
+    assert ask(fit(DummyClassifier(), X, y), X, y).status == "cannot tell"
+    # Penalized so that it learns nothing; its clones neither.
+    assert ask(fit(DecisionTreeClassifier(min_samples_leaf=200), X, y), X, y).status == "warn"
+
+
+# -- what a model knows of its columns
+
+
+def make_people(n=N):
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(
+        {"smoker": rng.choice(["yes", "no"], n), "age": rng.integers(18, 90, n).astype(float)}
+    )
+    return table, np.where((table.smoker == "yes") ^ (rng.random(n) < 0.1), "ill", "well")
+
+
+def test_values_that_an_encoder_does_not_know_are_named():
+    table, y = make_people()
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["smoker"]), remainder="passthrough"
+    )
+    victim = fit(make_pipeline(columns, FOREST), table, y)
+    assert ask(victim, table, y).status == "pass"
+    found = ask(victim, table.assign(smoker=" " + table.smoker), y)
+    assert (found.status, found.cause) == ("stop", "known values")
+    assert (
+        "In column 'smoker', 100% of the members' values are unknown to the model, as ' "
+    ) in found.text
+    assert "; it knows 'no' and 'yes'." in found.text
+    some = table.copy()
+    some.loc[:4, "smoker"] = "often"
+    found = ask(victim, some, y)
+    assert found.status == "warn"
+    assert (
+        "5 listed members have values in column 'smoker' that the model has never seen, such as "
+        "'often': they cannot have been training rows as they are."
+    ) in found.text
+
+
+def test_texts_in_another_language_are_named():
+    rng = np.random.default_rng(0)
+    words = np.array("fever cough pain rash nausea throat ear chest sweat chills".split())
+    texts = np.array([" ".join(rng.choice(words, 6)) for _ in range(200)])
+    y = np.array(["chest" in text for text in texts]).astype(int)
+    members = np.arange(200) < 100
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    victim = model.fit(pd.Series(texts[:100]), y[:100])
+    other = pd.Series([text[::-1] for text in texts])
+    found = ask(victim, other, y, members=members)
+    assert found.status == "stop" and found.cause == "known values"
+
+
+def test_clones_that_select_other_columns_stop_an_audit():
+    table, y = make_people()
+    typed = table.astype({"smoker": "category"})
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_include="category")),
+        (SimpleImputer(), make_column_selector(dtype_include="number")),
+    )
+    victim = fit(make_pipeline(columns, FOREST), typed, y)
+    assert ask(victim, typed, y).status == "pass"
+    found = ask(victim, table, y)
+    assert (found.status, found.cause) == ("stop", "recipe")
+    assert "onehotencoder lacks 'smoker'" in found.text
+    assert found.cure == "Give the columns with the types that they had in training."
+
+
+class LearnsOnce(ClassifierMixin, BaseEstimator):
+    """A tree that learns with a parameter of fit alone, and is constant without it."""
+
+    def fit(self, X, y, works=False):
+        self.classes_ = np.unique(y)
+        depth = None if works else 1
+        model = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=1 if works else len(X))
+        self.model_ = model.fit(X, y)
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+def test_clones_that_do_not_learn_stop_an_audit_before_its_pool():
+    X, y, _ = make_table()
+    victim = fit(LearnsOnce(), X, y, works=True)
+    report = audit(victim, Records(X, y), MEMBERS, shadows=4, random_state=0)
+    assert report.evidence == "unknown" and report.settings["n_shadows"] == 0
+    text = report.checks["model and table"].text
+    assert "no better on them than a constant answer: a clone learns otherwise" in text
+    found = check_agreement(
+        victim, Records(X, y), MEMBERS, fit_params={"works": True}, random_state=0
+    )
+    assert found.status == "pass"
+
+
+# -- noise, failures, small tables
+
+
+class Noisy(ClassifierMixin, BaseEstimator):
+    """Answers that have nothing to do with the rows, and differ each time."""
+
+    is_trainable = False
+
+    def __init__(self, seed=None):
+        self.seed = seed
+
+    def fit(self, X, y):
+        raise TypeError("It cannot be trained.")
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    classes_ = np.arange(2)
+
+    def predict_proba(self, X):
+        p = np.random.default_rng().random(len(X))
+        if self.seed is not None:
+            p = 1e5 * X[:, 1] % 1
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X):
+        return self.predict_proba(X).argmax(axis=1)
+
+
+def test_answers_that_differ_when_asked_twice_only_warn():
+    X, y, _ = make_table()
+    found = ask(Noisy(), X, y)
+    assert found.status == "warn"
+    assert "other answers when it is asked again" in found.text
+    assert ask(Noisy(seed=0), X, y).status == "stop"
+
+
+class CannotBeCloned(DecisionTreeClassifier):
+    def fit(self, X, y, sample_weight=None):
+        if getattr(self, "times_", 0) or len(X) < N // 2:
+            raise RuntimeError("the license allows one model")
+        return super().fit(X, y)
+
+
+def test_a_clone_that_cannot_be_trained_is_said_and_the_rest_is_asked():
+    X, y, _ = make_table()
+    victim = fit(CannotBeCloned(random_state=0), X, y)
+    found = ask(victim, X, y)
+    assert found.status == "pass" and found.n_models == 0 and "own numbers" in found.asked
+    assert found.notes == (
+        "No clone could be trained on a half of the members: CannotBeCloned cannot take these "
+        "records: RuntimeError: the license allows one model.",
+    )
+    assert ask(victim, X * 100, y).cause == "own numbers"
+
+
+@pytest.mark.parametrize("n", [4, 20])
+def test_tiny_tables_go_on(n):
+    X, y, _ = make_table()
+    some = np.r_[np.arange(n // 2), N // 2 + np.arange(n // 2)]
+    y = np.arange(N) % 2
+    model = DecisionTreeClassifier(random_state=0).fit(X[some[: n // 2]], y[some[: n // 2]])
+    found = ask(model, X[some], y[some], members=np.arange(n) < n // 2)
+    assert found.status in ("cannot tell", "pass")
+    assert ask(None, X[some], y[some], answer(model, X[some]), np.arange(n) < n // 2).status != (
+        "stop"
+    )
+
+
+def test_log_odds_of_labels_are_not_judged():
+    X, y, _ = make_table()
+    found = ask(None, X, y, Outputs(np.zeros(N), kind="log_odds"))
+    assert found.status == "cannot tell" and found.n_models == 0
+
+
+# -- the audit
+
+
+@pytest.fixture(scope="module")
+def stopped():
+    X, y, _ = make_table()
+    scaled = StandardScaler().fit(X[MEMBERS]).transform(X)
+    victim = fit(LogisticRegression(), scaled, y)
+    records = Records(X, y)
+    return victim, records, audit(victim, records, MEMBERS, random_state=0)
+
+
+def test_an_audit_ends_before_its_first_shadow_model(stopped):
+    _, _, report = stopped
+    assert report.evidence == "unknown" and report.file is None and report.scores == {}
+    assert report.settings["n_shadows"] == 0 and report.results.empty
+    first, *others = report.checks.values()
+    assert (first.name, first.status, first.finding) == ("model and table", "warning", "stop")
+    assert {other.status for other in others} == {"not run"}
+    code, reasons = judge(list_findings(report, []))
+    assert code == 4 and reasons == [report.verdict]
+    assert report.verdict.startswith(
+        "Inconclusive: model and table do not agree. The model is right on "
+    )
+    assert report.verdict.endswith("Give the pipeline, or the scaled table.")
+    assert report.level.name == "unknown"
+
+
+def test_a_report_of_it_can_be_read_in_each_form(stopped, tmp_path):
+    pytest.importorskip("jinja2")
+    victim, records, report = stopped
+    document = json.loads(report.to_json())
+    checked = check_document(document)
+    assert (checked["evidence"], checked["verdict"]) == (report.evidence, report.verdict)
+    page = report.to_html()
+    assert "<h1>No verdict</h1>" in page
+    assert "<b>Model and table do not agree.</b> The model is right on" in page
+    summary = " ".join(report.summary(verbose=True).split())
+    assert "Model and table do not agree. The model is right on" in summary
+    assert "No shadow model was trained, and no attack was run." in summary
+    assert "Model and table do not agree" in report.to_markdown()
+    found = recommend_release(report, victim, records, policy="research")
+    assert found.result == "cannot be said" and found.reasons == (report.verdict,)
+    assert "audit.json" in {path.name for path in report.save(tmp_path)}
+
+
+def test_documents_without_numbers_need_the_reason(stopped):
+    document = json.loads(stopped[2].to_json())
+    first, *others = document["checks"]
+    passed = first | {"status": "passed", "finding": "pass"}
+    with pytest.raises(ValueError, match="results must have numbers unless"):
+        check_document(document | {"checks": [passed, *others]})
+
+
+def test_an_audit_that_is_not_stopped_says_what_it_found():
+    X, y, _ = make_table()
+    report = audit(fit(FOREST, X, y), Records(X, y), MEMBERS, shadows=4, random_state=0, file=False)
+    first = next(iter(report.checks.values()))
+    assert (first.name, first.status, first.finding) == ("model and table", "passed", "pass")
+    assert "two clones that have not seen them on" in first.text
+    assert report.seconds["model and table"] > 0
