@@ -70,8 +70,8 @@ class CopyTest(TablesEstimator):
 
     Notes
     -----
-    A row is rare if at most 0.01 equal rows are expected in the synthetic table by chance, or fewer
-    than of the median row. What is expected is the product of the frequencies of its values among
+    A row is rare if at most 0.01 equal rows are expected in the synthetic table by chance, or less
+    than one and fewer than of the median row. What is expected is the product of the frequencies of its values among
     the rows of the reference, where those that occur once have Turing's estimate, or the share of
     equal rows, if that is more. Of rows with many digits, all are rare; in a table of few values
     these are the less frequent half. With all cells but one, the product is of the others, and must
@@ -162,11 +162,16 @@ class CopyTest(TablesEstimator):
         chance = _Chance(real, known, cells.sizes[-1])
         self.is_copied_ = rows.are_in(_RowHashes(made))
         expected = np.maximum(chance.whole, chance.count_equal(rows.whole, others.whole))
-        self.is_rare_ = (expected <= _IMPROBABLE) | (expected < np.median(expected))
+        least = min(np.median(expected), 1.0)
+        self.is_rare_ = (expected <= _IMPROBABLE) | (expected < least)
         rare = self.is_copied_ & self.is_rare_
+        # Where an equal row is there by chance, a copy adds nothing.
+        adds = np.exp(-expected)
         found = {
-            "all copies": self._summarize(np.flatnonzero(self.is_copied_), sizes, 1.0),
-            "rare copies": self._summarize(np.flatnonzero(rare), sizes, np.mean(self.is_rare_)),
+            "all copies": self._summarize(np.flatnonzero(self.is_copied_), sizes, np.mean(adds)),
+            "rare copies": self._summarize(
+                np.flatnonzero(rare), sizes, np.mean(adds * self.is_rare_)
+            ),
         }
         if len(real) < 2:
             return found
@@ -207,6 +212,10 @@ class CopyTest(TablesEstimator):
             found, share_counted, 1 - self.confidence_level
         )
         return found | {"share_counted": float(share_counted)}
+
+    def summarize_matches(self, is_match):
+        """The numbers of ``result_`` of other matches of the rows, training rows first."""
+        return self._summarize(np.flatnonzero(is_match), (self.n_train_, self.n_test_), 1.0)
 
     def summary(self) -> str:
         """Summarize the copies and their meaning as text.
@@ -277,6 +286,21 @@ def _hash_column(column, place):
     return pd.util.hash_array(pd.util.hash_array(column) + np.uint64(place))
 
 
+def count_unchanged(real, synthetic, holdout=None):
+    """Real rows that are in a synthetic table, and those of them that no other real row equals."""
+    given = {"real": real, "holdout": holdout, "synthetic": synthetic}
+    given = {name: table for name, table in given.items() if table is not None}
+    cells = Cells(list(given.values()), list(given))
+    rows = _RowHashes([np.concatenate(parts) for parts in zip(*cells.tables[:-1])])
+    copied = rows.are_in(_RowHashes(cells.tables[-1]))
+    alone = copied & (_count_values(rows.whole, rows.whole) == 1)
+    n = len(real)
+    found = {"train": copied[:n].sum(), "n_train": n, "alone": alone[:n].sum()}
+    found = {name: int(number) for name, number in found.items()}
+    held = (None, None) if holdout is None else (int(copied[n:].sum()), len(holdout))
+    return found | dict(zip(("test", "n_test"), held))
+
+
 class _Chance:
     """Synthetic rows that equal a real row by chance, if columns were independent."""
 
@@ -308,7 +332,9 @@ def _count_values(values, among):
     """How often each value occurs among others."""
     found, counts = np.unique(among, return_counts=True)
     places = np.minimum(np.searchsorted(found, values), len(found) - 1)
-    same = (found[places] == values) | (np.isnan(found[places]) & np.isnan(values))
+    same = found[places] == values
+    if values.dtype.kind == "f":
+        same |= np.isnan(found[places]) & np.isnan(values)
     return np.where(same, counts[places], 0)
 
 
@@ -319,7 +345,7 @@ def _find_frequency(values, among, is_own):
     n_once, n_twice = (int(times[1][times[0] == k].sum()) for k in (1, 2))
     # Half a value that occurs twice stands for none, so that no frequency is 0.
     unseen = 2 * max(n_twice, 0.5) / (max(n_once, 1) * n)
-    return np.maximum(counts / max(n - is_own, 1), min(unseen, 1.0))
+    return np.maximum(counts / max(n - is_own, 1), min(unseen, 1 / n))
 
 
 class _Nearest:
