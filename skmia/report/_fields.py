@@ -127,8 +127,9 @@ def mapping(check_it, high=None):
     return check
 
 
-# Of services alone.
-_MAY_LACK = {"n_queries"}
+# Of services alone, and of tables of before.
+_MAY_LACK = {"n_queries", "unchanged", "identifiers"}
+_MAY_LACK |= {"n_persons_real", "n_persons_holdout", "n_persons_shared"}
 
 
 def fields(**fields):
@@ -415,7 +416,12 @@ TABLE = fields(
     **_make_head("table"),
     schema=word(TABLE_SCHEMA),
     schema_version=count(TABLE_VERSION),
-    data=fields(**each("n_real n_synthetic n_columns", count(1))),
+    data=fields(
+        **each("n_real n_synthetic n_columns", count(1)),
+        **each("n_persons_real n_persons_holdout n_persons_shared", count()),
+        identifiers=_TEXTS,
+    ),
+    unchanged=fields(**each("train n_train alone", count()), **each("test n_test", maybe(count()))),
     settings=fields(target=_MAYBE_TEXT, secrets=maybe(_TEXTS), confidence_level=_LEVEL),
     checks=many(_TABLE_CHECK, 1, _MOST_NAMED),
     results=many(_EXCESS),

@@ -344,9 +344,6 @@ def _check_curves(document):
         raise ValueError("power.numbers must be in the order of n_shadows")
 
 
-_TABLES = ("real", "synthetic", "holdout")
-
-
 def check_table_document(document):
     """Check a document from an untrusted source, and derive its verdict again."""
     check_fields(document, TABLE)
@@ -367,14 +364,15 @@ def _read_table_grounds(document):
     if "interval" not in shift:
         raise ValueError("checks lacks one population, or its interval")
     maybe(many(RATE, 3, 3))(shift["interval"], "checks.interval")
-    n_rows = {name: document["data"].get(f"n_{name}", 0) for name in _TABLES}
-    count()(n_rows["holdout"], "data.n_holdout")
+    count()(document["data"].get("n_holdout", 0), "data.n_holdout")
+    n_rows = tables.count_units(document["data"])
     return tables.Grounds(
-        _read_results(document, level, bool(n_rows["holdout"])),
+        _read_results(document, level, "n_holdout" in document["data"]),
         n_rows,
         level,
         _read_smallest_share(document),
         shift["text"] if shift["status"] == "warning" else None,
+        document.get("unchanged"),
     )
 
 
@@ -395,7 +393,14 @@ def _read_results(document, level, has_holdout):
 
 
 def _check_limits(document):
-    """Refuse limits that do not hold their estimate."""
+    """Refuse limits that do not hold their estimate, and more copies than rows."""
+    counts = document.get("unchanged")
+    if counts is not None:
+        pairs = [("alone", "train"), ("train", "n_train"), ("test", "n_test")]
+        if any((counts[part] is None) != (counts[whole] is None) for part, whole in pairs) or any(
+            counts[part] > counts[whole] for part, whole in pairs if counts[part] is not None
+        ):
+            raise ValueError("unchanged has more copies than rows")
     for part in ("results", "utility", "columns", "pairs"):
         for place, row in enumerate(document[part]):
             limits = [row[name] for name in ("low", "estimate", "high") if row[name] is not None]

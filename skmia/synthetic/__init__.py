@@ -19,11 +19,13 @@ from ._risks import InferenceRisk, LinkabilityRisk, excess_risk
 from ._singling_out import SinglingOutRisk
 from ._table import TableReport as TableReport
 from ._table import audit_table, save_table
+from ._table._columns import find_identifiers
 from ._table._evidence import (
     FIRST,
     Grounds,
     choose_evidence,
     correct,
+    count_units,
     list_reversals,
     measure_level,
     write_verdict,

@@ -14,7 +14,7 @@ from .._core.pvalues import format_pvalue
 from .._core.sklearn import Interval, validate_params_of
 from .._core.types import ArrayLike, Seed
 from ._neighbors import draw_places
-from ._risks import TIE, Cells, TablesEstimator, excess_risk, iter_blocks, take
+from ._risks import TIE, Cells, TablesEstimator, check_groups, excess_risk, iter_blocks, take
 
 # Rows of each table whose nearest rows are looked for, and real rows among which they are.
 _MOST_ROWS, _MOST_OTHERS = 2000, 5000
@@ -22,6 +22,8 @@ _MOST_ROWS, _MOST_OTHERS = 2000, 5000
 _NEAR = 1 / 3
 # Chance of detection at the smallest share that is reported.
 _POWER = 0.8
+# A row of which fewer equal synthetic rows are expected by chance is rare.
+_IMPROBABLE = 0.01
 
 
 class CopyTest(TablesEstimator):
@@ -29,7 +31,8 @@ class CopyTest(TablesEstimator):
 
     Some real rows occur in a synthetic table by chance. If the generator copies nothing, training
     rows and held-out rows occur equally often, and each match is as likely to be one as the other.
-    Matches of rare rows show copies best, because few of them occur by chance. A row is nearly
+    Matches of rare rows show copies best, because few or none of them occur by chance. A row of
+    which all cells but one are in a synthetic row was copied and changed, and a row is nearly
     copied if a synthetic row is much nearer to it than any other real row is.
 
     Parameters
@@ -47,13 +50,18 @@ class CopyTest(TablesEstimator):
         Share of training rows that, copied, would have been found with a probability of 0.8, by the
         rare copies; infinite if copying all rows would not suffice.
     result_ : DataFrame
-        Rows ``"all copies"``, ``"rare copies"`` and ``"near copies"`` with the matches among
-        training and held-out rows (``train``, ``test``), the numbers of rows that were looked for
-        (``n_train``, ``n_test``), the share of the training rows that was copied by
-        :func:`excess_risk` (``share``, ``low``, ``high``), ``pvalue``, ``pvalue_below`` for more
-        matches among the held-out rows, and ``smallest_share``.
+        Rows ``"all copies"``, ``"rare copies"``, ``"copies but one cell"`` (of two columns or more)
+        and ``"near copies"`` with the matches among training and held-out rows (``train``,
+        ``test``), the numbers of rows that were looked for (``n_train``, ``n_test``), the share of
+        the training rows that was copied by :func:`excess_risk` (``share``, ``low``, ``high``),
+        ``pvalue``, ``pvalue_below`` for more matches among the held-out rows, and
+        ``smallest_share``. With ``groups``, all of these count persons with such a row.
+    is_copied_ : ndarray of shape (n_train + n_test,), dtype bool
+        Which rows are in the synthetic table, training rows first.
+    is_rare_ : ndarray of shape (n_train + n_test,), dtype bool
+        Which rows are rare.
     n_train_, n_test_ : int
-        Number of training rows and of held-out rows that were looked for.
+        Number of training rows and of held-out rows that were looked for, or of their persons.
 
     See Also
     --------
@@ -62,15 +70,20 @@ class CopyTest(TablesEstimator):
 
     Notes
     -----
-    A row is rare if no row of the reference is nearer to it, in Gower's distance, than the median
-    distance of a real row from its nearest reference row. It is nearly copied if its nearest
-    synthetic row is at most a third as far as its nearest reference row. Without ``reference``,
-    these are the other rows of both real tables, which say nothing about which of them is a
-    training row. At most 2,000 rows of each table are looked for near copies, and at most 5,000
-    rows are the reference.
+    A row is rare if at most 0.01 equal rows are expected in the synthetic table by chance, or less
+    than one and fewer than of the median row. What is expected is the product of the frequencies of its values among
+    the rows of the reference, where those that occur once have Turing's estimate, or the share of
+    equal rows, if that is more. Of rows with many digits, all are rare; in a table of few values
+    these are the less frequent half. With all cells but one, the product is of the others, and must
+    be at most 0.01.
 
-    The binomial test assumes rows that were assigned to training and held-out rows independently of
-    each other. A mirror of all training rows passes.
+    A row is nearly copied if its nearest synthetic row is at most a third as far as its nearest
+    reference row, in Gower's distance. Without ``reference``, these are the other rows of both real
+    tables, which say nothing about which of them is a training row. At most 2,000 rows of each
+    table are looked for near copies, and at most 5,000 rows are their reference.
+
+    The binomial test assumes rows, or persons, that were assigned to training and held-out rows
+    independently of each other. A mirror of all training rows passes.
 
     Examples
     --------
@@ -98,6 +111,8 @@ class CopyTest(TablesEstimator):
         test: ArrayLike,
         synthetic: ArrayLike,
         reference: ArrayLike | None = None,
+        *,
+        groups: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Self:
         """Look for real rows in the synthetic table.
 
@@ -111,6 +126,8 @@ class CopyTest(TablesEstimator):
             Rows that it returned.
         reference : DataFrame or array-like of shape (n_reference, d), default=None
             Further rows of the population. If None, the other rows of ``train`` and ``test``.
+        groups : pair of array-like of shape (n_train,) and (n_test,), default=None
+            Person of each row. Nobody is in both.
 
         Returns
         -------
@@ -122,40 +139,67 @@ class CopyTest(TablesEstimator):
         if reference is None:
             del given["reference"]
         cells = Cells(list(given.values()), list(given))
-        self.n_train_, self.n_test_ = cells.sizes[:2]
+        sizes = cells.sizes[:2]
+        persons = np.arange(sum(sizes)) if groups is None else check_groups(groups, sizes)
+        self._n_train_rows, self._persons = sizes[0], persons
+        self.n_train_, self.n_test_ = (
+            len(np.unique(part)) for part in np.split(persons, [sizes[0]])
+        )
         rng = check_random_state(self.random_state)
         real = [np.concatenate(parts) for parts in zip(*cells.tables[:2])]
-        near = _Nearest(cells, real, None if reference is None else cells.tables[2], rng)
-        found = self._count_exact(cells, real, near, rng) | self._count_near(cells, real, near, rng)
+        known = None if reference is None else cells.tables[2]
+        near = _Nearest(cells, real, known, rng, None if groups is None else persons)
+        found = self._count_exact(cells, real, known) | self._count_near(cells, real, near, rng)
         self.result_ = pd.DataFrame(found).T
         self.pvalue_ = found["rare copies"]["pvalue"]
         self.smallest_share_ = found["rare copies"]["smallest_share"]
         return self
 
-    def _count_exact(self, cells, real, near, rng):
-        sizes = self.n_train_, self.n_test_
-        copied = np.flatnonzero(np.isin(_hash(real), np.unique(_hash(cells.tables[-1]))))
-        usual = near.measure(draw_places(sum(sizes), 2 * _MOST_ROWS, rng))
-        radius = np.median(usual) + TIE
-        rare = copied[near.measure(copied) > radius]
-        return {
-            "all copies": self._summarize(copied, sizes, 1.0),
-            "rare copies": self._summarize(rare, sizes, np.mean(usual > radius)),
+    def _count_exact(self, cells, real, known):
+        sizes, made = (self.n_train_, self.n_test_), cells.tables[-1]
+        rows = _RowHashes(real)
+        others = rows if known is None else _RowHashes(known)
+        chance = _Chance(real, known, cells.sizes[-1])
+        self.is_copied_ = rows.are_in(_RowHashes(made))
+        expected = np.maximum(chance.whole, chance.count_equal(rows.whole, others.whole))
+        least = min(np.median(expected), 1.0)
+        self.is_rare_ = (expected <= _IMPROBABLE) | (expected < least)
+        rare = self.is_copied_ & self.is_rare_
+        # Where an equal row is there by chance, a copy adds nothing.
+        adds = np.exp(-expected)
+        found = {
+            "all copies": self._summarize(np.flatnonzero(self.is_copied_), sizes, np.mean(adds)),
+            "rare copies": self._summarize(
+                np.flatnonzero(rare), sizes, np.mean(adds * self.is_rare_)
+            ),
         }
+        if len(real) < 2:
+            return found
+        changed, shares, made = np.zeros(len(rare), dtype=bool), [], _RowHashes(made)
+        for column in range(len(real)):
+            own = rows.without(column)
+            expected = chance.count_equal(own, others.without(column))
+            expected = np.maximum(chance.without(column), expected)
+            shares.append(np.mean(expected <= _IMPROBABLE))
+            changed |= (expected <= _IMPROBABLE) & np.isin(own, made.without(column))
+        one = self._summarize(np.flatnonzero(changed), sizes, np.mean(shares))
+        return found | {"copies but one cell": one}
 
     def _count_near(self, cells, real, near, rng):
-        first = draw_places(self.n_train_, _MOST_ROWS, rng)
-        rows = np.append(first, self.n_train_ + draw_places(self.n_test_, _MOST_ROWS, rng))
+        n_train, n_test = cells.sizes[:2]
+        first = draw_places(n_train, _MOST_ROWS, rng)
+        rows = np.append(first, n_train + draw_places(n_test, _MOST_ROWS, rng))
         others, made = near.measure(rows), _Nearest(cells, real, cells.tables[-1]).measure(rows)
         alone = others > TIE
         stuck = rows[alone & (made <= _NEAR * others + TIE)]
-        sizes = len(first), len(rows) - len(first)
+        drawn = np.split(self._persons[rows], [len(first)])
+        sizes = tuple(len(np.unique(part)) for part in drawn)
         return {"near copies": self._summarize(stuck, sizes, np.mean(alone))}
 
     def _summarize(self, matches, sizes, share_counted):
         n_train, n_test = sizes
-        k = int(np.sum(matches < self.n_train_))
-        k_test = len(matches) - k
+        sides = matches < self._n_train_rows
+        k, k_test = (len(np.unique(self._persons[matches[side]])) for side in (sides, ~sides))
         share, low, high = excess_risk(
             k, n_train, k_test, n_test, confidence_level=self.confidence_level
         )
@@ -168,6 +212,10 @@ class CopyTest(TablesEstimator):
             found, share_counted, 1 - self.confidence_level
         )
         return found | {"share_counted": float(share_counted)}
+
+    def summarize_matches(self, is_match):
+        """The numbers of ``result_`` of other matches of the rows, training rows first."""
+        return self._summarize(np.flatnonzero(is_match), (self.n_train_, self.n_test_), 1.0)
 
     def summary(self) -> str:
         """Summarize the copies and their meaning as text.
@@ -215,17 +263,97 @@ def count_smallest_number(chance, chance_test, share, odds, alpha):
     return 1 + bisect_left(range(1, 2**60), _POWER, key=power)
 
 
-def _hash(table):
-    """One number for each row; numbers that are equal have the same, as 0 and -0."""
-    frame = pd.DataFrame({place: column + 0 for place, column in enumerate(table)})
-    return pd.util.hash_pandas_object(frame, index=False).to_numpy()
+class _RowHashes:
+    """One number for each row, of all columns or without one; equal rows have equal numbers."""
+
+    def __init__(self, table):
+        self._columns = [_hash_column(column, place) for place, column in enumerate(table)]
+        # Sums wrap, which loses nothing.
+        self.whole = np.sum(self._columns, axis=0, dtype=np.uint64)
+
+    def without(self, column):
+        """Numbers of the rows without a column."""
+        return self.whole - self._columns[column]
+
+    def are_in(self, others):
+        """Which rows are among others."""
+        return np.isin(self.whole, others.whole)
+
+
+def _hash_column(column, place):
+    """Numbers that are equal have the same hash, as 0 and -0; columns differ from each other."""
+    column = np.where(np.isnan(column), np.nan, column + 0.0)
+    return pd.util.hash_array(pd.util.hash_array(column) + np.uint64(place))
+
+
+def count_unchanged(real, synthetic, holdout=None):
+    """Real rows that are in a synthetic table, and those of them that no other real row equals."""
+    given = {"real": real, "holdout": holdout, "synthetic": synthetic}
+    given = {name: table for name, table in given.items() if table is not None}
+    cells = Cells(list(given.values()), list(given))
+    rows = _RowHashes([np.concatenate(parts) for parts in zip(*cells.tables[:-1])])
+    copied = rows.are_in(_RowHashes(cells.tables[-1]))
+    alone = copied & (_count_values(rows.whole, rows.whole) == 1)
+    n = len(real)
+    found = {"train": copied[:n].sum(), "n_train": n, "alone": alone[:n].sum()}
+    found = {name: int(number) for name, number in found.items()}
+    held = (None, None) if holdout is None else (int(copied[n:].sum()), len(holdout))
+    return found | dict(zip(("test", "n_test"), held))
+
+
+class _Chance:
+    """Synthetic rows that equal a real row by chance, if columns were independent."""
+
+    def __init__(self, real, known, n_made):
+        self._n_made, self._is_own = n_made, known is None
+        given = real if known is None else known
+        self._n_known = max(len(given[0]) - self._is_own, 1)
+        self._parts = [
+            np.log(_find_frequency(*pair, self._is_own)) for pair in zip(real, given, strict=True)
+        ]
+        self._total = np.sum(self._parts, axis=0) + np.log(n_made)
+
+    @property
+    def whole(self):
+        """Expected number of synthetic rows that equal each row."""
+        return np.exp(self._total)
+
+    def without(self, column):
+        """Expected number of synthetic rows that equal each row but for a column."""
+        return np.exp(self._total - self._parts[column])
+
+    def count_equal(self, rows, others):
+        """Expected number if synthetic rows are drawn from the other real rows."""
+        counts = _count_values(rows, others) - self._is_own
+        return self._n_made * counts / self._n_known
+
+
+def _count_values(values, among):
+    """How often each value occurs among others."""
+    found, counts = np.unique(among, return_counts=True)
+    places = np.minimum(np.searchsorted(found, values), len(found) - 1)
+    same = found[places] == values
+    if values.dtype.kind == "f":
+        same |= np.isnan(found[places]) & np.isnan(values)
+    return np.where(same, counts[places], 0)
+
+
+def _find_frequency(values, among, is_own):
+    """Frequency of each value among other rows; by Turing's estimate if it does not occur there."""
+    counts, n = _count_values(values, among) - is_own, len(among)
+    times = np.unique(np.unique(among, return_counts=True)[1], return_counts=True)
+    n_once, n_twice = (int(times[1][times[0] == k].sum()) for k in (1, 2))
+    # Half a value that occurs twice stands for none, so that no frequency is 0.
+    unseen = 2 * max(n_twice, 0.5) / (max(n_once, 1) * n)
+    return np.maximum(counts / max(n - is_own, 1), min(unseen, 1 / n))
 
 
 class _Nearest:
     """Distances of real rows from the nearest other real row, or from the nearest given row."""
 
-    def __init__(self, cells, real, given=None, rng=None):
+    def __init__(self, cells, real, given=None, rng=None, persons=None):
         self._cells, self._real, self._given, self._places = cells, real, given, None
+        self._persons = persons
         if given is None:
             self._places = draw_places(len(real[0]), _MOST_OTHERS, rng)
             self._given = take(real, self._places)
@@ -238,5 +366,8 @@ class _Nearest:
             distances = self._cells.sum_distances(columns, own, self._given)
             if self._places is not None:
                 distances[block[0][:, None] == self._places] = np.inf
+                if self._persons is not None:
+                    persons = self._persons[block[0]][:, None]
+                    distances[persons == self._persons[self._places]] = np.inf
             found.append(distances.min(axis=1))
         return np.concatenate([np.zeros(0), *found])

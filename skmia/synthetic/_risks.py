@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.groups import mean_by_group, number_groups
 from .._core.numbers import check_count, check_number, show
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.types import ArrayLike, Seed
@@ -240,6 +241,23 @@ class Attempts(NamedTuple):
     pvalue: float
 
 
+def check_groups(groups, sizes):
+    """Number the persons of training rows and control rows; nobody may be in both."""
+    if not isinstance(groups, tuple | list) or len(groups) != 2:
+        raise ValueError(
+            f"groups must be a pair: persons of train, persons of test; got {show(groups)}."
+        )
+    named = zip(groups, sizes, ("train", "test"))
+    parts = [number_groups(part, n, f"groups of {name}") for part, n, name in named]
+    both = np.intersect1d(*(names.astype(object) for names, _ in parts))
+    if len(both):
+        raise ValueError(
+            f"{len(both)} persons are in train and in test, such as {show(both[0])}; leave their "
+            "rows out."
+        )
+    return np.append(parts[0][1], len(parts[0][0]) + parts[1][1])
+
+
 class TablesEstimator(BaseEstimator):
     """Base of the estimators whose fit takes several tables."""
 
@@ -259,7 +277,14 @@ class TableRisk(TablesEstimator):
         "random_state": ["random_state"],
     }
 
-    def fit(self, train: ArrayLike, test: ArrayLike, synthetic: ArrayLike) -> Self:
+    def fit(
+        self,
+        train: ArrayLike,
+        test: ArrayLike,
+        synthetic: ArrayLike,
+        *,
+        groups: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Self:
         """Attack training records and control records.
 
         Parameters
@@ -270,6 +295,10 @@ class TableRisk(TablesEstimator):
             Control: rows of the same population that it has not seen.
         synthetic : DataFrame or array-like of shape (n_synthetic, d)
             Rows that it returned.
+        groups : pair of array-like of shape (n_train,) and (n_test,), default=None
+            Person of each record, nobody in both. Persons then take the place of records: the
+            success is the mean over the attacked records of a person, or a predicate has to isolate
+            a person.
 
         Returns
         -------
@@ -279,6 +308,10 @@ class TableRisk(TablesEstimator):
         validate_params_of(self)
         cells = Cells((train, test, synthetic), ("train", "test", "synthetic"))
         random_state = check_random_state(self.random_state)
+        sides = np.arange(sum(cells.sizes[:2]))
+        if groups is not None:
+            sides = check_groups(groups, cells.sizes[:2])
+        self._persons = np.split(sides, [cells.sizes[0]])
         attempts = self._attack(cells, random_state)
         self.result_ = pd.DataFrame(
             {name: self._summarize(one) for name, one in attempts.items()}
@@ -318,12 +351,21 @@ class TableRisk(TablesEstimator):
         return "\n".join(lines)
 
 
-def draw_targets(table, n_attacks, random_state):
-    """Cells of at most ``n_attacks`` rows, drawn without replacement."""
+def draw_targets(table, persons, n_attacks, random_state):
+    """Cells and persons of at most ``n_attacks`` rows, drawn without replacement."""
     n_rows = len(table[0])
     if n_rows <= n_attacks:
-        return table
-    return take(table, random_state.choice(n_rows, n_attacks, replace=False))
+        return table, persons
+    drawn = random_state.choice(n_rows, n_attacks, replace=False)
+    return take(table, drawn), persons[drawn]
+
+
+def average_by_person(success, persons):
+    """Mean success of the attacks on each person; the successes of rows of different persons."""
+    _, first, codes = np.unique(persons, return_index=True, return_inverse=True)
+    if len(first) == len(success):
+        return success
+    return mean_by_group(success, codes, len(first))
 
 
 def permute_rows(train, test, n_permutations, random_state):
@@ -429,13 +471,13 @@ class LinkabilityRisk(TableRisk):
         if k > n_synthetic:
             raise ValueError(f"n_neighbors={k} needs that many synthetic rows; got {n_synthetic}.")
         linked = []
-        for table in cells.tables[:2]:
-            targets = draw_targets(table, self.n_attacks, random_state)
+        for table, persons in zip(cells.tables[:2], self._persons):
+            targets, persons = draw_targets(table, persons, self.n_attacks, random_state)
             blocks = [
                 link(*(cells.sum_distances(part, rows, cells.tables[-1]) for part in parts), k)
                 for rows in iter_blocks(targets, n_synthetic)
             ]
-            linked.append(np.concatenate(blocks))
+            linked.append(average_by_person(np.concatenate(blocks), persons))
         train, test = linked
         naive = 1 - np.exp(_log_choose(n_synthetic - k, k) - _log_choose(n_synthetic, k))
         pvalue = permute_rows(train, test, self.n_permutations, random_state)
@@ -610,10 +652,15 @@ class InferenceRisk(TableRisk):
         _warn_of_determined(cells, known)
         made = cells.tables[-1]
         right, targets = [], []
-        for table in cells.tables[:2]:
-            drawn = draw_targets(table, self.n_attacks, random_state)
+        for table, persons in zip(cells.tables[:2], self._persons):
+            drawn, persons = draw_targets(table, persons, self.n_attacks, random_state)
             blocks = [self._guess(cells, known, rows) for rows in iter_blocks(drawn, len(made[0]))]
-            right.append({secret: np.concatenate([b[secret] for b in blocks]) for secret in known})
+            right.append(
+                {
+                    secret: average_by_person(np.concatenate([b[secret] for b in blocks]), persons)
+                    for secret in known
+                }
+            )
             targets.append(drawn)
         return {
             cells.columns[secret]: Attempts(

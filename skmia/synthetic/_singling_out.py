@@ -218,18 +218,24 @@ class SinglingOutRisk(TableRisk):
         self.random_state = random_state
 
     def _attack(self, cells, random_state):
-        n = min(cells.sizes[:2])
-        sides = [take(t, draw_places(len(t[0]), n, random_state)) for t in cells.tables[:2]]
+        people = [np.unique(side) for side in self._persons]
+        n = min(map(len, people))
+        drawn = [names[draw_places(len(names), n, random_state)] for names in people]
+        kept = [np.isin(side, some) for side, some in zip(self._persons, drawn)]
+        sides = [take(table, rows) for table, rows in zip(cells.tables, kept)]
         real = [np.concatenate(parts) for parts in zip(*sides)]
+        # Persons are numbered from 0, those of training records first.
+        person = np.concatenate([side[rows] for side, rows in zip(self._persons, kept)])
+        person = np.searchsorted(np.concatenate(drawn), person)
         predicates, naive = self._make_predicates(cells, random_state)
         self.predicates_ = [
             " and ".join(condition.show(cells) for condition in predicate)
             for predicate in predicates
         ]
-        matches = [np.flatnonzero(holds(predicate, real)) for predicate in predicates]
+        matches = [np.unique(person[holds(predicate, real)]) for predicate in predicates]
         isolates = np.array([[np.sum(m < n) == 1, np.sum(m >= n) == 1] for m in matches])
         isolates = isolates.reshape(-1, 2).astype(float)
-        blind = [np.sum(holds(predicate, real)[:n]) == 1 for predicate in naive]
+        blind = [np.sum(np.unique(person[holds(one, real)]) < n) == 1 for one in naive]
         draws = _exchange(matches, n, self.n_permutations, random_state)
         kinds = {self.mode: np.full(len(predicates), True)}
         if self.mode == "univariate":

@@ -116,8 +116,14 @@ def test_swapped_tables(tables):
 
 def test_weighted_holm_by_hand():
     names = ["rare copies", "a", "b"]
-    # 0.5 and 0.25 and 0.25 of the level: 0.02 / 0.5 = 0.04, then 0.01 * 2 = 0.02, then 0.3.
-    assert correct(names, [0.02, 0.005, 0.3]).tolist() == pytest.approx([0.03, 0.02, 0.3])
+    # 0.65 and 0.175 and 0.175 of the level: 0.005 / 0.175, then 0.02 / 0.65 * 0.825, then 0.3.
+    by_hand = [0.02 / 0.65 * 0.825, 0.005 / 0.175, 0.3]
+    assert correct(names, [0.02, 0.005, 0.3]).tolist() == pytest.approx(
+        [0.005 / 0.175, *by_hand[1:]]
+    )
+    one = ["rare copies", "copies but one cell", "a"]
+    # Of all p-values the first is 5 copies of none of as many rows, and the second 8.
+    assert (correct(one, [2**-5, 2**-8, 1]) <= 0.05).tolist() == [True, True, False]
     assert correct(["a", "b"], [0.01, np.nan]).tolist() == pytest.approx([0.02, 1])
 
 
@@ -151,7 +157,7 @@ def test_bad_input(tables):
     with pytest.raises(ValueError, match="synthetic has the column 'z', which real lacks"):
         audit_table(real, made.assign(z=1), holdout)
     with pytest.raises(ValueError, match="column 'a' must hold values of one kind in all tables"):
-        audit_table(real, made.assign(a=made["a"].astype(str)), holdout)
+        audit_table(real, made.assign(a="x"), holdout)
     with pytest.raises(ValueError, match="target: 'x' is not a column of the tables"):
         audit_table(real, made, holdout, target="x")
     with pytest.raises(ValueError, match="secrets must be a sequence of columns; got 'work'"):

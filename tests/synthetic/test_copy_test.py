@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom, poisson
 
 from skmia.synthetic import CopyTest
-from skmia.synthetic._copy_test import count_smallest_number
+from skmia.synthetic._copy_test import _Chance, count_smallest_number
 
 
 def draw(rng, n):
@@ -23,13 +23,75 @@ def test_matches_by_hand():
     test = pd.DataFrame({"a": [-0.0, 5, 6], "b": ["x", "x", "q"]})
     known = pd.DataFrame({"a": [0.0, 5, 7], "b": ["x", "x", "q"]})
     found = CopyTest().fit(train, test, train[:3], known)
-    assert found.result_[["train", "test"]].to_numpy().tolist() == [[3, 1], [2, 0], [2, 0]]
+    # In a table of three rows, nothing is rarer than the median row.
+    assert found.is_copied_.tolist() == [True] * 3 + [False, True, False, False]
+    assert not found.is_rare_.any()
+    counts = found.result_[["train", "test"]]
+    assert counts.loc["all copies"].tolist() == [3, 1]
+    assert counts.loc["rare copies"].tolist() == [0, 0]
+    assert counts.loc["near copies"].tolist() == [2, 0]
     # Three of four matches or more, each one of training with probability 4 / 7.
     expected = binom.sf(2, 4, 4 / 7)
     assert found.result_.loc["all copies", "pvalue"] == pytest.approx(expected)
-    assert found.pvalue_ == pytest.approx((4 / 7) ** 2)
     none = CopyTest().fit(train[:1], test[1:], train[3:], known)
     assert none.pvalue_ == 1 and "0 of 1 training rows" in none.summary()
+
+
+def test_expected_matches_by_hand():
+    train = pd.DataFrame({"a": [1, 1, 1, 2], "b": list("xyxz")})
+    expected = _Chance([train["a"].to_numpy(), np.array([0, 1, 0, 2])], None, 10)
+    # Of the three other rows two have 1 and one has x. By Turing 2 has 2 * 0.5 / (1 * 4), as no
+    # number occurs twice, and y and z have 2 * 1 / (2 * 4).
+    by_hand = 10 * np.array([2 / 3 / 3, 2 / 3 / 4, 2 / 3 / 3, 1 / 4 / 4])
+    np.testing.assert_allclose(expected.whole, by_hand)
+    np.testing.assert_allclose(expected.without(1), 10 * np.array([2 / 3] * 3 + [1 / 4]))
+    assert expected.count_equal(np.array([7, 8, 7, 9]), np.array([7, 8, 7, 9])).tolist() == [
+        10 / 3,
+        0,
+        10 / 3,
+        0,
+    ]
+
+
+def test_ten_copies_are_found_where_a_match_by_chance_is_impossible():
+    # The ten, the five of the largest numbers, and ten with another cell: none by chance.
+    rng = np.random.default_rng(4)
+    train, test, made = (
+        pd.DataFrame(rng.normal(size=(1000, 3)).round(3), columns=list("abc")) for _ in range(3)
+    )
+    words = rng.choice(["u", "v"], (3, 1000))
+    train, test, made = (t.assign(w=w) for t, w in zip((train, test, made), words))
+    level = 0.65 * 0.05
+    for copied in (train[:10], train.nlargest(5, "a")):
+        found = CopyTest(random_state=0).fit(train, test, plant(made, copied, len(copied)))
+        assert found.result_.loc["rare copies", ["train", "test"]].tolist() == [len(copied), 0]
+        assert found.is_rare_.all() and found.pvalue_ <= level
+    changed = train[:10].assign(a=train["a"][10:20].to_numpy())
+    found = CopyTest(random_state=0).fit(train, test, plant(made, changed, 10)).result_
+    assert found.loc["all copies", "train"] == 0
+    one = found.loc["copies but one cell"]
+    assert one["train"] == 10 and one["test"] == 0 and one["pvalue"] <= 0.001
+
+
+def test_copies_of_persons():
+    rng = np.random.default_rng(5)
+    train, test, made = rng.normal(size=(3, 60, 3))
+    made[:12] = train[:12]
+    groups = np.arange(60) // 6, 100 + np.arange(60) // 3
+    found = CopyTest(random_state=0).fit(train, test, made, groups=groups)
+    assert (found.n_train_, found.n_test_) == (10, 20)
+    assert found.result_.loc["rare copies", ["train", "test", "n_train", "n_test"]].tolist() == [
+        2,
+        0,
+        10,
+        20,
+    ]
+    assert found.pvalue_ == pytest.approx((1 / 3) ** 2)
+    assert found.is_copied_.sum() == 12
+    with pytest.raises(ValueError, match="1 persons are in train and in test, such as 9"):
+        CopyTest().fit(train, test, made, groups=(groups[0], groups[1] - 91))
+    with pytest.raises(ValueError, match="groups must be a pair"):
+        CopyTest().fit(train, test, made, groups=groups[0])
 
 
 def test_rows_that_differ_in_their_last_digit_are_no_copies():
@@ -88,8 +150,8 @@ def test_large_tables_are_cut_where_all_pairs_are_compared():
     train, test, made = rng.normal(size=(3, 3000, 2)).round(2)
     made[:300] = train[:300]
     found = CopyTest(random_state=0).fit(train, test, made).result_
-    assert found["n_train"].tolist() == [3000, 3000, 2000]
-    assert (found["pvalue"] < 0.001).all()
+    assert found["n_train"].tolist() == [3000, 3000, 3000, 2000]
+    assert (found["pvalue"].drop("copies but one cell") < 0.001).all()
 
 
 def test_bad_input():

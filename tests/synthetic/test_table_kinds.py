@@ -20,9 +20,7 @@ def draw(seed):
 
 def unify_column(*columns):
     names = ("real", "synthetic", "holdout")[: len(columns)]
-    tables = read_tables(
-        *(pd.DataFrame({"x": column}) for column in columns), *[None][len(names) - 2 :]
-    )
+    tables = read_tables(dict(zip(names, (pd.DataFrame({"x": column}) for column in columns))))[0]
     return [table["x"] for table in unify(tables).values()]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,23 @@ from ..._core.numbers import check_number, show
 from ..._core.pages import Level, frame_page, warn_of_failures, write_json, write_text
 from ..._core.randomness import check_random_state
 from ..._core.types import ArrayLike, PathLike, Seed
+from ..._core.visible import visible
 from .._adversarial_accuracy import PrivacyLoss
-from .._copy_test import CopyTest
-from .._neighbors import is_number
+from .._copy_test import CopyTest, count_unchanged
+from .._neighbors import as_frame, is_number
+from ._columns import (
+    count_copied_identifiers,
+    find_identifiers,
+    fit_columns,
+    is_named,
+    list_briefly,
+)
 from ._evidence import (
     FIRST,
     POWER,
     Grounds,
     choose_evidence,
+    count_units,
     format_share,
     measure_level,
     write_verdict,
@@ -42,6 +51,7 @@ from ._measure import (
     thin_and_fill,
     unify,
 )
+from ._people import find_people, group_of, leave_out_shared, read_people
 from ._report import (
     TITLE,
     as_document,
@@ -60,15 +70,66 @@ PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
 _MANY = 0.1
 
 
-def make_checks(tables, shift, copies):
+def make_checks(tables, shift, copies, columns, people):
+    checks = {"columns fit": _check_columns(columns)}
     if "holdout" not in tables:
         missing = {"status": NOT_RUN, "text": "There is no holdout.", "interval": None}
-        return {name: dict(missing) for name in ("one population", "duplicates", "resolution")}
+        names = ("one population", "rows of one person", "duplicates", "resolution")
+        return {name: dict(missing) for name in names} | checks
     return {
         "one population": _check_shift(shift),
+        "rows of one person": _check_people(people),
         "duplicates": _check_duplicates(tables["real"], tables["holdout"]),
-        "resolution": _check_resolution(copies),
+        "resolution": _check_resolution(copies, people),
+        **checks,
     }
+
+
+def _check_columns(columns):
+    """Whether the values of the synthetic columns are values of real rows."""
+    fit, parts = columns.fit, []
+    if fit.unfit:
+        parts.append(list_briefly(fit.unfit).capitalize())
+        if fit.left_out:
+            parts.append("A column without a common value is compared by similarity alone")
+    if columns.copied:
+        parts.append(list_briefly(columns.copied).capitalize())
+    if fit.changed:
+        parts.append(list_briefly(fit.changed).capitalize())
+    if not parts:
+        parts = ["Values of the synthetic columns are of the kinds and ranges of real rows"]
+    status = WARNING if fit.unfit or columns.copied else PASSED
+    return {"status": status, "text": f"{'. '.join(parts)}."}
+
+
+def _check_people(people):
+    """Whether rows of one person are known, and in one table."""
+    if people.n_shared:
+        share = f"{people.n_shared:,} persons have rows in both tables"
+        rows = " and ".join(f"{n:,}" for n in people.n_left_out)
+        text = (
+            f"{share}; their {rows} rows of training table and holdout are left out of the "
+            "comparison. Assign all rows of a person to one table before the generator is trained."
+        )
+        return {"status": WARNING, "text": text}
+    if people.columns:
+        text = (
+            f"Rows that agree in {_join_names(people.columns)} are in one table only, as rows of "
+            "one person are, and are taken for one person's. Name the column of persons with "
+            "group_by, on the command line --person."
+        )
+        return {"status": WARNING, "text": text}
+    if people.groups is None:
+        text = "No combination of values repeats as in rows of one person; each row is a person."
+    else:
+        text = "All rows of a person are in one table."
+    return {"status": PASSED, "text": text}
+
+
+def _join_names(names):
+    shown = [repr(name) for name in names[:4]]
+    more = f" and {len(names) - 4} more columns" if len(names) > 4 else ""
+    return ", ".join(shown) + more
 
 
 def _check_shift(shift):
@@ -103,10 +164,11 @@ def _hash(table):
     return pd.util.hash_pandas_object(table.astype(object), index=False).to_numpy()
 
 
-def _check_resolution(copies):
+def _check_resolution(copies, people):
     shares = {name: copies.loc[name, "smallest_share_corrected"] for name in (FIRST, "near copies")}
+    of = "training rows" if people.groups is None else "persons"
     text = (
-        f"Exact copies of {format_share(shares[FIRST])} of the training rows, or near copies of "
+        f"Exact copies of {format_share(shares[FIRST])} of the {of}, or near copies of "
         f"{format_share(shares['near copies'])}, would have been found with a probability of "
         f"{100 * POWER:g}%."
     )
@@ -116,34 +178,35 @@ def _check_resolution(copies):
 N_TABLES = 5
 
 
-def measure_spread(generator, tables, settings):
+def measure_spread(generator, tables, names, settings, groups):
     """Draw further tables and measure each."""
+    # names: all columns of the training rows, of which tables have those that are compared
     rng = np.random.RandomState(settings["random_state"])
-    found = [
-        _measure_table(unify(tables | {"synthetic": _draw(generator, tables, rng)}), settings)
-        for _ in range(N_TABLES)
-    ]
+    found = []
+    for _ in range(N_TABLES):
+        drawn = fit_columns(tables | {"synthetic": _draw(generator, tables, names, rng)})[0]
+        found.append(_measure_table(unify(drawn), settings, groups))
     frame = pd.DataFrame(found)
     columns = {"mean": frame.mean(), "sd": frame.std(ddof=1)}
     columns |= {"smallest": frame.min(), "largest": frame.max()}
     return pd.DataFrame(columns).assign(n_tables=N_TABLES)
 
 
-def _draw(generator, tables, rng):
+def _draw(generator, tables, names, rng):
     made, real = draw_samples(generator, len(tables["synthetic"]), rng), tables["real"]
     if not isinstance(made, pd.DataFrame):
         made = pd.DataFrame(np.asarray(made))
-        made.columns = real.columns if made.shape[1] == real.shape[1] else made.columns
+        made.columns = names if made.shape[1] == len(names) else made.columns
     made = made.rename(columns=str).reset_index(drop=True)
-    if sorted(made.columns) != sorted(real.columns):
+    if not set(real.columns) <= set(made.columns) <= set(names):
         raise ValueError(
-            f"generator must return rows with the {real.shape[1]} columns of the tables; got "
+            f"generator must return rows with the {len(names)} columns of the tables; got "
             f"{made.shape[1]} columns."
         )
     return made[real.columns]
 
 
-def _measure_table(tables, settings):
+def _measure_table(tables, settings, groups):
     rng = np.random.RandomState(settings["random_state"])
     made, real, held = (tables.get(name) for name in ("synthetic", "real", "holdout"))
     overall = measure_utility(made, real, held, settings["confidence_level"], rng)[0]
@@ -151,7 +214,7 @@ def _measure_table(tables, settings):
     if held is not None:
         thin = thin_and_fill([real, held, made], rng)
         loss = PrivacyLoss(metric="gower", n_permutations=0, **settings).fit(*thin)
-        copies = CopyTest(**settings).fit(real, held, made).result_
+        copies = CopyTest(**settings).fit(real, held, made, groups=groups).result_
         found |= {"privacy loss": loss.statistic_, FIRST: copies.loc[FIRST, "share"]}
     return found
 
@@ -162,7 +225,7 @@ _FOREST = {"n_estimators": 100, "min_samples_leaf": 5}
 _MOST_CLASSES = 20
 
 
-def train_on_each(synthetic, real, holdout, target, confidence_level, rng):
+def train_on_each(synthetic, real, holdout, target, confidence_level, rng, people=None):
     """How much of what a model of real rows gains a model of synthetic rows gains as well."""
     # Both are random forests with one seed, measured on the holdout: AUC for two classes, accuracy
     # for more, R2 for numbers.
@@ -177,10 +240,11 @@ def train_on_each(synthetic, real, holdout, target, confidence_level, rng):
     if metric != "R2":
         y, held = [part.astype(str) for part in y], held.astype(str)
     answers = [_fit(tables[k], y[k], tables[2], held, target, metric, seed) for k in (0, 1)]
+    persons = group_of(people, tables[2], "holdout")
     draws = np.array(
         [
             [score(held[rows], answer[rows]) for answer in answers]
-            for rows in (rng.randint(len(held), size=len(held)) for _ in range(_N_DRAWS))
+            for rows in (_draw_again(len(held), persons, rng) for _ in range(_N_DRAWS))
         ]
     )
     chance = {"AUC": 0.5, "R2": 0.0}.get(metric)
@@ -189,6 +253,16 @@ def train_on_each(synthetic, real, holdout, target, confidence_level, rng):
     made, own = (score(held, answer) for answer in answers)
     found = {"metric": metric, "chance": chance, "synthetic": made, "real": own}
     return found | _divide(made - chance, own - chance, draws - chance, confidence_level)
+
+
+def _draw_again(n_rows, persons, rng):
+    """Places of as many rows, or of the rows of as many persons, drawn with replacement."""
+    if persons is None:
+        return rng.randint(n_rows, size=n_rows)
+    _, codes = np.unique(persons, return_inverse=True)
+    n_persons = codes.max() + 1
+    times = np.bincount(rng.randint(n_persons, size=n_persons), minlength=n_persons)
+    return np.repeat(np.arange(n_rows), times[codes])
 
 
 def _divide(gained, possible, draws, confidence_level):
@@ -255,6 +329,10 @@ class TableReport:
         rows (``control``) and of guesses (``naive``), with the numbers of rows ``n_attacks`` and
         ``n_controls``; ``pvalue``, ``pvalue_below`` for the other direction, and ``pvalue_holm``,
         which decides. Empty without a holdout.
+    unchanged : dict of str to int or None
+        Training rows that are in the synthetic table as they are (``train`` of ``n_train``), those
+        of them that no other real row equals (``alone``), and held-out rows (``test`` of
+        ``n_test``, None without a holdout).
     copies : DataFrame or None
         Result of the :class:`CopyTest`, and the smallest share of copies that would have been found
         after the correction, ``smallest_share_corrected``.
@@ -273,7 +351,9 @@ class TableReport:
     checks : dict of str to dict
         ``status`` and ``text`` of each check; of "one population" the AUC and its ``interval``.
     data : dict
-        ``n_real``, ``n_synthetic``, ``n_holdout``, ``n_columns``.
+        ``n_real``, ``n_synthetic``, ``n_holdout``, ``n_columns``; ``identifiers``, the names of the
+        columns of identifiers, which are left out; of rows of persons ``n_persons_real`` and
+        ``n_persons_holdout``, and ``n_persons_shared``, who are in both and left out.
     settings, seeds : dict
         Parameters, and the integer that all draws begin with.
     seconds, versions : dict
@@ -300,6 +380,7 @@ class TableReport:
     """
 
     results: pd.DataFrame
+    unchanged: dict[str, int | None]
     copies: pd.DataFrame | None
     utility: pd.DataFrame
     columns: pd.DataFrame
@@ -307,7 +388,7 @@ class TableReport:
     trained: dict[str, Any] | None
     spread: pd.DataFrame | None
     checks: dict[str, dict[str, Any]]
-    data: dict[str, int]
+    data: dict[str, Any]
     settings: dict[str, Any]
     seeds: dict[str, Any]
     seconds: dict[str, float]
@@ -319,13 +400,13 @@ class TableReport:
     @property
     def grounds(self) -> "Grounds":
         level, shift = self.settings["confidence_level"], self.checks["one population"]
-        rows = {name: self.data.get(f"n_{name}", 0) for name in ("real", "synthetic", "holdout")}
+        rows = count_units(self.data)
         share = np.inf
         if self.copies is not None:
             share = float(self.copies.loc[FIRST, "smallest_share_corrected"])
         results = self.results.assign(leak=self.results["pvalue_holm"] <= 1 - level)
         text = shift["text"] if shift["status"] == "warning" else None
-        return Grounds(results, rows, level, share, text)
+        return Grounds(results, rows, level, share, text, self.unchanged)
 
     @property
     def evidence(self) -> Literal["leak", "none", "shift", "reversed", "unknown"]:
@@ -457,6 +538,8 @@ def audit_table(
     synthetic: ArrayLike,
     holdout: ArrayLike | None = None,
     *,
+    group_by: str | Sequence[ArrayLike] | None = None,
+    identifiers: Literal["auto"] | Sequence[str] = "auto",
     generator: Any = None,
     target: str | None = None,
     secrets: Sequence[str] | None = None,
@@ -479,6 +562,14 @@ def audit_table(
     holdout : DataFrame or array-like of shape (n_holdout, d), default=None
         Rows of the same population that the generator has not seen. Without them nothing can be
         said about leaks.
+    group_by : str or sequence of array-like, default=None
+        Column that names the person of each row, or an array of the persons of ``real`` and one of
+        ``holdout``. The column is not compared. Persons then take the place of rows: all tests
+        exchange persons, and rows of persons who are in both tables are left out. If None, rows are
+        taken for one person's only where columns repeat together in one of the two tables alone.
+    identifiers : "auto" or sequence of str, default="auto"
+        Columns that name rows, such as numbers that count them, codes or times of creation, which
+        are left out. With "auto", they are recognized; an empty sequence keeps all columns.
     generator : fitted generator, default=None
         Generator of the synthetic rows, with a method ``sample(n_samples)``, from which five
         further tables are drawn: ``spread`` of the report says how much tables differ. The evidence
@@ -502,8 +593,8 @@ def audit_table(
     Raises
     ------
     ValueError
-        If columns differ in name or kind, a table has fewer than two rows, or a parameter is out of
-        range.
+        If columns differ in name or kind, a table has fewer than two rows, a person has no name, or
+        a parameter is out of range.
 
     See Also
     --------
@@ -517,9 +608,11 @@ def audit_table(
     person in one of them. :ref:`The guide <table_verdict>` explains the evidence, the numbers and
     how their p-values are corrected, and what passes all tests.
 
-    Dates and durations are compared as numbers of days, and truth values as categories. Numbers
-    that have several types are compared at the lowest precision among them. At most 2,000 rows of
-    each table are compared by distance, and attacked.
+    Dates and durations are compared as numbers of days, and truth values as categories. Numbers are
+    compared at the precision and the decimals of the table that has the fewest. Text that differs
+    by blanks, case or the form of numbers and dates is compared in one form, if no two values of a
+    table become equal. The check "columns fit" says so, and names columns whose values do not fit.
+    At most 2,000 rows of each table are compared by distance, and attacked.
 
     Examples
     --------
@@ -535,28 +628,43 @@ def audit_table(
     """
     check_number(confidence_level, "confidence_level", "a number in (0, 1)", 1e-9, 1 - 1e-9)
     clock = Clock()
-    given = read_tables(real, synthetic, holdout)
-    _check_names(given["real"].columns, target, secrets)
-    tables = unify(given)
+    columns, people = _read(real, synthetic, holdout, group_by, identifiers)
+    _check_names(columns.tables["real"].columns, target, secrets)
+    tables = unify(columns.tables)
     _check_target(tables, target)
     seed = _draw_seed(random_state)
     settings = {"confidence_level": confidence_level, "random_state": seed}
     wanted = {"target": target, "secrets": None if secrets is None else list(secrets)}
     if generator is not None:
         check_generator(generator)
-    privacy, resemblance = _measure_privacy(tables, settings, wanted["secrets"], clock)
-    use, spread, notes = _measure_use(tables, settings, target, resemblance, clock), None, []
+    if people.groups is None and group_by is None and holdout is not None:
+        people = find_people(tables, seed)
+        # Names of persons, which each of them has alone, are left out.
+        names = {name for name in people.columns if is_named(name)} - {target, *(secrets or ())}
+        if len(names) < tables["real"].shape[1]:
+            tables = {name: table.drop(columns=list(names)) for name, table in tables.items()}
+    unchanged = count_unchanged(tables["real"], tables["synthetic"], tables.get("holdout"))
+    kept, people = leave_out_shared(tables, people)
+    privacy, resemblance = _measure_privacy(
+        kept, settings, wanted["secrets"], clock, columns, people
+    )
+    use = _measure_use(kept, settings, target, resemblance, clock, people.groups)
+    spread, notes = None, _list_notes(columns)
     if generator is not None:
+        groups = None if people.groups is None else tuple(people.groups.values())
+        compared = columns.tables | {
+            name: columns.tables[name][list(kept["real"].columns)] for name in columns.tables
+        }
         with clock("further tables"):
-            spread = measure_spread(generator, given, settings)
+            spread = measure_spread(generator, compared, columns.names, settings, groups)
     if target is not None and holdout is None:
-        notes = ["No model was trained, because there is no holdout to measure it on."]
+        notes.append("No model was trained, because there is no holdout to measure it on.")
     return TableReport(
         **privacy,
         **use,
+        unchanged=unchanged,
         spread=spread,
-        data={f"n_{name}": len(table) for name, table in tables.items()}
-        | {"n_columns": tables["real"].shape[1]},
+        data=_describe_data(tables, columns, people),
         settings={**wanted, "confidence_level": confidence_level},
         seeds={"random_state": seed},
         seconds=clock.read(),
@@ -566,29 +674,128 @@ def audit_table(
     )
 
 
-def _measure_privacy(tables, settings, secrets, clock):
+class _Columns(NamedTuple):
+    """The tables as they are compared, and what became of their columns."""
+
+    tables: dict
+    names: list  # all columns of the training rows
+    identifiers: dict  # what they hold, by name
+    copied: list  # sentences on identifiers that are in the synthetic table
+    matches: Any  # which rows of both real tables have such an identifier, or None
+    fit: Any
+
+
+def _read(real, synthetic, holdout, group_by, identifiers):
+    given = {"real": real, "synthetic": synthetic}
+    given |= {} if holdout is None else {"holdout": holdout}
+    given = {name: as_frame(table, name) for name, table in given.items()}
+    names = list(map(str, given["real"].columns))
+    given, people = read_people(given, group_by)
+    tables, lacking = read_tables(given)
+    found = _choose_identifiers(tables, identifiers)
+    matches, copied = _count_identifiers(tables, found)
+    tables = {name: table.drop(columns=list(found)) for name, table in tables.items()}
+    if not tables["real"].shape[1]:
+        raise ValueError(
+            f"All columns are identifiers, such as {next(iter(found))!r}; name those that are not "
+            "to be left out by identifiers=[...]."
+        )
+    tables, fit = fit_columns(tables)
+    return _Columns(tables, names, found | lacking, copied, matches, fit), people
+
+
+def _choose_identifiers(tables, wanted):
+    if isinstance(wanted, str) and wanted == "auto":
+        return find_identifiers(tables)
+    if isinstance(wanted, str) or not np.iterable(wanted):
+        raise ValueError(
+            f"identifiers must be 'auto' or a sequence of columns; got {show(wanted)}."
+        )
+    for name in wanted:
+        if name not in tables["real"].columns:
+            raise ValueError(
+                f"identifiers: {show(name)} is not a column of the tables; available columns: "
+                f"{', '.join(map(repr, tables['real'].columns[:20]))}."
+            )
+    return dict.fromkeys(wanted, "identifiers by name")
+
+
+def _count_identifiers(tables, found):
+    """Which real rows have an identifier of the synthetic table, with sentences on each column."""
+    if "holdout" not in tables:
+        return None, []
+    matches, told = None, []
+    for name, words in found.items():
+        if words.startswith(("numbers", "times")):
+            continue  # equal in all tables by nature
+        copied = count_copied_identifiers(tables, name)
+        if copied is None or not any(part.any() for part in copied.values()):
+            continue
+        own, held = copied["real"], copied["holdout"]
+        told.append(
+            f"column {visible(name)!r} has the identifiers of {own.sum():,} of {len(own):,} "
+            f"training rows and of {held.sum():,} of {len(held):,} held-out rows"
+        )
+        both = np.append(own, held)
+        matches = both if matches is None else matches | both
+    return matches, told
+
+
+def _list_notes(columns):
+    if not columns.identifiers:
+        return []
+    named = [f"{visible(name)!r} ({words})" for name, words in columns.identifiers.items()]
+    return [
+        f"Columns of identifiers are left out of all comparisons: {', '.join(named)}. "
+        "identifiers=[...], on the command line --keep, chooses them."
+    ]
+
+
+def _describe_data(tables, columns, people):
+    data = {f"n_{name}": len(table) for name, table in tables.items()}
+    data |= {"n_columns": tables["real"].shape[1], "identifiers": list(columns.identifiers)}
+    if people.groups is not None:
+        data |= {
+            f"n_persons_{name}": len(np.unique(codes)) for name, codes in people.groups.items()
+        }
+        data |= {"n_persons_shared": people.n_shared}
+    return data
+
+
+def _leave_out(tables, columns, secrets):
+    """Columns of which no synthetic value is a real one, so that they would hide copies."""
+    names = [name for name in columns.fit.left_out if name not in (secrets or ())]
+    return names if len(names) < tables["real"].shape[1] else []
+
+
+def _measure_privacy(tables, settings, secrets, clock, columns, people):
     """The numbers of training rows beside held-out rows, with checks, and the resemblance."""
     results, copies, resemblance, shift = pd.DataFrame(columns=COLUMNS), None, None, None
     if "holdout" in tables:
         ordered = [tables[name] for name in ("real", "holdout", "synthetic")]
-        results, copies, resemblance = measure(ordered, settings, secrets, clock)
+        compared = [table.drop(columns=_leave_out(tables, columns, secrets)) for table in ordered]
+        matches = columns.matches
+        if matches is not None and people.kept is not None:
+            matches = matches[np.concatenate(list(people.kept.values()))]
+        found = measure(compared, settings, secrets, clock, people.groups, matches)
+        results, copies, resemblance = found
         with clock("holdout"):
-            shift = measure_shift(*ordered[:2], settings["random_state"])
-    checks = make_checks(tables, shift, copies)
+            shift = measure_shift(*ordered[:2], settings["random_state"], people.groups)
+    checks = make_checks(tables, shift, copies, columns, people)
     return {"results": results, "copies": copies, "checks": checks}, resemblance
 
 
-def _measure_use(tables, settings, target, resemblance, clock):
+def _measure_use(tables, settings, target, resemblance, clock, people):
     level, rng = settings["confidence_level"], np.random.RandomState(settings["random_state"])
     made, real, held = (tables.get(name) for name in ("synthetic", "real", "holdout"))
     with clock("utility"):
-        overall, columns, pairs = measure_utility(made, real, held, level, rng)
+        overall, columns, pairs = measure_utility(made, real, held, level, rng, people)
     trained, rows = None, {}
     if resemblance is not None:
         rows["resemblance loss"] = [*resemblance, np.nan]
     if target is not None and held is not None:
         with clock("models"):
-            trained = train_on_each(made, real, held, target, level, rng)
+            trained = train_on_each(made, real, held, target, level, rng, people)
         trained = {"target": target, **trained}
         rows[f"model of {target}"] = [trained[name] for name in ("estimate", "low", "high")] + [1.0]
     if rows:

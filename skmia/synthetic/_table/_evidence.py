@@ -5,13 +5,27 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..._core.pages import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, scale, set_level, write_conclusion
+from ..._core.pages import (
+    LEAK,
+    LIMITS,
+    NONE,
+    REVERSED,
+    SHIFT,
+    UNKNOWN,
+    scale,
+    set_level,
+    write_conclusion,
+)
 from ..._core.pvalues import format_pvalue
 
 # With fewer rows, a leak cannot be distinguished from chance.
 FEW_ROWS = 20
-# The number that decides most; it gets half of the significance level, the others the other half.
-FIRST = "rare copies"
+# Shares of the significance level; the other numbers share the rest. With 0.65, five copies of rows
+# of which no held-out one is there are significant, if the holdout has as many rows: 2^-5 < 0.65 *
+# 0.05; with 0.1 eight copies with another cell are.
+FIRST, ONE_CELL = "rare copies", "copies but one cell"
+_WEIGHTS = {FIRST: 0.65, ONE_CELL: 0.1}
+COPIES = (FIRST, ONE_CELL, "near copies")
 # Level of the tests of whether the holdout is nearer to the synthetic rows than the training rows.
 REVERSAL_LEVEL = 0.01
 # Chance with which copies of the smallest share are found.
@@ -39,6 +53,28 @@ class Grounds(NamedTuple):
     level: float  # confidence level: one minus the probability of a finding without a leak
     smallest_share: float  # share of the training rows whose copies would have been found
     shift: str | None  # how training rows and holdout differ, or None
+    unchanged: dict | None = None  # numbers of rows that are in the table as they are
+
+
+def count_units(data):
+    """Rows of each table, or persons of those whose persons are known, by the data of a report."""
+    rows = {name: data.get(f"n_{name}", 0) for name in ("real", "synthetic", "holdout")}
+    return {name: data.get(f"n_persons_{name}", n) for name, n in rows.items()}
+
+
+def tell_unchanged(counts):
+    """How many rows are in the table as they are."""
+    train = f"{counts['train']:,} of {counts['n_train']:,}"
+    if counts["test"] is not None:
+        test = f"{counts['test']:,} of {counts['n_test']:,}"
+        return f"{train} training rows stand in the table unchanged, {test} held-out rows do."
+    told = f"{train} training rows stand in the table unchanged"
+    if not counts["train"]:
+        return f"{told}."
+    return (
+        f"{told}, {counts['alone']:,} of them with values that no other training row has. Only a "
+        "holdout shows how many would by chance."
+    )
 
 
 def correct(names, pvalues):
@@ -55,10 +91,12 @@ def correct(names, pvalues):
 
 def weigh(names):
     """Share of the significance level of each number."""
-    is_first = np.array([name == FIRST for name in names])
-    if is_first.all() or not is_first.any():
+    weights = np.array([_WEIGHTS.get(name, np.nan) for name in names])
+    others = np.isnan(weights)
+    if others.all() or not others.any():
         return np.full(len(names), 1 / len(names))
-    return np.where(is_first, 0.5, 0.5 / np.sum(~is_first))
+    weights[others] = (1 - weights[~others].sum()) / others.sum()
+    return weights
 
 
 def list_reversals(results):
@@ -91,12 +129,14 @@ def _get_blindness(grounds):
         )
     smallest = min(grounds.n_rows.values())
     if smallest < FEW_ROWS:
-        return f"A table has {smallest} rows, and at least {FEW_ROWS} are needed."
+        return f"A table has {smallest} rows or persons, and at least {FEW_ROWS} are needed."
     return None
 
 
 # Synthetic rows can be near training rows in a way that is no share of attacks.
 LOSS = "privacy loss"
+# Whole rows, whose level is clear whatever their share.
+_EXPOSING = (FIRST,)
 
 
 def measure_level(grounds, evidence):
@@ -110,7 +150,12 @@ def measure_level(grounds, evidence):
         low = float(row["estimate"] - wider * (row["estimate"] - row["low"]))
         excess = {"low": low, "estimate": float(row["estimate"]), "attack": name}
         own = NONE if evidence == LEAK and not row["leak"] else evidence
-        found.append(set_level(own, {"excess": excess})._replace(numbers={"excess": excess}))
+        level = set_level(own, {"excess": excess})._replace(numbers={"excess": excess})
+        if name in _EXPOSING and level.name == "slight":
+            # Of few people everything is revealed.
+            is_severe = excess["estimate"] >= LIMITS["excess"]["severe"]
+            level = level._replace(name="clear", at_least=is_severe)
+        found.append(level)
     leaking = [level for level in found if level.rank >= 0]
     highest = max(
         leaking,
@@ -140,8 +185,10 @@ def _describe_leak(grounds):
     leaks = grounds.results[grounds.results["leak"]].sort_values("pvalue_holm", kind="stable")
     names = [_describe_number(name, row) for name, row in leaks.iterrows()]
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    is_told = FIRST in leaks.index and grounds.unchanged is not None
+    told = f"{tell_unchanged(grounds.unchanged)} " if is_told else ""
     return (
-        "The synthetic table reveals more about its training rows than about held-out rows: "
+        f"{told}The synthetic table reveals more about its training rows than about held-out rows: "
         f"{'; '.join(names[:_MOST_NAMES])}{more}. The p-values are corrected for all "
         f"{len(grounds.results)} numbers."
     )

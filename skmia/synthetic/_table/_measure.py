@@ -13,10 +13,19 @@ from ...metrics import auc_interval
 from .._adversarial_accuracy import PrivacyLoss
 from .._copy_test import CopyTest, compute_smallest_share
 from .._generator_attack import GeneratorAttack
-from .._neighbors import as_frame, check_columns, draw_places
-from .._risks import Cells, InferenceRisk, LinkabilityRisk, permute_rows, take
+from .._neighbors import check_columns, draw_places
+from .._risks import (
+    Cells,
+    InferenceRisk,
+    LinkabilityRisk,
+    average_by_person,
+    permute_rows,
+    take,
+)
 from .._singling_out import SinglingOutRisk
-from ._evidence import FIRST, correct, weigh
+from ._columns import find_identifiers
+from ._evidence import COPIES, FIRST, correct, weigh
+from ._people import group_of
 
 _NUMBERS, _DATES, _DURATIONS, _TRUTH = "numbers", "dates", "durations", "truth values"
 # Kinds of columns of objects, as pandas infers them.
@@ -32,18 +41,15 @@ _LARGEST = 2.0**100
 _EXACT = 2**53
 
 
-def read_tables(real, synthetic, holdout):
+def read_tables(frames):
     """Tables with the same columns in the same order, named by text, with their own types."""
-    given = {"real": real, "synthetic": synthetic}
-    given |= {} if holdout is None else {"holdout": holdout}
-    frames = {name: as_frame(table, name) for name, table in given.items()}
-    columns = list(frames["real"].columns)
+    # -> tables; identifiers that a table lacks, by name with what they hold
     named = all(isinstance(name, str) for frame in frames.values() for name in frame.columns)
-    for name, frame in frames.items() if named else ():
-        _check_names(frame, columns, name)
+    frames, lacking = _leave_out_lacking(frames) if named else (frames, {})
+    columns = list(frames["real"].columns)
     check_columns(list(frames.values()), list(frames))
     # Tests of distances need another row.
-    least = 1 if holdout is None else 2
+    least = 2 if "holdout" in frames else 1
     for name, frame in frames.items():
         if len(frame) < least or not columns:
             rows = "1 row" if least == 1 else f"{least} rows"
@@ -53,16 +59,48 @@ def read_tables(real, synthetic, holdout):
     names = frames["real"].columns
     if names.has_duplicates:
         raise ValueError(f"Two columns have the name {names[names.duplicated()][0]!r} as text.")
-    return frames
+    return frames, lacking
+
+
+def _leave_out_lacking(frames):
+    """Tables without the identifiers that not all of them have; other columns must be in all."""
+    everything = dict.fromkeys(name for frame in frames.values() for name in frame.columns)
+    partial = [c for c in everything if not all(c in frame.columns for frame in frames.values())]
+    if not partial or any(frame.columns.has_duplicates for frame in frames.values()):
+        for name, frame in frames.items():
+            _check_names(frame, list(frames["real"].columns), name)
+        return frames, {}
+    found = find_identifiers(
+        {name: frame[[c for c in partial if c in frame]] for name, frame in frames.items()}
+    )
+    lacking = {str(name): found[name] for name in partial if name in found}
+    frames = {
+        name: frame.drop(columns=list(found), errors="ignore") for name, frame in frames.items()
+    }
+    for name, frame in frames.items():
+        _check_names(frame, list(frames["real"].columns), name)
+    return frames, lacking
 
 
 def _check_names(frame, columns, name):
     lacking = [column for column in columns if column not in frame.columns]
-    if lacking:
-        raise ValueError(f"{name} lacks the column {lacking[0]!r} of real.")
     further = [column for column in frame.columns if column not in columns]
+    if lacking:
+        raise ValueError(
+            f"{name} lacks the column {lacking[0]!r} of real{_propose(lacking[0], further)}."
+        )
     if further:
-        raise ValueError(f"{name} has the column {further[0]!r}, which real lacks.")
+        raise ValueError(
+            f"{name} has the column {further[0]!r}, which real lacks{_propose(further[0], [])}."
+        )
+
+
+def _propose(column, names):
+    """Words on a name that a column may have by mistake, or on how to leave it out."""
+    same = {name.strip().casefold(): name for name in names}
+    if column.strip().casefold() in same:
+        return f"; it has {same[column.strip().casefold()]!r}: rename it"
+    return f"; rename it, or leave it out of all tables: {column!r}"
 
 
 def unify(tables):
@@ -181,16 +219,21 @@ ATTACKS = {
 }
 
 
-def measure_membership(tables, settings, n_permutations):
-    """How much more often a training row has the higher score than a held-out row has."""
+def measure_membership(tables, settings, n_permutations, people):
+    """How much more often a training row, or person, has the higher score than a held-out one."""
     real, holdout, made = tables
     rng = np.random.RandomState(settings["random_state"])
-    order = rng.permutation(len(holdout))
-    known, control = (holdout.iloc[np.sort(part)] for part in np.array_split(order, 2))
+    own, held = (group_of(people, *pair) for pair in ((real, "real"), (holdout, "holdout")))
+    known, control = _halve(holdout, held, rng)
     rows = pd.concat([real, control], ignore_index=True)
     records = Records(rows, np.zeros(len(rows)))
     is_train = np.arange(len(rows)) < len(real)
-    numbers = {}
+    persons = np.arange(len(rows))
+    if people is not None:
+        numbers = np.append(own, own.max() + 1 + group_of(people, control, "holdout"))
+        persons = np.unique(numbers, return_inverse=True)[1]
+        is_train = np.arange(persons.max() + 1) < len(np.unique(own))
+    n_train, numbers = int(is_train.sum()), {}
     for name, statistic in ATTACKS.items():
         attack = GeneratorAttack(
             Records(made.reset_index(drop=True)),
@@ -199,15 +242,24 @@ def measure_membership(tables, settings, n_permutations):
             metric="gower",
             random_state=settings["random_state"],
         )
-        scores = attack.fit(records).score_samples(records)
+        scores = average_by_person(attack.fit(records).score_samples(records), persons)
         interval = auc_interval(is_train, scores, confidence_level=settings["confidence_level"])
         # The sum of the ranks of the training rows is the statistic of Mann and Whitney.
         ranks = rankdata(scores)
         pvalue = permute_rows(ranks[is_train], ranks[~is_train], n_permutations, rng)
         low, estimate, high = (2 * interval[k] - 1 for k in (1, 0, 2))
         number = {"estimate": estimate, "low": low, "high": high, "pvalue": pvalue}
-        numbers[name] = number | {"n_attacks": len(real), "n_controls": len(control)}
+        numbers[name] = number | {"n_attacks": n_train, "n_controls": len(is_train) - n_train}
     return numbers
+
+
+def _halve(table, persons, rng):
+    """Halves of the rows of a table, or of its persons, each in the order of the rows."""
+    if persons is None:
+        order = rng.permutation(len(table))
+        return [table.iloc[np.sort(part)] for part in np.array_split(order, 2)]
+    order = rng.permutation(np.unique(persons))
+    return [table[np.isin(persons, part)] for part in np.array_split(order, 2)]
 
 
 # Bins of a number in a pair, draws of the bootstrap and of halves, and what is compared at most.
@@ -311,16 +363,20 @@ def _correlate(matrix, weights):
         return covariance / np.outer(spread, spread)
 
 
-def measure_utility(synthetic, real, holdout, confidence_level, rng):
+def measure_utility(synthetic, real, holdout, confidence_level, rng, people=None):
+    """Similarity of the synthetic rows to the holdout, or without one to the training rows."""
     names = ("real", "synthetic") if holdout is None else ("real", "holdout", "synthetic")
     tables = (real, synthetic) if holdout is None else (real, holdout, synthetic)
-    cells = _thin(Cells(tables, names), rng)
+    reference = "real" if holdout is None else "holdout"
+    persons = people and people.get(reference)
+    cells, kept = _thin(Cells(tables, names), rng)
+    persons = None if persons is None else persons[kept[len(tables) - 2]]
     everything = list(combinations(range(len(cells.columns)), 2))
     pairs = [everything[place] for place in draw_places(len(everything), _MOST_PAIRS, rng)]
     rows = len(tables) - 2
     made = Similarity(cells, len(tables) - 1, rows, pairs)
     others = Similarity(cells, 0, rows, pairs) if holdout is not None else None
-    found = _estimate(made, cells.sizes[rows], confidence_level, rng)
+    found = _estimate(made, cells.sizes[rows], confidence_level, rng, persons)
     reached = np.full(len(found), np.nan) if others is None else _join(*others.compare())
     found["real"] = reached
     n_columns = len(cells.columns)
@@ -331,29 +387,35 @@ def measure_utility(synthetic, real, holdout, confidence_level, rng):
 
 
 def _thin(cells, rng):
+    kept = []
     for place, n_rows in enumerate(cells.sizes):
-        rows = draw_places(n_rows, MOST_ROWS, rng)
-        cells.tables[place], cells.sizes[place] = take(cells.tables[place], rows), len(rows)
-    return cells
+        kept.append(draw_places(n_rows, MOST_ROWS, rng))
+        cells.tables[place] = take(cells.tables[place], kept[-1])
+        cells.sizes[place] = len(kept[-1])
+    return cells, kept
 
 
-def _estimate(similarity, n_rows, confidence_level, rng):
+def _estimate(similarity, n_rows, confidence_level, rng, persons=None):
     columns, pairs = similarity.compare()
     n_columns, estimate = len(columns), _join(columns, pairs)
-    share = np.full(n_rows, 1 / n_rows)
+    units = np.arange(n_rows)
+    if persons is not None:
+        units = np.unique(persons, return_inverse=True)[1]
+    n_units = int(units.max()) + 1
+    share = np.full(n_units, 1 / n_units)
     draws = np.array(
         [
-            _join(*similarity.compare(rng.multinomial(n_rows, share).astype(float)))
+            _join(*similarity.compare(rng.multinomial(n_units, share).astype(float)[units]))
             for _ in range(_N_DRAWS)
         ]
     )
     reach = norm.ppf((1 + confidence_level) / 2) * draws.std(axis=0, ddof=1)
     # Chance makes tables differ, by about the inverse root of the number of rows: halves of the
     # rows show how much, and what all rows would show is where the line through both ends.
-    is_half = np.arange(n_rows) < max(1, n_rows // 2)
+    is_half = np.arange(n_units) < max(1, n_units // 2)
     halves = np.mean(
         [
-            np.concatenate(similarity.compare(rng.permutation(is_half).astype(float)))
+            np.concatenate(similarity.compare(rng.permutation(is_half).astype(float)[units]))
             for _ in range(_N_HALVES)
         ],
         axis=0,
@@ -381,21 +443,29 @@ COLUMNS = ["estimate", "low", "high", "attack", "control", "naive", "n_attacks",
 COLUMNS += ["pvalue", "pvalue_below", "pvalue_holm"]
 
 
-def measure(tables, settings, secrets, clock):
+def measure(tables, settings, secrets, clock, people=None, identifiers=None):
+    """The numbers with their p-values, the copies, and the resemblance."""
+    # people: numbers of the persons of "real" and "holdout"; identifiers: which rows of both have an
+    # identifier that is in the synthetic table, or None
     n_columns = tables[0].shape[1]
-    n_numbers = 5 + len(ATTACKS) + (0 if n_columns < 2 else len(secrets or range(n_columns)))
+    n_numbers = 7 + len(ATTACKS) + (0 if n_columns < 2 else len(secrets or range(n_columns)))
     alpha = 1 - settings["confidence_level"]
     # The smallest p-value has to be below the level after the correction.
     n_permutations = max(999, int(np.ceil(4 * n_numbers / alpha)))
     rng = np.random.RandomState(settings["random_state"])
     thin = thin_and_fill(tables, rng)
+    groups = None if people is None else (people["real"], people["holdout"])
     with clock("copies"):
-        copies = CopyTest(**settings).fit(*tables).result_
-    found = {name: _read_copies(copies.loc[name]) for name in (FIRST, "near copies")}
+        test = CopyTest(**settings).fit(*tables, groups=groups)
+    copies = test.result_
+    found = {name: _read_copies(copies.loc[name]) for name in COPIES if name in copies.index}
+    if identifiers is not None:
+        found["copied identifiers"] = _read_copies(test.summarize_matches(identifiers))
     with clock("privacy loss"):
-        found["privacy loss"], resemblance = _measure_loss(thin, settings, n_permutations)
+        loss = _measure_loss(_draw_one_each(thin, people, rng), settings, n_permutations)
+        found["privacy loss"], resemblance = loss
     with clock("membership"):
-        found |= measure_membership(thin, settings, n_permutations)
+        found |= measure_membership(thin, settings, n_permutations, people)
     # More predicates than rows would be about the same rows.
     n_attacks = min(_N_ATTACKS, *map(len, tables))
     settings = {**settings, "n_permutations": n_permutations, "n_attacks": n_attacks}
@@ -403,7 +473,7 @@ def measure(tables, settings, secrets, clock):
         with clock(name), warnings.catch_warnings():
             # Control records show what a column reveals by determining another one.
             warnings.filterwarnings("ignore", "In the synthetic table")
-            result = risk.fit(*tables).result_
+            result = risk.fit(*tables, groups=groups).result_
         rows = result if name == "inference" else result.iloc[:1]
         for column, row in rows.rename(columns={"risk": "estimate"}).iterrows():
             found[f"inference of {column}" if name == "inference" else name] = row.to_dict()
@@ -416,6 +486,18 @@ def measure(tables, settings, secrets, clock):
         for name, row in copies.iterrows()
     ]
     return results, copies, resemblance
+
+
+def _draw_one_each(tables, people, rng):
+    """One row of each person, so that rows are independent."""
+    if people is None:
+        return tables
+    drawn = []
+    for table, name in zip(tables, ("real", "holdout")):
+        order = rng.permutation(len(table))
+        first = np.unique(group_of(people, table, name)[order], return_index=True)[1]
+        drawn.append(table.iloc[np.sort(order[first])])
+    return [*drawn, tables[-1]]
 
 
 def _list_risks(settings, n_columns, secrets):
@@ -446,16 +528,26 @@ def _read_copies(row):
     return number | {"pvalue": row["pvalue"], "pvalue_below": row["pvalue_below"]}
 
 
-def measure_shift(real, holdout, seed):
+def measure_shift(real, holdout, seed, people=None):
     """AUC of a model that distinguishes training rows from the holdout without synthetic rows."""
+    # It learns on half of the persons and is judged on the others.
     # -> interval: with a 99% interval; None if there are too few rows
     rows = pd.concat([real, holdout], ignore_index=True)
     membership = np.arange(len(rows)) < len(real)
-    found = score_blindly(Records(rows, np.zeros(len(rows))), membership, seed)
+    persons, fields = None, {}
+    if people is not None:
+        persons = np.append(people["real"], people["real"].max() + 1 + people["holdout"])
+        fields = {"group_by": persons}
+    found = score_blindly(Records(rows, np.zeros(len(rows)), **fields), membership, seed)
     if found is None:
         return None
     places, scores = found
-    return auc_interval(membership[places], scores, confidence_level=_SHIFT_LEVEL)
+    return auc_interval(
+        membership[places],
+        scores,
+        groups=None if persons is None else persons[places],
+        confidence_level=_SHIFT_LEVEL,
+    )
 
 
 def thin_and_fill(tables, rng):

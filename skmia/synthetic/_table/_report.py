@@ -26,7 +26,15 @@ from ..._core.pages import (
 from ..._core.pvalues import format_pvalue
 from ..._core.visible import as_plain, visible
 from ...disclosure import summarize, write_sheet
-from ._evidence import FIRST, LOSS, POWER, UNSEEN, format_share, list_reversals
+from ._evidence import (
+    FIRST,
+    LOSS,
+    POWER,
+    UNSEEN,
+    format_share,
+    list_reversals,
+    tell_unchanged,
+)
 
 TITLE, SCHEMA = "Audit of a synthetic table", "skmia.table"
 
@@ -49,6 +57,7 @@ def as_document(report):
             "checks": [{"name": name, **check} for name, check in report.checks.items()],
             "results": _list_rows(grounds.results),
             "reversed": list_reversals(grounds.results),
+            "unchanged": report.unchanged,
             "copies": _list_rows(report.copies),
             "utility": _list_rows(report.utility),
             "trained": report.trained,
@@ -87,10 +96,15 @@ _ATTACKS = {
 
 
 def describe_rows(data):
-    parts = [f"{data['n_synthetic']:,} synthetic rows", f"{data['n_real']:,} training rows"]
-    held = data.get("n_holdout")
-    parts.append(f"{held:,} held-out rows" if held else "no holdout")
+    parts = [f"{data['n_synthetic']:,} synthetic rows", _count_rows(data, "real", "training rows")]
+    held = "n_holdout" in data
+    parts.append(_count_rows(data, "holdout", "held-out rows") if held else "no holdout")
     return f"{', '.join(parts)}; {data['n_columns']:,} columns."
+
+
+def _count_rows(data, name, words):
+    persons = data.get(f"n_persons_{name}")
+    return f"{data[f'n_{name}']:,} {words}" + (f" of {persons:,} persons" if persons else "")
 
 
 def format_interval(row):
@@ -169,6 +183,7 @@ def format_summary(document):
     if document["results"]:
         lines += ["", *_align(tabulate_results(document))]
         lines += wrap_lines(["*: beyond chance after correction for all numbers."])
+    lines += ["", *wrap_lines(_list_counts(document))]
     lines += ["", *_align(tabulate_utility(document))]
     foot = describe_use(document)
     for check in document["checks"]:
@@ -185,6 +200,12 @@ def format_summary(document):
     return "\n".join(lines)
 
 
+def _list_counts(document):
+    """The sentence on unchanged rows; none in documents of before."""
+    counts = document.get("unchanged")
+    return [tell_unchanged(counts)] if counts else []
+
+
 def _align(rows):
     rows = [[shorten(visible(cell), _WIDEST) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
@@ -199,6 +220,7 @@ def format_markdown(document, title):
     lines += [f"**{read_level(document['level']).heading}**", ""]
     lines += [escape(write_sentence(document).replace("**", "")), ""]
     lines += [f"**{document['evidence']}**: {escape(document['verdict'])}", ""]
+    lines += [f"* {text}" for text in _list_counts(document)]
     lines += [f"* {describe_rows(document['data'])}"]
     lines += [f"* Made by skmia {document['versions']['skmia']}, {document['created']}"]
     if document["results"]:
@@ -237,6 +259,7 @@ def render(document, title=None):
         subject=f"{subject} · {data['n_synthetic']:,} rows, {data['n_columns']:,} columns · made "
         f"from {data['n_real']:,} rows",
         sentence=write_sentence(document),
+        counts=[] if _leads_with_counts(document) else _list_counts(document),
         steps=advise(document),
         risks=[*_describe_risks(document)] if is_shown else [],
         doubts=_list_doubts(document),
@@ -302,7 +325,9 @@ def _get_low(level):
 _CLAUSES = {
     "inference of ": "a missing value can be **inferred** from it",
     "near copies": "{count} training rows have a **near copy** in it",
-    "rare copies": "{count} training rows have rare values and are **copied** into it",
+    "copied identifiers": "the **identifiers** of training rows are in it",
+    "copies but one cell": "{count} training rows are in it **but for one cell**",
+    "rare copies": "{count} training rows are **copied** into it",
     "singling out": "a row can be **singled out** with it",
     "linkability": "two parts of a row can be **linked** with it",
     "membership by ": "who is in the training rows can be **told** from it",
@@ -332,22 +357,34 @@ def write_sentence(document):
     found = sorted(found, key=lambda one: (one[1][1].order, _get_low(one[1][1])), reverse=True)
     if level.name == "slight":
         return _write_slight(document, found)
+    is_counted = _leads_with_counts(document)
     clauses = [
         _CLAUSES[start].format(count=_count_of(row["attack"] or 0))
         for start, (row, own) in found
-        if own.rank == level.rank
+        if own.rank == level.rank and not (is_counted and "copies" in start)
     ]
+    if is_counted:
+        more = f" {clauses[0][0].upper()}{clauses[0][1:]}." if clauses else ""
+        return _write_counts(document["unchanged"]) + more
     return f"The table reveals rows that it was made from: {' and '.join(clauses[:2])}."
 
 
+def _leads_with_counts(document):
+    """Whether the first sentence is of rows that are in the table unchanged."""
+    rare = [row for row in document["results"] if row["name"] == FIRST]
+    return bool(document.get("unchanged")) and document["evidence"] == LEAK and rare[0]["leak"]
+
+
+def _write_counts(counts):
+    alone = f", {counts['alone']:,} of them with values that nobody else has"
+    return (
+        f"**{counts['train']:,} of {counts['n_train']:,}** training rows stand in the table "
+        f"**unchanged**{alone if counts['alone'] else ''}; {counts['test']:,} of "
+        f"{counts['n_test']:,} rows never seen do."
+    )
+
+
 def _write_slight(document, found):
-    copied = dict(found)["rare copies"][0] if "rare copies" in dict(found) else {"leak": False}
-    if copied["leak"]:
-        n = copied["n_attacks"]
-        return (
-            f"**{copied['attack'] * n:,.0f} of {n:,.0f}** training rows have rare values and are "
-            "copied into the table. Few people are exposed, but these fully."
-        )
     names = [row["name"] for _, (row, own) in found if own.rank >= 0] or [LOSS]
     return (
         "The table reveals more about its training rows than about rows never seen, most by "
@@ -495,9 +532,17 @@ def _describe_copies(document):
     counts = ""
     if every is not None:
         copied, held = (f"{every[k]:,.0f} of {every[f'n_{k}']:,.0f}" for k in ("train", "test"))
-        counts = f"{copied} training rows, {held} rows never seen. "
+        units = "persons" if "n_persons_real" in document["data"] else "training rows"
+        counts = f"{copied} {units}, {held} never seen. "
     rare = rows[FIRST]
-    counts += f"{rare['train']:,.0f} of those copied have rare values. {_tell_smallest(document)}"
+    counts += f"{rare['train']:,.0f} of those copied are rare. "
+    one = rows.get("copies but one cell")
+    if one is not None:
+        counts += (
+            f"With at most one other cell, {one['train']:,.0f} rare ones and {one['test']:,.0f} "
+            "never seen. "
+        )
+    counts += _tell_smallest(document)
     loss = next((row for row in document["results"] if row["name"] == LOSS), None)
     nearness = None
     if loss is not None and loss["estimate"] is not None:
@@ -543,6 +588,11 @@ _STATEMENTS = {
         "Training rows and rows never seen differ",
     ),
     "duplicates": ("Few rows are on both sides", "Many rows are on both sides"),
+    "rows of one person": (
+        "Rows of a person are together",
+        "Several rows are of one person",
+    ),
+    "columns fit": ("The columns of the tables fit", "Columns of the tables do not fit"),
     "resolution": ("Rarer copies would be missed", ""),
 }
 
@@ -567,7 +617,7 @@ def describe_trust(document):
     return {"line": line, "rows": rows, "bad": bad, "not_run": not_run}
 
 
-_WIDTHS = 25, 14, 9, 7, 9
+_WIDTHS = 25, 14, 9, 6, 9
 
 
 def _lay(*cells):
@@ -583,7 +633,10 @@ def format_short(document):
     if document["evidence"] in CONCLUSIVE:
         lines += ["", *_tabulate_risks(document)]
     bad = f" {'; '.join(trust['bad'])}." if trust["bad"] else ""
-    lines += ["", *wrap_short(f"{trust['line']}{bad}", "  Trust   ", 10)]
+    lines.append("")
+    if not _leads_with_counts(document):
+        lines += wrap_short(" ".join(_list_counts(document)), "  Copies  ", 10)
+    lines += wrap_short(f"{trust['line']}{bad}", "  Trust   ", 10)
     if trust["not_run"]:
         lines += wrap_short(f"Not run: {', '.join(trust['not_run'])}.", " " * 10, 10)
     if document["evidence"] == NONE:
