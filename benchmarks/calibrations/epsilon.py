@@ -1,12 +1,13 @@
 """Promises of skmia.epsilon about canaries in noisy steps."""
 
+import warnings
 from functools import partial
 
 import numpy as np
 
 from skmia._core.accountant import spent_epsilon
 from skmia.epsilon import one_run_epsilon_lower_bound
-from skmia.epsilon.bounds import gaussian_epsilon
+from skmia.epsilon.bounds import epsilon_lower_bound, gaussian_epsilon
 from skmia.epsilon.canaries import make_gradient_canaries, trace_scores
 
 from ._registry import promise
@@ -56,6 +57,33 @@ def one_run_canary_bounds(rng, n_trials, bound, n_steps, noise, rate, n_canaries
     epsilon = claim(n_steps, noise, rate)
     settings = {"n_canaries": n_canaries, "n_steps": n_steps, "noise": noise, "rate": rate}
     return sum(audit_steps(rng, bound, **settings) > epsilon for _ in range(n_trials)), n_trials
+
+
+@promise(
+    "A bound of scores without leakage warns that they are the wrong way round",
+    nominal=0.002,
+    side="at most",
+    designs={
+        f"{title}, {n} of either kind": {"bound": title, "n": n}
+        for title in ("many runs", "many runs, guesses", "one run")
+        for n in (20, 200)
+    },
+    n_trials=5000,
+)
+def wrong_warnings_of_direction(rng, n_trials, bound, n):
+    sides, n_warned = np.repeat([0, 1], n), 0
+    for _ in range(n_trials):
+        scores = rng.normal(size=2 * n)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if bound == "one run":
+                one_run_epsilon_lower_bound(rng.permutation(sides), scores, delta=DELTA)
+            elif bound == "many runs":
+                epsilon_lower_bound(sides, scores)
+            else:
+                epsilon_lower_bound(sides, (scores > 0).astype(int), threshold=0.5)
+        n_warned += bool(caught)
+    return n_warned, n_trials
 
 
 def make_net(batch_size, n_features, n_classes):

@@ -24,7 +24,7 @@ from ._result import (
     check_coins,
     choose_delta,
 )
-from .bounds import find_root, gaussian_epsilon, with_largest
+from .bounds import find_root, gaussian_epsilon, saying_direction, with_largest
 
 _N_CELLS = 8000  # of the law of one answer
 _REACH = 10.0  # standard deviations beyond the means
@@ -396,6 +396,7 @@ def _use_bets(guesses, n_in, bound, delta, alpha):
     return value, counts, guesses.frame(n_in, n - n_in)
 
 
+@saying_direction
 @with_largest
 def one_run_epsilon_lower_bound(
     y_true: ArrayLike,
@@ -466,6 +467,12 @@ def one_run_epsilon_lower_bound(
     ------
     ValueError
         If a parameter is out of range.
+
+    Warns
+    -----
+    UserWarning
+        If ``-y_score`` would show more, at half of the error allowed: the scores are the wrong way
+        round, as losses are.
 
     See Also
     --------

@@ -164,13 +164,13 @@ def one_run_epsilon_bounds(
     Each at confidence 0.95, delta = 1e-05.
     """
     coins, _ = check_coins(y_true, y_score)
-    delta, found = check_delta(delta), {}
+    delta, found, measure = check_delta(delta), {}, one_run_epsilon_lower_bound
     for bound in BOUNDS:
         found[bound], is_large = None, 2 * len(coins) * delta > 1
         if (delta == 0 and needs_delta(bound, family)) or (bound == "any" and is_large):
             continue
         is_any = isinstance(n_guesses, str) and n_guesses == "any"
-        found[bound] = one_run_epsilon_lower_bound(
+        found[bound] = measure(
             y_true,
             y_score,
             bound=bound,
@@ -180,6 +180,8 @@ def one_run_epsilon_bounds(
             n_guesses="auto" if is_any and bound != "any" else n_guesses,
             confidence_level=confidence_level,
         )
+        # The first bound says it if the scores are the wrong way round.
+        measure = one_run_epsilon_lower_bound.__wrapped__
     return OneRunBounds(**found, family=family)
 
 

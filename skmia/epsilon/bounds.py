@@ -1,7 +1,9 @@
 """Bounds of epsilon from the guesses of an attack in many runs."""
 
 import functools
+import warnings
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Literal, NamedTuple
@@ -10,6 +12,7 @@ import numpy as np
 from scipy import special
 from scipy.optimize import brentq
 from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from .._core.checks import (
     check_bits,
@@ -197,6 +200,54 @@ def with_largest(bound):
     return measure
 
 
+# Standard errors below one half that an AUC has by chance once in a thousand times.
+_FAR_BELOW = 3.09
+
+
+def describe_reversal(bound, found, y_true, y_score, settings):
+    """Say that scores tell the runs apart the wrong way round, as a sentence, or None."""
+    # The bound of the scores as they are is not corrected for a second direction, so that it keeps
+    # its level. The other one is looked at with half of the error allowed.
+    coins, scores = check_bits(y_true, "y_true"), np.asarray(y_score, dtype=np.float64)
+    n_in, n_out = int(coins.sum()), int((~coins).sum())
+    if not n_in or not n_out:
+        return None
+    auc = (rankdata(scores)[coins].mean() - (n_in + 1) / 2) / n_out
+    error = np.sqrt((n_in + n_out + 1) / (12 * n_in * n_out))
+    if auc > 0.5 - _FAR_BELOW * error:
+        return None
+    level = 1 - (1 - found.confidence_level) / 2
+    changed = settings | {"confidence_level": level}
+    if settings.get("threshold") is not None and not isinstance(settings["threshold"], str):
+        changed["threshold"] = -np.asarray(settings["threshold"], dtype=np.float64)
+    if settings.get("random_state") is not None:
+        changed["random_state"] = 0  # a generator of the caller draws nothing for it
+    with suppress(ValueError):  # the error allowed is too small for these settings
+        other = bound(y_true, -scores, **changed).epsilon
+        if other > found.epsilon:
+            return (
+                "The scores separate the runs the wrong way round, they are lower on those with "
+                f"the canary: epsilon >= {found.epsilon:.4g} with them and {other:.4g} with "
+                "-y_score. Pass -y_score (and minus a threshold) if they are losses, and "
+                f"confidence_level={level:.6g} if these runs tell the direction."
+            )
+    return None
+
+
+def saying_direction(bound):
+    """Decorate a bound: also warn if the scores are the wrong way round."""
+
+    @functools.wraps(bound)
+    def measure(y_true, y_score, **settings):
+        found = bound(y_true, y_score, **settings)
+        sentence = describe_reversal(bound, found, y_true, y_score, settings)
+        if sentence is not None:
+            warnings.warn(sentence, UserWarning, stacklevel=2)
+        return found
+
+    return measure
+
+
 def _tell_apart(y_true, threshold):
     """Return perfect scores, on the correct side of numeric thresholds."""
     coins = check_bits(y_true, "y_true")
@@ -286,6 +337,7 @@ def epsilon_of_rates(fpr, fnr, delta=0.0, n_copies=1):
     )
 
 
+@saying_direction
 @with_largest
 def epsilon_lower_bound(
     y_true: ArrayLike,
@@ -344,6 +396,12 @@ def epsilon_lower_bound(
     ValueError
         If runs with the canary or runs without it are missing, or a parameter is out of range.
 
+    Warns
+    -----
+    UserWarning
+        If ``-y_score`` would show more, at half of the error allowed: the scores are the wrong way
+        round, as losses are.
+
     See Also
     --------
     bayesian_epsilon_interval : Interval of epsilon under a prior of the error rates.
@@ -359,6 +417,8 @@ def epsilon_lower_bound(
     The Gaussian bound is as good as its assumption. Noise on sums of whole data sets keeps it
     exactly. Steps on samples of the rows keep it in the limit of many steps; a mechanism of another
     kind, such as randomized response, may break it, and the bound then exceeds its epsilon.
+
+    One direction of the scores is judged, so that the bound has its level without a correction.
 
     The number is a lower bound. It is at most 4.9 for 500 runs with the canary and 500 without,
     whatever the mechanism; far below an upper bound, it may be the attack or the number of runs
@@ -467,6 +527,7 @@ def _quantile(probability, delta, n_copies, laws):
     return find_root(excess, high=1 / n_copies, xtol=xtol)
 
 
+@saying_direction
 def bayesian_epsilon_interval(
     y_true: ArrayLike,
     y_score: ArrayLike,

@@ -13,6 +13,7 @@ from .._core.checks import check_finite_vector
 from .._core.numbers import as_numbers, check_numbers, show
 from .._core.randomness import check_random_state
 from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
+from .._core.tokens import PAD
 from .._core.types import ArrayLike, FloatOrArray, Seed, TokenModel
 from ..metrics import Interval, clopper_pearson
 from ..metrics import Interval as Estimate
@@ -20,12 +21,13 @@ from ._format import CanaryFormat
 from ._model import (
     CHUNK,
     check_model,
-    check_sequences,
+    check_rows,
     is_model,
-    log_perplexity,
     next_bits,
+    sum_bits,
     token_bits,
 )
+from ._texts import read_matrix
 
 # A float each: above it an enumeration takes gigabytes.
 MOST_CANDIDATES = 100_000_000
@@ -34,12 +36,18 @@ MOST_CANDIDATES = 100_000_000
 class CandidateList:
     """Explicit list of candidates, with the methods of a format."""
 
+    # Rows of candidates that differ in length end with -1.
+
     def __init__(self, candidates):
-        self._rows = np.unique(check_sequences(candidates), axis=0)
+        self._rows = np.unique(check_rows(read_matrix(candidates, "candidates")), axis=0)
         self.n_candidates = len(self._rows)
 
     def encode(self, sequences):
-        return check_sequences(sequences)
+        rows = check_rows(read_matrix(sequences))
+        missing = self._rows.shape[1] - rows.shape[1]
+        if missing <= 0:
+            return rows
+        return np.pad(rows, ((0, 0), (0, missing)), constant_values=PAD)
 
     def sample(self, n_samples, *, random_state=None):
         rng = check_random_state(random_state)
@@ -66,7 +74,7 @@ def as_candidates(candidates):
 def measure(model, sequences):
     """Log-perplexity of sequences under a model, or by a function of the user."""
     if is_model(model):
-        return log_perplexity(model, sequences)
+        return sum_bits(model, sequences)
     bits = as_numbers(model(sequences), "What log_perplexity returns", "an array of numbers")
     if bits.shape != (len(sequences),) or np.isnan(bits).any():
         raise ValueError(
@@ -268,8 +276,9 @@ class Exposure(BaseEstimator):
         The model; one that is an estimator in a :class:`~sklearn.frozen.FrozenEstimator`. Or a
         function that takes sequences, an array of shape (n, length), and returns the log-perplexity
         of each in bits.
-    candidates : CanaryFormat or array-like of shape (n, length)
-        All candidates from which the canary was drawn. Equal candidates count once.
+    candidates : CanaryFormat, or array-like of shape (n, length)
+        All candidates from which the canary was drawn. Equal candidates count once. They may differ
+        in length, or be what a tokenizer returned; padding does not count.
     method : {"exact", "sampling", "skew_normal"}, default="exact"
         - "exact": the rank of the canary among all candidates.
         - "sampling": the share of a sample of candidates with a log-perplexity of at most the

@@ -1,7 +1,7 @@
 """Interface of sequence models, the log-perplexity of sequences, and a model that counts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, Self
 
@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import check_fitted
 from .._core.numbers import as_numbers, check_number, show, to_array
-from .._core.records import Records
 from .._core.sklearn import Interval, at_least, validate_params_of
-from .._core.tokens import LENGTHS, PAD, pad_tokens
+from .._core.tokens import PAD, check_given, read_tokens
 from .._core.types import ArrayLike, TokenModel
+from ._texts import read_matrix
 
 # Sequences asked about at once: bounds the memory, n_tokens numbers for each.
 CHUNK = 20_000
@@ -145,8 +145,31 @@ def token_moments(model, tokens):
     return moments
 
 
+def sum_bits(model, X, n_given=0):
+    """What the tokens of each row that count cost together; -1 stands behind shorter ones."""
+    # X (n, length), n_given (n,) or a number
+    is_plain = np.ndim(n_given) == 0 and X.min(initial=0) >= 0
+    tokens = counts = None
+    if not is_plain:
+        tokens, _, counts = read_tokens(X)
+        counts &= np.arange(X.shape[1]) >= np.reshape(n_given, (-1, 1))
+    sums = []
+    for start in range(0, len(X), CHUNK):
+        rows = slice(start, start + CHUNK)
+        if is_plain:
+            bits = token_bits(model, check_sequences(X[rows]), n_given)
+        else:
+            bits = token_bits(model, np.maximum(tokens[rows], 0), 0)
+            bits = np.where(counts[rows], bits, 0.0)
+        sums.append(bits.sum(axis=1))
+    return np.concatenate(sums)
+
+
 def log_perplexity(
-    model: TokenModel | BaseEstimator, sequences: ArrayLike, *, n_given: int = 0
+    model: TokenModel | BaseEstimator,
+    sequences: ArrayLike | Sequence[ArrayLike] | Mapping[str, Any],
+    *,
+    n_given: int | ArrayLike = 0,
 ) -> np.ndarray:
     """Log-perplexity of sequences: the bits that it takes to write them down, given the model.
 
@@ -157,8 +180,9 @@ def log_perplexity(
     model : SequenceModel
         Gives the probability of the next token.
     sequences : array-like of shape (n, length), dtype int
-        Tokens.
-    n_given : int, default=0
+        Tokens; sequences of different lengths, what a tokenizer returned, or the ``X`` of
+        :func:`token_records`, whose padding does not count.
+    n_given : int or array-like of shape (n,), default=0
         Number of known tokens at the start, which do not count.
 
     Returns
@@ -194,61 +218,21 @@ def log_perplexity(
     array([4.   , 2.415])
     """
     check_model(model)
-    tokens = check_sequences(sequences)
-    allowed = f"between 0 and the {tokens.shape[1]} tokens of a sequence"
-    check_number(n_given, "n_given", allowed, 0, tokens.shape[1], whole=True)
-    parts = [tokens[start : start + CHUNK] for start in range(0, len(tokens), CHUNK)]
-    return np.concatenate([token_bits(model, part, n_given).sum(axis=1) for part in parts])
+    X = check_rows(read_matrix(sequences))
+    if np.ndim(n_given):
+        return sum_bits(model, X, check_given(n_given, len(X)))
+    allowed = f"between 0 and the {X.shape[1]} tokens of a sequence"
+    check_number(n_given, "n_given", allowed, 0, X.shape[1], whole=True)
+    return sum_bits(model, X, n_given)
 
 
-def token_records(
-    sequences: Sequence[ArrayLike] | ArrayLike, *, length: int | None = None, **fields: ArrayLike
-) -> Records:
-    """Make records of sequences of tokens, which may differ in length.
-
-    ``X`` is a matrix of token ids with -1 behind the last token of each sequence, and the field
-    ``n_tokens`` holds the lengths. Texts have no task label, so all labels are 0. Checks that look
-    at the records without the victim, such as :func:`skmia.report.blind_baseline`, see the counts
-    of the tokens of such records instead of positions.
-
-    Parameters
-    ----------
-    sequences : sequence of n array-likes of int
-        Token ids from 0 on, at least one for each sequence.
-    length : int, default=None
-        Number of columns of ``X``. If None, the length of the longest sequence. Records can be
-        joined, and recognized again, if they have the same number of columns.
-    **fields : array-like of length n
-        Further facts per record, such as ``record_id``, ``group_by`` and ``text``, which
-        :class:`~skmia.signals.sequences.ZlibRatio` reads.
-
-    Returns
-    -------
-    records : Records
-
-    Raises
-    ------
-    ValueError
-        If something is not a sequence of tokens, is empty, or is longer than `length`.
-
-    See Also
-    --------
-    SequenceVictim : A language model as a victim.
-
-    Examples
-    --------
-    >>> from skmia.memorization import token_records
-    >>> records = token_records([[5, 1, 4], [2, 2]], text=["to be or", "not not"])
-    >>> records.X
-    array([[ 5,  1,  4],
-           [ 2,  2, -1]])
-    >>> records["n_tokens"]
-    array([3, 2])
-    """
-    tokens = pad_tokens(sequences, length)
-    lengths = (tokens != PAD).sum(axis=1)
-    labels = np.zeros(len(tokens), dtype=np.int64)
-    return Records(tokens, labels, **{**fields, LENGTHS: lengths})
+def check_rows(X):
+    """Check a matrix of tokens, which may end with -1 if its rows differ in length."""
+    is_padded = X.ndim == 2 and X.size and X.dtype.kind in "iu" and X[:, -1].min() == PAD
+    if is_padded or (X.ndim == 2 and X.dtype.kind == "i" and X.min(initial=0) < PAD):
+        read_tokens(X)
+        return X.astype(np.int64, copy=False)
+    return check_sequences(X)
 
 
 def _read_sequences(X):

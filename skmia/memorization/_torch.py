@@ -1,6 +1,7 @@
 """A torch module as a sequence model."""
 
 from collections.abc import Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from .._core.numbers import check_count, show
 from .._core.optional import import_optional
 from .._core.records import Records
 from .._core.types import ArrayLike
-from ._model import check_sequences, token_records
+from ._model import check_sequences
+from ._texts import make_records, read_texts, refuse_uncounted, warn_of_cuts
 
 if TYPE_CHECKING:
     import torch
@@ -35,13 +37,16 @@ class TorchSequenceModel:
         Most sequences in one pass.
     device : str or torch.device, default=None
         Where the module is. If None, the device of its first parameter.
+    max_length : int, default=None
+        Number of tokens that the module reads, without the start token. Victims cut longer texts
+        and say how many. If None, there is no limit.
 
     Raises
     ------
     ImportError
         If torch is not installed.
     ValueError
-        If the module returns something else.
+        If the module returns something else, or does not know a token.
 
     See Also
     --------
@@ -69,12 +74,14 @@ class TorchSequenceModel:
         start_token: int | None = None,
         batch_size: int = 1024,
         device: "str | torch.device | None" = None,
+        max_length: int | None = None,
     ) -> None:
         if not isinstance(module, import_optional("torch", "torch").nn.Module):
             raise TypeError(f"module must be a torch.nn.Module; got {type(module).__name__}.")
         check_count(batch_size, "batch_size")
         self.module, self.start_token = module, start_token
         self.batch_size, self.device = batch_size, device
+        self.max_length = None if max_length is None else check_count(max_length, "max_length")
 
     def __deepcopy__(self, memo):
         # clone() deep-copies parameters, and a net must not be copied for each candidate setting.
@@ -151,6 +158,11 @@ class TorchSequenceModel:
         return np.concatenate([np.stack([first, first, np.zeros_like(first)]), moments], axis=2)
 
     def _with_start(self, tokens):
+        longest = self.max_length
+        if longest is not None and tokens.shape[1] > longest:
+            raise ValueError(
+                f"The model reads {longest} tokens at most; got a sequence of {tokens.shape[1]}."
+            )
         if self.start_token is None:
             return tokens
         return np.column_stack([np.full(len(tokens), self.start_token), tokens])
@@ -171,13 +183,30 @@ class TorchSequenceModel:
                 for start in range(0, len(tokens), self.batch_size):
                     chunk = slice(start, start + self.batch_size)
                     batch = torch.as_tensor(tokens[chunk], device=device)
-                    logits = self._check_logits(module(batch), batch.shape)
+                    logits = self._check_logits(self._ask_module(batch), batch.shape)
                     whole = batch if rows is None else torch.as_tensor(rows[chunk], device=device)
                     parts.append(pick(logits.float(), whole).cpu().numpy())
         finally:
             for part, mode in modes:
                 part.training = mode
         return np.concatenate(parts)
+
+    def _ask_module(self, batch):
+        """What the module answers, with a sentence for a token or a position that it lacks."""
+        try:
+            return self._forward(batch)
+        except (IndexError, AssertionError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and "size of tensor" not in str(error):
+                raise  # such as a full memory
+            raise ValueError(
+                f"The module cannot read sequences of {batch.shape[1]} tokens from {batch.min()} "
+                f"to {batch.max()}: it knows fewer positions or fewer tokens. Set max_length to "
+                "the longest sequence that it reads, and use the tokenizer that it was trained "
+                "with."
+            ) from None
+
+    def _forward(self, batch):
+        return self.module(batch)
 
     @staticmethod
     def _check_logits(answer, shape):
@@ -206,17 +235,20 @@ def _measure(logits, rows):
     return torch.cat(parts)
 
 
-_POSITIONS = ("max_position_embeddings", "n_positions")
+_POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx")
+# Tokenizers without a limit state a number beyond this.
+_NO_LIMIT = 10_000_000
 
 
 class TransformersModel(TorchSequenceModel):
-    """Causal language model of the package transformers, as a sequence model.
+    """Causal language model of the package transformers, or one like it, as a sequence model.
 
     Parameters
     ----------
-    model : transformers.PreTrainedModel
-        Model with a head for the next token, such as ``GPT2LMHeadModel``. It is used as it is, in
-        evaluation mode.
+    model : torch.nn.Module
+        Model with a head for the next token, such as ``GPT2LMHeadModel``; one with adapters, such
+        as a ``PeftModel``; or any module that is called with ``input_ids`` and ``attention_mask``
+        and returns an object with ``logits``. It is used as it is, in evaluation mode.
     tokenizer : callable, default=None
         Tokenizer of the model, for :meth:`read`: called with a list of texts, it returns their
         token ids under ``"input_ids"``.
@@ -228,15 +260,23 @@ class TransformersModel(TorchSequenceModel):
         each token of the vocabulary at each position.
     device : str or torch.device, default=None
         Where the model is. If None, the device of its first parameter.
+    max_length : int, default=None
+        Number of tokens that the model reads, without the start token. If None, as its
+        configuration or its tokenizer says. Longer texts are cut, and a warning says how many.
+    use_adapters : bool, default=True
+        Whether the adapters of the model (LoRA and others) are active. False gives the model before
+        fine-tuning, without a copy of its weights: the reference of
+        :class:`~skmia.signals.sequences.ReferenceRatio`.
 
     Raises
     ------
     ImportError
-        If transformers is not installed.
+        If torch is not installed.
     TypeError
-        If the model is of another package.
+        If the model is not a torch module.
     ValueError
-        If it predicts no next token, or a sequence is longer than the model can read.
+        If it predicts no next token, knows fewer tokens than it is asked about, or has no adapters
+        that could be left out.
 
     See Also
     --------
@@ -258,27 +298,50 @@ class TransformersModel(TorchSequenceModel):
         start_token: int | None = None,
         batch_size: int = 8,
         device: "str | torch.device | None" = None,
+        max_length: int | None = None,
+        use_adapters: bool = True,
     ) -> None:
-        if not isinstance(model, import_optional("transformers", "hf").PreTrainedModel):
+        if not isinstance(model, import_optional("torch", "torch").nn.Module):
             raise TypeError(
-                f"model must be a model of transformers; got {type(model).__name__}. "
-                "TorchSequenceModel takes other torch modules."
+                "model must be a model of transformers, or a torch module that is called with "
+                f"input_ids and attention_mask; got {type(model).__name__}."
             )
-        if model.config.is_encoder_decoder or not model.can_generate():
+        _refuse_other_tasks(model)
+        if not use_adapters and _leave_adapters_out(model) is None:
             raise ValueError(
-                f"{type(model).__name__} does not predict the next token; load the model by "
-                "AutoModelForCausalLM."
+                f"use_adapters=False needs a model with adapters, such as a PeftModel; got "
+                f"{type(model).__name__}. Pass the model before fine-tuning itself."
             )
-        super().__init__(model, start_token=start_token, batch_size=batch_size, device=device)
-        self.tokenizer = tokenizer
+        if max_length is None:
+            max_length = _find_longest(model, tokenizer, start_token)
+        super().__init__(
+            model,
+            start_token=start_token,
+            batch_size=batch_size,
+            device=device,
+            max_length=max_length,
+        )
+        self.tokenizer, self.use_adapters = tokenizer, use_adapters
 
-    def read(self, texts: Sequence[str], **fields: ArrayLike) -> Records:
+    def read(
+        self,
+        texts: Sequence[str],
+        *,
+        prompts: Sequence[str] | None = None,
+        n_given: int | ArrayLike | None = None,
+        **fields: ArrayLike,
+    ) -> Records:
         """Make records of texts, cut to the length that the model can read.
 
         Parameters
         ----------
         texts : sequence of n str
             Texts, each with one token or more.
+        prompts : sequence of n str, default=None
+            Beginnings of the texts that do not count, such as the question of each answer. The
+            tokens that prompt and text share at their start are given.
+        n_given : int or array-like of shape (n,), default=None
+            Number of tokens at the start of each text that do not count. If None, 0.
         **fields : array-like of length n
             Further facts per record.
 
@@ -286,29 +349,125 @@ class TransformersModel(TorchSequenceModel):
         -------
         records : Records
             With the field ``text``.
+
+        Raises
+        ------
+        ValueError
+            If there is no tokenizer, or a text has no token that counts.
+
+        Warns
+        -----
+        UserWarning
+            If texts are cut.
         """
+        found = self._tokenize(texts, "texts")
+        if prompts is not None:
+            if n_given is not None or len(prompts) != len(texts):
+                raise ValueError(
+                    f"prompts must hold a prompt for each of {len(texts)} texts, without n_given; "
+                    f"got {len(prompts)} prompts and n_given={show(n_given)}."
+                )
+            n_given = self._count_shared(found, texts, prompts)
+        read = read_texts(found, n_given=n_given)
+        lengths, most = [len(row) for row in read.rows], self.max_length
+        if most is not None and max(lengths) > most:
+            warn_of_cuts(lengths, most)
+            read = read._replace(
+                rows=[row[:most] for row in read.rows], counts=[one[:most] for one in read.counts]
+            )
+            refuse_uncounted(read.counts, f"the model reads {most}")
+        return make_records(read, text=np.array(list(texts)), **fields)
+
+    def _tokenize(self, texts, name):
         if self.tokenizer is None:
             raise ValueError("tokenizer is None; pass the tokenizer of the model to read texts.")
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-            raise ValueError(f"texts must be a sequence of texts; got {show(texts)}.")
-        found = self.tokenizer(list(texts))["input_ids"]
-        most = self._longest()
-        cut = [np.asarray(tokens, dtype=np.int64)[:most] for tokens in found]
-        return token_records(cut, text=np.array(list(texts)), **fields)
+            raise ValueError(f"{name} must be a sequence of texts; got {show(texts)}.")
+        if not len(texts):
+            raise ValueError(f"{name} must hold one text or more; got none.")
+        return self.tokenizer(list(texts))
 
-    def _longest(self):
-        """Number of tokens that fit, or None if the model does not say."""
-        held = (getattr(self.module.config, name, None) for name in _POSITIONS)
-        longest = next((number for number in held if isinstance(number, int)), None)
-        return None if longest is None else longest - (self.start_token is not None)
+    def _count_shared(self, found, texts, prompts):
+        """Number of tokens at the start of each text that are those of its prompt."""
+        wrong = [i for i, (text, p) in enumerate(zip(texts, prompts)) if not text.startswith(p)]
+        if wrong:
+            raise ValueError(
+                f"Each text must begin with its prompt; text {wrong[0]} does not: it begins with "
+                f"{show(texts[wrong[0]][: len(prompts[wrong[0]])])}, the prompt is "
+                f"{show(prompts[wrong[0]])}."
+            )
+        kept = [i for i, prompt in enumerate(prompts) if prompt]
+        n_given = np.zeros(len(texts), dtype=int)
+        if kept:
+            asked = read_texts(self._tokenize([prompts[i] for i in kept], "prompts")).rows
+            whole = read_texts(found).rows
+            n_given[kept] = [_share_start(whole[i], own) for i, own in zip(kept, asked)]
+        return n_given
 
     def _with_start(self, tokens):
-        longest, known = self._longest(), check_sequences(tokens, least=0)
-        if longest is not None and known.shape[1] > longest:
-            raise ValueError(
-                f"The model reads {longest} tokens at most; got a sequence of {known.shape[1]}."
-            )
-        n_tokens = self.module.config.get_text_config().vocab_size
-        if known.max(initial=0) >= n_tokens:
+        known, n_tokens = super()._with_start(tokens), _count_vocabulary(self.module)
+        if n_tokens is not None and known.max(initial=0) >= n_tokens:
             raise ValueError(f"The model knows {n_tokens} tokens; got the token {known.max()}.")
-        return super()._with_start(tokens)
+        return known
+
+    def _forward(self, batch):
+        mask = batch.new_ones(batch.shape)
+        with nullcontext() if self.use_adapters else _leave_adapters_out(self.module)():
+            return self.module(input_ids=batch, attention_mask=mask)
+
+
+def _share_start(one, other):
+    n = min(len(one), len(other))
+    differ = one[:n] != other[:n]
+    return int(differ.argmax()) if differ.any() else n
+
+
+def _refuse_other_tasks(model):
+    """Refuse models of transformers that do not predict the next token."""
+    config, can_generate = getattr(model, "config", None), getattr(model, "can_generate", None)
+    is_causal = can_generate is None or can_generate()
+    if getattr(config, "is_encoder_decoder", False) or not is_causal:
+        raise ValueError(
+            f"{type(model).__name__} does not predict the next token; load the model by "
+            "AutoModelForCausalLM."
+        )
+
+
+def _leave_adapters_out(model):
+    """A context in which a model has no adapters, or None if it cannot be had."""
+    if hasattr(model, "disable_adapter"):  # peft
+        return model.disable_adapter
+    if getattr(model, "_hf_peft_config_loaded", False):  # adapters within transformers
+        return lambda: _without_adapters(model)
+    return None
+
+
+@contextmanager
+def _without_adapters(model):
+    model.disable_adapters()
+    try:
+        yield
+    finally:
+        model.enable_adapters()
+
+
+def _get_config(model):
+    config = getattr(model, "config", None)
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def _find_longest(model, tokenizer, start_token):
+    """Number of tokens that fit, or None if neither model nor tokenizer says."""
+    held = [getattr(_get_config(model), name, None) for name in _POSITIONS]
+    held = [next((n for n in held if isinstance(n, int) and n > 0), None)]
+    held.append(getattr(tokenizer, "model_max_length", None))
+    known = [int(n) for n in held if isinstance(n, int) and 0 < n < _NO_LIMIT]
+    return min(known) - (start_token is not None) if known else None
+
+
+def _count_vocabulary(model):
+    """Number of tokens that a model knows, or None if it does not say."""
+    with suppress(AttributeError, NotImplementedError):
+        return model.get_input_embeddings().num_embeddings
+    found = getattr(_get_config(model), "vocab_size", None)
+    return found if isinstance(found, int) else None

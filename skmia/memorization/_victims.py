@@ -1,5 +1,7 @@
 """Sequence models as victims: fitted ones, and recipes that train one."""
 
+import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -11,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.asking import GivenModel
 from .._core.numbers import show
 from .._core.sklearn import HasMethods, at_least, validate_params_of
-from .._core.tokens import TokenOutputs, count_tokens
+from .._core.tokens import TokenOutputs, name_rows, read_tokens
 from .._core.types import ArrayLike, Seed, TokenModel
 from ._model import check_model, token_moments
+from ._texts import warn_of_cuts, warn_of_padded_query
 
 
 class _AnswersByTokens(BaseEstimator):
@@ -40,19 +43,23 @@ class _AnswersByTokens(BaseEstimator):
         outputs : TokenOutputs of n sequences
         """
         model = self._get_model()
-        tokens, lengths = count_tokens(X)
-        if (lengths <= self.n_given).any():
-            short = int(np.argmin(lengths))
-            raise ValueError(
-                f"Sequences need {self.n_given + 1} tokens or more, as the first {self.n_given} "
-                f"do not count (n_given); row {short} has {lengths[short]}."
-            )
-        asked = np.full((3, len(tokens), tokens.shape[1] - self.n_given), np.nan)
+        tokens, lengths, counts = read_tokens(X)
+        if counts.all():
+            warn_of_padded_query(tokens)
+        _warn_of_second_start(model, tokens)
+        longest = getattr(model, "max_length", None)
+        why = ""
+        if longest is not None and (lengths > longest).any():
+            counts[:, longest:], why = False, f" and none after the {longest} that the model reads"
+            warn_of_cuts(lengths, longest)
+        counts[:, : self.n_given] = False
+        _refuse_uncounted(counts, self.n_given, why)
+        asked = np.full((3, len(tokens), max(0, tokens.shape[1] - self.n_given)), np.nan)
         for rows in gen_batches(len(tokens), self.batch_size):
-            width = lengths[rows].max()
+            width = min(lengths[rows].max(), longest or lengths.max())
             # The padding is behind the tokens, so it has no influence on them: any token will do.
             found = token_moments(model, np.maximum(tokens[rows, :width], 0))[:, :, self.n_given :]
-            inside = np.arange(self.n_given, width) < lengths[rows, None]
+            inside = counts[rows, self.n_given : width]
             asked[:, rows, : width - self.n_given] = np.where(inside, found, np.nan)
         return TokenOutputs(*asked)
 
@@ -75,6 +82,30 @@ class _AnswersByTokens(BaseEstimator):
         raise NotImplementedError
 
 
+def _refuse_uncounted(counts, n_given, why):
+    """Name the texts of which no token counts."""
+    empty = ~counts.any(axis=1)
+    if empty.any():
+        raise ValueError(
+            f"Sequences need {n_given + 1} tokens or more, as the first {n_given} do not count "
+            f"(n_given){why}, and one that is not given; {name_rows(empty, 'row')} of {len(empty)} "
+            "lack it. Leave these records out."
+        )
+
+
+def _warn_of_second_start(model, tokens):
+    """Say that a model puts its start token before texts that begin with it."""
+    start = getattr(model, "start_token", None)
+    if start is not None and len(tokens) > 1 and (tokens[:, 0] == start).all():
+        warnings.warn(
+            f"All texts begin with the start token {start}, and the model puts it before them once "
+            "more: pass start_token=None and keep n_given=1, or tokenize with "
+            "add_special_tokens=False.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 class SequenceVictim(GivenModel, _AnswersByTokens):
     """Fitted sequence model as a victim of attacks.
 
@@ -86,14 +117,20 @@ class SequenceVictim(GivenModel, _AnswersByTokens):
         an estimator in a :class:`~sklearn.frozen.FrozenEstimator`.
     n_given : int, default=1
         Number of tokens at the start of each sequence that do not count. Most language models know
-        nothing of the first token, because nothing comes before it.
+        nothing of the first token, because nothing comes before it. For a number per text, pass
+        `n_given` to :func:`token_records`, beside this one.
     batch_size : int, default=256
         Maximum number of sequences that are asked about at once.
 
     Raises
     ------
     ValueError
-        If the rows are not tokens, or a sequence is too short.
+        If the rows are not tokens, or no token of a sequence counts.
+
+    Warns
+    -----
+    UserWarning
+        If sequences are longer than the model reads, which are cut, or seem to be padded.
 
     See Also
     --------
@@ -149,7 +186,8 @@ class FunctionSequenceVictim(_AnswersByTokens):
         Function ``train(sequences, seed)`` that returns a fitted sequence model, with
         ``sequences`` a list of arrays of tokens and ``seed`` an int. For fine-tuning it begins with
         a copy of the model before. To train in several processes or with a checkpoint, define it in
-        a module or script, not in a loop.
+        a module or script, not in a loop. If it has a parameter ``counts``, it gets a list of
+        arrays of bool there, which tokens count; the others are a prompt, for example.
     n_given : int, default=1
         Number of tokens at the start of each sequence that do not count.
     batch_size : int, default=256
@@ -223,10 +261,13 @@ class FunctionSequenceVictim(_AnswersByTokens):
             Fitted estimator.
         """
         validate_params_of(self)
-        tokens, lengths = count_tokens(X)
+        tokens, lengths, counts = read_tokens(X)
         sequences = [row[:length].copy() for row, length in zip(tokens, lengths, strict=True)]
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        model = self.train(sequences, int(seed))
+        more = {}
+        if "counts" in inspect.signature(self.train).parameters:
+            more = {"counts": [row[:n].copy() for row, n in zip(counts, lengths, strict=True)]}
+        model = self.train(sequences, int(seed), **more)
         if not hasattr(model, "next_log_proba"):
             raise ValueError(
                 "train must return a sequence model, with a method next_log_proba; got "

@@ -25,7 +25,7 @@ from ..signals import Confidence
 from ..victims import CallableVictim
 from ._case import SIDES, choose_records, list_shares, make_plan, open_case
 from ._examine import examine, withhold
-from ._file import attack_file, examine_file
+from ._file import attack_file, examine_file, list_unread_files
 from ._report import AuditReport
 from ._run import Run, repeat_attack, run_attacks
 from ._stand_in import describe_reference, with_stand_in
@@ -43,6 +43,7 @@ def describe(case, run, clock, n_before):
     """The circumstances of an audit."""
     notes = [*case.notes, *run.notes, *_name_other_victims(run.attacks, case.victim)]
     notes += [*_add_up_private_fits(case), *getattr(run.pool, "notes_", [])]
+    notes += list_unread_files(case)
     n_records, n_members = len(case.membership), int(case.membership.sum())
     sizes = {"n_members": n_members, "n_nonmembers": n_records - n_members}
     if n_before is not None:

@@ -129,11 +129,25 @@ def attack_file(case, clock):
     # -> file: without grounds; None if it was not asked for, or the model has no file at hand: a
     # service, or stored predictions
     victim = case.request.victim
-    if not case.file or is_recipe(victim) or not has_file(victim):
+    if not case.file or is_recipe(victim) or not has_file(victim) or is_sequence_victim(victim):
         return None
     enter_stage(AS_FILE)
     with clock("file"):
         return _run(case)
+
+
+def is_sequence_victim(victim):
+    """Whether a victim is a model of texts, whose stored numbers no attack reads."""
+    return getattr(unwrap(victim), "gives_tokens", False)
+
+
+def list_unread_files(case):
+    """Why the file of a model of texts is not attacked, as a note."""
+    if case.file and is_sequence_victim(case.request.victim):
+        yield (
+            "The stored numbers of the model were not attacked: no attack reads those of a model "
+            "of texts."
+        )
 
 
 def examine_file(case, file, findings):

@@ -13,7 +13,7 @@ from .._core.asking import query_victim
 from .._core.numbers import SMALLEST, check_count, check_number, show
 from .._core.randomness import check_seed
 from .._core.records import Records
-from .._core.tokens import TokenOutputs
+from .._core.tokens import PAD, TokenOutputs, name_rows
 from .._core.validation import check_records, query
 from ._base import AnswerSignal, Signal
 
@@ -111,15 +111,26 @@ class TokenRecordSignal(Signal):
 
 def ask_reference(reference, outputs, records, name):
     """Outputs of another sequence model for the same tokens as the victim's."""
+    # -> victim, reference (n, length): log-probabilities of the tokens that both have
     other = check_tokens(query_victim(reference, records.X), f"{name} of the reference")
-    if outputs.log_proba.shape != other.log_proba.shape or not np.array_equal(
-        outputs.lengths, other.lengths
-    ):
+    own, theirs = outputs.log_proba, other.log_proba
+    if own.shape != theirs.shape or not np.array_equal(find_ends(own), find_ends(theirs)):
         raise ValueError(
             f"Signal {name!r} compares tokens one by one, so the victim and the reference must "
             "count the same tokens: give both the same n_given and tokenizer."
         )
-    return other
+    missing = np.isnan(own) | np.isnan(theirs)
+    if missing.all(axis=1).any():
+        raise ValueError(
+            f"Signal {name!r} compares tokens one by one; victim and reference have no token in "
+            f"common for {name_rows(missing.all(axis=1), 'record')}."
+        )
+    return np.where(missing, np.nan, own), np.where(missing, np.nan, theirs)
+
+
+def find_ends(values):
+    """Number of columns up to the last token of each row that counts."""
+    return np.where(np.isnan(values), 0, np.arange(1, values.shape[1] + 1)).max(axis=1, initial=0)
 
 
 def check_share(share):
@@ -266,14 +277,16 @@ class Neighborhood(TokenRecordSignal):
         return mean_log_proba(outputs) - of_near.mean(axis=1)
 
     def _draw(self, row):
-        tokens = row[row >= 0].astype("<i8")
+        tokens = row[row != PAD].astype("<i8")
         digest = blake2b(tokens.tobytes(), digest_size=8).digest()
         rng = np.random.default_rng([self.random_state, int.from_bytes(digest, "little")])
-        first = min(1, len(tokens) - 1)
-        n_changed = max(1, int(self.share * (len(tokens) - first) + 1e-9))
+        # The first token stays, and what does not count.
+        free = np.flatnonzero(row >= 0)
+        free = free[free > 0] if len(free) > 1 else free
+        n_changed = max(1, int(self.share * len(free) + 1e-9))
         near = np.tile(row, (self.n_neighbors, 1))
         for neighbor in near:
-            places = first + rng.permutation(len(tokens) - first)[:n_changed]
+            places = free[rng.permutation(len(free))[:n_changed]]
             # One of the other tokens: a step of less than the vocabulary never comes back.
             steps = rng.integers(1, self.n_tokens, size=len(places))
             neighbor[places] = (neighbor[places] + steps) % self.n_tokens
@@ -325,14 +338,25 @@ class ReCaLL(TokenRecordSignal):
         X = np.asarray(records.X)
         prefix = np.tile(np.array(self.prefix, dtype=X.dtype), (len(X), 1))
         after = ask(np.concatenate([prefix, X], axis=1))
-        # The tokens that count are the last ones, as many as without the prefix.
-        skip = after.lengths - outputs.lengths
-        columns = np.arange(outputs.log_proba.shape[1]) + skip[:, None]
-        columns = np.minimum(columns, after.log_proba.shape[1] - 1)
-        behind = np.take_along_axis(after.log_proba, columns, axis=1)
-        behind = np.where(np.isnan(outputs.log_proba), np.nan, behind)
-        alone = np.minimum(mean_log_proba(outputs), -1e-12)
-        return np.nanmean(behind, axis=1) / alone
+        behind = after.log_proba[:, len(self.prefix) :]
+        if behind.shape != outputs.log_proba.shape:
+            raise ValueError(
+                f"Signal {self.name!r} compares the tokens of a text with and without the prefix; "
+                f"the outputs have {outputs.log_proba.shape[1]} columns without and "
+                f"{behind.shape[1]} behind it. Query the victim for both."
+            )
+        # A model that cuts what is too long knows fewer tokens behind the prefix.
+        missing = np.isnan(behind) | np.isnan(outputs.log_proba)
+        if missing.all(axis=1).any():
+            raise ValueError(
+                f"No token of {name_rows(missing.all(axis=1), 'record')} fits the model behind the "
+                f"prefix of {len(self.prefix)} tokens; choose a shorter one."
+            )
+        after, alone = (
+            np.nanmean(np.where(missing, np.nan, one), axis=1)
+            for one in (behind, outputs.log_proba)
+        )
+        return after / np.minimum(alone, -1e-12)
 
 
 @dataclass(frozen=True)
@@ -367,8 +391,8 @@ class ReferenceRatio(TokenRecordSignal):
     name = "reference_ratio"
 
     def _compare(self, outputs, ask, records):
-        other = ask_reference(self.reference, outputs, records, self.name)
-        return mean_log_proba(outputs) - mean_log_proba(other)
+        own, other = ask_reference(self.reference, outputs, records, self.name)
+        return np.nanmean(own, axis=1) - np.nanmean(other, axis=1)
 
 
 @dataclass(frozen=True)
@@ -414,14 +438,17 @@ class WindowVotes(TokenRecordSignal):
             check_count(width, "widths")
 
     def _compare(self, outputs, ask, records):
-        other = ask_reference(self.reference, outputs, records, self.name)
-        gain = outputs.log_proba - other.log_proba
-        sums = np.cumsum(np.nan_to_num(gain), axis=1)
+        own, other = ask_reference(self.reference, outputs, records, self.name)
+        gain = own - other
+        # Windows are of the tokens that count, in their order: those that do not come last.
+        order = np.argsort(np.isnan(gain), axis=1, kind="stable")
+        lengths = (~np.isnan(gain)).sum(axis=1)
+        sums = np.cumsum(np.nan_to_num(np.take_along_axis(gain, order, axis=1)), axis=1)
         sums = np.column_stack([np.zeros(len(sums)), sums])
-        votes = np.array([self._vote(sums, outputs.lengths, width) for width in self.widths])
+        votes = np.array([self._vote(sums, lengths, width) for width in self.widths])
         n_widths = (~np.isnan(votes)).sum(axis=0)
         total = np.nansum(votes, axis=0) / np.maximum(1, n_widths)
-        whole = (sums[np.arange(len(sums)), outputs.lengths] > 0).astype(float)
+        whole = (sums[np.arange(len(sums)), lengths] > 0).astype(float)
         return np.where(n_widths > 0, total, whole)
 
     @staticmethod

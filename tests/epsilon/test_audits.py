@@ -168,6 +168,38 @@ def make_attack_without_victim():
     return Attack()
 
 
+class Losses(ThresholdAttack):
+    """Scores that are losses: lower for what the model was trained on."""
+
+    def score_samples(self, X):
+        return -super().score_samples(X)
+
+
+@pytest.mark.parametrize(
+    "audit",
+    [
+        EpsilonAudit(TREE, "random_label", n_trials=20),
+        EpsilonAudit(TREE, "random_label", n_trials=20, method="bayesian"),
+        OneRunAudit(TREE, n_canaries=60),
+        LabelAudit(TREE, n_canaries=60),
+    ],
+    ids=["many runs", "bayesian", "one run", "labels"],
+)
+def test_an_attack_that_is_the_wrong_way_round_is_said(audit):
+    audit = clone(audit).set_params(attack=Losses(), random_state=0)
+    with pytest.warns(UserWarning, match="the wrong way round, they are lower"):
+        wrong = audit.fit(X, y).epsilon_
+    right = clone(audit).set_params(attack=ThresholdAttack()).fit(X, y).epsilon_
+    assert wrong < 0.2 < 0.4 < right
+
+
+def test_bets_learn_the_direction_of_the_scores():
+    settings = {"n_trials": 30, "sequential": True, "claimed_epsilon": 0.5, "random_state": 0}
+    for attack in (Losses(), ThresholdAttack()):
+        audit = EpsilonAudit(TREE, "random_label", attack=attack, **settings).fit(X, y)
+        assert audit.stopped_ == "refuted"
+
+
 def test_canaries_may_be_made_by_a_function():
     def make(X, y, n_canaries, random_state):
         return Canaries(X[:n_canaries] + 10, y[:n_canaries], np.arange(n_canaries))

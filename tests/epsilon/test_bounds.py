@@ -398,3 +398,51 @@ def test_bad_settings_are_refused(audit, settings, message):
 def test_a_split_needs_two_runs_of_each_kind(bound):
     with pytest.raises(ValueError, match="2 runs with the canary"):
         bound([1, 0, 0], [1.0, 2.0, 3.0], threshold="split")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"method": "gaussian"},
+        {"threshold": "split", "random_state": 0},
+        {"threshold": 1.5},
+        {"threshold": [1.0, 2.0]},
+    ],
+    ids=str,
+)
+def test_scores_that_are_the_wrong_way_round_are_said(settings):
+    rng, sides = np.random.default_rng(1), np.repeat([0, 1], 300)
+    scores = rng.normal(size=600) + 3 * sides
+    right = epsilon_lower_bound(sides, scores, **settings)
+    assert right.epsilon > 1
+    wrong = settings
+    if isinstance(settings.get("threshold"), float | list):
+        wrong = settings | {"threshold": -np.asarray(settings["threshold"])}
+    with pytest.warns(UserWarning, match="wrong way round, they are lower .* Pass -y_score"):
+        assert epsilon_lower_bound(sides, -scores, **wrong).epsilon == 0
+    # What the sentence promises holds: the other direction at half of the error allowed.
+    level = {"confidence_level": 0.975}
+    other = epsilon_lower_bound(sides, scores, **settings, **level).epsilon
+    with pytest.warns(UserWarning) as said:
+        epsilon_lower_bound(sides, -scores, **wrong)
+    if not isinstance(settings.get("threshold"), str):  # halves that are drawn differ
+        assert f"{other:.4g} with -y_score" in str(said[0].message)
+
+
+def test_a_credible_interval_says_that_scores_are_the_wrong_way_round():
+    sides = np.repeat([0, 1], 50)
+    with pytest.warns(UserWarning, match="wrong way round"):
+        bayesian_epsilon_interval(sides, -sides, threshold="split", random_state=0)
+    # At a given threshold, guesses that are all wrong show as much as those that are all right.
+    found = [bayesian_epsilon_interval(sides, one, threshold=0.5) for one in (sides, 1 - sides)]
+    assert found[0].epsilon == pytest.approx(found[1].epsilon)
+
+
+def test_a_generator_draws_the_same_whatever_the_direction():
+    sides = np.repeat([0, 1], 50)
+    rngs = np.random.RandomState(0), np.random.RandomState(0)
+    epsilon_lower_bound(sides, sides, threshold="split", random_state=rngs[0])
+    with pytest.warns(UserWarning, match="wrong way round"):
+        epsilon_lower_bound(sides, -sides, threshold="split", random_state=rngs[1])
+    assert rngs[0].randint(2**31) == rngs[1].randint(2**31)

@@ -179,12 +179,23 @@ def test_at_the_bound_the_p_value_is_the_error(alpha, v):
     assert pvalue == pytest.approx(alpha, rel=1e-4) if epsilon else pvalue >= alpha
 
 
-@pytest.mark.parametrize("v", [0, 50])
-def test_a_coin_shows_nothing(v):
-    canaries = make_canaries(100, 100, v)
+def test_a_coin_shows_nothing():
+    canaries = make_canaries(100, 100, 50)
     assert one_run_epsilon_lower_bound(*canaries, n_guesses=100, delta=0.0).epsilon == 0
     assert one_run_gaussian_bound(*canaries, n_guesses=100).mu == 0
     assert one_run_order_bound(*canaries, n_guesses=100).mu == 0
+
+
+@pytest.mark.parametrize("bound", ["any", "gdp", "order_statistics"])
+def test_canaries_that_are_told_the_wrong_way_round_are_said(bound):
+    coins, guesses = make_canaries(100, 100, 0)
+    settings = {"bound": bound, "n_guesses": 100, "delta": 1e-5}
+    right = one_run_epsilon_lower_bound(coins, 1 - guesses, **settings, confidence_level=0.975)
+    with pytest.warns(UserWarning, match=f"{right.epsilon:.4g} with -y_score"):
+        assert one_run_epsilon_lower_bound(coins, guesses, **settings).epsilon == 0
+    with pytest.warns(UserWarning, match="wrong way round") as said:
+        one_run_epsilon_bounds(coins, guesses, delta=1e-5)
+    assert len(said) == 1  # once for the three bounds
 
 
 # Guesses

@@ -94,9 +94,9 @@ def test_outputs_are_log_odds_of_the_geometric_mean():
     "log_proba, more, message",
     [
         ([-1.0], {}, "must be a matrix"),
-        ([[NAN, -1.0]], {}, "NaN behind them"),
         ([[NAN]], {}, "one log-probability or more"),
-        ([[0.5]], {}, "at most 0"),
+        ([[-1.0], [NAN]], {}, "Record 1 of log_proba .* 1 of 2 hold none"),
+        ([[-1.0, 0.5]], {}, "at most 0; got 0.5 for record 0 at position 1"),
         ([[-1.0]], {"mean": [[-1.0, 2.0]]}, "mean must have the shape"),
         ([[-1.0]], {"std": [[-1.0]]}, "std must be at least 0"),
     ],
@@ -177,7 +177,8 @@ def test_transformers_models_are_victims():
         return {"input_ids": [[ord(letter) - ord("a") for letter in text] for text in texts]}
 
     reader = TransformersModel(model, tokenizer)
-    records = reader.read(["abcd", "hello", "abcdefghij"], record_id=[3, 4, 5])
+    with pytest.warns(UserWarning, match="1 of 3 texts are longer than the 8 tokens"):
+        records = reader.read(["abcd", "hello", "abcdefghij"], record_id=[3, 4, 5])
     assert_array_equal(records["n_tokens"], [4, 5, 8])  # cut to what the model reads
     outputs = SequenceVictim(reader).query(records.X)
     model.eval()
@@ -185,12 +186,12 @@ def test_transformers_models_are_victims():
         logits = model(torch.tensor([[0, 1, 2, 3]])).logits[0].log_softmax(1)
     expected = [logits[0, 1], logits[1, 2], logits[2, 3]]
     assert_allclose(outputs.log_proba[0, :3], expected, atol=1e-5)  # float32, other batches
-    with pytest.raises(ValueError, match="reads 8 tokens at most"):
+    with pytest.warns(UserWarning, match="1 of 3 texts are longer than the 8 tokens"):
         ReCaLL((1, 2)).of(SequenceVictim(reader), records)
     with pytest.raises(ValueError, match="knows 16 tokens"):
         SequenceVictim(reader).query([[1, 16]])
     with pytest.raises(TypeError, match="must be a model of transformers"):
-        TransformersModel(torch.nn.Linear(2, 2))
+        TransformersModel("gpt2")
     with pytest.raises(ValueError, match="does not predict the next token"):
         TransformersModel(transformers.GPT2Model(config))
 

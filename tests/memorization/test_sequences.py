@@ -174,8 +174,8 @@ def test_bad_models_and_sequences_are_named():
         log_perplexity(object(), [[0]])
     with pytest.raises(ValueError, match="array of whole numbers"):
         log_perplexity(model, [[0.5]])
-    with pytest.raises(ValueError, match="0 and above; got -1"):
-        log_perplexity(model, [[0, -1]])
+    with pytest.raises(ValueError, match="0 and above, and may end with -1; row 0"):
+        log_perplexity(model, [[0, -2]])
     with pytest.raises(ValueError, match="n_given must be between 0 and the 2 tokens"):
         log_perplexity(model, [[0, 1]], n_given=3)
     with pytest.raises(ValueError, match=r"must return 2 prefixes"):
