@@ -138,7 +138,7 @@ GUESSES = [
     (
         "labels in text for a model of numbers",
         lambda: sides((X_TRAIN, TEXT[0]), (X_TEST, TEXT[1])),
-        r"'no' is none of \[0, 1\]. Pass the numbers .* \{'no': 0, 'yes': 1\} if",
+        r"'no' is none of \[0, 1\]. Pass the labels .* \{'no': 0, 'yes': 1\}, with which",
     ),
     ("one-hot labels", lambda: sides((X_TRAIN, pd.get_dummies(Y_TRAIN))), "2-dimensional labels"),
     ("no membership", lambda: run(MODEL, RECORDS), "membership is required if the victim is fit"),

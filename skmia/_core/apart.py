@@ -26,6 +26,7 @@ from itertools import pairwise
 from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
+from .foreign_words import describe_error
 from .progress import draws_bars
 from .visible import visible_lines
 
@@ -233,7 +234,9 @@ def _serve(pipe, says, function, places, draws):
         except Exception as error:
             names = [kind.__name__ for kind in type(error).__mro__]
             trace = traceback.format_exc()[-_MOST_TEXT:]
-            reply = json.dumps({"error": names, "text": str(error)[:_MOST_TEXT], "trace": trace})
+            reply = json.dumps(
+                {"error": names, "text": describe_error(error)[:_MOST_TEXT], "trace": trace}
+            )
         pipe.send_bytes(reply.encode())
 
 

@@ -89,12 +89,19 @@ def check_victim(victim):
     return victim
 
 
-def check_tags(estimator, role):
-    """Refuse what is no estimator of scikit-learn, with the way to make it one."""
+def has_tags(estimator):
+    """Whether an object is an estimator of scikit-learn."""
     if hasattr(estimator, "__sklearn_tags__"):
-        return
+        return True
     with suppress(AttributeError):  # the oldest supported scikit-learn has tags for every class
         get_tags(estimator)
+        return hasattr(estimator, "fit")
+    return False
+
+
+def check_tags(estimator, role):
+    """Refuse what is no estimator of scikit-learn, with the way to make it one."""
+    if has_tags(estimator):
         return
     name = f"{type(estimator).__module__.partition('.')[0]}.{type(estimator).__name__}"
     way = (
@@ -105,7 +112,10 @@ def check_tags(estimator, role):
         way = f"derives its class from sklearn.base.ClassifierMixin and BaseEstimator, or {way}"
     elif name == "xgboost.Booster":
         way = f"loads its file into XGBClassifier (save_model, load_model), or {way}"
-    raise TypeError(f"The {role} {name} is no estimator of scikit-learn. Give a model that {way}.")
+    raise TypeError(
+        f"The {role} {name} is no estimator of scikit-learn. Give a model that {way}; or store its "
+        "answers with the records, as Records(X, y, outputs=Outputs(...))."
+    )
 
 
 def check_fitted(estimator, role):
@@ -136,7 +146,9 @@ def _ask(model, X):
     if answers_queries(model):
         return model.query(X)
     if is_regressor(model):
-        return Outputs(model.predict(X), kind="value")
+        values = model.predict(X)
+        _refuse_several_values(model, values)
+        return Outputs(values, kind="value")
     if gives_logits(model):
         return query_logits(model, X)
     if hasattr(model, "predict_proba"):
@@ -144,7 +156,7 @@ def _ask(model, X):
             return query_proba(model, X)
         proba = model.predict_proba(X)
         _refuse_outputs(proba, model, X)
-        return Outputs(np.asarray(proba), model.classes_, "proba")
+        return Outputs(proba, _get_classes(model), "proba")
     if hasattr(model, "decision_function"):
         values = np.asarray(model.decision_function(X))
         if values.ndim == 1:
@@ -154,7 +166,7 @@ def _ask(model, X):
                 "A decision function with one value for each pair of classes cannot be read; "
                 'set decision_function_shape="ovr".'
             )
-        return Outputs(values, model.classes_, "decision")
+        return Outputs(values, _get_classes(model), "decision")
     classes = getattr(model, "classes_", None)
     labels = np.asarray(model.predict(X))
     if labels.ndim == 2 and labels.shape[1] > 1:
@@ -162,9 +174,29 @@ def _ask(model, X):
     return Outputs(labels, np.unique(labels) if classes is None else classes, "label")
 
 
+def _get_classes(model):
+    if hasattr(model, "classes_"):
+        return model.classes_
+    name = type(unwrap(model)).__name__
+    raise ValueError(f"A classifier or a regressor is needed, and {name} has no classes.")
+
+
+def _refuse_several_values(model, values):
+    """Refuse several numbers for each record, of which an audit takes one."""
+    shape = np.shape(values)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"{type(unwrap(model)).__name__} answers with {shape[1]} numbers for each record, as "
+            "for several targets or quantiles. Audit a model of one of them, or one column of its "
+            "answers: Outputs(answers[:, k], kind='value'), on the command line --answers."
+        )
+
+
 def _refuse_outputs(answers, model, X):
+    if answers is None:
+        raise ValueError(f"predict_proba of {type(unwrap(model)).__name__} returned nothing.")
     if (
-        isinstance(answers, list)
+        (isinstance(answers, list) and any(np.ndim(part) == 2 for part in answers))
         or isinstance(getattr(model, "classes_", None), list)
         or _are_several_labels(answers, model, X)
     ):

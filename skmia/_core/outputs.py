@@ -9,6 +9,7 @@ import numpy as np
 from .containers import read_only
 from .filed import empty_table, map_table, take_table
 from .groups import check_columns
+from .label_maps import match_labels, sort_by_value, try_maps
 from .numbers import SMALLEST, check_number, show, to_array
 from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round_into_bounds
 from .types import ArrayLike
@@ -86,12 +87,27 @@ def check_matrix(values, classes, kind):
     if values.dtype.kind not in "biuf":
         raise ValueError(f"The model must return numbers; got an array of {values.dtype}.")
     if values.ndim != 2 or values.shape[1] != len(classes):
+        cure = " If they are those of the second class, stack 1 - p and p as two columns."
+        is_single = len(classes) == 2 and values.size == len(values)
         raise ValueError(
             f"The model must return one number for each of its {len(classes)} classes; "
-            f"got an array of shape {values.shape}."
+            f"got an array of shape {values.shape}.{cure if is_single else ''}"
         )
     check_answered(values)
     return round_into_bounds(values) if kind == "proba" and values.size else values
+
+
+def _check_order_of_columns(values, classes):
+    """Refuse a table of answers whose columns are named as the classes in another order."""
+    if not hasattr(values, "columns") or classes is None:
+        return
+    names, wanted = [str(name) for name in values.columns], [str(name) for name in classes]
+    if names != wanted and sorted(names) == sorted(wanted):
+        raise ValueError(
+            f"The columns of the answers are {', '.join(names)}, and classes are "
+            f"{', '.join(wanted)}, in another order. Give answers[list(classes)], or the classes "
+            "as the columns stand."
+        )
 
 
 def show_classes(classes):
@@ -100,14 +116,21 @@ def show_classes(classes):
     return f"[{', '.join(shown)}{', ...' if len(classes) > 10 else ''}]"
 
 
-def _say_numbers(y, classes):
-    """What to do with texts as labels of a model whose classes are numbers."""
-    labels = sorted({label for label in y.tolist() if isinstance(label, str)})
-    if not labels or classes.dtype.kind not in "biuf":
+def _say_classes(y, outputs):
+    """What to do with labels that are not the classes of a model: their values, or a tried map."""
+    labels, classes = sort_by_value(list(dict.fromkeys(y.tolist()))), outputs.classes.tolist()
+    if len(labels) > len(classes):
         return ""
-    pairs = show(dict(zip(labels, np.sort(classes).tolist())))
-    example = f", {pairs} if they follow sorted order" if len(labels) == len(classes) else ""
-    return f" Pass the numbers that the model was trained with{example}."
+    pairs, why = match_labels(labels, classes), "which have the same values"
+    if pairs is None:
+        known = outputs.values if outputs.kind == "label" else outputs.as_labels().values
+        tried = try_maps(y, known, classes)
+        if tried is None:
+            is_text = any(isinstance(label, str) for label in labels)
+            numbers = is_text and outputs.classes.dtype.kind in "biuf"
+            return " Pass the numbers that the model was trained with." if numbers else ""
+        pairs, why = tried.pairs, f"with which {tried.accuracy:.0%} of the answers are right"
+    return f" Pass the labels that the model was trained with: {show(pairs)}, {why}."
 
 
 class Resolution:
@@ -181,6 +204,8 @@ class Outputs:
     ) -> None:
         if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {show(kind)}.")
+        if kind not in NUMBERS and kind != "label":
+            _check_order_of_columns(values, classes)
         values = to_array(values, "Answers", "hold one row or value for each record")
         classes = None if kind in NUMBERS else check_classes(classes, kind)
         if kind == "label" or kind in NUMBERS:
@@ -253,7 +278,7 @@ class Outputs:
             raise ValueError(
                 f"{unknown.sum()} of {len(y)} records have a label that the model does not know, "
                 f"first at position {first}: {label!r} is none of {show_classes(self.classes)}."
-                f"{_say_numbers(y, self.classes)}"
+                f"{_say_classes(y, self)}"
             )
         return index
 

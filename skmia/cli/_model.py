@@ -1,6 +1,7 @@
 """Victims: trained here, or loaded without running code."""
 
 import json
+from functools import partial
 from importlib.metadata import version
 from zipfile import BadZipFile
 
@@ -22,7 +23,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from .._core.optional import import_optional
 from ..victims import read_booster_file, read_onnx_file
-from ._options import BOOSTERS, ONNX, PICKLES, CommandError, check_file, tell
+from ._loaded import describe_unpickling, refuse_other_object
+from ._options import BOOSTERS, ONNX, CommandError, check_file, tell
+from ._other_files import advise_on_model, refuse_other_model
 
 _MODELS = {
     "random-forest": (RandomForestClassifier, RandomForestRegressor),
@@ -150,28 +153,25 @@ def _as_codes(frame):
     return np.column_stack([frame[name].cat.codes for name in frame.columns])
 
 
-def load_model(path, *, trust_pickle, option="--model", onnx=True):
+def load_model(path, *, trust_pickle, option="--model", onnx=True, classes=None):
+    refuse_other_model(path, option, reads_onnx=onnx)
     check_file(path, option)
     try:
-        return _load(path, trust_pickle, onnx)
+        model = _load(path, trust_pickle, classes)
+        refuse_other_object(model)
+        return model
     except CommandError as error:
         raise CommandError(f"{option}: {error}") from error
 
 
-def _load(path, trust_pickle, onnx):
+def _load(path, trust_pickle, classes):
     if path.suffix == ".skops":
         return _check(path, _load_skops(path))
     if path.suffix in BOOSTERS:
         _check(path, path, "check_booster_file")
         return _check(path, _load_foreign(path, read_booster_file))
-    if onnx and path.suffix == ONNX:
-        return _load_foreign(path, read_onnx_file)
-    if path.suffix not in PICKLES:
-        pickles, boosters = ", ".join(PICKLES), ", ".join(BOOSTERS)
-        raise CommandError(
-            f"{path.name} is neither .skops nor a pickle ({pickles}) nor a file of a booster "
-            f"({boosters}){f' nor {ONNX}' if onnx else ''}"
-        )
+    if path.suffix == ONNX:
+        return _load_foreign(path, partial(read_onnx_file, classes=classes))
     if not trust_pickle:
         raise CommandError(
             f"{path.name} is a pickle, and loading it would run any code that is in it; "
@@ -186,7 +186,8 @@ def _load_foreign(path, read):
     except (ImportError, CommandError):
         raise
     except Exception as error:  # each package has exceptions of its own
-        raise CommandError(f"{path.name} cannot be read: {tell(error)}") from error
+        why = tell(error).rstrip(".")
+        raise CommandError(f"{path.name} cannot be read: {why}. {advise_on_model()}") from error
 
 
 def _check(path, model, check="check_foreign"):
@@ -197,7 +198,8 @@ def _check(path, model, check="check_foreign"):
     except _foreign.DamagedModelError as error:
         raise CommandError(f"{path.name} is refused: {error}") from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise CommandError(f"{path.name} cannot be read: {tell(error)}") from error
+        told = f"{path.name} is not a model of a booster"
+        raise CommandError(f"{told}: {tell(error)}. {advise_on_model()}") from error
     except Exception as error:  # packages have exceptions of their own
         raise CommandError(
             f"{path.name} is refused: parts of a fitted model are missing in it "
@@ -216,9 +218,7 @@ def _read(path, load):
             "interrupted; copy it again"
         ) from error
     except Exception as error:  # a damaged file can fail in any way
-        raise CommandError(
-            f"{path.name} cannot be read: {type(error).__name__}: {tell(error)}"
-        ) from error
+        raise CommandError(describe_unpickling(path, error)) from error
 
 
 def _load_skops(path):
@@ -234,6 +234,18 @@ def _load_skops(path):
     unknown = sorted(found - _SAFE_TYPES)
     if unknown:
         raise CommandError(
-            f"{path.name} holds types that are not known to be safe: {', '.join(unknown)}"
+            f"{path.name} holds types that are not known to be safe: {_name_types(unknown)}. Of a "
+            "model that you trust, a pickle with --trust-pickle is opened in any case"
         )
     return _read(path, lambda file: skops.load(file, trusted=sorted(found)))
+
+
+def _name_types(types):
+    """The names of types, of which some were defined in a script or notebook."""
+    names = [
+        f"{name.removeprefix('__main__.')} of a script or notebook"
+        if name.startswith("__main__.")
+        else name
+        for name in types
+    ]
+    return ", ".join(names)

@@ -9,10 +9,12 @@ import difflib
 import json
 import math
 import re
+import shlex
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
+from .._core.foreign_words import describe_error
 from .._core.pages import REQUEST
 
 FORMATS = ("text", "json", "markdown", "junit", "sarif")
@@ -27,8 +29,8 @@ AUTO = "auto"
 
 
 def tell(error):
-    """The message of another package as one line; some have several, which are joined."""
-    return " ".join(str(error).split())
+    """The message of another package as one line, without the words of its inside."""
+    return describe_error(error)
 
 
 class CommandError(Exception):
@@ -322,6 +324,16 @@ def check_file(path, option, *, or_folder=False):
         raise CommandError(f"{option}: file not found: {path}")
 
 
+def _check_kind(path, option, command):
+    """Refuse files and folders of other kinds, with what they are."""
+    from ._other_files import refuse_other_model, refuse_other_table
+
+    if option in ("MODEL", "--model"):
+        refuse_other_model(path, option, reads_onnx=command == "audit")
+    else:
+        refuse_other_table(path, option)
+
+
 def is_of_strangers(path):
     """Whether only a process of its own opens a file; a pickle runs code of its sender anyway."""
     return path.suffix not in PICKLES
@@ -353,7 +365,7 @@ _NOT_QUICK = [
 # Options that the audit without a table does not use.
 _WITH_A_TABLE = ("target", "task", "drop", "group", "group_by", "members", "member_value")
 _WITH_A_TABLE += ("estimator", "model", "answers", "label_map", "show_values", "weights")
-_WITH_A_TABLE += ("validation", "read")
+_WITH_A_TABLE += ("validation", "read", "positive", "classes")
 
 # Files of an audit, each by the name of its option.
 FILES = ("data", "train", "heldout", "model", "answers", "validation")
@@ -368,6 +380,12 @@ def check(arguments):
     command = arguments.command
     if command == "audit":
         place_files(arguments)
+    read = {option: getattr(arguments, name) for name, option in _READ.get(command, {}).items()}
+    read = {option: path for option, path in read.items() if path is not None}
+    for option, path in read.items():
+        if path.exists():
+            _check_kind(path, option, command)
+    if command == "audit":
         _check_audit(arguments)
         _check_limits(arguments.fail_above, list_rates(arguments))
     elif command == "inspect" and arguments.data is None:
@@ -378,9 +396,8 @@ def check(arguments):
         if arguments.target is not None and arguments.holdout is None:
             raise CommandError("--target needs --holdout, on which the models are measured")
         _check_needs_policy(arguments, ["provenance"])
-    for name, option in _READ.get(command, {}).items():
-        if getattr(arguments, name) is not None:
-            check_file(getattr(arguments, name), option, or_folder=name != "model")
+    for option, path in read.items():
+        check_file(path, option, or_folder=option not in ("MODEL", "--model"))
 
 
 # Files that a command reads, by the name of each in messages.
@@ -393,21 +410,38 @@ _READ = {
 
 def place_files(arguments):
     """Take files that are named without an option: a model, and one table or two."""
-    models = (".skops", *PICKLES, *BOOSTERS, ONNX)
+    from ._other_files import is_known_table, names_model
+
     tables = list(arguments.files)
-    names = ["model"] if tables and tables[0].suffix in models else []
+    first = tables[0] if tables else None
+    # Of three files the first can only be the model, whatever its name says.
+    is_first = first is not None and (
+        names_model(first) or (len(tables) == 3 and not is_known_table(first))
+    )
+    names = ["model"] if is_first else []
     n_tables = len(tables) - len(names)
     names += ["data"] if n_tables == 1 else ["train", "heldout"] if n_tables else []
-    if n_tables > 2 or any(path.suffix in models for path in tables[len(names) - n_tables :]):
-        raise CommandError(
-            "files are a model and one table, or a model and two: the rows that it was trained on, "
-            f"and others; got {' '.join(path.name for path in tables)}"
-        )
+    behind = [] if is_first else [path for path in tables if names_model(path)]
+    if n_tables > 2 or behind:
+        raise CommandError(_describe_order(tables, behind))
     for name, path in zip(names, tables, strict=True):
         if getattr(arguments, name) is not None:
             raise CommandError(f"--{name}: given twice, as {path.name} as well")
         setattr(arguments, name, path)
     arguments.files = []
+
+
+def _describe_order(paths, models):
+    """Say which files go together, with their order where the only model does not come first."""
+    names = [path.name for path in paths]
+    form = (
+        "files are a model and one table, or a model and two: the rows that it was trained on, "
+        f"and others; got {' '.join(names)}"
+    )
+    if len(models) != 1 or len(paths) > 3:
+        return form
+    ordered = [models[0], *(path for path in paths if path != models[0])]
+    return f"{form}. The model comes first: {shlex.join(map(str, ordered))}"
 
 
 def _check_needs_policy(arguments, names):
@@ -480,6 +514,11 @@ def _check_model(arguments):
         raise CommandError("--weights goes with --estimator where only --answers are known")
     if arguments.label_map and arguments.model is None and arguments.answers is None:
         raise CommandError("--label-map goes with --model or --answers")
+    if arguments.positive is not None and arguments.answers is None:
+        raise CommandError("--positive goes with --answers")
+    is_onnx = arguments.model is not None and arguments.model.suffix == ONNX
+    if arguments.classes and arguments.answers is None and not is_onnx:
+        raise CommandError("--classes goes with --answers, or with a --model in an ONNX file")
 
 
 def _check_limits(limits, fprs):

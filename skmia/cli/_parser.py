@@ -227,6 +227,16 @@ _OPTIONS = {
                 "requires --members. Shadow models are made like --estimator, or without it like "
                 "the kind of model whose answers are nearest",
             ),
+            "--positive": (
+                {"metavar": "LABEL"},
+                "label whose probabilities --answers has, if it is one column of numbers between "
+                "0 and 1",
+            ),
+            "--classes": (
+                _LIST | {"metavar": "LABEL"},
+                "labels of the columns of probabilities in their order, if neither the names of "
+                "the columns of --answers nor the ONNX file of --model say them",
+            ),
             "--label-map": (
                 _LIST | {"type": parse_pair, "metavar": "LABEL=CLASS"},
                 "name that the model has for a label of the table",

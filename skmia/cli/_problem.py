@@ -4,6 +4,7 @@ import argparse
 import re
 import shlex
 import time
+import warnings
 from functools import partial
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.validation import has_fit_parameter
 
+from .._core.containers import take_rows
+from .._core.label_maps import match_labels, sort_by_value
 from .._core.records import Records, has_column
 from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter, weights_for
 from .._core.splits import compute_strata
@@ -22,16 +25,17 @@ from .._training.plan import plan_training
 from ..datasets import load_sklearn
 from ..report import StoredAnswers, draw_members, is_fitted, join_names
 from ..victims import is_xgboost
+from ._answers import read_answers
+from ._labels import can_be_numbered, map_labels, propose_classes, propose_map, say_matched
+from ._loaded import describe_kind
 from ._model import load_model, make_estimator, needs_numbered_labels
 from ._model_input import as_model_input, know_columns, match_features
-from ._options import CommandError, is_toy, lacks_a_recipe
+from ._options import ONNX, CommandError, is_toy, lacks_a_recipe
 from ._reading import make_reading, read_table
 from ._table import (
     as_features,
     check_column,
     infer_task,
-    map_labels,
-    read_answers,
     read_halves,
     read_members,
     read_target,
@@ -81,7 +85,8 @@ def _draw_members(records, is_classification, seed):
 def _make_table(arguments):
     victim, known = None, None
     if arguments.model is not None:  # opened first, as it says how columns are read
-        victim = load_model(arguments.model, trust_pickle=arguments.trust_pickle)
+        trusted, classes = arguments.trust_pickle, arguments.classes or None
+        victim = load_model(arguments.model, trust_pickle=trusted, classes=classes)
         known = know_columns(victim)
     frame, membership, notes = read_tables(arguments, known)
     if victim is not None and arguments.target is None:
@@ -128,7 +133,7 @@ def _read_validation(arguments, features, victim):
     for name in (arguments.target, *names):
         check_column(frame, name, "--validation")
     try:
-        y = _read_labels(arguments, frame, _name_task(victim), victim, fewest=1)
+        y, _ = _read_labels(arguments, frame, _name_task(victim), victim, fewest=1)
     except CommandError as error:
         raise CommandError(f"--validation: {error}") from error
     others = frame.drop(columns=arguments.target)
@@ -260,47 +265,87 @@ def _guess_target(arguments, frame, victim):
     else:
         classes = {str(label) for label in victim.classes_}
         found = [name for name in free if set(frame[name].astype(str)) <= classes]
-        # Labels as text, which a booster was given as numbers: see _propose_map.
-        found = found or [name for name in free if _propose_map(frame[name], victim)]
+        # Labels that are written in another way, and those that were numbered: see propose_map.
+        found = found or [name for name in free if _are_classes(frame[name], victim)]
+        found = found or [name for name in free if _can_be_numbered(frame[name], victim)]
     if len(found) != 1:
         which = f"{len(found)} columns can be" if found else "no column is"
-        listed = f": {join_names(map(repr, found), _MOST_NAMED)}" if found else ""
+        named = [f"--target {shlex.quote(name)}" for name in found]
+        listed = f": {' or '.join(named[:_MOST_NAMED])}" if found else ""
+        if not found and _name_task(victim) == "classification":
+            shown = join_names([repr(str(name)) for name in victim.classes_], _MOST_NAMED)
+            listed = f": none holds its classes {shown}"
         raise CommandError(f"--target is needed, as {which} what the model predicts{listed}")
     return argparse.Namespace(**vars(arguments) | {"target": found[0]})
 
 
-def _propose_map(column, victim):
-    """The class of each label in sorted order, where classes are 0 to k - 1 and k labels text."""
-    labels, classes = sorted(column.dropna().astype(str).unique()), list(victim.classes_)
-    if infer_task(column) != "classification" or len(labels) != len(classes):
-        return None
-    return dict(zip(labels, classes)) if classes == list(range(len(classes))) else None
+def _are_classes(column, victim):
+    labels = column.unique().tolist()
+    return len(labels) <= len(victim.classes_) and match_labels(labels, victim.classes_) is not None
 
 
-def _check_known(arguments, frame, y, victim):
-    """Refuse labels that the model does not know, with the option that names what they are."""
+def _can_be_numbered(column, victim):
+    return infer_task(column) == "classification" and can_be_numbered(column, victim.classes_)
+
+
+def _check_known(arguments, y, victim, ask):
+    """Return labels as the classes that they are by value; refuse others, with the map if known."""
     classes = victim.classes_
     if isinstance(classes, list):  # of several outputs, which the audit refuses
-        return
-    unknown = sorted({str(label) for label in set(y.tolist()) - set(classes.tolist())})
-    if not unknown:
-        return
-    proposed = _propose_map(frame[arguments.target], victim)
-    cure = "--label-map LABEL=CLASS names the class of a label"
-    if proposed is not None:
-        pairs = " ".join(shlex.quote(f"{label}={name}") for label, name in proposed.items())
-        cure = f"if they were numbered in sorted order, give --label-map {pairs}"
+        return y, []
+    labels = np.unique(y).tolist()
+    pairs = match_labels(labels, classes.tolist())
+    if pairs is not None and all(type(a) is type(b) and a == b for a, b in pairs.items()):
+        return y, []
+    if pairs is not None:
+        taken = pd.Series(y).map(pairs).to_numpy()
+        return taken.astype(classes.dtype), say_matched(arguments.target, pairs)
+    unknown = [str(label) for label in labels if label not in set(classes.tolist())]
+    known = f"its classes are {join_names(map(str, classes), _MOST_NAMED)}"
+    cure, propose = "--label-map LABEL=CLASS names the class of a label", propose_map
+    if getattr(victim, "classes_are_numbers", False):
+        known, propose = "the file names no classes", propose_classes
+        cure = "--classes LABEL ... names the label of each column of its answers"
+    asked = ask()
+    if asked is not None:
+        cure = propose(y[asked[0]], asked[1], classes)
     raise CommandError(
-        f"--target: the model does not know {join_names(map(repr, unknown), _MOST_NAMED)}; its "
-        f"classes are {join_names(map(str, classes), _MOST_NAMED)}. {cure[0].upper()}"
-        f"{cure[1:]}"
+        f"--target: the model does not know {join_names(map(repr, unknown), _MOST_NAMED)}; {known}. "
+        f"{cure[0].upper()}{cure[1:]}"
     )
+
+
+_MOST_TRIED = 2_000  # rows
+
+
+def _ask_some(victim, X, membership):
+    """Some of the rows that a model was trained on, and its labels for them; None if it fails."""
+    rows = np.arange(len(X)) if membership is None else np.flatnonzero(membership)
+    rows = np.sort(np.random.default_rng(0).permutation(rows)[:_MOST_TRIED])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return rows, np.asarray(victim.predict(take_rows(X, rows))).ravel()
+    except Exception:  # what is wrong with the rows is said when the model is asked for all
+        return None
+
+
+def _check_target(arguments, victim):
+    """Refuse a target that is one of the features that a model was trained on."""
+    if arguments.target in map(str, getattr(victim, "feature_names_in_", ())):
+        raise CommandError(
+            f"--target: column {arguments.target!r} is a feature of the model; name the column "
+            "that it predicts"
+        )
 
 
 def _take_victim(victim, arguments, frame, features, fields, membership):
     task = _name_task(victim)
-    y = _read_labels(arguments, frame, task, victim)
+    _check_target(arguments, victim)
     X, notes = as_model_input(victim, frame.drop(columns=arguments.target), features)
+    ask = partial(_ask_some, victim, X, membership)
+    y, told = _read_labels(arguments, frame, task, victim, ask)
+    notes = [*notes, *told]
     if not lacks_a_recipe(arguments.model):
         _check_weights(arguments, victim)
         return Problem(victim, Records(X, y, **fields), membership, notes)
@@ -321,22 +366,30 @@ def _name_task(victim):
     predicts = hasattr(victim, "predict")
     if not predicts or not (is_classifier(victim) or is_regressor(victim)):
         raise CommandError(
-            f"--model: a classifier or a regressor is needed, and the file holds a {name}"
+            "--model: a classifier or a regressor is needed, and the file holds "
+            f"{describe_kind(victim)}"
         )
     if not is_fitted(victim):
         raise CommandError(f"--model: the {name} in the file is not fitted")
     return "classification" if is_classifier(victim) else "regression"
 
 
-def _read_labels(arguments, frame, task, victim, fewest=2):
-    if not arguments.label_map:
-        y = read_target(frame, arguments.target, task, fewest)
-        if task == "classification":
-            _check_known(arguments, frame, y, victim)
-        return y
-    if task == "regression":
-        raise CommandError("--label-map goes with a classifier")
-    return map_labels(frame[arguments.target], dict(arguments.label_map), victim.classes_)
+def _read_labels(arguments, frame, task, victim, ask=lambda: None, fewest=2):
+    """The target as the model knows it, with notes on labels that are written in another way."""
+    column = frame[arguments.target]
+    if arguments.label_map:
+        if task == "regression":
+            raise CommandError("--label-map goes with a classifier")
+        return map_labels(column, dict(arguments.label_map), victim.classes_), []
+    if task == "regression" and arguments.model.suffix == ONNX and infer_task(column) != task:
+        labels = sort_by_value(column.dropna().unique())
+        raise CommandError(
+            f"--target: column {arguments.target!r} holds classes, and {arguments.model.name} "
+            "answers with one number; if it is the probability of the second class, name both, as "
+            f"--classes {shlex.join(map(str, labels))}"
+        )
+    y = read_target(frame, arguments.target, task, fewest)
+    return _check_known(arguments, y, victim, ask) if task == "classification" else (y, [])
 
 
 def _take_answers(arguments, frame, features, fields, membership):
@@ -347,7 +400,7 @@ def _take_answers(arguments, frame, features, fields, membership):
         frame = frame.assign(**{arguments.target: column})
     recipe = _make_recipe(arguments, frame, features)
     reading = make_reading(arguments)
-    outputs, notes = read_answers(arguments.answers, len(frame), recipe.labels, reading)
+    outputs, notes = read_answers(arguments, recipe.y, recipe.labels, membership, reading)
     records = Records(recipe.X, recipe.y, outputs=outputs, **fields)
     victim = StoredAnswers(outputs.kind) if arguments.estimator is None else recipe.estimator
     return Problem(victim, records, membership, [_describe_task(recipe, arguments), *notes])

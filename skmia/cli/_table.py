@@ -1,16 +1,16 @@
 """Reading tables: features and target."""
 
+import shlex
 from collections.abc import Hashable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from .._core.outputs import Outputs
 from .._core.visible import visible
 from ..report import join_names
 from ._options import CommandError, tell
-from ._reading import AS_FOUND, read_alike, read_table, suggest_columns
+from ._reading import AS_FOUND, read_alike, suggest_columns
 
 _MOST_CLASSES = 20
 _MISSING = "(missing)"
@@ -104,12 +104,16 @@ def as_features(frame):
 def _as_feature(name, column):
     if _is_text(column):
         if column.dtype.kind in "mM":
-            raise CommandError(f"column {name!r} holds dates or times; leave it out with --drop")
+            raise CommandError(
+                f"column {name!r} holds dates or times; leave it out: --drop {shlex.quote(name)}"
+            )
         values = column.astype(object)
         return values.where(column.notna(), _MISSING).astype(str).astype(object).astype("category")
     values = column.to_numpy(dtype=float, na_value=np.nan)
     if np.isinf(values).any():
-        raise CommandError(f"column {name!r} holds infinite numbers; leave it out with --drop")
+        raise CommandError(
+            f"column {name!r} holds infinite numbers; leave it out: --drop {shlex.quote(name)}"
+        )
     return values
 
 
@@ -180,9 +184,18 @@ def _as_bits(values, source):
         row = unknown.argmax()
         raise CommandError(
             f"--members: {source} must hold 0/1 or true/false; got '{visible(values.iloc[row])}' "
-            f"in row {row + 1} (--member-value names the value of members, if there are two others)"
+            f"in row {row + 1}{_propose_member_value(values)}"
         )
     return bits.to_numpy(dtype=bool)
+
+
+def _propose_member_value(values):
+    """The options that name one of two values as that of the members."""
+    found = sorted(values.dropna().astype(str).str.strip().unique())
+    if len(found) != 2:
+        return "; other values are allowed if there are two, of which --member-value names one"
+    options = [f"--member-value {shlex.quote(text)}" for text in found]
+    return f"; name the value of the members: {' or '.join(options)}"
 
 
 def _are(value, values, source):
@@ -197,92 +210,3 @@ def _are(value, values, source):
             f"{shown}"
         )
     return (texts == value).to_numpy()
-
-
-_MOST_SHOWN_ANSWERS = 8
-
-# Probabilities of two decimals are as far from what they were, or less.
-_ROUNDED = 0.005
-
-
-def read_answers(path, n_rows, labels, reading=AS_FOUND):
-    """The outputs that a file has for the rows of the table, and what is said of the file."""
-    answers, notes = read_table(path, "--answers", reading)
-    if len(answers) != n_rows:
-        raise CommandError(
-            f"--answers: {path.name} has {len(answers)} rows and the table {n_rows} rows"
-        )
-    missing = answers.isna().to_numpy().any(axis=1)
-    if missing.any():
-        raise CommandError(f"--answers: {path.name} lacks a value in row {missing.argmax() + 1}")
-    try:
-        return _as_outputs(path, answers, labels), notes
-    except (TypeError, ValueError) as error:
-        raise CommandError(f"--answers: {path.name} is refused: {tell(error)}") from error
-
-
-def _as_outputs(path, answers, labels):
-    if not labels:
-        if answers.shape[1] != 1:
-            raise CommandError(
-                f"--answers: {path.name} has {answers.shape[1]} columns; a regression needs one"
-            )
-        return Outputs(answers.iloc[:, 0].to_numpy(dtype=float), kind="value")
-    classes = np.array(list(labels.values()))
-    if answers.shape[1] == 1:
-        return Outputs(_as_labels(path, answers.iloc[:, 0], labels), classes, kind="label")
-    if sorted(answers.columns) != sorted(labels):
-        raise CommandError(
-            f"--answers: the columns of {path.name} must be the classes {_show(labels)}, or one "
-            f"column of labels; got {_show(answers.columns)}"
-        )
-    values = answers[list(labels)].to_numpy(dtype=float)
-    off = np.abs(values.sum(axis=1) - 1) > _ROUNDED * len(labels)
-    if off.any():
-        row = off.argmax()
-        raise CommandError(
-            f"--answers: the probabilities in row {row + 1} of {path.name} add to "
-            f"{values[row].sum():.3g}"
-        )
-    return Outputs(values, classes)
-
-
-def _as_labels(path, column, labels):
-    texts = column.astype(str)
-    unknown = [text for text in texts.unique() if text not in labels]
-    if unknown:
-        raise CommandError(
-            f"--answers: '{visible(unknown[0])}' in {path.name} is not a label of the table, which "
-            f"has {_show(labels)}"
-        )
-    return np.array([labels[text] for text in texts])
-
-
-def _show(names):
-    return join_names([f"'{visible(name)}'" for name in names], _MOST_SHOWN_ANSWERS)
-
-
-def map_labels(column, pairs, classes):
-    """Return the class of the model that each label of a table stands for."""
-    if column.isna().any():
-        raise CommandError(
-            f"--target: column {column.name!r} has no value in {column.isna().sum()} of "
-            f"{len(column)} rows"
-        )
-    texts = column.astype(str)
-    unused = [label for label in pairs if not (texts == label).any()]
-    if unused:
-        raise CommandError(
-            f"--label-map: column {column.name!r} has no label {unused[0]!r}; it has "
-            f"{_show(sorted(texts.unique()))}"
-        )
-    names = {str(name): position for position, name in enumerate(classes)}
-    positions = texts.map(lambda label: names.get(pairs.get(label, label)))
-    unknown = positions.isna().to_numpy()
-    if unknown.any():
-        label = texts.iloc[unknown.argmax()]
-        raise CommandError(
-            f"--label-map: '{visible(pairs.get(label, label))}' is not a class of the model, which "
-            f"has {_show(names)}"
-        )
-    return np.asarray(classes)[positions.to_numpy(dtype=int)]

@@ -9,12 +9,15 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from .._core.asking import GivenModel
+from .._core.asking import GivenModel, choose_order
 from .._core.containers import as_rows
+from .._core.foreign_words import describe_error
 from .._core.groups import check_columns
 from .._core.optional import import_optional
+from .._core.outputs import Outputs
 from .._core.sklearn import StrOptions, validate_params_of
 from .._core.types import ArrayLike, PathLike, Rows
+from ._onnx_labels import read_stated_labels
 
 _DTYPES = {
     "tensor(float)": np.float32,
@@ -49,7 +52,7 @@ class _OnnxModel(GivenModel, BaseEstimator, ABC):
                 path.read_bytes(), providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # of a class of the package's own
-            text = " ".join(str(error).split())
+            text = describe_error(error)
             raise ValueError(
                 f"{path.name} is not a model that onnxruntime reads: {text}"
             ) from error
@@ -94,7 +97,7 @@ class _OnnxModel(GivenModel, BaseEstimator, ABC):
         try:
             return session.get_outputs(), session.run(None, feeds)
         except Exception as error:  # of a class of the package's own
-            text = " ".join(str(error).split())
+            text = describe_error(error)
             raise ValueError(f"The model refuses the records: {text}") from error
 
 
@@ -142,8 +145,9 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
     path : str or path-like
         File of the model.
     classes : array-like of shape (n_classes,), default=None
-        Label of each column of the probabilities, in order. If None, the labels in the file, or 0,
-        1, 2, ... if it has none beside its numbers.
+        Label of each column of the probabilities, in order. If None, the labels in the file, which
+        converters of scikit-learn, XGBoost and LightGBM store with or without the option zipmap,
+        or 0, 1, 2, ... if it has none beside its numbers.
     kind : {"proba", "logits"}, default="proba"
         Whether the numbers of the classes are probabilities, or logits as of many nets, which
         :meth:`predict_proba` turns into probabilities.
@@ -198,8 +202,26 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
 
     @property
     def classes_are_given(self) -> bool:
-        """Whether the user gave the order of the classes, and can be wrong about it."""
-        return self.classes is not None
+        """Whether the order of the classes is not in the file, and can be another one."""
+        return self.classes is not None or self.classes_are_numbers
+
+    @property
+    def classes_are_numbers(self) -> bool:
+        """Whether the file has no labels, and the classes are the numbers of the columns."""
+        return self.classes is None and self._stated is None and not self._names_columns
+
+    @property
+    def _names_columns(self):
+        return any(output.type.startswith("seq(") for output in self._session.get_outputs())
+
+    @cached_property
+    def _stated(self):
+        """The labels of the columns that the file has beside its nodes, or None."""
+        outputs = sorted(
+            self._session.get_outputs(),
+            key=lambda output: output.type not in ("tensor(int64)", "tensor(string)"),
+        )
+        return read_stated_labels(Path(self.path).read_bytes(), [entry.name for entry in outputs])
 
     @property
     def classes_(self) -> np.ndarray:
@@ -219,16 +241,29 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
         if isinstance(numbers, list):
             return np.array(list(numbers[0]))
         n_classes = max(numbers.shape[1], 2)
-        other = np.empty(0) if label is None else label.ravel()
-        if other.dtype.kind in "iu":  # the numbers of the columns, unless one of them is not
-            other = other[(other < 0) | (other >= n_classes)]
-        if len(other):
+        given = np.empty(0) if label is None else label.ravel()
+        labels = self._stated
+        if labels is None or len(labels) != n_classes:
+            labels = np.arange(n_classes)  # the numbers of the columns, unless one is not
+        if len(given) and not self._fit_order(labels, numbers, given):
             raise ValueError(
-                f"The file has labels such as {other.tolist()[0]!r}, but not their order: pass "
-                "their classes to read_onnx_file, or convert the model with the option zipmap of "
-                "skl2onnx, which stores the label of each column."
+                f"The file has labels such as {given.tolist()[0]!r}, but not their order: give "
+                "the label of each column of the probabilities, in order, with the parameter "
+                "classes of read_onnx_file or, on the command line, --classes."
             )
-        return np.arange(n_classes)
+        return labels
+
+    def _fit_order(self, labels, numbers, given):
+        """Whether the labels that a file answers are known and fit no other order better."""
+        # Where a model decides by another rule than its probabilities, most labels fit still.
+        if labels.dtype.kind != given.dtype.kind and labels.dtype.kind not in "UO":
+            return False
+        if not np.isin(given, labels).all():
+            return False
+        if numbers.shape[1] != len(labels):
+            return True
+        outputs = Outputs(numbers, labels, kind="decision")
+        return choose_order(outputs, given.astype(labels.dtype))[0] is None
 
     def _make_row(self):
         inputs = self._session.get_inputs()

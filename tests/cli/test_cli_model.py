@@ -179,7 +179,11 @@ def test_model_of_other_features(refuse, numeric_data, tmp_path, columns, messag
         ("none.skops", None, "file not found"),
         ("bad.skops", b"nothing", "is not whole: it was cut off or changed"),
         ("bad.pkl", b"nothing", "cannot be read"),
-        ("model.h5", b"nothing", "neither .skops nor a pickle"),
+        (
+            "model.h5",
+            b"nothing",
+            "an HDF5 file, as of a Keras model. skmia opens .skops",
+        ),
     ],
 )
 def test_model_file_that_cannot_be_used(refuse, numeric_data, tmp_path, name, content, message):

@@ -139,7 +139,7 @@ def test_an_audit_of_answers(run, table, tmp_path):
         (["--member-value", "x"], "--member-value goes with --members"),
         (["--members", "city", "--member-value", "Paris"], "has no value 'Paris'; it has"),
         (["--members", "city", "--member-value", "Rome"], "must hold two values"),
-        (["--members", "city"], "--member-value names the value of members"),
+        (["--members", "city"], "if there are two, of which --member-value names one"),
         (["--label-map", "a=b"], "--label-map goes with --model or --answers"),
         (["--label-map", "a"], "must be LABEL=CLASS"),
         (["--answers", "a.csv"], "--answers needs --members"),
@@ -157,7 +157,10 @@ def test_wrong_sources_are_refused(refuse, data, options, message):
         ({">50K": 0.5, "yes": 0.5}, "must be the classes '<=50K' and '>50K', or one column"),
         ({">50K": 0.5, "<=50K": np.nan}, "lacks a value in row 1"),
         ({">50K": 0.9, "<=50K": 0.5}, "the probabilities in row 1 of answers.csv add to 1.4"),
-        ({">50K": 2.0, "<=50K": -1.0}, "answers.csv is refused"),
+        (
+            {">50K": 2.0, "<=50K": -1.0},
+            "row 1 of answers.csv holds -1, 2, which are not",
+        ),
         ({"answer": "yes"}, "'yes' in answers.csv is not a label of the table"),
     ],
 )

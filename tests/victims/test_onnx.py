@@ -1,14 +1,18 @@
 """Models in ONNX files answer as the models that they were made from."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -35,12 +39,8 @@ def test_probabilities_and_classes(tmp_path, zipmap, labels):
     model = LogisticRegression(max_iter=500).fit(X, np.array(labels)[Y])
     options = {id(model): {"zipmap": zipmap}}
     path = save(model, X[:1], tmp_path / "m.onnx", options=options)
-    needs_classes = not zipmap and isinstance(labels[0], str)
     victim = read_onnx_file(path)
-    if needs_classes:
-        with pytest.raises(ValueError, match=r"such as '.', but not their order: .* zipmap"):
-            victim.classes_  # noqa: B018
-        victim = read_onnx_file(path, classes=model.classes_)
+    assert not victim.classes_are_given
     np.testing.assert_array_equal(victim.classes_, model.classes_)
     np.testing.assert_allclose(victim.predict_proba(X), model.predict_proba(X), atol=1e-5)
     np.testing.assert_array_equal(victim.predict(X), model.predict(X))
@@ -51,13 +51,71 @@ def test_probabilities_and_classes(tmp_path, zipmap, labels):
     assert clone(victim).path == path
 
 
+def hide_labels(path):
+    """Compute the labels of a file by nodes from which their order cannot be told."""
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(path)
+    for output, dtype in zip(model.graph.output, (np.int64, np.float32), strict=True):
+        hidden, zero = f"hidden {output.name}", f"zero {output.name}"
+        for node in model.graph.node:
+            node.output[:] = [hidden if name == output.name else name for name in node.output]
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(1, dtype), zero))
+        model.graph.node.append(onnx.helper.make_node("Add", [hidden, zero], [output.name]))
+    path.write_bytes(model.SerializeToString())
+
+
+def list_converted():
+    """Models whose converters store the labels in each of the ways that there are."""
+    yield LogisticRegression(max_iter=500)
+    yield RandomForestClassifier(3, random_state=0)
+    yield make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+    yield GaussianNB()
+    yield KNeighborsClassifier()
+    yield AdaBoostClassifier(n_estimators=2, random_state=0)
+    yield CalibratedClassifierCV(LogisticRegression(), cv=2)
+
+
+@pytest.mark.parametrize("labels", [[3, 7, 11, 5], ["d", "a", "c", "b"]])
+@pytest.mark.parametrize("model", list_converted(), ids=lambda model: type(model).__name__)
+def test_the_file_states_the_order_of_the_labels(tmp_path, model, labels):
+    model.fit(X, np.array(labels)[Y])
+    last = model[-1] if hasattr(model, "steps") else model
+    path = save(model, X[:1], tmp_path / "m.onnx", options={id(last): {"zipmap": False}})
+    victim = read_onnx_file(path)
+    assert victim.classes_.tolist() == sorted(labels)
+    assert not victim.classes_are_given
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(victim.predict_proba(X), model.predict_proba(X), atol=1e-5)
+
+
+def test_labels_that_are_renamed_behind_the_model(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    model = LogisticRegression(max_iter=500).fit(X, np.array(["a", "b", "c", "d"])[Y])
+    path = save(model, X[:1], tmp_path / "m.onnx", options={id(model): {"zipmap": False}})
+    file = onnx.load(path)
+    for entry in file.opset_import:
+        entry.version = max(entry.version, 2)
+    order = {"keys_strings": ["a", "b", "c", "d"], "values_strings": ["w", "z", "x", "y"]}
+    label = file.graph.output[0].name
+    for node in file.graph.node:
+        node.output[:] = ["known" if name == label else name for name in node.output]
+    make = partial(onnx.helper.make_node, "LabelEncoder", domain="ai.onnx.ml")
+    file.graph.node.append(make(["known"], [label], **order))
+    path.write_bytes(file.SerializeToString())
+    victim, names = read_onnx_file(path), np.array(["w", "z", "x", "y"])
+    assert victim.classes_.tolist() == names.tolist()
+    known = np.searchsorted(model.classes_, model.predict(X))
+    np.testing.assert_array_equal(victim.predict(X), names[known])
+
+
 def test_whole_numbers_that_are_not_those_of_the_columns_are_refused(tmp_path):
     model = LogisticRegression(max_iter=500).fit(X, Y + 1)
     path = save(model, X[:1], tmp_path / "m.onnx", options={id(model): {"zipmap": False}})
-    with pytest.raises(ValueError, match="labels such as 4, but not their order"):
+    hide_labels(path)
+    with pytest.raises(ValueError, match="labels such as ., but not their order"):
         read_onnx_file(path).predict_proba(X)
     victim = read_onnx_file(path, classes=model.classes_)
-    np.testing.assert_array_equal(victim.predict(X), model.predict(X))
+    np.testing.assert_array_equal(victim.predict_proba(X).argmax(axis=1), model.predict(X) - 1)
 
 
 def test_one_input_for_each_column(tmp_path):

@@ -1,0 +1,304 @@
+"""Answers of a model that is not at hand: the columns of a file, read as one kind of outputs."""
+
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+
+from .._core.label_maps import as_value, match_labels, try_maps
+from .._core.outputs import Outputs
+from .._core.visible import visible
+from ..report import join_names
+from ._labels import show_labels
+from ._options import CommandError, tell
+from ._reading import AS_FOUND, read_table
+
+# Probabilities of two decimals are as far from what they were, or less.
+_ROUNDED = 0.005
+_PERCENT = 100.0
+
+# What stands before or behind the name of a class in the name of a column.
+_AFFIX = re.compile(
+    r"^(?:p|pr|prob|proba|probs|probability|pred|prediction|score|scores|class|label|y|output)"
+    r"(?:[ _.:=-]+|(?=[(\[]))|[ _.:-]+(?:p|prob|proba|probability|score)$",
+    re.IGNORECASE,
+)
+_BRACKETS = re.compile(r"^[(\[{](.*)[)\]}]$")
+_NUMBERED = re.compile(
+    r"^(|unnamed: ?\d+|index|idx|row|row_?(id|number|index)|id|level_0|rownames)$"
+)
+
+
+def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND):
+    """Return the answers in a file as outputs, with notes on how they were read."""
+    # labels: class of the model by the text of each label of the table, {} of a regression
+    path, n_rows = arguments.answers, len(y)
+    answers, notes = read_table(path, "--answers", reading)
+    _check_length(path, answers, n_rows, membership)
+    missing = answers.isna().to_numpy().any(axis=1)
+    if missing.any():
+        raise CommandError(f"--answers: {path.name} lacks a value in row {missing.argmax() + 1}")
+    for option in ("positive", "classes"):
+        if getattr(arguments, option) and not labels:
+            raise CommandError(
+                f"--{option} goes with the answers of a classifier; --task classification takes "
+                "the target for classes"
+            )
+    try:
+        if not labels:
+            return _as_values(path, answers, y), notes
+        outputs, told = _as_outputs(arguments, answers, labels, _Members(y, membership))
+        return outputs, [*notes, *told]
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"--answers: {path.name} is refused: {tell(error)}") from error
+
+
+def _check_length(path, answers, n_rows, membership):
+    n_answers = len(answers)
+    if n_answers == n_rows:
+        return
+    told = f"--answers: {path.name} has {n_answers} rows and the table {n_rows} rows"
+    if n_answers == n_rows - 1 and all(isinstance(as_value(name), float) for name in answers):
+        first = ", ".join(map(str, answers.columns[:3]))
+        told += (
+            f"; its first line ({first}) was taken for a header: put a line with the names of the "
+            "columns above it"
+        )
+    elif n_answers == n_rows + 1:
+        told += "; remove the line that is not the answer to a row, such as a second header"
+    elif membership is not None and n_answers in (membership.sum(), (~membership).sum()):
+        side = "members" if n_answers == membership.sum() else "non-members"
+        told += f": answers to the {side} alone, and those to all rows are needed"
+    raise CommandError(told)
+
+
+class _Members:
+    """Labels of the rows on which a model was trained, by which a proposal is tried."""
+
+    def __init__(self, y, membership):
+        self.rows = np.arange(len(y)) if membership is None else np.flatnonzero(membership)
+        self.y = np.asarray(y)[self.rows]
+
+
+def _as_values(path, answers, y):
+    answers = _drop_numbers(answers, 1)
+    if answers.shape[1] == 1:
+        return Outputs(_read_numbers(path, answers.iloc[:, 0]), kind="value")
+    told = f"--answers: {path.name} has {answers.shape[1]} columns, {show_labels(answers.columns)}"
+    values = [f"{value:g}" for value in np.unique(y)[: answers.shape[1] + 1]]
+    if len(_match_columns(answers.columns, values)) == len(values):
+        raise CommandError(f"{told}, which are values of the target: give --task classification")
+    raise CommandError(
+        f"{told}, as of several quantiles or targets; a regression needs one: keep the column of "
+        "the prediction, such as the median"
+    )
+
+
+def _read_numbers(path, column):
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        row = bad.argmax()
+        raise CommandError(
+            f"--answers: column {column.name!r} of {path.name} must hold numbers; got "
+            f"'{visible(column.iloc[row])}' in row {row + 1}"
+        )
+    return numbers
+
+
+def _drop_numbers(answers, n_columns):
+    """Leave out columns that number the rows, such as the index of a table that was saved."""
+    kept = [name for name in answers.columns if not _numbers_rows(name, answers[name])]
+    return answers[kept] if n_columns <= len(kept) < answers.shape[1] else answers
+
+
+def _numbers_rows(name, column):
+    if not pd.api.types.is_integer_dtype(column.dtype):
+        return bool(_NUMBERED.match(name.strip().lower())) and column.is_unique
+    is_named = bool(_NUMBERED.match(name.strip().lower())) and column.is_unique
+    return is_named or (len(column) > 2 and bool((column.diff().iloc[1:] == 1).all()))
+
+
+def _as_outputs(arguments, answers, labels, members):
+    """Read columns of probabilities, a column of one class's, or a column of labels."""
+    path, texts = arguments.answers, list(labels)
+    named = _match_columns(answers.columns, texts)
+    if len(named) == len(texts) > 1:
+        if arguments.classes:
+            raise CommandError(
+                f"--classes: the columns of {path.name} are named {show_labels(texts)}"
+            )
+        columns = [named[text] for text in texts]
+        notes = _say_columns(answers, columns, texts)
+        return _as_probabilities(path, answers[columns], labels, notes)
+    answers = _drop_numbers(answers, 1)
+    if answers.shape[1] == 1:
+        return _as_single(arguments, answers.iloc[:, 0], labels, members)
+    if arguments.classes:
+        ordered = match_labels(arguments.classes, texts)
+        if ordered is None or len(ordered) != len(texts) or answers.shape[1] != len(texts):
+            raise CommandError(
+                f"--classes: the {answers.shape[1]} columns of {path.name} need one label each, of "
+                f"{show_labels(texts)}; got {show_labels(arguments.classes)}"
+            )
+        order = {text: place for place, text in enumerate(ordered.values())}
+        columns = [answers.columns[order[text]] for text in texts]
+        return _as_probabilities(path, answers[columns], labels, [])
+    raise CommandError(
+        f"--answers: the columns of {path.name} must be the classes {show_labels(texts)}, or one "
+        f"column of labels; got {show_labels(answers.columns)}"
+        f"{_propose_classes(answers, labels, members)}"
+    )
+
+
+def _match_columns(columns, texts):
+    """Return the column of each label, named after it or with a word such as proba before it."""
+    best = {}
+    for strip in (str, _strip_affixes):
+        found = {}
+        for column in map(str, columns):
+            pairs = match_labels([strip(column)], texts)
+            if pairs is not None:
+                found.setdefault(next(iter(pairs.values())), []).append(column)
+        if len(found) > len(best) and all(len(names) == 1 for names in found.values()):
+            best = {text: names[0] for text, names in found.items()}
+    return best
+
+
+def _strip_affixes(name):
+    name = _AFFIX.sub("", str(name).strip()).strip()
+    inner = _BRACKETS.match(name)
+    return (inner[1] if inner else name).strip(" '\"")
+
+
+def _say_columns(answers, columns, texts):
+    notes = []
+    if columns != texts:
+        pairs = [f"{column!r} as {text!r}" for column, text in zip(columns, texts, strict=True)]
+        notes.append(f"Columns of the answers are read by their names: {join_names(pairs, 5)}.")
+    left = [name for name in answers.columns if name not in columns]
+    if left:
+        notes.append(f"Columns of the answers that are no class are left out: {show_labels(left)}.")
+    return notes
+
+
+def _as_probabilities(path, answers, labels, notes):
+    values = np.column_stack([_read_numbers(path, answers[name]) for name in answers.columns])
+    classes, sums = np.array(list(labels.values())), values.sum(axis=1)
+    tolerance = _ROUNDED * len(labels)
+    outside = (values < -tolerance).any(axis=1) | (values > _PERCENT + tolerance).any(axis=1)
+    if not outside.any() and (np.abs(sums - _PERCENT) <= _PERCENT * tolerance).all():
+        notes = [*notes, "The answers are in percent, and were divided by 100."]
+        return Outputs(values / _PERCENT, classes), notes
+    off = np.abs(sums - 1) > tolerance
+    if outside.any() or (off & (values > 1 + tolerance).any(axis=1)).any():
+        row = (outside | off).argmax()
+        raise CommandError(
+            f"--answers: row {row + 1} of {path.name} holds "
+            f"{', '.join(f'{value:.3g}' for value in values[row])}, which are not probabilities; "
+            "of logits, write their softmax, exp(x) / sum(exp(x)) in each row"
+        )
+    if off.any():
+        row = off.argmax()
+        raise CommandError(
+            f"--answers: the probabilities in row {row + 1} of {path.name} add to {sums[row]:.3g}"
+        )
+    return Outputs(values, classes), notes
+
+
+def _as_single(arguments, column, labels, members):
+    """Read one column: labels, or the probability of one of two classes."""
+    path, texts = arguments.answers, list(labels)
+    if arguments.classes:
+        raise CommandError(
+            f"--classes: {path.name} has one column; --positive names the class whose probability "
+            "it is"
+        )
+    found = column.unique()
+    pairs = match_labels(found, texts)
+    if pairs is not None and arguments.positive is None:
+        taken = column.map({label: labels[text] for label, text in pairs.items()})
+        return Outputs(np.array(taken.tolist()), np.array(list(labels.values())), kind="label"), []
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
+    if not np.isfinite(numbers).all():
+        if arguments.positive is not None:
+            _read_numbers(path, column)
+        unknown = next(label for label in found if match_labels([label], texts) is None)
+        raise CommandError(
+            f"--answers: '{visible(unknown)}' in {path.name} is not a label of the table, which "
+            f"has {show_labels(texts)}"
+        )
+    named = _match_columns([column.name], texts)
+    positive = arguments.positive or (next(iter(named), None) if len(texts) == 2 else None)
+    return _as_scores(path, numbers, positive, labels, members)
+
+
+def _as_scores(path, numbers, positive, labels, members):
+    """Read numbers of one class as its probabilities."""
+    texts = list(labels)
+    low, high = numbers.min(), numbers.max()
+    if len(texts) != 2:
+        raise CommandError(
+            f"--answers: {path.name} has one column of numbers, and the target {len(texts)} "
+            f"classes; give a column of probabilities for each class, {show_labels(texts)}, or one "
+            "of labels"
+        )
+    if low < 0 or high > 1:
+        cure = "of decision values or log odds, write 1 / (1 + exp(-x))"
+        if low >= 0 and high <= _PERCENT:
+            cure = f"of percent, divide by 100; {cure}"
+        raise CommandError(
+            f"--answers: {path.name} holds numbers from {low:.3g} to {high:.3g}; accepted are "
+            f"labels, or probabilities between 0 and 1 with --positive LABEL: {cure}"
+        )
+    if positive is None:
+        raise CommandError(
+            f"--answers: {path.name} has one column of numbers between 0 and 1; if they are the "
+            f"probabilities of one class, name it: {_propose_positive(numbers, labels, members)}"
+        )
+    known = match_labels([positive], texts)
+    if known is None:
+        raise CommandError(
+            f"--positive: the target has no label {positive!r}; it has {show_labels(texts)}"
+        )
+    text = next(iter(known.values()))
+    values = np.column_stack([1 - numbers, numbers])
+    values = values if text == texts[1] else values[:, ::-1]
+    notes = [f"The answers are read as the probabilities of {text!r}."]
+    return Outputs(values, np.array(list(labels.values()))), notes
+
+
+def _propose_positive(numbers, labels, members):
+    """Name the class whose probabilities the numbers are on the training rows, or both."""
+    classes = list(labels.values())
+    guess = np.array(classes)[(numbers[members.rows] > 0.5).astype(int)]
+    tried = try_maps(members.y, guess, classes)
+    options = [f"--positive {shlex.quote(text)}" for text in labels]
+    if tried is None:
+        return " or ".join(options)
+    # The class that stands for the larger numbers.
+    option = options[int(tried.pairs[classes[1]] == classes[1])]
+    return (
+        f"{option}, with which they are right on {tried.accuracy:.0%} of the rows that the model "
+        "was trained on"
+    )
+
+
+def _propose_classes(answers, labels, members):
+    """Name the order of the columns that is right on the training rows, or how it is given."""
+    texts, classes = list(labels), list(labels.values())
+    if answers.shape[1] != len(texts):
+        return ""
+    numbers = answers.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
+    tried = None
+    if np.isfinite(numbers).all():
+        guess = numbers[members.rows].argmax(axis=1)
+        tried = try_maps(members.y, guess, list(range(len(texts))))
+    if tried is None:
+        return "; --classes LABEL ... names the label of each column, in their order"
+    order = sorted(texts, key=lambda text: tried.pairs[classes[texts.index(text)]])
+    return (
+        f"; --classes {' '.join(map(shlex.quote, order))} names them in an order that is right on "
+        f"{tried.accuracy:.0%} of the rows that the model was trained on"
+    )

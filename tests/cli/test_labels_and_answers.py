@@ -1,0 +1,344 @@
+"""Labels against classes, proposed options, and the columns of a file of answers."""
+
+import shlex
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from skmia._core.label_maps import match_labels, sort_by_value, try_maps
+from skmia.cli import _problem, main
+
+N = 240
+MEMBERS = np.arange(N) % 2 == 1
+
+
+def make_problem(labels):
+    """A table with labels in a column y, a forest that knows them by number, and its answers."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(N, 3)).round(3), columns=["a", "b", "c"])
+    number = pd.qcut(X["a"] + rng.normal(0, 0.3, N), len(labels), labels=False).to_numpy()
+    model = RandomForestClassifier(20, random_state=0).fit(X[MEMBERS], number[MEMBERS])
+    table = X.assign(y=pd.Series(labels)[number].to_numpy(), m=MEMBERS.astype(int))
+    return table, model, number, model.predict_proba(X)
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    """Stop an audit when it has read its files; return what it read."""
+    read = []
+
+    class Stop(Exception):
+        pass
+
+    def stop(arguments):
+        read.append(make(arguments))
+        raise Stop
+
+    make = _problem.make_problem
+    monkeypatch.setattr("skmia.cli._audit.make_problem", stop)
+
+    def run(call):
+        read.clear()
+        code = main(call if isinstance(call, list) else call.split())
+        return (read[0] if read else None), code
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "found"),
+    [
+        (["0", "1"], [0, 1], [0, 1]),
+        ([0.0, 1.0], [0, 1], [0, 1]),
+        ([False, True], [0, 1], [0, 1]),
+        (["True", "False"], [False, True], [True, False]),
+        ([" yes ", "no"], ["no", "yes"], ["yes", "no"]),
+        (["Yes", "NO"], ["no", "yes"], ["yes", "no"]),
+        ([1, 2], ["1.0", "2.0", "3.0"], ["1.0", "2.0"]),
+        (["01", "1"], [1, 2], None),  # two labels of one class
+        (["a", "A"], ["a", "b"], None),
+        (["yes"], ["no"], None),
+        (["nan"], [1.0, 2.0], None),
+        ([1], [1, "1"], None),  # two classes of one label
+    ],
+)
+def test_labels_are_matched_by_value_where_one_to_one(labels, classes, found):
+    pairs = match_labels(labels, classes)
+    assert (None if pairs is None else list(pairs.values())) == found
+
+
+def test_numbers_are_sorted_as_numbers():
+    assert sort_by_value(["10", "9", "1"]) == ["1", "9", "10"]
+    assert sort_by_value([10, 9, 1]) == [1, 9, 10]
+    assert sort_by_value(["b", "10", "a"]) == ["10", "a", "b"]
+
+
+@pytest.mark.parametrize("names", [list(range(1, 13)), list(map(str, range(1, 13))), list("dacb")])
+def test_a_map_that_is_right_is_found(names):
+    rng = np.random.default_rng(0)
+    number = rng.integers(0, len(names), 500)
+    answers = np.where(rng.random(500) < 0.8, number, rng.integers(0, len(names), 500))
+    labels = np.array(names, dtype=object)[number]
+    tried = try_maps(labels, answers, range(len(names)))
+    assert tried.pairs == {name: place for place, name in enumerate(names)}
+    assert 0.7 < tried.accuracy < 0.95
+
+
+def test_no_map_is_proposed_without_evidence():
+    # Labels that have nothing to do with the answers, 200 times: a map is never offered.
+    rng = np.random.default_rng(0)
+    found = [
+        try_maps(rng.integers(1, 4, 300), rng.integers(0, 3, 300), range(3)) for _ in range(200)
+    ]
+    assert found == [None] * 200
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 10], ["low", "mid", "high"]])
+def test_the_proposed_map_works_when_it_is_copied(tmp_path, monkeypatch, capsys, stopped, labels):
+    table, model, number, _ = make_problem(labels)
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("t.csv", index=False)
+    joblib.dump(model, "m.joblib")
+    call = "audit m.joblib t.csv --members m --trust-pickle"
+    problem, code = stopped(f"{call} --target y")
+    err = capsys.readouterr().err
+    assert (problem, code) == (None, 2)
+    option = err[err.index("--label-map") : err.index(", with which")]
+    problem, _ = stopped(shlex.split(f"{call} {option}") + ["--target", "y"])
+    np.testing.assert_array_equal(problem.records.y, number)
+
+
+def test_no_map_where_the_model_does_not_fit_the_table(tmp_path, monkeypatch, capsys):
+    table, model, _, _ = make_problem(["x", "y", "z"])
+    table[["a", "b", "c"]] = 100.0  # another scale
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("t.csv", index=False)
+    joblib.dump(model, "m.joblib")
+    assert main("audit m.joblib t.csv --members m --trust-pickle --target y".split()) == 2
+    err = capsys.readouterr().err
+    assert "in no order are they right on the training rows" in err
+    assert "x=" not in err
+
+
+@pytest.mark.parametrize(
+    "labels", [["0", "1"], [False, True], [0.0, 1.0], ["no ", "yes"], ["No", "Yes"]]
+)
+def test_labels_of_equal_value_are_taken_and_said(tmp_path, monkeypatch, stopped, labels):
+    table, model, number, _ = make_problem(labels)
+    if isinstance(labels[0], str) and labels[0] != "0":
+        model.fit(table.loc[MEMBERS, ["a", "b", "c"]], np.array(["no", "yes"])[number[MEMBERS]])
+        number = np.array(["no", "yes"])[number]
+    monkeypatch.chdir(tmp_path)
+    table.to_parquet("t.parquet") if labels == ["0", "1"] else table.to_csv("t.csv", index=False)
+    joblib.dump(model, "m.joblib")
+    name = "t.parquet" if labels == ["0", "1"] else "t.csv"
+    problem, _ = stopped(f"audit m.joblib {name} --members m --trust-pickle --target y")
+    np.testing.assert_array_equal(problem.records.y, number)
+    is_number = isinstance(labels[0], float)
+    assert any("by their values" in note for note in problem.notes) != is_number
+
+
+def test_both_possible_targets_work_when_they_are_copied(tmp_path, monkeypatch, capsys, stopped):
+    table, model, _, _ = make_problem([0, 1])
+    monkeypatch.chdir(tmp_path)
+    table.assign(z=table["y"]).to_csv("t.csv", index=False)
+    joblib.dump(model, "m.joblib")
+    call = "audit m.joblib t.csv --members m --trust-pickle"
+    assert stopped(call)[1] == 2
+    options = capsys.readouterr().err.rpartition(": ")[2].strip().split(" or ")
+    assert options == ["--target y", "--target z"]
+    assert all(stopped(f"{call} {option}")[0] is not None for option in options)
+
+
+def test_both_values_of_members_work_when_they_are_copied(tmp_path, monkeypatch, capsys, stopped):
+    table, _, _, _ = make_problem([0, 1])
+    table["m"] = np.where(MEMBERS, "in training", "held out")
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("t.csv", index=False)
+    call = "audit --data t.csv --target y --members m"
+    assert stopped(call)[1] == 2
+    options = capsys.readouterr().err.rpartition(": ")[2].strip().split(" or ")
+    assert options == ["--member-value 'held out'", "--member-value 'in training'"]
+    found = [stopped(shlex.split(f"{call} {option}"))[0].membership for option in options]
+    np.testing.assert_array_equal(found, [~MEMBERS, MEMBERS])
+
+
+def test_a_column_to_drop_is_named_as_it_is_typed(tmp_path, monkeypatch, capsys, stopped):
+    table, _, _, _ = make_problem([0, 1])
+    table["born on"] = np.inf
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("t.csv", index=False)
+    call = "audit --data t.csv --target y --members m"
+    assert stopped(call)[1] == 2
+    option = capsys.readouterr().err.rpartition(": ")[2].strip()
+    assert option == "--drop 'born on'"
+    assert stopped(shlex.split(f"{call} {option}"))[0] is not None
+
+
+ANSWERS = "audit --data t.csv --target y --members m --answers a.csv --estimator random-forest"
+
+
+def ask_answers(stopped, folder, table, answers, options="", index=False, header=True):
+    table.to_csv(folder / "t.csv", index=False)
+    answers.to_csv(folder / "a.csv", index=index, header=header)
+    problem, code = stopped(shlex.split(f"{ANSWERS} {options}"))
+    return problem.records["outputs"] if problem else code
+
+
+@pytest.mark.parametrize(
+    ("labels", "columns"),
+    [
+        (["no", "yes"], ["no", "yes"]),
+        (["no", "yes"], ["proba_no", "proba_yes"]),
+        (["no", "yes"], ["P(no)", "P(yes)"]),
+        (["no", "yes"], ["p_no", "p_yes"]),
+        (["no", "yes"], ["no_probability", "yes_probability"]),
+        (["no", "yes"], ["prob.no", "prob.yes"]),
+        (["no", "yes"], ["No", "Yes"]),
+        ([False, True], ["0", "1"]),
+        ([1, 2, 3], ["1.0", "2.0", "3.0"]),
+        ([1, 2, 3], ["class 1", "class 2", "class 3"]),
+        (["a_b", "c d"], ["p_a_b", "p(c d)"]),
+    ],
+)
+@pytest.mark.parametrize("how", ["whole", "percent", "reversed", "index", "id"])
+def test_columns_of_answers_are_read_by_name(tmp_path, monkeypatch, stopped, labels, columns, how):
+    table, _, _, values = make_problem(labels)
+    monkeypatch.chdir(tmp_path)
+    answers = pd.DataFrame(values * (100 if how == "percent" else 1), columns=columns)
+    if how == "reversed":
+        answers = answers[columns[::-1]]
+    if how == "id":
+        answers = answers.assign(id=range(N), prediction="x")
+    outputs = ask_answers(stopped, tmp_path, table, answers, index=how == "index")
+    assert outputs.classes.tolist() == labels
+    np.testing.assert_allclose(outputs.values, values, atol=1e-12)
+
+
+@pytest.mark.parametrize("positive", ["yes", "no"])
+def test_one_column_of_probabilities(tmp_path, monkeypatch, capsys, stopped, positive):
+    table, _, _, values = make_problem(["no", "yes"])
+    monkeypatch.chdir(tmp_path)
+    score = pd.DataFrame({"score": values[:, int(positive == "yes")]})
+    assert ask_answers(stopped, tmp_path, table, score) == 2
+    err = capsys.readouterr().err
+    assert f"name it: --positive {positive}, with which they are right on" in err
+    outputs = ask_answers(stopped, tmp_path, table, score, f"--positive {positive}")
+    np.testing.assert_allclose(outputs.values, values, atol=1e-12)
+    # A name of the column says as much.
+    named = score.rename(columns={"score": f"p_{positive}"})
+    outputs = ask_answers(stopped, tmp_path, table, named)
+    np.testing.assert_allclose(outputs.values, values, atol=1e-12)
+
+
+def test_columns_without_names(tmp_path, monkeypatch, capsys, stopped):
+    table, _, _, values = make_problem(["no", "yes", "so so"])
+    monkeypatch.chdir(tmp_path)
+    # Labels are numbered as they are sorted: no, so so, yes.
+    answers = pd.DataFrame(values[:, [1, 0, 2]], columns=["c1", "c2", "c3"])
+    assert ask_answers(stopped, tmp_path, table, answers) == 2
+    err = capsys.readouterr().err
+    option = err[err.index("--classes") : err.index(" names them")]
+    assert option == "--classes yes no 'so so'"
+    outputs = ask_answers(stopped, tmp_path, table, answers, option)
+    np.testing.assert_allclose(outputs.values[:, [0, 2, 1]], values, atol=1e-12)
+
+
+def test_labels_of_equal_value_are_answers(tmp_path, monkeypatch, stopped):
+    table, _, number, _ = make_problem([1, 2, 3])
+    monkeypatch.chdir(tmp_path)
+    outputs = ask_answers(stopped, tmp_path, table, pd.DataFrame({"label": number + 1.0}))
+    assert outputs.kind == "label"
+    np.testing.assert_array_equal(outputs.values, number + 1)
+
+
+def wrong_answers():
+    _, _, _, p = make_problem(["no", "yes"])
+    logit = np.log(p + 0.01)
+    frame = pd.DataFrame
+    yield frame({"s": p[:, 1]}), "--positive maybe", "has no label 'maybe'; it has 'no' and 'yes'"
+    yield frame({"s": logit[:, 1] - logit[:, 0]}), "", "accepted are labels, or probabilities"
+    yield frame({"s": 100 * p[:, 1]}), "--positive yes", "of percent, divide by 100"
+    yield frame(logit, columns=["no", "yes"]), "", "of logits, write their softmax"
+    yield frame(p, columns=["a", "b"]), "--classes no x", "need one label each, of 'no' and 'yes'"
+    yield frame(p, columns=["no", "yes"]), "--classes no yes", "are named 'no' and 'yes'"
+    yield frame({"s": p[:, 1]}), "--classes no yes", "--positive names the class"
+    yield frame({"label": ["si"] * N}), "", "'si' in a.csv is not a label of the table"
+    yield frame(np.vstack([p, p[:1]]), columns=["no", "yes"]), "", "remove the line"
+    yield frame(p[MEMBERS], columns=["no", "yes"]), "", "answers to the members alone"
+    yield frame(p, columns=["no", "yes"]).mask(p > 0.99), "", "lacks a value in row"
+
+
+@pytest.mark.parametrize(("answers", "options", "words"), wrong_answers(), ids=str)
+def test_wrong_answers(tmp_path, monkeypatch, capsys, stopped, answers, options, words):
+    table, _, _, _ = make_problem(["no", "yes"])
+    monkeypatch.chdir(tmp_path)
+    assert ask_answers(stopped, tmp_path, table, answers, options) == 2
+    err = capsys.readouterr().err
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_answers_without_a_header(tmp_path, monkeypatch, capsys, stopped):
+    table, _, _, values = make_problem(["no", "yes"])
+    monkeypatch.chdir(tmp_path)
+    answers = pd.DataFrame(values)
+    answers.iloc[0] = [0.25, 0.75]
+    assert ask_answers(stopped, tmp_path, table, answers, header=False) == 2
+    assert "its first line (0.25, 0.75) was taken for a header" in capsys.readouterr().err
+
+
+def test_answers_of_a_regression(tmp_path, monkeypatch, capsys, stopped):
+    table = make_problem([0, 1])[0]
+    table["y"] = table["a"] * 2.5
+    monkeypatch.chdir(tmp_path)
+    quantiles = pd.DataFrame({f"q{q}": table["y"] + q for q in (10, 50, 90)})
+    assert ask_answers(stopped, tmp_path, table, quantiles) == 2
+    assert "as of several quantiles or targets" in capsys.readouterr().err
+    one = pd.DataFrame({"id": range(N), "prediction": table["y"]})
+    np.testing.assert_allclose(ask_answers(stopped, tmp_path, table, one).values, table["y"])
+    assert ask_answers(stopped, tmp_path, table, pd.DataFrame({"y": ["x"] * N})) == 2
+    assert "column 'y' of a.csv must hold numbers; got 'x' in row 1" in capsys.readouterr().err
+    table["y"] = np.where(table["a"] > 0, 1.0, 0.0)
+    both = pd.DataFrame({"0": [0.5] * N, "1": [0.5] * N})
+    assert ask_answers(stopped, tmp_path, table, both) == 2
+    assert "give --task classification" in capsys.readouterr().err
+    assert ask_answers(stopped, tmp_path, table, both, "--task classification").kind == "proba"
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], ["yes", "no"]])
+def test_classes_of_an_onnx_file_that_states_none(tmp_path, monkeypatch, capsys, stopped, classes):
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    table, _, _, _ = make_problem(["no", "yes"])
+    helper, real = onnx.helper, onnx.TensorProto.FLOAT
+    weight = onnx.numpy_helper.from_array(np.float32([[-3, 3], [0, 0], [0, 0]]), "w")
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["z"]),
+        helper.make_node("Softmax", ["z"], ["p"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", real, [None, 3])],
+        [helper.make_tensor_value_info("p", real, [None, 2])],
+        [weight],
+    )
+    opsets = [helper.make_opsetid("", 13)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    table.to_csv("t.csv", index=False)
+    call = "audit m.onnx t.csv --members m --target y --estimator logistic".split()
+    from skmia.cli import _audit
+
+    monkeypatch.setattr(_audit, "is_of_strangers", lambda path: False)
+    assert stopped(call)[1] == 2
+    assert "Give --classes no yes, with which" in capsys.readouterr().err
+    problem, _ = stopped([*call, "--classes", *classes])
+    assert problem.victim.classes_.tolist() == classes
+    right = problem.victim.predict(problem.records.X) == problem.records.y
+    assert (right.mean() > 0.8) == (classes == ["no", "yes"])
