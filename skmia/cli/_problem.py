@@ -19,7 +19,7 @@ from .._core.splits import compute_strata
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_sklearn
-from ..report import StoredAnswers, draw_members, is_fitted, join_names
+from ..report import StoredAnswers, draw_members, find_shared_rows, is_fitted, join_names
 from ..victims import is_xgboost
 from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
 from ._options import CommandError, is_toy, lacks_a_recipe
@@ -95,9 +95,27 @@ def _make_table(arguments):
     if arguments.answers is not None:
         make = _take_answers
     problem = make(arguments, frame, features, fields, membership)
+    _refuse_shared_rows(problem, arguments)
     if arguments.validation is not None:
         problem = problem._replace(fit_params=_read_validation(arguments, features, victim))
     return problem._replace(groups=groups, notes=[*notes, *problem.notes])
+
+
+def _refuse_shared_rows(problem, arguments):
+    """Refuse two files, or two sides of a table, that are made of the same rows."""
+    shared = find_shared_rows(problem.records.fingerprint, problem.membership)
+    if shared is None:
+        return
+    if arguments.train is None:
+        raise CommandError(
+            f"--members: {shared.describe('the members', 'the other rows')}; the other rows must "
+            "be of the same population and unknown to the model"
+        )
+    told = shared.describe(arguments.train.name, arguments.heldout.name)
+    raise CommandError(
+        f"--train, --heldout: {told}; give as --heldout rows of the same population that the model "
+        "was not trained on"
+    )
 
 
 def _check_weights(arguments, model):

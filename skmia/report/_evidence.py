@@ -29,6 +29,10 @@ _ALIKE = ("blind baseline", "difficulty", "drift", "formats", "negative control"
 # Checks of whether a leak could have been found.
 _SIGHTED = ("duplicates", "positive control")
 
+# What the check "sides" finds. If only a step or the length of training is due to the held-out
+# rows, a leak that is found stands.
+SWAPPED, IN_MODEL, IN_PART = "swapped", "held-out rows in the model", "held-out rows in a part"
+
 # Without an answer to one of these, no finding can be relied on.
 _GUARDS = ("permuted membership", *_FIRST, *_ALIKE)
 
@@ -91,6 +95,9 @@ def choose_evidence(grounds):
         return UNKNOWN
     if _get_warning(checks, _FIRST) is not None:
         return UNKNOWN
+    cause = get_cause(grounds)
+    if cause is not None:
+        return REVERSED if cause == SWAPPED else UNKNOWN
     if get_difference(checks) is not None:
         return SHIFT
     if _get_error(checks, _GUARDS) is not None:
@@ -100,6 +107,14 @@ def choose_evidence(grounds):
     if len(list_reversals(grounds)):
         return REVERSED
     return NONE if get_blindness(checks) is None else UNKNOWN
+
+
+def get_cause(grounds):
+    """Return what is wrong with the two sides themselves, if no leak stands in spite of it."""
+    sides = grounds.checks.get("sides")
+    if sides is None or not sides.is_warning:
+        return None
+    return None if sides.finding == IN_PART and len(list_leaks(grounds)) else sides.finding
 
 
 def get_difference(checks):
@@ -125,6 +140,7 @@ def get_blindness(checks):
     # people are found though no record is, the numbers of records do not tell. A check that failed
     # could have been any of these.
     found = _get_warning(checks, _FIRST)
+    found = found or _get_warning(checks, ("sides",))
     found = found or _get_error(checks, (*_GUARDS, *_GUARDS_OF_NOTHING))
     found = found or _get_warning(checks, _SIGHTED)
     if found is not None:

@@ -21,11 +21,15 @@ from ._results import (
     SignCheck,
     SmallGroupsCheck,
 )
+from ._sides import SidesCheck
+from ._training_rows import TrainingRowsCheck
 
 __all__ = ["BaseCheck"]
 
 CHECKS = (
     LabelsCheck(),
+    SidesCheck(),
+    TrainingRowsCheck(),
     BaselineCheck(),
     DifficultyCheck(),
     DriftCheck(),
