@@ -28,6 +28,7 @@ from ._table import (
     check_column,
     infer_task,
     map_labels,
+    name_other_value,
     read_answers,
     read_halves,
     read_members,
@@ -52,6 +53,7 @@ class Problem(NamedTuple):
     recipe: object = None
     seconds: float | None = None  # that the victim took to be trained here
     fit_params: dict | None = None
+    other_value: str | None = None  # of a column of members, for records that are not
 
 
 def make_problem(arguments):
@@ -98,6 +100,9 @@ def _make_table(arguments):
     _refuse_shared_rows(problem, arguments)
     if arguments.validation is not None:
         problem = problem._replace(fit_params=_read_validation(arguments, features, victim))
+    if arguments.members is not None:
+        given = arguments.members, arguments.member_value, problem.membership
+        problem = problem._replace(other_value=name_other_value(frame, *given))
     return problem._replace(groups=groups, notes=[*notes, *problem.notes])
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from .._core.filed import are_among, sorted_table, take_where
 
-# Share of the rows of the smaller side that have to be on both sides before an audit is refused;
-# fewer copies are judged by the check "duplicates".
+# An audit is refused if more than this share of the smaller side is also on the other; fewer copies
+# are judged by the check "duplicates".
 _MANY = 0.5
 
 # A value that more rows than this have is a value of a coarse table, and says nothing of two files.
@@ -56,7 +56,7 @@ def find_shared_rows(prints, membership):
     ]
     sizes = [len(side) for side in sides]
     smaller = int(np.argmin(sizes))
-    if not min(sizes) or among[smaller] < _MANY * sizes[smaller]:
+    if not min(sizes) or among[smaller] <= _MANY * sizes[smaller]:
         return None
     shared = SharedRows(sizes[0], sizes[1], *among)
     counts = [np.unique(np.asarray(side), return_counts=True) for side in sides]

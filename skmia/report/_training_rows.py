@@ -21,6 +21,10 @@ _FEWEST = 0.005
 _DRAWN, _N_DEVIATIONS = 0.02, 4.0
 
 
+# How a check says that held-out rows are taken for training rows, which no statement outweighs.
+LOOKS_ALIKE = "look to the file like training rows"
+
+
 class RowCount(NamedTuple):
     """How many training rows a file states, beside those of a model that was trained on members."""
 
@@ -83,3 +87,19 @@ def take_recipe(victim):
     while hasattr(model, "best_estimator_"):
         model = unwrap(model.best_estimator_)
     return clone(model)
+
+
+def why_unlisted(checks, provenance):
+    """Why the members are not all training rows, with what would change it, or None."""
+    sides, rows = (checks.get(name) for name in ("sides", "training rows"))
+    if sides is not None and sides.is_warning:
+        return f"{sides.text} Give held-out rows that no part of the model has seen."
+    if rows is None or not rows.is_warning:
+        return None
+    # A statement does not stand against held-out rows that the file itself takes for its own.
+    if LOOKS_ALIKE not in rows.text and provenance.get(ELSEWHERE, "").strip():
+        return None
+    return (
+        f"{rows.text} List them as members, or state in provenance, as {ELSEWHERE!r}, where they "
+        "are and that no held-out row is one of them."
+    )

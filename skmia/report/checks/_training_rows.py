@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.probabilities import posterior_of
-from .._training_rows import count_training_rows
+from .._training_rows import LOOKS_ALIKE, count_training_rows
 from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
 
 # Held-out rows that the file takes for training rows with at least this probability are counted,
@@ -46,9 +46,7 @@ class TrainingRowsCheck(BaseCheck):
         alike = ""
         if n_alike:
             n_others = int((~case.membership).sum())
-            alike = (
-                f" {n_alike:,} of {n_others:,} held-out rows look to the file like training rows."
-            )
+            alike = f" {n_alike:,} of {n_others:,} held-out rows {LOOKS_ALIKE}."
         text = (
             f"The file was trained on {about}{count.n_rows:,} rows, and {count.n_members:,} are "
             f"listed as members: {count.n_unlisted:,} rows of the training set are not in this "
