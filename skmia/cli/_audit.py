@@ -1,5 +1,6 @@
 """``skmia audit``."""
 
+import argparse
 import time
 import warnings
 from contextlib import ExitStack, suppress
@@ -120,13 +121,26 @@ class _Steps:
                 result, broken = follow_policy(result, self._policy, problem, arguments)
         self._stages.close()
         notes = [*result.notes, *problem.notes, *self._caught]
-        settings = result.settings | {"command": as_settings(arguments)}
+        command = as_settings(arguments) | _write_swapped(arguments, problem)
+        settings = result.settings | {"command": command}
         result = replace(result, notes=notes, settings=settings)
         findings = list_findings(result, self._limits, arguments.release)
         # The model, or else the table, that the audit is about.
         named = (arguments.model, arguments.answers, arguments.data, arguments.train)
         source = next((path.name for path in named if path is not None), None)
         return conclude(result, as_document(result), findings, arguments, source, broken)
+
+
+def _write_swapped(arguments, problem):
+    """The command with the two sides swapped, if the user named them."""
+    if arguments.train is not None:
+        sides = {"train": arguments.heldout, "heldout": arguments.train}
+    elif problem.other_value is not None:
+        sides = {"member_value": problem.other_value}
+    else:
+        return {}
+    swapped = argparse.Namespace(**vars(arguments) | sides)
+    return {"swapped": as_settings(swapped)["repeat"]}
 
 
 def _list_shares(victim, arguments):

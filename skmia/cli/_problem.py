@@ -23,7 +23,7 @@ from .._core.targets import shape_targets
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_sklearn
-from ..report import StoredAnswers, draw_members, is_fitted, join_names
+from ..report import StoredAnswers, draw_members, find_shared_rows, is_fitted, join_names
 from ..victims import is_xgboost
 from ._answers import read_answers
 from ._labels import can_be_numbered, map_labels, propose_classes, propose_map, say_matched
@@ -36,6 +36,7 @@ from ._table import (
     as_features,
     check_column,
     infer_task,
+    name_other_value,
     read_halves,
     read_members,
     read_target,
@@ -58,6 +59,7 @@ class Problem(NamedTuple):
     recipe: object = None
     seconds: float | None = None  # that the victim took to be trained here
     fit_params: dict | None = None
+    other_value: str | None = None  # of a column of members, for records that are not
 
 
 def make_problem(arguments):
@@ -105,10 +107,14 @@ def _make_table(arguments):
     if arguments.answers is not None:
         make = _take_answers
     problem = make(arguments, frame, features, fields, membership)
+    _refuse_shared_rows(problem, arguments)
     if arguments.validation is not None:
         fit_params, told = _read_validation(arguments, features, victim)
         problem = problem._replace(fit_params=fit_params)
         notes += told
+    if arguments.members is not None:
+        given = arguments.members, arguments.member_value, problem.membership
+        problem = problem._replace(other_value=name_other_value(frame, *given))
     return problem._replace(groups=groups, notes=[*notes, *problem.notes])
 
 
@@ -116,6 +122,23 @@ def _list_features(arguments, frame):
     """Columns that no option names as something else."""
     leaving = {arguments.target, arguments.members, arguments.group_by, *arguments.drop}
     return [name for name in frame.columns if name not in {*leaving, arguments.weights}]
+
+
+def _refuse_shared_rows(problem, arguments):
+    """Refuse two files, or two sides of a table, that are made of the same rows."""
+    shared = find_shared_rows(problem.records.fingerprint, problem.membership)
+    if shared is None:
+        return
+    if arguments.train is None:
+        raise CommandError(
+            f"--members: {shared.describe('the members', 'the other rows')}; the other rows must "
+            "be of the same population and unknown to the model"
+        )
+    told = shared.describe(arguments.train.name, arguments.heldout.name)
+    raise CommandError(
+        f"--train, --heldout: {told}; give as --heldout rows of the same population that the model "
+        "was not trained on"
+    )
 
 
 def _check_weights(arguments, model):

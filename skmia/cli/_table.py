@@ -147,6 +147,12 @@ def read_members(frame, source, value=None):
     return membership
 
 
+def name_other_value(frame, source, value, membership):
+    """The value of the records that are not members, as --member-value would name it."""
+    values = _read_values(frame, source, value)[~membership]
+    return str(values.iloc[0]).strip()
+
+
 def _read_values(frame, source, value):
     if source in frame.columns:
         return frame[source]

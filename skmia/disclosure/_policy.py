@@ -50,9 +50,9 @@ SHIPPED_POLICIES = ("cautious", "research")
 RELEASES = ("file", "service", "table")
 LEVELS = ("block", "review", "note")
 UNDECIDED = ("cannot be said", "conditions")
-REFERENCE, STORED = "reference models", "stored numbers"
+REFERENCE, STORED, LISTED = "reference models", "stored numbers", "all training rows"
 # What has to be able to find something, by way of release; of a table, every risk is measured.
-_ATTACKS = {"file": (REFERENCE, STORED), "service": (REFERENCE,), "table": ()}
+_ATTACKS = {"file": (REFERENCE, STORED, LISTED), "service": (REFERENCE, LISTED), "table": ()}
 _KEYS = {"name", "version", "alpha", "defaults", "limits", "structure", "table"}
 _NUMBERS_OF_CHECKS = "k", "small_cells", "smallest_leaf", "residual_dof"
 _LISTS = {"required", "requires_attacks"}
@@ -108,8 +108,9 @@ class Policy:
         Hash of the text; empty as well.
     requires_attacks : dict of str to tuple of str
         What must have been able to find something before a release, by way of release:
-        ``"reference models"``, an attack that compares the model with others, and ``"stored
-        numbers"`` of a file. An empty tuple waives the rule; a way that is not named needs all.
+        ``"reference models"``, an attack that compares the model with others; ``"stored numbers"``
+        of a file; and ``"all training rows"``, among the members. An empty tuple waives the rule; a
+        way that is not named needs all.
     stand_in : bool
         Whether reference models may be of a stand-in, where nobody states the recipe.
     """

@@ -10,7 +10,7 @@ from .._core.numbers import check_number, show
 from .._core.pages import REQUEST, ROLES, list_decision, scale
 from .._core.visible import Shown, visible
 from ..metrics import Interval
-from ._policy import REFERENCE, RELEASES, STORED, Policy, list_required_attacks
+from ._policy import LISTED, REFERENCE, RELEASES, STORED, Policy, list_required_attacks
 from ._result import StructuralCheck
 
 
@@ -174,7 +174,7 @@ class JudgedRequirement:
 
     Attributes
     ----------
-    name : {"reference models", "stored numbers"}
+    name : {"reference models", "stored numbers", "all training rows"}
     is_met : bool
     text : str
         Why not, and what would change it; empty if it is met.
@@ -188,6 +188,7 @@ class JudgedRequirement:
 _ASKED_FOR = {
     REFERENCE: "an attack that compares with reference models",
     STORED: "an attack on every stored number",
+    LISTED: "all training rows among the members",
 }
 _UNTOLD = "Whether there was one is not said; recommend takes it as spoken."
 
@@ -196,7 +197,8 @@ def judge_requirements(policy, release, spoken):
     """Compare what was able to find something with what a policy asks for."""
     judged = []
     for name in list_required_attacks(policy, release):
-        why = spoken.get(name, _UNTOLD)
+        # Nothing speaks against the members that are named, unless it is said.
+        why = spoken.get(name, None if name == LISTED else _UNTOLD)
         text = "" if why is None else f"The policy asks for {_ASKED_FOR[name]}. {why}"
         judged.append(JudgedRequirement(name, why is None, text))
     return judged
@@ -546,6 +548,8 @@ def recommend(
         ``"reference models"`` if an attack compared the model with at least 8 models that were
         trained like it, and for ``"stored numbers"`` if every stored number that depends on the
         data was read; otherwise why not, in a sentence. What is not named was not able to.
+        ``"all training rows"`` is different: a sentence says that the model was trained on rows
+        that are not among the members, and without one they are taken for complete.
 
     Returns
     -------
@@ -670,7 +674,7 @@ def _check_spoken(spoken):
         raise TypeError(f"spoken must be a mapping of texts or None; got {show(spoken)}.")
     spoken = dict(spoken or {})
     for name, why in spoken.items():
-        check_option(name, "each name in spoken", (REFERENCE, STORED))
+        check_option(name, "each name in spoken", (REFERENCE, STORED, LISTED))
         if why is not None and not (isinstance(why, str) and why):
             raise TypeError(f"spoken[{name!r}] must be None or a sentence; got {show(why)}.")
     return spoken

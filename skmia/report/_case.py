@@ -44,6 +44,7 @@ from ._evidence import count_permutations
 from ._measure import list_subsets
 from ._pool_size import AUTO, SIZES
 from ._rows_used import describe_dropped_rows
+from ._shared_rows import refuse_shared_rows
 
 _STORED = (
     "The predictions stored with the records (field 'outputs') were attacked. The estimator, which "
@@ -568,6 +569,7 @@ def open_case(
     with clock("victim"):
         given = seeds["victim"], pooling.get("fit_params")
         victim, membership, notes = prepare_victim(victim, records, membership, *given)
+        refuse_shared_rows(records, membership)
         queried, remarks = query_prepared(victim, records)
     subsets = list_subsets(records, group, classes=not is_regressor(unwrap(victim)))
     pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}

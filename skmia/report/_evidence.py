@@ -26,16 +26,20 @@ FIRST = "model and table"
 STOP, WARN, PASS, CANNOT_TELL = "stop", "warn", "pass", "cannot tell"
 
 # Checks of whether members and non-members differ in nothing but the training.
-_ALIKE = ("blind baseline", "difficulty", "drift", "formats", "negative control")
+ALIKE = ("blind baseline", "difficulty", "drift", "formats", "negative control")
 
 # Checks of whether a leak could have been found.
 _SIGHTED = ("duplicates", "positive control")
 
+# What the check "sides" finds. If only a step or the length of training is due to the held-out
+# rows, a leak that is found stands.
+SWAPPED, IN_MODEL, IN_PART = "swapped", "held-out rows in the model", "held-out rows in a part"
+
 # Without an answer to one of these, no finding can be relied on.
-_GUARDS = ("permuted membership", FIRST, *_ALIKE)
+_GUARDS = ("permuted membership", FIRST, *ALIKE)
 
 # Without an answer to one of these, the absence of a finding cannot be relied on.
-_GUARDS_OF_NOTHING = (*_SIGHTED, "shadow models", "small groups", "person level")
+_GUARDS_OF_NOTHING = (*_SIGHTED, "sides", "shadow models", "small groups", "person level")
 
 _NULL_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
 
@@ -91,7 +95,10 @@ def choose_evidence(grounds):
     checks = grounds.checks
     if is_stopped(checks) or get_overall(grounds.results, "auc").empty:
         return UNKNOWN
-    if get_difference(checks) is not None:
+    cause = get_cause(grounds)
+    if cause is not None:
+        return REVERSED if cause == SWAPPED else UNKNOWN
+    if get_difference(checks) is not None and get_excess(grounds) is None:
         return SHIFT
     if _get_error(checks, _GUARDS) is not None:
         return UNKNOWN
@@ -107,9 +114,37 @@ def is_stopped(checks):
     return FIRST in checks and checks[FIRST].is_warning and checks[FIRST].finding == STOP
 
 
+def get_cause(grounds):
+    """Return what is wrong with the two sides themselves, if no leak stands in spite of it."""
+    sides = grounds.checks.get("sides")
+    if sides is None or not sides.is_warning:
+        return None
+    cause = name_cause(sides)
+    return None if cause == IN_PART and len(list_leaks(grounds)) else cause
+
+
+def name_cause(sides):
+    """What the check "sides" found, if it warns."""
+    return sides.finding if sides.finding in (SWAPPED, IN_PART) else IN_MODEL
+
+
+# The checks of what is found beyond a difference between the sides.
+BEYOND, BEYOND_OF_FILE = "beyond the shift", "beyond the shift, of the file"
+
+
+def get_excess(grounds):
+    """The limits of what training adds to the AUC of a shift, if it is above 0; or None."""
+    check = grounds.checks.get(BEYOND)
+    if get_difference(grounds.checks) is None or check is None or check.finding is None:
+        return None
+    shown = list_leaks(grounds)
+    is_shown = OVERALL in set(shown["scope"]) and check.finding[1] > 0
+    return tuple(check.finding) if is_shown else None
+
+
 def get_difference(checks):
     """Return the first check by which members and non-members differ without the model, or None."""
-    return _get_warning(checks, _ALIKE)
+    return _get_warning(checks, ALIKE)
 
 
 def _get_warning(checks, names):
@@ -130,6 +165,7 @@ def get_blindness(checks):
     # people are found though no record is, the numbers of records do not tell. A check that failed
     # could have been any of these.
     found = FIRST if is_stopped(checks) else None
+    found = found or _get_warning(checks, ("sides",))
     found = found or _get_error(checks, (*_GUARDS, *_GUARDS_OF_NOTHING))
     found = found or _get_warning(checks, _SIGHTED)
     if found is not None:
@@ -145,6 +181,12 @@ SERVICE, FILE = "service", "file"
 
 def measure_level(grounds, evidence):
     """The level of all records and of each group, by what is beyond doubt of the strongest."""
+    excess = get_excess(grounds)
+    if excess is not None and evidence == LEAK:
+        # Only what training adds counts, and no number of a group is known without the shift.
+        name, low = BEYOND, 0.5 + excess[1]
+        number = {"low": low, "estimate": 0.5 + excess[0], "attack": name, "max_fpr": None}
+        return set_level(LEAK, {"auc": number})
     # The strongest of many is chosen, so lower ends are corrected: those of all records for the
     # number of attacks, those of groups for the number of attacks and groups.
     frame, parts = grounds.results, {}
@@ -285,6 +327,9 @@ def write_sentence(routes, evidence, checks, baseline, verdict):
         return _write_doubt(evidence, checks, baseline, verdict)
     if highest.level.name == "none":
         return _write_nothing(highest, routes)
+    beyond = checks.get(BEYOND_OF_FILE if highest.way == FILE else BEYOND)
+    if get_difference(checks) is not None and beyond is not None and beyond.finding is not None:
+        return f"**The model leaks beyond the difference between the sides.** {beyond.text}"
     group = find_worst_group(routes)
     more = ""
     if group is not None:
@@ -371,8 +416,18 @@ def _write_nothing(highest, routes):
     )
 
 
+_CAUSES = {
+    SWAPPED: "Training data and held-out data are swapped.",
+    IN_MODEL: "The held-out rows are in the model.",
+    IN_PART: "A part of the model was fitted on the held-out rows.",
+}
+
+
 def _write_doubt(evidence, checks, baseline, verdict):
     """Why there is no verdict."""
+    cause = checks.get("sides")
+    if cause is not None and cause.is_warning and evidence in (REVERSED, UNKNOWN):
+        return f"**{_CAUSES[name_cause(cause)]}** {cause.text}"
     if evidence == SHIFT:
         name = get_difference(checks)
         if name == "blind baseline" and baseline is not None:

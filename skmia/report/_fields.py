@@ -163,7 +163,7 @@ _LEVEL = number(1e-9, 1 - 1e-9)
 
 RELEASE, CONDITIONS = "release", "release with conditions"
 REFUSE, UNKNOWN = "do not release", "cannot be said"
-REFERENCE, STORED = "reference models", "stored numbers"
+REFERENCE, STORED, LISTED = "reference models", "stored numbers", "all training rows"
 
 _JUDGED = fields(
     **each("name group", text),
@@ -189,7 +189,7 @@ def _make_recommendation(*ways):
         level=word("block", "review", "note"),
         status=word("pass", "fail", "missing"),
     )
-    required = fields(name=word(REFERENCE, STORED), is_met=flag, text=text)
+    required = fields(name=word(REFERENCE, STORED, LISTED), is_met=flag, text=text)
     return fields(
         result=word(RELEASE, CONDITIONS, REFUSE, UNKNOWN),
         release=word(*ways),
@@ -277,7 +277,7 @@ _PERMUTATION = maybe(
 _CHECK = fields(
     **each("name text", text),
     status=word(PASSED, WARNING, STATED, NOT_RUN, ERROR),
-    finding=_MAYBE_TEXT,
+    finding=either(_MAYBE_TEXT, many(number(), 3, 3)),
 )
 
 _SIZE = fields(**each("n_shadows n_models", count(1)), auc=RATE, sd=_SPREAD)

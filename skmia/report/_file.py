@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
@@ -24,6 +23,7 @@ from ..victims import has_file
 from ._case import AS_FILE, is_recipe
 from ._evidence import make_grounds, measure_level
 from ._examine import Findings
+from ._file_attack import fit_file_attack
 from ._measure import COLUMNS, measure
 from ._run import Run
 from ._text import describe_error, name_unread
@@ -35,9 +35,6 @@ from ._verdict import (
     write_file_verdict,
 )
 from .checks import PermutationCheck
-
-# A smaller share may be rounding, or a row that a model counts in another way.
-_FEWEST_OUTSIDERS = 0.005
 
 # Level of the interval that the expected AUC of the attack on a clone must lie in.
 _CONTROL_LEVEL = 0.99
@@ -174,7 +171,7 @@ def _run(case):
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            attack, scores, known = _attack(case)
+            attack, scores, known = fit_file_attack(case)
         found = _measure(case, attack, scores)
     except Exception as error:  # of whatever kind: the audit of the answers stands
         facts |= dict.fromkeys(("reason", "obstacle"), describe_error(error))
@@ -210,28 +207,6 @@ def _describe_state(victim):
         "stores": list(dict.fromkeys(one.stores for one in findings)),
         "changes": [*dict.fromkeys(change for one in findings for change in one.changes), *_ALWAYS],
     }
-
-
-def _attack(case):
-    """The fitted attack, its scores, and how many training rows are not among the records."""
-    victim, n_members = FrozenEstimator(unwrap(case.request.victim)), int(case.membership.sum())
-    attack = ReleasedModelAttack(
-        victim,
-        outsiders=0.0,
-        prior=float(np.clip(n_members / len(case.records), 0.01, 0.99)),
-        random_state=case.seeds["attacks"],
-    )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fitted = clone(attack).fit(case.queried)
-    n_rows = inspect_model(victim).n_rows if fitted.n_rows_ is None else fitted.n_rows_
-    outsiders = None if not n_rows else max(0.0, 1 - n_members / n_rows)
-    if n_rows and outsiders > _FEWEST_OUTSIDERS:
-        fitted, caught = attack.set_params(outsiders=outsiders).fit(case.queried), []
-    for one in caught:  # of equations that contradict each other although no row is missing
-        warnings.warn(one.message, one.category, stacklevel=2)
-    scores = fitted.score_samples(case.queried)
-    return fitted, scores, {"n_rows": n_rows, "outsiders": outsiders}
 
 
 def _measure(case, attack, scores):

@@ -23,8 +23,11 @@ from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
 from ._evidence import (
     FILE,
     FIRST,
+    IN_MODEL,
+    IN_PART,
     SERVICE,
     STOP,
+    SWAPPED,
     Route,
     choose_rate,
     count_of,
@@ -34,6 +37,7 @@ from ._evidence import (
     get_difference,
     get_highest,
     is_stopped,
+    name_cause,
     name_group,
     write_sentence,
 )
@@ -56,6 +60,11 @@ from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING, read_checks
 # What a check says if it passed, and if it warns.
 _STATEMENTS = {
     FIRST: ("Model and table agree", "Model and table may not agree"),
+    "sides": ("Members are the rows that the model was trained on", "The two sides are wrong"),
+    "training rows": (
+        "All training rows are among the members",
+        "The model was trained on rows that are not listed as members",
+    ),
     "blind baseline": (
         "Members and non-members look alike without the model",
         "Members and non-members differ without the model",
@@ -138,6 +147,27 @@ _CAUSES = {
         "The shadow models have to be trained as this model was.",
     ),
 }
+_OF_SIDES = {
+    SWAPPED: Step(
+        "Swap the two sides.",
+        "`audit(model, train=held_out, held_out=train)`; with records, `1 - membership`.",
+    ),
+    IN_MODEL: Step(
+        "Give held-out rows that the model has not seen.",
+        "Or list these rows as members, and give others as held-out.",
+    ),
+    IN_PART: Step(
+        "Fit that part on training rows.",
+        "Such as `CalibratedClassifierCV(estimator, cv=5).fit(X_train, y_train)`; or give held-out "
+        "rows that no part has seen.",
+    ),
+}
+_UNLISTED = Step(
+    "List all training rows as members.",
+    "The file was trained on more rows; each of them among the others counts as an error.",
+    "#trust",
+    "Checks",
+)
 _FAILED = Step(
     "Remove what made a check fail.",
     "Its message is below; the verdict depends on it.",
@@ -229,12 +259,15 @@ def advise(document, routes, checks):
         verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
         steps.append(Step(imperative.capitalize(), by, "#decision", "Recommendation"))
+    unlisted = checks.get("training rows")
+    if unlisted is not None and unlisted.is_warning:
+        steps.append(_UNLISTED)
     if get_highest(routes).level.name == "unknown":
         steps += _advise_in_doubt(document, checks)
     elif get_highest(routes).level.name == "none":
         steps += _advise_to_look(document, routes)
     else:
-        steps += _advise_against_leaks(document, routes, has_policy=bool(steps))
+        steps += _advise_against_leaks(document, routes, has_policy=found is not None)
     return steps[:_MOST_STEPS]
 
 
@@ -300,6 +333,16 @@ def _advise_to_look(document, routes):
 
 
 def _advise_in_doubt(document, checks):
+    sides = checks.get("sides")
+    if sides is not None and sides.is_warning and document["evidence"] in (REVERSED, UNKNOWN):
+        command = document["settings"].get("command")
+        swapped = command.get("swapped") if isinstance(command, dict) else None
+        step = _OF_SIDES[name_cause(sides)]
+        if name_cause(sides) == SWAPPED and swapped:
+            step = step._replace(why=f"`{visible(str(swapped))}`")
+        yield step
+        yield _AGAIN
+        return
     if document["evidence"] == REVERSED:
         yield Step("Check the membership column.", "1 or true is for records of the training set.")
         yield Step("Check the signs of your own attacks.", "Higher has to mean a member.")

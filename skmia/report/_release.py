@@ -43,6 +43,7 @@ from ._file import attack_file, examine_file
 from ._measure import OK, OVERALL
 from ._report import AuditReport
 from ._stand_in import describe_stand_in, why_no_reference, why_not_undecided
+from ._training_rows import why_unlisted
 
 # Names of the numbers in policies, and how the numbers begin that each is the largest of.
 _NUMBERS = {
@@ -172,7 +173,9 @@ def recommend_release(
         What else a second person needs to repeat it, beside versions and seeds of the audit, and
         what the decision sheet names, see :func:`skmia.disclosure.recommend`. A text under the name
         ``"recipe of the model"`` states that ``estimator`` of the audit, or the unfitted victim
-        with stored predictions, is the recipe of the model; it stands on the decision sheet.
+        with stored predictions, is the recipe of the model; one under the name ``"training rows
+        outside the audit"``, where training rows are that the members lack. Both stand on the
+        decision sheet.
 
     Returns
     -------
@@ -238,6 +241,7 @@ def tell_spoken(report, stand_in, provenance):
     return {
         "reference models": why_no_reference(report.reference, report.checks, stand_in, provenance),
         "stored numbers": _NO_FILE if report.file is None else unread,
+        "all training rows": why_unlisted(report.checks, provenance),
     }
 
 

@@ -9,10 +9,12 @@ from .. import synthetic as tables
 from .._core.pages import CONCLUSIVE, as_plain_level, check_evidence
 from .._core.visible import as_plain, visible
 from ..disclosure import LOWER_ENDS
+from ._beyond_shift import Excess
 from ._evidence import FIRST, Grounds, choose_evidence, is_stopped, measure_level
 from ._fields import (
     AUDIT,
     CONDITIONS,
+    LISTED,
     RATE,
     REFERENCE,
     RELEASE,
@@ -26,6 +28,7 @@ from ._fields import (
 from ._measure import COLUMNS, OK, OVERALL, compute_curves, get_overall, list_exposed, rank_attacks
 from ._pool_size import check_growth, refuse_wrong
 from ._stand_in import why_no_reference
+from ._training_rows import why_unlisted
 from ._verdict import choose_file_evidence, keep_shared_checks, write_file_verdict, write_verdict
 from .checks._base import read_checks
 
@@ -100,8 +103,8 @@ def _describe_permutation(result):
 
 
 def _describe_check(check):
-    """A check, with its finding only if that is a string; others have their own field."""
-    finding = check.finding if isinstance(check.finding, str) else None
+    """A check, with its finding if that is a word or an excess; others have their own field."""
+    finding = check.finding if isinstance(check.finding, str | Excess) else None
     return {"name": check.name, "status": check.status, "text": check.text, "finding": finding}
 
 
@@ -173,6 +176,9 @@ def _check_requirements(document, found):
             given = document["reference"], checks, True, found["provenance"]
             if why_no_reference(*given) is not None:
                 raise ValueError("recommendation: reference contradicts reference models")
+        checks = read_checks(document["checks"])
+        if one["name"] == LISTED and why_unlisted(checks, found["provenance"]) is not None:
+            raise ValueError("recommendation: checks contradict all training rows")
 
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]

@@ -7,15 +7,22 @@ from .._core.pages import LIMITS, write_conclusion
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ._evidence import (
+    BEYOND,
+    BEYOND_OF_FILE,
     FIRST,
+    IN_MODEL,
+    IN_PART,
     LEAK,
     NONE,
     REVERSED,
     SHIFT,
+    SWAPPED,
     UNKNOWN,
     choose_evidence,
     get_blindness,
+    get_cause,
     get_difference,
+    get_excess,
     is_stopped,
     list_leaks,
     list_reversals,
@@ -35,6 +42,13 @@ HEADLINES = {
 
 # In place of the headline, if the model does not know the table.
 TABLE_DIFFERS = "Inconclusive: model and table do not agree"
+
+# In place of the headline, by what is wrong with the two sides.
+SIDES_WRONG = {
+    SWAPPED: "Inconclusive: training data and held-out data are swapped",
+    IN_MODEL: "Inconclusive: the held-out rows are in the model",
+    IN_PART: "Inconclusive: a part of the model was fitted on the held-out rows",
+}
 
 _MOST_NAMES = 3
 
@@ -69,9 +83,34 @@ def write_verdict(grounds, evidence):
         REVERSED: _describe_reversal,
         UNKNOWN: describe_blindness,
     }
-    is_other = is_stopped(grounds.checks)
-    headlines = HEADLINES | {UNKNOWN: TABLE_DIFFERS} if is_other else HEADLINES
+    headlines = HEADLINES
+    if is_stopped(grounds.checks):
+        headlines = HEADLINES | {UNKNOWN: TABLE_DIFFERS}
+    cause = find_cause(grounds, evidence)
+    if cause is not None:
+        headlines = headlines | {evidence: SIDES_WRONG[cause]}
+        describe = describe | {evidence: describe_sides}
     return write_conclusion(grounds, evidence, headlines, describe)
+
+
+def find_cause(grounds, evidence):
+    """What is wrong with the two sides, if the evidence is for this reason; or None."""
+    if is_stopped(grounds.checks) or evidence not in (REVERSED, UNKNOWN):
+        return None
+    return None if get_overall(grounds.results, "auc").empty else get_cause(grounds)
+
+
+def describe_sides(grounds):
+    """What the check of the sides found, and what to do about it."""
+    return f"{grounds.checks['sides'].text} {_CURES[get_cause(grounds)]}"
+
+
+_CURES = {
+    SWAPPED: "Swap them, and run the audit again.",
+    IN_MODEL: "Give held-out rows that the model was not trained on, or list these as members.",
+    IN_PART: "Fit that part on training rows, or give held-out rows that no part of the model has "
+    "seen.",
+}
 
 
 def name_part(scope, group):
@@ -106,6 +145,8 @@ def _format_corrected(grounds, pvalue):
 
 
 def _describe_leak(grounds):
+    if get_excess(grounds) is not None:
+        return f"{grounds.checks[BEYOND].text} {_STILL}"
     leaks = list_leaks(grounds)
     overall = leaks[leaks["scope"] == OVERALL]
     by_auc = overall[overall["metric"] == "auc"]
@@ -117,6 +158,12 @@ def _describe_leak(grounds):
     if len(overall):
         return _describe_low_rate(grounds, *_rank(grounds, overall)[0])
     return _describe_group(grounds, leaks)
+
+
+_STILL = (
+    "The other numbers also count what the sides differ in by themselves; use members and "
+    "non-members from one population to measure the leak alone."
+)
 
 
 def _describe_auc(grounds, null, row):
@@ -336,7 +383,9 @@ _OF_GROUPS = ("small groups", "person level")
 def keep_shared_checks(checks):
     """The checks of an audit that are about its records, with the others as not run."""
     kept = {name: one for name, one in checks.items() if name not in _OF_GROUPS}
-    return kept | {name: Check(name, NOT_RUN, "") for name in _OF_ANSWERS}
+    kept |= {name: Check(name, NOT_RUN, "") for name in _OF_ANSWERS}
+    kept.pop(BEYOND, None)
+    return kept | ({BEYOND: kept[BEYOND_OF_FILE]} if BEYOND_OF_FILE in kept else {})
 
 
 def choose_file_evidence(grounds, facts):
@@ -370,8 +419,13 @@ def _list_high(frame, level):
 def write_file_verdict(grounds, facts):
     evidence = choose_file_evidence(grounds, facts)
     headline = TABLE_DIFFERS if is_stopped(grounds.checks) else FILE_HEADLINES[evidence]
+    cause = None if facts["reason"] is not None else find_cause(grounds, evidence)
+    if cause is not None:
+        return visible(f"{SIDES_WRONG[cause]}. {describe_sides(grounds)}")
     if evidence == LEAK:
         headline = headline if list_clear(grounds).empty else RELEASE_NOT
+        if get_excess(grounds) is not None:
+            return visible(f"{headline}. {grounds.checks[BEYOND].text} {_STILL}")
         text = f"{_describe_leak_of_file(grounds)} {_describe_reason(facts)} "
         text += describe_candidates(facts)
         if facts["obstacle"] in (None, NO_CONTROL):

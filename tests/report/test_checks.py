@@ -122,7 +122,7 @@ BROKEN = {
     "blind baseline": ("unknown", ["blind baseline"]),
     "permuted membership": (
         "unknown",
-        ["permuted membership", "score sign", "positive control", "small groups"],
+        ["sides", "permuted membership", "score sign", "positive control", "small groups"],
     ),
 }
 

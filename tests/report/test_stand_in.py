@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Outputs, Records, audit
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.disclosure import load_policy
-from skmia.report import _stand_in, list_measurements, measure_conditions, recommend_release
+from skmia.report import _gaps, _stand_in, list_measurements, measure_conditions, recommend_release
 from skmia.report._page import render
 from skmia.report._schema import check_document
 from skmia.report._stand_in import RECIPE, _draw_fits, why_no_reference
@@ -278,8 +278,8 @@ def test_a_kind_is_fitted_twice_on_as_many_records_as_there_are_members():
 def test_the_gap_is_measured_in_both_errors(monkeypatch):
     own = np.random.default_rng(0).normal(size=300) + 0.3 * (np.arange(300) < 100)
     models, membership = np.array([0.1, 0.2, 0.3, 0.05]), np.arange(300) < 100
-    monkeypatch.setattr(_stand_in, "_measure_fits", lambda *given: (own, models))
-    found = _stand_in.measure_gaps(SimpleNamespace(membership=membership), None)
+    monkeypatch.setattr(_gaps, "_measure_fits", lambda *given: (own, models))
+    found = _gaps.measure_gaps(SimpleNamespace(membership=membership), None)
     gap = own[:100].mean() - own[100:].mean()
     variance = own[:100].var() / 100 + own[100:].var() / 200 + models.var(ddof=1)
     assert found["z"] == pytest.approx((gap - models.mean()) / np.sqrt(variance))

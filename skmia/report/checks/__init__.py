@@ -7,6 +7,7 @@ from ..._core import name_by_room
 from ._base import BaseCheck
 from ._base import Check as Check
 from ._baseline import BaselineCheck, DifficultyCheck
+from ._beyond_shift import BeyondShiftCheck, BeyondShiftOfFileCheck
 from ._control import NegativeControlCheck, PositiveControlCheck
 from ._drift import DriftCheck
 from ._duplicates import DuplicatesCheck
@@ -21,11 +22,15 @@ from ._results import (
     SignCheck,
     SmallGroupsCheck,
 )
+from ._sides import SidesCheck
+from ._training_rows import TrainingRowsCheck
 
 __all__ = ["BaseCheck"]
 
 CHECKS = (
     ModelAndTableCheck(),
+    SidesCheck(),
+    TrainingRowsCheck(),
     BaselineCheck(),
     DifficultyCheck(),
     DriftCheck(),
@@ -40,6 +45,8 @@ CHECKS = (
     PositiveControlCheck(),
     NegativeControlCheck(),
     SmallGroupsCheck(),
+    BeyondShiftCheck(),
+    BeyondShiftOfFileCheck(),
 )
 
 name_by_room(__name__)

@@ -1,0 +1,171 @@
+"""How much more an attack finds than the difference that the two sides have without training."""
+
+import warnings
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+
+from .._core.circumstances import Clock
+from .._core.randomness import check_random_state
+from .._core.splits import number_units
+from ..base import has_own_victim
+from ..metrics import operating_point
+from ._case import make_plan, train_victim
+from ._file_attack import score_as_file
+from ._measure import rank_attacks
+from ._run import run_attacks
+from ._training_rows import take_recipe
+
+_N_FOLDS = 5
+
+# Independent members in each fold.
+_FEWEST = 20
+
+# Standard errors of the lower end, by which a difference is shown.
+_N_ERRORS = 3.0
+
+
+class Excess(NamedTuple):
+    """Difference of the AUC on the victim and on members that a model has not seen, with limits."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class Beyond(NamedTuple):
+    """What an attack finds of members, and of members that a model was not trained on."""
+
+    attack: str
+    auc: float
+    auc_unseen: float
+    excess: Excess
+    rate: float | None  # false positive rate of the next two
+    tpr: float | None
+    tpr_unseen: float | None
+
+
+class UnseenMembers:
+    """Models of the victim's recipe, each trained on the members but for a fold of them."""
+
+    # A difference between the sides makes members look like members to an attack whether the model
+    # was trained on them or not. So each member is also scored by the same attack on a model that
+    # was trained on other members, and the difference of both is what training adds.
+
+    def __init__(self, case, seed):
+        self._case, self._seed = case, seed
+        units = number_units(case.records.fingerprint, case.records.fields.get("group_by"))
+        self._units, own = units, np.unique(units[case.membership])
+        if len(own) < _N_FOLDS * _FEWEST:
+            raise ValueError(f"there are fewer than {_N_FOLDS * _FEWEST} independent members")
+        dealt = np.full(units.max() + 1, -1)
+        dealt[own] = check_random_state(seed).permutation(np.arange(len(own)) % _N_FOLDS)
+        self._folds = np.where(case.membership, dealt[units], -1)
+        self._cases = []
+
+    def train(self):
+        """A case for each fold, with its model as the victim."""
+        if not self._cases:
+            case = self._case
+            for k in range(_N_FOLDS):
+                mask = case.membership & (self._folds != k)
+                settings = self._seed + k, case.request.fit_params
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    recipe = take_recipe(case.request.model)
+                    model = FrozenEstimator(train_victim(recipe, case.records, mask, *settings))
+                    queried = case.records.with_outputs(model)
+                    if case.request.outputs.kind == "label":
+                        queried = queried.with_outputs(queried["outputs"].as_labels())
+                request = case.request._replace(victim=model, outputs=queried["outputs"])
+                self._cases.append(replace(case, queried=queried, request=request))
+        return self._cases
+
+    def compare(self, attack, scores, score):
+        """Compare scores of the victim with those that a function gives for the case of a fold."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            unseen = [score(case) for case in self.train()]
+        return self._summarize(attack, np.asarray(scores, dtype=float), unseen)
+
+    def _summarize(self, attack, scores, unseen):
+        members = self._case.membership
+        above, below = _place(scores[members], scores[~members])
+        folds, n_others = self._folds[members], int((~members).sum())
+        above_unseen, below_unseen = np.empty(len(folds)), np.zeros(n_others)
+        aucs, errors = np.empty(_N_FOLDS), np.empty(_N_FOLDS)
+        for k, own in enumerate(unseen):
+            inside = folds == k
+            one, other = _place(own[members][inside], own[~members])
+            above_unseen[inside] = one
+            below_unseen += other * inside.mean()
+            aucs[k], errors[k] = one.mean(), one.var(ddof=1) / inside.sum()
+        auc, auc_unseen = above.mean(), above_unseen.mean()
+        units = self._units
+        sampling = _vary(above - above_unseen, units[members])
+        sampling += _vary(below - below_unseen, units[~members])
+        models = max(aucs.var(ddof=1) - errors.mean(), 0.0) * (1 + 1 / _N_FOLDS)
+        error = _N_ERRORS * np.sqrt(sampling + models)
+        gap = float(auc - auc_unseen)
+        excess = Excess(gap, float(gap - error), float(gap + error))
+        return Beyond(
+            attack, float(auc), float(auc_unseen), excess, *self._compare_rates(scores, unseen)
+        )
+
+    def _compare_rates(self, scores, unseen):
+        members = self._case.membership
+        rates = [rate for rate in self._case.fprs if rate * (~members).sum() >= 10]
+        if not rates:
+            return None, None, None
+        rate = min(rates)
+        tpr = operating_point(members, scores, max_fpr=rate).tpr
+        found = 0.0
+        for k, own in enumerate(unseen):
+            kept = (self._folds == k) | ~members
+            found += operating_point(members[kept], own[kept], max_fpr=rate).tpr / _N_FOLDS
+        return float(rate), float(tpr), float(found)
+
+
+def _place(members, others):
+    """Share of the others below each member, and of the members above each other; ties are half."""
+    by_others, by_members = np.sort(others), np.sort(members)
+    below = np.searchsorted(by_others, members, "left") + np.searchsorted(
+        by_others, members, "right"
+    )
+    above = np.searchsorted(by_members, others, "left") + np.searchsorted(
+        by_members, others, "right"
+    )
+    return below / (2 * len(others)), 1 - above / (2 * len(members))
+
+
+def _vary(values, units):
+    """Variance of a mean over independent units."""
+    sums = np.bincount(np.unique(units, return_inverse=True)[1], values - values.mean())
+    return float(np.square(sums).sum() / len(values) ** 2)
+
+
+def compare_answers(case, run, seed):
+    """What the strongest attack on the answers finds beyond a shift; None without one."""
+    for name in rank_attacks(run.scores, case.membership, run.judged):
+        is_whole = name in run.fitted and run.judged[name].all()
+        if is_whole and not has_own_victim(case.attacks[name]):
+            score = partial(_score_answers, name=name, pool=run.pool)
+            return UnseenMembers(case, seed).compare(name, run.scores[name], score)
+    return None
+
+
+def compare_file(case, run, seed):
+    """What the attack on the file finds beyond a shift."""
+    return UnseenMembers(case, seed).compare("the file attack", run.file_scores, score_as_file)
+
+
+def _score_answers(case, name, pool):
+    """Scores of one attack on the model of a case, with the pool of the audit."""
+    shadows = {} if pool is None else {"shadows": pool}
+    request = case.request._replace(**shadows)
+    case = replace(case, attacks={name: case.attacks[name]}, request=request)
+    plan = make_plan(case.attacks, request, case.records)
+    return np.asarray(run_attacks(case, plan, Clock()).scores[name], dtype=float)

@@ -1,0 +1,41 @@
+"""The attack on the file of a victim, with what the file says of its training rows."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from .._core.asking import unwrap
+from ..attacks import ReleasedModelAttack
+from ..inspection import inspect_model
+
+# A smaller share may be rounding, or a row that a model counts in another way.
+_FEWEST_OUTSIDERS = 0.005
+
+
+def fit_file_attack(case):
+    """The fitted attack, its scores, and how many training rows are not among the records."""
+    victim, n_members = FrozenEstimator(unwrap(case.request.victim)), int(case.membership.sum())
+    attack = ReleasedModelAttack(
+        victim,
+        outsiders=0.0,
+        prior=float(np.clip(n_members / len(case.records), 0.01, 0.99)),
+        random_state=case.seeds["attacks"],
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = clone(attack).fit(case.queried)
+    n_rows = inspect_model(victim).n_rows if fitted.n_rows_ is None else fitted.n_rows_
+    outsiders = None if not n_rows else max(0.0, 1 - n_members / n_rows)
+    if n_rows and outsiders > _FEWEST_OUTSIDERS:
+        fitted, caught = attack.set_params(outsiders=outsiders).fit(case.queried), []
+    for one in caught:  # of equations that contradict each other although no row is missing
+        warnings.warn(one.message, one.category, stacklevel=2)
+    scores = fitted.score_samples(case.queried)
+    return fitted, scores, {"n_rows": n_rows, "outsiders": outsiders}
+
+
+def score_as_file(case):
+    """Scores of the attack on the file of the victim of a case."""
+    return fit_file_attack(case)[1]

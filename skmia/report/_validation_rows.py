@@ -1,0 +1,94 @@
+"""Whether the held-out rows were the validation rows that ended the training of a model."""
+
+import math
+
+import numpy as np
+from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
+
+from .._core.asking import unwrap
+from .._core.filed import are_among, sorted_table
+from .._core.records import Records
+
+# Share of the held-out rows that have to be validation rows.
+_MANY = 0.5
+
+# Boosters note scores in float32, or print them with six digits.
+_SAME = 2e-5
+
+
+def stops_on_held_out(case):
+    """How it is known that training was stopped by the held-out rows, in words, or None."""
+    if _are_given(case):
+        return "they are among the validation rows that fit is given (fit_params)"
+    noted = _list_noted(unwrap(case.victim))
+    if not noted:
+        return None
+    own = _measure(case, ~case.membership), _measure(case, case.membership)
+    for value in noted:
+        near = [[math.isclose(value, one, rel_tol=_SAME) for one in side] for side in own]
+        if any(near[0]) and not any(near[1]):
+            return "the score that the model noted of its validation rows is theirs"
+    return None
+
+
+def _are_given(case):
+    """Whether validation rows in the parameters of fit are held-out rows."""
+    given = case.request.fit_params
+    if not isinstance(given, dict):
+        return False
+    held_out = sorted_table(case.records.fingerprint[~case.membership])
+    for X, y in _list_pairs(given):
+        try:
+            prints = Records(X, y).fingerprint
+        except Exception:  # of whatever kind: these are no rows and their labels
+            continue
+        if are_among(sorted_table(prints), held_out).mean() >= _MANY:
+            return True
+    return False
+
+
+def _list_pairs(given):
+    """Features and labels that may be validation rows, by the parameters that packages have."""
+    pairs = [(given["X_val"], given["y_val"])] if {"X_val", "y_val"} <= set(given) else []
+    for name in ("eval_set", "validation_data", "valid_sets"):
+        sets = given.get(name)
+        sets = [sets] if isinstance(sets, tuple) else sets if isinstance(sets, list) else []
+        pairs += [one for one in sets if isinstance(one, tuple | list) and len(one) == 2]
+    return pairs
+
+
+def _list_noted(model):
+    """Scores of validation rows that a booster has noted: the best, and the last of each round."""
+    if hasattr(model, "best_estimator_"):
+        model = unwrap(model.best_estimator_)
+    model = unwrap(getattr(model, "steps", [(None, model)])[-1][1])
+    state = getattr(model, "__dict__", {})
+    noted = [state.get(name) for name in ("best_score", "best_score_", "_best_score")]
+    noted += [getattr(model, "best_score", None), getattr(model, "best_score_", None)]
+    return [float(one) for one in _flatten(noted) if math.isfinite(one)]
+
+
+def _flatten(values):
+    for value in values.values() if isinstance(values, dict) else values:
+        if isinstance(value, dict):
+            yield from _flatten(value)
+        elif isinstance(value, int | float | np.number) and not isinstance(value, bool):
+            yield float(value)
+
+
+def _measure(case, side):
+    """The usual scores of the model on one side."""
+    queried = case.queried[side]
+    outputs, y = queried["outputs"], queried.y
+    if outputs.kind == "value":
+        values = np.asarray(outputs.values, dtype=float).reshape(len(y), -1)[:, 0]
+        error = mean_squared_error(y, values)
+        return [error, error**0.5, float(np.abs(values - y).mean())]
+    if outputs.kind != "proba" or outputs.classes is None:
+        return []
+    proba, labels = np.asarray(outputs.values, dtype=float), outputs.label_index(y)
+    n_classes = len(outputs.classes)
+    found = [log_loss(labels, proba, labels=np.arange(n_classes))]
+    if n_classes == 2 and len(np.unique(labels)) == 2:
+        found.append(roc_auc_score(labels, proba[:, 1]))
+    return found

@@ -1,0 +1,70 @@
+"""Check whether attacks find more than the difference between the sides, if there is one."""
+
+from ...victims import is_trainable
+from .._beyond_shift import compare_answers, compare_file
+from .._evidence import ALIKE, BEYOND, BEYOND_OF_FILE, get_difference
+from .._text import describe_error
+from ._base import NOT_RUN, STATED, BaseCheck
+
+
+class BeyondShiftCheck(BaseCheck):
+    """Whether the strongest attack finds members beyond a difference between the two sides."""
+
+    # Not asked where the sides do not differ, or nothing was found.
+
+    name = BEYOND
+    reads = ("permuted membership", *ALIKE)
+    part = "beyond the shift"
+
+    def ask(self, case, run, findings):
+        null, side = findings.permutation.frame, (1 - case.level) / 2
+        if get_difference(findings.checks) is None or not self.has_found(case, run, null, side):
+            return None
+        model = case.request.model
+        if not hasattr(model, "get_params") or not is_trainable(model):
+            return self.answer(NOT_RUN, "The model cannot be trained without some of the members.")
+        try:
+            found = self.compare(case, run)
+        except Exception as error:  # of whatever kind: then the difference can be all that there is
+            return self.answer(NOT_RUN, f"It could not be measured: {describe_error(error)}")
+        if found is None:
+            return None
+        return self.answer(STATED, _describe(found), found.excess)
+
+    def has_found(self, case, run, null, side):
+        return bool((null["pvalue_adjusted"] <= side).any())
+
+    def compare(self, case, run):
+        return compare_answers(case, run, case.seeds["checks"])
+
+
+class BeyondShiftOfFileCheck(BeyondShiftCheck):
+    """Whether the attack on the file finds members beyond a difference between the two sides."""
+
+    name = BEYOND_OF_FILE
+
+    def has_found(self, case, run, null, side):
+        return run.file_scores is not None
+
+    def compare(self, case, run):
+        return compare_file(case, run, case.seeds["checks"])
+
+
+def _describe(found):
+    low = max(found.excess.low, 0.0)
+    text = (
+        f"{found.attack[0].upper()}{found.attack[1:]} ranks a member above a non-member "
+        f"{100 * found.auc:.0f} of 100 times, and a member that a model was not trained on "
+        f"{100 * found.auc_unseen:.0f} of 100 times, which is the difference between the sides: "
+    )
+    if found.excess.low > 0:
+        text += f"training adds {found.excess.estimate:.3f} to the AUC, at least {low:.3f}."
+    else:
+        text += "what training adds is not beyond chance."
+    if found.rate is not None:
+        text += (
+            f" At a false positive rate of {100 * found.rate:g}% it identifies "
+            f"{100 * found.tpr:.1f}% of the members, and {100 * found.tpr_unseen:.1f}% of those "
+            "that a model was not trained on."
+        )
+    return text

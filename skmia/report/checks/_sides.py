@@ -1,0 +1,148 @@
+"""Check whether the members are the rows that the model was trained on, and the others are not."""
+
+import numpy as np
+
+from ...metrics import auc_interval
+from .._evidence import IN_MODEL, IN_PART, SWAPPED
+from .._sides import BOTH, HELD_OUT, MEMBERS, SidesReader
+from .._validation_rows import stops_on_held_out
+from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
+
+
+class SidesCheck(BaseCheck):
+    """Whether the two sides were swapped, or the held-out rows have shaped the model."""
+
+    # Models like the victim that are trained on the members, on the other rows and on both say
+    # which of them gives the victim's answers, or fits each side as well as it does. Where attacks
+    # find members, only the last step of a model around a fitted one is left to be asked for.
+
+    name = "sides"
+    reads = ("permuted membership", "training rows")
+    part = "sides"
+
+    def ask(self, case, run, findings):
+        null, side = findings.permutation.frame, (1 - case.level) / 2
+        turned = bool((null["pvalue_below"] <= side).any())
+        finds = bool((null["pvalue_adjusted"] <= side).any()) or _finds_by_file(case, run)
+        unlisted, fit = findings.of("training rows"), measure_fit(case)
+        if unlisted is not None and _covers_held_out(case, unlisted, finds):
+            return self.answer(WARNING, _describe_count(unlisted, fit), IN_MODEL)
+        reader = SidesReader(case, run.pool)
+        if reader.is_able:
+            step = reader.read_last_step()
+            if step.rows in (HELD_OUT, BOTH):
+                return self.answer(WARNING, _describe_step(step), IN_PART)
+        why = stops_on_held_out(case)
+        if why is not None:
+            text = f"The training of the model was stopped by the held-out rows: {why}."
+            return self.answer(WARNING, text, IN_PART)
+        if finds:
+            return self.answer(PASSED, "Attacks find members among the rows that are named so.")
+        return self._read(reader, fit, turned, unlisted is not None)
+
+    def _read(self, reader, fit, turned, has_more):
+        """The outcome by models that are trained on each side, and on both."""
+        reading = reader.read(has_more) if reader.is_able else None
+        rows = None if reading is None else reading.rows
+        if rows == MEMBERS:
+            text = "A model like this one that is trained on the members gives the same answers."
+            return self.answer(PASSED, text)
+        if rows == BOTH:
+            return self.answer(WARNING, _describe_both(reading, fit), IN_MODEL)
+        if rows == HELD_OUT or (turned and _is_turned(fit)):
+            return self.answer(WARNING, _describe_swap(reading, fit), SWAPPED)
+        if reading is None and not turned:
+            return self.answer(NOT_RUN, "Models like this one cannot be trained to compare it.")
+        return self.answer(PASSED, "Nothing says that the held-out rows are in the model.")
+
+
+def _finds_by_file(case, run):
+    """Whether the attack on the file finds members, beyond doubt."""
+    if run.file_scores is None:
+        return False
+    return auc_interval(case.membership, run.file_scores, confidence_level=_SURE).low > 0.5
+
+
+def _covers_held_out(case, unlisted, finds):
+    """Whether the file counts the held-out rows, all or most, as training rows."""
+    n_others = int((~case.membership).sum())
+    is_all = unlisted.n_rows == len(case.membership) and not finds
+    return is_all or unlisted.n_alike >= _ALL * n_others
+
+
+def measure_fit(case):
+    """How well the model fits members and others: words, and the shares or numbers of each."""
+    outputs, y, members = case.request.outputs, case.records.y, case.membership
+    if outputs.kind == "value":
+        errors = np.square(np.asarray(outputs.values, dtype=float).reshape(len(y), -1)[:, 0] - y)
+        return "error", errors[members], errors[~members]
+    if outputs.classes is None:
+        return None
+    correct = outputs.is_correct(y).astype(float)
+    return "share", correct[members], correct[~members]
+
+
+_SURE = 0.999  # level of the interval of the attack on the file
+_ALL = 0.5  # share of the held-out rows that are in the model, beyond which nothing can be said
+
+# Standard errors by which the fit of the others has to be better.
+_N_ERRORS = 3.3
+
+
+def _is_turned(fit):
+    """Whether the model fits the others better than the members, by more than chance."""
+    if fit is None:
+        return False
+    what, members, others = fit
+    gap = (others.mean() - members.mean()) * (1 if what == "share" else -1)
+    return gap > _N_ERRORS * np.sqrt(members.var() / len(members) + others.var() / len(others))
+
+
+def _tell_fit(fit):
+    if fit is None:
+        return ""
+    what, members, others = fit
+    if what == "share":
+        return (
+            f"The model is right on {100 * members.mean():.0f}% of the rows that are called "
+            f"members and on {100 * others.mean():.0f}% of the others"
+        )
+    return (
+        f"The squared error of the model is {members.mean():.3g} on the rows that are called "
+        f"members and {others.mean():.3g} on the others"
+    )
+
+
+def _describe_swap(reading, fit):
+    same = ""
+    if reading is not None and reading.rows == HELD_OUT:
+        verb = "gives the same answers" if reading.is_exact else "fits both sides as it does"
+        same = f"a model like it that is trained on the others {verb}"
+    told = _tell_fit(fit)
+    told = f"{told}, and {same}" if told and same else told or f"{same[0].upper()}{same[1:]}"
+    return f"{told}: the two sides are most likely swapped."
+
+
+def _describe_both(reading, fit):
+    verb = "gives the same answers" if reading.is_exact else "fits both sides as this one does"
+    told = _tell_fit(fit)
+    return (
+        f"The held-out rows are most likely among the training rows of the model.{told and ' '}"
+        f"{told}{'.' if told else ''} A model like it that is trained on both sides {verb}."
+    )
+
+
+def _describe_count(unlisted, fit):
+    told = _tell_fit(fit)
+    return (
+        f"The held-out rows are most likely among the {unlisted.n_rows:,} training rows that the "
+        f"file states.{told and ' '}{told}{'.' if told else ''}"
+    )
+
+
+def _describe_step(reading):
+    rows = "the held-out rows" if reading.rows == HELD_OUT else "members and held-out rows together"
+    return (
+        f"The last step of the model ({reading.step}) was fitted on {rows}: fitted on them again, "
+        "it gives the same answers. So the held-out rows are in the model."
+    )

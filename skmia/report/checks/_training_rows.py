@@ -1,0 +1,64 @@
+"""Check whether the file of a model was trained on more rows than the members."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._core.probabilities import posterior_of
+from .._training_rows import LOOKS_ALIKE, count_training_rows
+from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
+
+# Held-out rows that the file takes for training rows with at least this probability are counted,
+# if they are more than this share, which a probability that is a little too high can give.
+_SURE, _MANY = 0.99, 0.03
+
+
+class UnlistedRows(NamedTuple):
+    """Training rows by the file that are not among the members."""
+
+    n_unlisted: int
+    n_rows: int  # all training rows
+    n_alike: int  # held-out rows that the file takes for training rows
+
+
+class TrainingRowsCheck(BaseCheck):
+    """Whether all rows that the file was trained on, by what it states, are named as members."""
+
+    # Training rows among the others make every attack look weaker than it is: an attack that finds
+    # them is counted as wrong, first of all at low false positive rates.
+
+    name = "training rows"
+    part = "training rows"
+
+    def ask(self, case, run, findings):
+        count = count_training_rows(case)
+        if count is None:
+            text = "No file of the model states how many rows it was trained on."
+            return self.answer(NOT_RUN, text)
+        about = "about " if count.is_drawn else ""
+        if not count.n_unlisted:
+            text = (
+                f"The file states {about}{count.n_rows:,} training rows, and {count.n_members:,} "
+                "are listed as members."
+            )
+            return self.answer(PASSED, text)
+        n_alike = _count_alike(case, run)
+        alike = ""
+        if n_alike:
+            n_others = int((~case.membership).sum())
+            alike = f" {n_alike:,} of {n_others:,} held-out rows {LOOKS_ALIKE}."
+        text = (
+            f"The file was trained on {about}{count.n_rows:,} rows, and {count.n_members:,} are "
+            f"listed as members: {count.n_unlisted:,} rows of the training set are not in this "
+            f"audit, or among the held-out rows.{alike} Held-out rows that the "
+            "model was trained on make each attack look weaker than it is."
+        )
+        return self.answer(WARNING, text, UnlistedRows(count.n_unlisted, count.n_rows, n_alike))
+
+
+def _count_alike(case, run):
+    """How many held-out rows the file takes for training rows; 0 if chance may give as many."""
+    if run.file_scores is None:
+        return 0
+    sure = posterior_of(np.asarray(run.file_scores)[~case.membership], 0.5) >= _SURE
+    return int(sure.sum()) if sure.sum() > max(_MANY * len(sure), 5) else 0
