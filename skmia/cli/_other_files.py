@@ -126,9 +126,10 @@ def names_model(path):
     if path.suffix in MODELS:
         return True
     suffix = read_suffix(path)
-    if suffix in _TABLES:
-        return _tell_content(path) == _PICKLE  # many a pickle is named model.sav
-    return suffix in _MODELS
+    if suffix in _MODELS or suffix in TABLES:
+        return suffix in _MODELS
+    kind = _tell_content(path)  # many a pickle is named model.sav, or has no suffix
+    return kind is not None and not kind.endswith("table")
 
 
 def is_known_table(path):

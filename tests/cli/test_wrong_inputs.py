@@ -55,6 +55,8 @@ CALLS = [
     ("audit pickle.skops tr.csv ho.csv", "is a pickle: rename it to pickle.pkl"),
     ("audit skops.pkl tr.csv ho.csv --trust-pickle", "a skops file: rename it to skops.skops"),
     ("audit pickle.sav tr.csv ho.csv", "is a pickle: rename it to pickle.pkl"),
+    ("audit finalized tr.csv", "is a pickle: rename it to finalized.pkl"),
+    ("audit tr.csv ho.csv model.h5", "--model: model.h5 is an HDF5 file"),
     ("audit params.json tr.csv ho.csv --estimator logistic --target state", ANSWERS),
     ("audit text.txt tr.csv ho.csv --estimator logistic --target state", "not a model of LightGBM"),
     # Folders.
@@ -222,6 +224,7 @@ def save_models(folder, table):
     text = (folder / "logit.joblib").read_bytes()
     (folder / "pickle.skops").write_bytes(text)
     (folder / "pickle.sav").write_bytes(text)
+    (folder / "finalized").write_bytes(text)
 
 
 # Modules of the same length in a pickle, which cannot be imported or lack the class.
