@@ -28,7 +28,9 @@ _MISSING = re.compile(r"contains NaN|missing values|contains missing", re.IGNORE
 _INFINITE = re.compile(r"infinity|`inf`|\binf\b|too large for", re.IGNORECASE)
 # Scikit-learn: "Found unknown categories ['maybe'] in column 0 during transform"; XGBoost: "Found a
 # category not in the training set for the 0th (0-based) column: `maybe`".
-_UNKNOWN = re.compile(r"unknown categor(?:y|ies)|category not in the training set", re.IGNORECASE)
+_UNKNOWN = re.compile(
+    r"unknown (?:category|categories)|category not in the training set", re.IGNORECASE
+)
 _IN_COLUMN = re.compile(r"in column (?P<a>\d+)|for the (?P<b>\d+)(?:st|nd|rd|th)")
 _QUOTED = re.compile(r"\[(?P<listed>[^\]]*)\] in column|column: `(?P<value>[^`]*)`")
 # XGBoost: "DataFrame.dtypes for data must be int, float, bool or category. ... Invalid columns:x:

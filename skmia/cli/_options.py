@@ -410,7 +410,7 @@ _READ = {
 
 def place_files(arguments):
     """Take files that are named without an option: a model, and one table or two."""
-    from ._other_files import is_known_table, names_model
+    from ._other_files import is_known_table, names_model, refuse_other_model
 
     tables = list(arguments.files)
     first = tables[0] if tables else None
@@ -422,6 +422,8 @@ def place_files(arguments):
     n_tables = len(tables) - len(names)
     names += ["data"] if n_tables == 1 else ["train", "heldout"] if n_tables else []
     behind = [] if is_first else [path for path in tables if names_model(path)]
+    for path in behind[:1]:
+        refuse_other_model(path, "--model")
     if n_tables > 2 or behind:
         raise CommandError(_describe_order(tables, behind))
     for name, path in zip(names, tables, strict=True):

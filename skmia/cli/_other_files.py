@@ -76,7 +76,7 @@ _SIGNS = (
     (0, b"GGUF", "a language model"),
     (0, b"\x93NUMPY", "an array"),
     (4, b"TFL3", "a TensorFlow Lite model"),
-    (8, b'{"', "the weights of a net"),  # behind the length of the header
+    (7, b'\0{"', "the weights of a net"),  # behind the length of the header
     (0, b"RDX", _R),
     (0, b"$FL", "an SPSS table"),
     (0, b"\xd0\xcf\x11\xe0", "an Excel table"),
@@ -126,9 +126,10 @@ def names_model(path):
     if path.suffix in MODELS:
         return True
     suffix = read_suffix(path)
-    if suffix in _TABLES:
-        return _tell_content(path) == _PICKLE  # many a pickle is named model.sav
-    return suffix in _MODELS
+    if suffix in _MODELS or suffix in TABLES:
+        return suffix in _MODELS
+    kind = _tell_content(path)  # many a pickle is named model.sav, or has no suffix
+    return kind is not None and not kind.endswith("table")
 
 
 def is_known_table(path):
@@ -242,7 +243,8 @@ def _tell_content(path):
     """Return what the first bytes of a file, or the names in an archive, say that it is."""
     start = _read_start(path)
     if start[:4] == b"PK\x03\x04":
-        return _tell_archive(path)
+        # A skops file may come from a stranger, and is opened in a process of its own alone.
+        return _SKOPS if path.suffix == ".skops" else _tell_archive(path)
     for place, sign, kind in _SIGNS:
         if start[place : place + len(sign)] == sign:
             return kind

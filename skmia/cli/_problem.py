@@ -333,8 +333,8 @@ def _check_known(arguments, y, victim, ask):
     if asked is not None:
         cure = propose(y[asked[0]], asked[1], classes)
     raise CommandError(
-        f"--target: the model does not know {join_names(map(repr, unknown), _MOST_NAMED)}; {known}. "
-        f"{cure[0].upper()}{cure[1:]}"
+        f"--target: the model does not know {join_names(map(repr, unknown), _MOST_NAMED)}; "
+        f"{known}. {cure[0].upper()}{cure[1:]}"
     )
 
 
