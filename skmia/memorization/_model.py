@@ -219,7 +219,7 @@ def log_perplexity(
     """
     check_model(model)
     X = check_rows(read_matrix(sequences))
-    if np.ndim(n_given):
+    if np.ndim(n_given) == 1 and len(n_given) == len(X):
         return sum_bits(model, X, check_given(n_given, len(X)))
     allowed = f"between 0 and the {X.shape[1]} tokens of a sequence"
     check_number(n_given, "n_given", allowed, 0, X.shape[1], whole=True)
