@@ -325,6 +325,12 @@ def test_what_is_not_texts_is_named_with_the_cure(sequences, message):
         token_records(sequences)
 
 
+def test_a_module_is_wrapped(texts):
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="got Linear; wrap a torch module as TransformersModel"):
+        SequenceVictim(torch.nn.Linear(2, 2)).query(token_records(texts).X)
+
+
 def test_texts_beyond_the_context_are_cut_and_counted():
     torch = pytest.importorskip("torch")
 
