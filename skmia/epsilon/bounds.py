@@ -208,7 +208,7 @@ def describe_reversal(bound, found, y_true, y_score, settings):
     """Say that scores tell the runs apart the wrong way round, as a sentence, or None."""
     # The bound of the scores as they are is not corrected for a second direction, so that it keeps
     # its level. The other one is looked at with half of the error allowed.
-    coins, scores = check_bits(y_true, "y_true"), np.asarray(y_score, dtype=np.float64)
+    coins, scores = check_bits(y_true, "y_true"), check_finite_vector(y_score, "y_score")
     n_in, n_out = int(coins.sum()), int((~coins).sum())
     if not n_in or not n_out:
         return None
@@ -219,7 +219,9 @@ def describe_reversal(bound, found, y_true, y_score, settings):
     level = 1 - (1 - found.confidence_level) / 2
     changed = settings | {"confidence_level": level}
     if settings.get("threshold") is not None and not isinstance(settings["threshold"], str):
-        changed["threshold"] = -np.asarray(settings["threshold"], dtype=np.float64)
+        changed["threshold"] = -check_finite_vector(
+            np.atleast_1d(settings["threshold"]), "threshold"
+        )
     if settings.get("random_state") is not None:
         changed["random_state"] = 0  # a generator of the caller draws nothing for it
     with suppress(ValueError):  # the error allowed is too small for these settings

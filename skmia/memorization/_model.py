@@ -65,9 +65,12 @@ def is_model(model):
 def check_model(model):
     """Check that something is a sequence model, and a fitted one if it is an estimator."""
     if not is_model(model):
+        is_module = hasattr(model, "forward")
+        wrap = "; wrap a torch module as TransformersModel or TorchSequenceModel"
         raise TypeError(
             "A sequence model needs a method next_log_proba(prefixes) that gives the "
-            f"log-probabilities of the next token; got {type(model).__name__}."
+            f"log-probabilities of the next token; got {type(model).__name__}"
+            f"{wrap if is_module else ''}."
         )
     if isinstance(model, BaseEstimator):
         check_fitted(model, "sequence model")
@@ -219,7 +222,7 @@ def log_perplexity(
     """
     check_model(model)
     X = check_rows(read_matrix(sequences))
-    if np.ndim(n_given):
+    if np.ndim(n_given) == 1 and len(n_given) == len(X):
         return sum_bits(model, X, check_given(n_given, len(X)))
     allowed = f"between 0 and the {X.shape[1]} tokens of a sequence"
     check_number(n_given, "n_given", allowed, 0, X.shape[1], whole=True)

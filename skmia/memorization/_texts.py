@@ -144,6 +144,8 @@ def _read_rows_like(values, name, rows):
     """A row of numbers for each row of tokens, of its length."""
     must = f"{name} must have a row for each text and a number for each of its tokens"
     found = list(values) if np.iterable(values) else []
+    if name == "labels" and not any(map(np.ndim, found)):
+        raise ValueError(f"{must}; leave labels of classes out, got {show(values)}.")
     if len(found) != len(rows) or any(np.ndim(one) != 1 for one in found):
         got = f"got an array of shape {np.shape(values)}" if found and not np.ndim(found[0]) else ""
         raise ValueError(f"{must}; {got or f'got {len(found)} rows for {len(rows)} texts'}.")
@@ -197,6 +199,11 @@ def _read_counts(masks, rows, inside):
     counts = inside
     if "assistant_masks" in masks:
         own = _read_mask(masks, "assistant_masks", rows)
+        if not any(one.any() for one in own):
+            raise ValueError(
+                "assistant_masks are 0 everywhere: the chat template does not mark what the "
+                "assistant says ({% generation %}). Pass n_given, or labels with -100 for the rest."
+            )
         counts = [one & other for one, other in zip(counts, own, strict=True)]
     if "labels" in masks:
         labels = _read_rows_like(masks["labels"], "labels", rows)

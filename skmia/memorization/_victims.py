@@ -155,7 +155,7 @@ class SequenceVictim(GivenModel, _AnswersByTokens):
     is_trainable = False
 
     _parameter_constraints = {
-        "model": [HasMethods(["next_log_proba"])],
+        "model": [HasMethods(["next_log_proba"]), HasMethods(["forward"])],
         "n_given": [at_least(0)],
         "batch_size": [at_least(1)],
     }

@@ -184,8 +184,9 @@ def tpr_at_fpr_score(
 
     Only thresholds that the data can realize count; the ROC curve is not interpolated. With
     ``max_fpr < 1 / n_nonmembers``, not a single false positive is allowed. The value 0 means that
-    no member scores above the non-members that have to be rejected. A random guess would reach
-    `max_fpr`.
+    no member scores above the non-members that have to be rejected, or that the scores are the
+    wrong way round, as losses are: :func:`auc_interval` is below 0.5 then. A random guess would
+    reach `max_fpr`.
 
     Parameters
     ----------
@@ -362,6 +363,8 @@ def best_advantage_score(y_true: ArrayLike, y_score: ArrayLike) -> float:
     negative, and even uninformative scores exceed 0. For an unbiased estimate, use
     :func:`membership_advantage_score` with predictions of an attack whose threshold was set on
     other records. The largest balanced accuracy, (TPR + 1 - FPR) / 2, is ``(1 + advantage) / 2``.
+    Scores that are the wrong way round, as losses are, have an advantage near 0; see
+    :func:`auc_interval`.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skmia import ShadowPool
 from skmia.attacks import ThresholdAttack
 from skmia.memorization import (
     Exposure,
@@ -183,7 +184,7 @@ def test_labels_that_are_shifted_are_refused(texts):
         token_records(texts, labels=shifted)
     with pytest.raises(ValueError, match=r"labels must be the tokens.*others are in record 1"):
         token_records([[1, 2], [3, 4]], labels=[[1, 2], [3, 5]])
-    with pytest.raises(ValueError, match="labels must have a row for each text"):
+    with pytest.raises(ValueError, match="labels must have a row for each text.*of classes out"):
         token_records({"input_ids": [[1, 2], [3, 4]], "labels": [0, 1]})  # of classes
 
 
@@ -194,6 +195,9 @@ def test_records_without_anything_left_are_named(victim):
         token_records([[1, 2], []])
     with pytest.raises(ValueError, match=r"2 tokens or more.*row 1 of 2 lack"):
         victim.query(token_records([[1, 2], [3]]).X)
+    chat = {"input_ids": [[1, 2], [3, 4]], "assistant_masks": [[0, 0], [0, 0]]}
+    with pytest.raises(ValueError, match="the chat template does not mark.*Pass n_given"):
+        token_records(chat)
     with pytest.raises(ValueError, match="n_given must be an integer"):
         token_records([[1, 2], [3, 4]], n_given=[1, 1, 1])
     with pytest.raises(ValueError, match="a gap is in record 0"):
@@ -321,6 +325,12 @@ def test_what_is_not_texts_is_named_with_the_cure(sequences, message):
         token_records(sequences)
 
 
+def test_a_module_is_wrapped(texts):
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="got Linear; wrap a torch module as TransformersModel"):
+        SequenceVictim(torch.nn.Linear(2, 2)).query(token_records(texts).X)
+
+
 def test_texts_beyond_the_context_are_cut_and_counted():
     torch = pytest.importorskip("torch")
 
@@ -351,6 +361,20 @@ def test_texts_beyond_the_context_are_cut_and_counted():
         with pytest.raises(ValueError, match="none after the 5 that the model reads.*row 1 of 3"):
             victim.query(token_records([[1, 2], [5, 4, 3, 2, 1, 0], [2, 1]], n_given=[0, 5, 0]).X)
     assert_array_equal(outputs.log_proba, again.log_proba)  # no dropout
+
+
+def test_shadow_models_leave_prompts_out(texts):
+    def train(sequences, seed):
+        return NGramModel(3, n_tokens=12).fit(sequences)
+
+    records = token_records(texts, n_given=3)
+    victim = FunctionSequenceVictim(train).fit(records.X[:20])
+    pool = ShadowPool(victim, n_estimators=2, random_state=0).fit(records)
+    own = FunctionSequenceVictim(train).fit(records.X[pool.membership(records)[:, 0]])
+    found = pool.transform(records)[:, 0]
+    assert_allclose(found, own.query(records.X).values, rtol=1e-5)  # of single precision
+    everything = own.query(token_records(texts).X).values
+    assert (np.abs(found - everything) > 1e-3).any()
 
 
 def test_the_blind_baseline_reads_prompts(texts):
