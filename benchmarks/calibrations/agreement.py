@@ -211,7 +211,8 @@ def run_sound(rng, kind, problem, way, n_members):
         other = clone(model).set_params(**REGULARIZED.get(one.learner, {}))
         outputs = query_victim(one.fit(other, members), one.X[one.rows])
         return one.check(None, outputs, way)
-    if kind == "calibrated" and not is_regressor(model):
+    is_rare = not is_regressor(model) and np.unique(one.y[members], return_counts=True)[1].min() < 3
+    if kind == "calibrated" and not is_regressor(model) and not is_rare:
         own = CalibratedClassifierCV(model, cv=3)
         return one.check(one.fit(own, members), way=way)
     if kind == "private" and not is_regressor(model):

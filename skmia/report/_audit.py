@@ -206,6 +206,9 @@ def audit(
     The victim is queried once, and the shadow models are trained once. No attack knows which of the
     records that it scores are members: its threshold is its own or comes from other records, so the
     advantage of its guesses is not biased.
+    Before the first shadow model, the audit asks whether the model knows the records, see
+    :func:`skmia.report.agreement.check_agreement`; if it does not, the audit ends without numbers
+    and without a verdict, and says what cures it.
     The audit also checks whether the numbers can be trusted: whether members and non-members come
     from one population, whether records have copies on the other side (with a warning above 10%),
     and whether the attacks do better than under permuted membership.
@@ -317,6 +320,7 @@ def audit(
     See Also
     --------
     skmia.ShadowPool : Trains the shadow models.
+    skmia.report.agreement.check_agreement : Asks whether a model knows a table.
     blind_baseline, drift_test, permutation_test, find_duplicates :
         Run these checks without an audit.
     positive_control, negative_control : Run the controls without an audit.

@@ -132,7 +132,7 @@ def _read_splits(inner):
     if found is None:
         return
     features, thresholds = found
-    X = read_features(inner.model, None, inner.X, absent=np.nan)
+    X = read_features(inner.model, None, inner.X)
     names = _name_columns(inner, X.shape[1])
     of_categories = getattr(inner.model, "is_categorical_", None)
     if of_categories is not None:  # histogram boosting puts them first

@@ -145,6 +145,25 @@ def make_more():
     return X, y
 
 
+def test_rare_categories_in_a_sparse_matrix_are_not_out_of_range():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({name: rng.choice(list("abcdefghijkl"), N) for name in "pqr"})
+    y = (table.p < "g").to_numpy() ^ (rng.random(N) < 0.2)
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), FOREST)
+    assert ask(fit(model, table, y), table, y).status == "pass"
+
+
+def test_a_column_in_which_a_model_is_out_of_range_only_warns_if_the_model_knows_its_rows():
+    X, y, _ = make_table()
+    wide = np.column_stack([X, np.where(np.arange(N) == 0, 1e6, 1e-6 * X[:, 0])])
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0))
+    victim = fit(model, wide, y)
+    victim[0].mean_[5] = -1e9  # of a column that the tree does not split
+    victim[0].var_[5] = 1.0
+    found = ask(victim, wide, y)
+    assert (found.status, found.cause, found.cure) == ("warn", "own numbers", "")
+
+
 def test_others_of_another_population_are_not_a_reason():
     X, y, _ = make_table()
     moved = X + 3 * X.std(axis=0) * ~MEMBERS[:, None]

@@ -38,7 +38,8 @@ def count_fits(monkeypatch, stop_at=None):
 
 def test_an_interrupted_audit_goes_on(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        count_fits(patch, stop_at=4)  # the victim, two shadow models, and the next one
+        # The victim, its two clones, two shadow models, and the next one.
+        count_fits(patch, stop_at=6)
         with pytest.raises(KeyboardInterrupt) as stop:
             run(tmp_path)
     assert stop.value.__notes__ == [

@@ -52,7 +52,8 @@ def meet(case):
             references, n_models = _train(met, recipes, 1 if costly else 2, notes)
     _ask_all(met, references, replies, asked, notes)
     listed = [replies[one.name] for one in QUESTIONS if one.name in replies]
-    return conclude(met, references, _excuse_noise(met, listed), asked, notes, n_models)
+    listed = _excuse_skilled(met, references, _excuse_noise(met, listed))
+    return conclude(met, references, listed, asked, notes, n_models)
 
 
 def _collect(case):
@@ -104,6 +105,21 @@ def _ask_all(met, references, replies, asked, notes, first=False):
         asked.append(question.name)
         if reply is not None:
             replies[question.name] = reply
+
+
+def _excuse_skilled(met, references, replies):
+    """Warn of columns in place of stopping where the model is better on members than any clone."""
+    if not references:
+        return replies
+    own = met.fit()
+    fresh = [met.fit_of(one) for one in references]
+    knows = all(
+        own.rank.low > one.rank.value and own.decision.low > one.decision.value for one in fresh
+    )
+    return [
+        one._replace(status=WARN, cure="") if knows and one.question == "own numbers" else one
+        for one in replies
+    ]
 
 
 def _excuse_noise(met, replies):

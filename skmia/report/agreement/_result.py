@@ -104,5 +104,5 @@ def _tell_figures(met, references, figures):
     else:
         text = f"The model is right on {figures['members']:.0%} of the rows it was trained on"
         clones = [f"{name} that have not seen them on {plain:.0%}" for name, plain in names]
-    clones = [one if one.startswith("two") else one.replace("have", "has", 1) for one in clones]
+    clones = [one if one.startswith("two") else one.replace(" have", " has") for one in clones]
     return f"{'; '.join([text, *clones[:1]])}{''.join(f', {one}' for one in clones[1:])}."
