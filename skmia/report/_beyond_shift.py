@@ -96,18 +96,20 @@ class UnseenMembers:
         above, below = _place(scores[members], scores[~members])
         folds, n_others = self._folds[members], int((~members).sum())
         above_unseen, below_unseen = np.empty(len(folds)), np.zeros(n_others)
-        aucs, errors = np.empty(_N_FOLDS), np.empty(_N_FOLDS)
+        aucs = np.empty(_N_FOLDS)
         for k, own in enumerate(unseen):
             inside = folds == k
             one, other = _place(own[members][inside], own[~members])
             above_unseen[inside] = one
             below_unseen += other * inside.mean()
-            aucs[k], errors[k] = one.mean(), one.var(ddof=1) / inside.sum()
+            aucs[k] = _place(own[members], own[~members])[0].mean()
         auc, auc_unseen = above.mean(), above_unseen.mean()
         units = self._units
         sampling = _vary(above - above_unseen, units[members])
         sampling += _vary(below - below_unseen, units[~members])
-        models = max(aucs.var(ddof=1) - errors.mean(), 0.0) * (1 + 1 / _N_FOLDS)
+        # Models vary with their training sets: by the jackknife over the folds, for the victim and,
+        # as if it were trained on other records, for the models that it is compared with.
+        models = 2 * (_N_FOLDS - 1) * aucs.var()
         error = _N_ERRORS * np.sqrt(sampling + models)
         gap = float(auc - auc_unseen)
         excess = Excess(gap, float(gap - error), float(gap + error))

@@ -184,8 +184,8 @@ def measure_level(grounds, evidence):
     excess = get_excess(grounds)
     if excess is not None and evidence == LEAK:
         # Only what training adds counts, and no number of a group is known without the shift.
-        name, low = BEYOND, 0.5 + excess[1]
-        number = {"low": low, "estimate": 0.5 + excess[0], "attack": name, "max_fpr": None}
+        name, (estimate, low) = BEYOND, (min(0.5 + one, 1.0) for one in excess[:2])
+        number = {"low": low, "estimate": estimate, "attack": name, "max_fpr": None}
         return set_level(LEAK, {"auc": number})
     # The strongest of many is chosen, so lower ends are corrected: those of all records for the
     # number of attacks, those of groups for the number of attacks and groups.

@@ -39,6 +39,7 @@ from ..synthetic import TableReport, excess_risk
 from ..victims import has_file, is_trainable
 from ._audit import OF_DATA, audit
 from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case
+from ._evidence import get_difference
 from ._file import attack_file, examine_file
 from ._measure import OK, OVERALL
 from ._report import AuditReport
@@ -126,6 +127,10 @@ _NO_FILE = "The model has no file at hand, or its file was not attacked."
 _UNREAD = (
     "The numbers that the file stores were not examined. Run the audit again, with the file of the "
     "model at hand."
+)
+_SHIFTED = (
+    "Members and non-members differ without the model, so low numbers of attacks say nothing. Use "
+    "members and non-members from one population."
 )
 _LIES = {
     "release": "it lies below every limit of this policy",
@@ -228,6 +233,8 @@ def recommend_release(
     if why is not None and is_open and found.result == "release with conditions":
         found = ask(spoken=spoken | {"reference models": why})
     doubts = _list_doubts(report, release)
+    if not doubts and found.result in _LIES and get_difference(report.checks) is not None:
+        doubts = (_SHIFTED,)
     if doubts:
         found = replace(found, result="cannot be said", reasons=doubts)
     remarks = *describe_stand_in(report.reference, provenance), *_connect(report, found)

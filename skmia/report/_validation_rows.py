@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
+from sklearn.metrics import mean_squared_error, roc_auc_score
 
 from .._core.asking import unwrap
 from .._core.filed import are_among, sorted_table
@@ -86,9 +86,8 @@ def _measure(case, side):
         return [error, error**0.5, float(np.abs(values - y).mean())]
     if outputs.kind != "proba" or outputs.classes is None:
         return []
-    proba, labels = np.asarray(outputs.values, dtype=float), outputs.label_index(y)
-    n_classes = len(outputs.classes)
-    found = [log_loss(labels, proba, labels=np.arange(n_classes))]
-    if n_classes == 2 and len(np.unique(labels)) == 2:
-        found.append(roc_auc_score(labels, proba[:, 1]))
+    labels = outputs.label_index(y)
+    found = [-float(outputs.log_proba()[np.arange(len(y)), labels].mean())]
+    if len(outputs.classes) == 2 and len(np.unique(labels)) == 2:
+        found.append(roc_auc_score(labels, np.asarray(outputs.values)[:, 1]))
     return found

@@ -33,8 +33,8 @@ def test_numbers_of_the_shipped_policies(name):
     assert policy.limits["table"]["privacy_loss"] == loss
     assert policy.undecided == undecided
     assert policy.requires_attacks == {
-        "service": ("reference models",),
-        "file": ("reference models", "stored numbers"),
+        "service": ("reference models", "all training rows"),
+        "file": ("reference models", "stored numbers", "all training rows"),
         "table": (),
     }
     assert policy.stand_in is (name == "research")
@@ -74,7 +74,8 @@ def test_a_policy_of_a_file_has_defaults(tmp_path):
     assert policy.rules("service") == "skmia"
     assert "file" not in policy.limits
     # A rule that is not named holds; only an empty list waives it.
-    assert policy.requires_attacks == {"service": ("reference models",)} and not policy.stand_in
+    assert policy.requires_attacks == {"service": ("reference models", "all training rows")}
+    assert not policy.stand_in
     path.write_text(OWN.replace("gap = 0.1", "requires_attacks = []"))
     waived = load_policy(path)
     assert waived.requires_attacks == {"service": ()} and waived.limits == {"service": {"auc": 0.7}}
@@ -94,7 +95,8 @@ def test_a_policy_of_a_file_has_defaults(tmp_path):
         (
             "auc = 0.7",
             "requires_attacks = ['stored numbers']",
-            "requires_attacks of a service must be one of reference models; got 'stored numbers'",
+            "requires_attacks of a service must be one of reference models, all training "
+            "rows; got 'stored numbers'",
         ),
         (
             "[limits.service]",

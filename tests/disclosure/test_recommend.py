@@ -331,7 +331,8 @@ def test_what_was_not_able_to_speak_is_no_release(policy):
     found = decide(LOW, policy=policy, release="service", spoken=LACKS)
     assert (found.result, found.reasons) == ("cannot be said", (needs,))
     assert [(one.name, one.is_met, one.text) for one in found.requirements] == [
-        ("reference models", False, needs)
+        ("reference models", False, needs),
+        ("all training rows", True, ""),
     ]
     assert found.to_dict()["requirements"][0]["text"] == needs
     # One number above its limit is enough, whatever else could not run.
@@ -340,6 +341,18 @@ def test_what_was_not_able_to_speak_is_no_release(policy):
     assert undecided.result == "cannot be said" and undecided.reasons[-1] == needs
     assert undecided.reasons[0].startswith("auc (all): 0.6 ")
     assert undecided.conditions == ()
+
+
+@pytest.mark.parametrize("policy", [CAUTIOUS, RESEARCH], ids=lambda policy: policy.name)
+@pytest.mark.parametrize("release", ["service", "file"])
+def test_training_rows_that_are_not_listed_are_no_release(policy, release):
+    why = "500 rows of the training set are not in this audit."
+    unlisted = ABLE | {"all training rows": why}
+    found = decide(LOW, policy=policy, release=release, spoken=unlisted)
+    needs = f"The policy asks for all training rows among the members. {why}"
+    assert (found.result, found.reasons) == ("cannot be said", (needs,))
+    assert decide(LOW, policy=policy, release=release, spoken=ABLE).result == "release"
+    assert decide(HIGH, policy=policy, release=release, spoken=unlisted).result == "do not release"
 
 
 def test_a_file_needs_both_and_what_is_not_said_was_not_able():

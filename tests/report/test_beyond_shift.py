@@ -1,0 +1,88 @@
+"""A leak that is larger than the difference between the sides is a leak, and a shift is none."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from skmia import Records, audit
+from skmia.attacks import LiRA, ThresholdAttack
+from skmia.report import recommend_release
+from skmia.report._report import list_summary
+from skmia.report._schema import as_document, check_document
+
+N = 400
+
+
+def draw(seed, shift=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 5))
+    X[:, 0] += shift
+    return X, (X[:, 0] + 0.7 * X[:, 1] + rng.normal(size=N) > 0).astype(int)
+
+
+TRAIN, OTHERS, HELD_OUT = draw(0), draw(1), draw(2, shift=0.5)
+RECORDS, MEMBERSHIP = Records.from_sides(TRAIN, HELD_OUT)
+FOREST = RandomForestClassifier(20, min_samples_leaf=2, random_state=0)
+
+
+def run(model, file=False):
+    attacks = {"loss": ThresholdAttack(), "LiRA": LiRA()}
+    settings = {"shadows": 8, "fprs": [0.05, 0.01], "random_state": 0}
+    return audit(model, RECORDS, MEMBERSHIP, attacks=attacks, file=file, **settings)
+
+
+@pytest.fixture(scope="module")
+def leaking():
+    return run(FOREST.fit(*TRAIN), file=True)
+
+
+def test_a_leak_beyond_a_small_shift_is_a_leak(leaking):
+    assert leaking.checks["blind baseline"].is_warning
+    for way, name in (
+        (leaking, "beyond the shift"),
+        (leaking.file, "beyond the shift, of the file"),
+    ):
+        excess = leaking.checks[name].finding
+        assert 0 < excess.low < excess.estimate
+        assert way.evidence == "leak"
+        assert f"at least {excess.low:.3f}" in way.verdict
+        # The level is the one of what training adds.
+        assert way.level.numbers["auc"]["low"] == pytest.approx(min(0.5 + excess.low, 1))
+
+
+def test_its_texts_say_both_numbers_and_its_document_is_read(leaking):
+    told = " ".join(" ".join(list_summary(leaking)).split())
+    assert "The model leaks beyond the difference between the sides." in told
+    assert "a member that a model was not trained on" in told
+    document = json.loads(json.dumps(as_document(leaking)))
+    checked = check_document(document)
+    assert checked["evidence"] == "leak" and checked["file"]["evidence"] == "leak"
+    forged = [
+        check | {"finding": None} if check["name"] == "beyond the shift" else check
+        for check in document["checks"]
+    ]
+    with pytest.raises(ValueError, match="evidence"):
+        check_document(document | {"checks": forged})
+
+
+@pytest.mark.parametrize("release", ["service", "file"])
+def test_a_policy_does_not_release_it(leaking, release):
+    found = recommend_release(leaking, FOREST, RECORDS, policy="research", release=release)
+    assert found.result in ("do not release", "cannot be said")
+
+
+@pytest.mark.parametrize("model", [FOREST, LogisticRegression()])
+def test_a_shift_without_training_on_the_members_is_no_leak(model):
+    report = run(model.fit(*OTHERS))
+    assert report.evidence == "shift"
+    check = report.checks.get("beyond the shift")
+    assert check is None or check.finding.low < 0
+
+
+def test_it_is_not_asked_where_the_sides_are_alike():
+    sides = Records.from_sides(TRAIN, OTHERS)
+    report = audit(FOREST.fit(*TRAIN), *sides, shadows=4, fprs=[0.05], file=False, random_state=0)
+    assert report.evidence == "leak" and "beyond the shift" not in report.checks

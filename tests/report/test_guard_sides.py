@@ -1,0 +1,165 @@
+"""Whether the two sides are what they are called: swapped, or the held-out rows in the model."""
+
+import json
+
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification, make_regression
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    StackingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from skmia import Records, audit
+from skmia.attacks import LiRA, ThresholdAttack
+from skmia.report import recommend_release
+from skmia.report._report import list_summary
+from skmia.report._schema import as_document, check_document
+from skmia.victims import CallableVictim
+
+X, Y = make_classification(800, 10, n_informative=5, flip_y=0.2, random_state=0)
+TRAIN, HELD_OUT = (X[:400], Y[:400]), (X[400:], Y[400:])
+ATTACKS = {"loss": ThresholdAttack(), "LiRA": LiRA()}
+SETTINGS = {"attacks": ATTACKS, "shadows": 8, "fprs": [0.05], "random_state": 0}
+SWAPPED, IN_MODEL, IN_PART = (
+    "swapped",
+    "held-out rows in the model",
+    "held-out rows in a part",
+)
+
+
+def run(model, train=TRAIN, held_out=HELD_OUT, **settings):
+    return audit(model, train=train, held_out=held_out, **SETTINGS | {"file": False} | settings)
+
+
+def show(report):
+    """The summary as one line, and the document as it is read again."""
+    check_document(json.loads(json.dumps(as_document(report))))
+    return " ".join(" ".join(list_summary(report)).split())
+
+
+SOUND = {
+    "logistic": LogisticRegression(),
+    "naive Bayes": GaussianNB(),
+    "forest": RandomForestClassifier(20),
+    "boosting": HistGradientBoostingClassifier(max_iter=5),
+    "neighbors": KNeighborsClassifier(30),
+    "search": GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=3),
+    "calibrated": CalibratedClassifierCV(GaussianNB(), cv=3),
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_sides_of_sound_audits_pass(name):
+    report = run(clone(SOUND[name]).fit(*TRAIN))
+    assert report.checks["sides"].status == "passed"
+    assert report.evidence in ("leak", "none")
+
+
+# With a large gap, a small one, none, and answers that no model trained here repeats.
+@pytest.mark.parametrize("name", ["logistic", "naive Bayes", "forest", "neighbors"])
+def test_swapped_sides_are_called_so(name):
+    report = run(clone(SOUND[name]).fit(*TRAIN), HELD_OUT, TRAIN)
+    assert report.checks["sides"].finding == SWAPPED
+    assert report.evidence == "reversed"
+    assert report.verdict.startswith("Inconclusive: training data and held-out data are swapped.")
+    told = show(report)
+    assert "Training data and held-out data are swapped. The model is right on" in told
+    assert "Swap the two sides. audit(model, train=held_out, held_out=train)" in told
+
+
+def test_the_sentence_on_swapped_sides_has_both_shares():
+    forest = RandomForestClassifier(20, random_state=0).fit(*TRAIN)
+    share = round(100 * forest.score(*HELD_OUT))
+    text = run(forest, HELD_OUT, TRAIN).checks["sides"].text
+    assert f"right on {share}% of the rows that are called members and on 100% of the" in text
+
+
+def test_swapped_sides_of_a_service_and_of_a_regression():
+    forest = RandomForestClassifier(20).fit(*TRAIN)
+    service = CallableVictim(forest.predict_proba, classes=forest.classes_)
+    report = run(service, HELD_OUT, TRAIN, estimator=RandomForestClassifier(20))
+    assert (report.evidence, report.checks["sides"].finding) == ("reversed", SWAPPED)
+    A, b = make_regression(400, 8, noise=20, random_state=0)
+    sides = (A[:200], b[:200]), (A[200:], b[200:])
+    report = run(RandomForestRegressor(20).fit(*sides[0]), sides[1], sides[0])
+    assert (report.evidence, report.checks["sides"].finding) == ("reversed", SWAPPED)
+    assert "squared error" in report.checks["sides"].text
+
+
+BASES = {"logistic": LogisticRegression().fit(*TRAIN), "naive Bayes": GaussianNB().fit(*TRAIN)}
+
+
+@pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
+@pytest.mark.parametrize("base", BASES)
+def test_calibration_on_held_out_rows_is_named(base, method):
+    calibrated = CalibratedClassifierCV(FrozenEstimator(BASES[base]), method=method)
+    report = run(clone(calibrated).fit(*HELD_OUT))
+    assert report.checks["sides"].finding == IN_PART
+    assert report.evidence == "unknown"
+    told = show(report)
+    assert "A part of the model was fitted on the held-out rows." in told
+    assert "(CalibratedClassifierCV)" in told and "Fit that part on training rows." in told
+    assert run(clone(calibrated).fit(*TRAIN)).checks["sides"].status == "passed"
+
+
+def test_a_stack_of_fitted_models_on_held_out_rows_is_named():
+    stack = StackingClassifier([*BASES.items()], cv="prefit")
+    assert (
+        run(clone(stack).set_params(estimators=[*BASES.items()]).fit(*HELD_OUT))
+        .checks["sides"]
+        .finding
+        == IN_PART
+    )
+
+
+@pytest.mark.parametrize("file", [True, False])
+@pytest.mark.parametrize(
+    "model",
+    [RandomForestClassifier(20), RandomForestClassifier(20, random_state=0), LogisticRegression()],
+)
+def test_a_model_of_all_rows_has_no_verdict(model, file):
+    report = run(clone(model).fit(X, Y), file=file)
+    assert report.checks["sides"].finding == IN_MODEL
+    assert report.evidence == "unknown"
+    assert not file or report.file.evidence == "unknown"
+    told = show(report)
+    assert "The held-out rows are in the model." in told
+    assert "Give held-out rows that the model has not seen." in told
+    records, _ = Records.from_sides(TRAIN, HELD_OUT)
+    found = recommend_release(report, clone(model).fit(X, Y), records, policy="research")
+    assert found.result == "cannot be said"
+
+
+def test_validation_on_held_out_rows_is_named():
+    xgboost = pytest.importorskip("xgboost")
+    booster = xgboost.XGBClassifier(n_estimators=50, early_stopping_rounds=3, random_state=0)
+    inside, apart = (X[:300], Y[:300]), (X[300:400], Y[300:400])
+    for rows, status in ((HELD_OUT, "warning"), (apart, "passed")):
+        model = clone(booster).fit(*inside, eval_set=[rows], verbose=False)
+        given = {"eval_set": [rows], "verbose": False}
+        report = run(model, inside, HELD_OUT, fit_params=given)
+        assert report.checks["sides"].status == status
+    noted = run(
+        clone(booster).fit(*inside, eval_set=[HELD_OUT], verbose=False),
+        inside,
+        HELD_OUT,
+        fit_params=lambda *rows: {"eval_set": [apart], "verbose": False},
+    )
+    assert "the score that the model noted" in noted.checks["sides"].text
+
+
+def test_a_model_of_many_more_rows_is_no_model_of_the_held_out_rows():
+    A, b = make_classification(4000, 10, n_informative=5, flip_y=0.05, random_state=1)
+    model = HistGradientBoostingClassifier(max_iter=20).fit(A[:3600], b[:3600])
+    report = run(model, (A[:200], b[:200]), (A[3600:3800], b[3600:3800]))
+    assert not report.checks["sides"].is_warning
+    assert report.checks["training rows"].is_warning
