@@ -395,6 +395,7 @@ def _check_answers(model, given, X, known, option):
     n_causes = np.sum([rows for *_, rows in causes], axis=0) if causes else np.zeros(len(X))
     plain = np.flatnonzero(n_causes == 0)[:_MOST_ASKED]
     if len(plain) and not _can_answer(model, take_rows(given, plain)):
+        _refuse_unknown_texts(X, known, option)
         return  # the audit says what is wrong with the model
     for name, what, rows in causes:
         alone = np.flatnonzero(rows & (n_causes == 1))[:_MOST_ASKED]
@@ -403,6 +404,26 @@ def _check_answers(model, given, X, known, option):
                 f"{option}: column {name!r} {what} in {rows.sum()} of {len(X)} rows, and the model "
                 f"takes none such: {_suggest_values(known[name], X[name][alone])}"
             )
+
+
+def _refuse_unknown_texts(X, known, option):
+    """Refuse columns of texts of which nothing is known, which most models take in another form."""
+    texts = [
+        name
+        for name, found in known.items()
+        if found.kind is None and found.dtype is None and _holds_texts(X[name])
+    ]
+    if texts:
+        raise CommandError(
+            f"{option}: the model does not answer for this table. It does not say in which form it "
+            f"takes {join_names(map(repr, texts), _MOST_NAMED)}, which hold text: give the table "
+            "in Parquet with the types of the model's training, or --read dtype.COLUMN=category"
+        )
+
+
+def _holds_texts(column):
+    is_category = isinstance(column.dtype, pd.CategoricalDtype)
+    return not (is_category or pd.api.types.is_numeric_dtype(column.dtype))
 
 
 def _suggest_values(known, refused):

@@ -443,6 +443,8 @@ def _read_histograms(model, columns, said):
 def _know_categories(values, *, always=True):
     """A column of categories; numbers that stand for categories need no type unless always."""
     known = _know_values(values)
+    if _are_cut(known.values):  # so that several may be the same
+        return known._replace(dtype=pd.CategoricalDtype())
     is_needed = always or known.kind != NUMBER
     return known._replace(dtype=pd.CategoricalDtype(known.values)) if is_needed else known
 
@@ -520,18 +522,19 @@ def _read_onnx(model, columns, said):
 
 def complete_column(known, column):
     """The same with categories that their file has cut off, as the values of a column have them."""
-    if known.dtype is None or known.values is None:
-        return known
-    if not any(isinstance(value, CutText) for value in known.values.tolist()):
+    if known.dtype is None or known.values is None or not _are_cut(known.values):
         return known
     values = _as_values(complete_categories(known.values.tolist(), column.dropna().unique()))
     return known._replace(values=values, dtype=pd.CategoricalDtype(values))
 
 
+def _are_cut(values):
+    return any(isinstance(value, CutText) for value in values)
+
+
 def _as_values(values):
     """Values as an array, without missing ones."""
-    is_cut = isinstance(values, list) and any(isinstance(value, CutText) for value in values)
-    values = np.array(values, dtype=object) if is_cut else np.asarray(values)
+    values = np.array(values, dtype=object) if _are_cut(values) else np.asarray(values)
     return values[~pd.isna(values)]
 
 
