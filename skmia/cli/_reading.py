@@ -30,6 +30,7 @@ class Reading(NamedTuple):
 
     words: tuple = ()  # of ``--read``
     left_out: frozenset = frozenset()  # columns of ``--drop``, whose values do not matter
+    named: frozenset = frozenset()  # columns that options name, which must stand there once
 
     def of_file(self, option):
         """Return what is given for a file: of all columns, and of single ones by word and name."""
@@ -47,12 +48,14 @@ class Reading(NamedTuple):
         return given, of_columns
 
 
+_NAMING = "target", "group_by", "members", "weights"  # options of a column
 AS_FOUND = Reading()
 
 
 def make_reading(arguments):
     """Return what a command says of how its tables are to be read."""
-    return Reading(tuple(arguments.read), frozenset(arguments.drop))
+    named = {getattr(arguments, name, None) for name in _NAMING}
+    return Reading(tuple(arguments.read), frozenset(arguments.drop), frozenset(named))
 
 
 class ReadTable(NamedTuple):
@@ -113,7 +116,7 @@ def _read_file(path, option, reading, known):
         elif path.suffix in (".arrow", ".feather"):
             file.frame = pd.read_feather(path)
         elif path.name.endswith((".csv", ".csv.gz")):
-            _read_text(file, known)
+            _read_text(file, reading.named, known)
         else:
             raise CommandError(
                 f"{option}: {path.name} is neither .csv, .csv.gz, .parquet, .arrow, .feather nor a "
@@ -148,11 +151,11 @@ def _check_width(file, n_columns):
         )
 
 
-def _read_text(file, known):
+def _read_text(file, named, known):
     """Read a text file into the frame of its columns."""
     dialect = file.dialect = recognize_dialect(file.path, file.option, file.given)
     _check_width(file, dialect.n_fields)
-    file.names, leaving = _name_columns(file, known)
+    file.names, leaving = _name_columns(file, named, known)
     _check_has_header(file)
     kinds = _recognize_kinds(file, known)
     file.raw = {name for name, kind in kinds.items() if kind == "text"}
@@ -166,7 +169,7 @@ def _read_text(file, known):
     _leave_out_index(file, known)
 
 
-def _name_columns(file, known):
+def _name_columns(file, named, known):
     """Names of the fields of each row, and those that hold nothing or the names of the rows."""
     header, n_fields, rows = file.dialect.header, file.dialect.n_fields, file.dialect.rows
     if header is None:
@@ -198,7 +201,7 @@ def _name_columns(file, known):
             f"has {len(names)} names of columns and {n_fields} fields in most rows; --read "
             f"skiprows={lines},header=none numbers the columns"
         )
-    return _make_unique(file, names, known), leaving
+    return _make_unique(file, names, named, known), leaving
 
 
 def _are_numbers_of_rows(texts):
@@ -207,7 +210,7 @@ def _are_numbers_of_rows(texts):
     return digits and len(set(map(int, texts))) == len(texts)
 
 
-def _make_unique(file, names, known):
+def _make_unique(file, names, named, known):
     """Strip names, and number those that are empty or stand there twice, as pandas does."""
     stripped = [name if name in known else name.strip() for name in names]
     changed = [name for name, other in zip(names, stripped, strict=True) if name != other]
@@ -226,6 +229,12 @@ def _make_unique(file, names, known):
             count += 1
             unique = f"{name}.{count}"
         if count:
+            if name in named:
+                skipped = file.dialect.n_skipped + 1
+                file.refuse(
+                    f"has two columns {visible(name)!r}; give one another name, or number all "
+                    f"columns with --read skiprows={skipped},header=none"
+                )
             twice.append(f"{visible(name)!r} becomes {visible(unique)!r}")
         found.append(unique)
     if twice:
@@ -361,7 +370,9 @@ def _refuse_lengths(file, error=None):
     n_odd = sum(counts[one] for one in odd)
     rows = "no other row is" if n_odd == 1 else f"{n_odd:,} rows are"
     reason = "the row may be cut off"
-    if length > n_usual:
+    if length > n_usual and file.dialect.sep in "\t ":
+        reason = r"--read 'sep=\s+' takes several blanks or tabs for one"
+    elif length > n_usual:
         reason = f"a value that holds {file.dialect.sep!r} has to stand in quotation marks"
     file.refuse(
         f"has {length} {'field' if length == 1 else 'fields'} in row {odd[length]:,} and "
@@ -512,6 +523,12 @@ def _settle(name, files, known):
         _get(files[0], "dtype", name),
         [file.dialect.decimal if file.dialect else None for file in files],
         [file.given.get("thousands") for file in files],
+        all(
+            file.dialect is None
+            or file.dialect.decimal == "."
+            or (file.dialect.sep == "," and file.dialect.decimal is None)
+            for file in files
+        ),
         [_list_missing(file, name) for file in files],
         known,
     )
