@@ -58,6 +58,8 @@ _HAS_DIGIT = re.compile("[0-9]|inf", re.IGNORECASE)
 def list_formats(text):
     """Formats in which a text is a number."""
     text = text.strip().translate(_MINUS)
+    if text.isdecimal() and text.isascii():
+        return FORMATS
     if not _HAS_DIGIT.search(text):
         return ()
     return tuple(form for form, pattern in _PATTERNS.items() if pattern.fullmatch(text))
