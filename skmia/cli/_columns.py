@@ -85,9 +85,9 @@ def is_known_text(known):
 
 
 def _holds_texts(column):
-    if not (column.dtype == object or pd.api.types.is_string_dtype(column.dtype)):
-        return False
-    return pd.api.types.infer_dtype(column, skipna=True) == "string"
+    if column.dtype == object:
+        return pd.api.types.infer_dtype(column, skipna=True) == "string"
+    return isinstance(column.dtype, pd.StringDtype)
 
 
 def _may_be_numbers(columns):
@@ -359,8 +359,12 @@ def _as_texts(columns, words):
         if words.wanted == "str" and not _holds_texts(column):
             column = column.map(str, na_action="ignore").astype(object)
         is_missing = column.isin([*missing])
-        counts = Counter(column[is_missing & (column != "")].value_counts().to_dict())
-        read.append(column.mask(is_missing) if is_missing.any() else column)
+        counts = Counter()
+        if is_missing.any():
+            counts.update(column[is_missing].value_counts().to_dict())
+            counts.pop("", None)
+            column = column.mask(is_missing)
+        read.append(column)
         found.append(counts or None)
     return SettledColumn(read, [], found)
 
@@ -432,14 +436,17 @@ def _mean(value):
 
 def _replace_values(column, changed, known):
     """A column with other values, and with the categories of the model if it has them."""
-    missing = None if getattr(known, "has_none", False) else np.nan
+    if known.dtype is not None:
+        categories = {*known.dtype.categories}
+        changed = {value: new if new in categories else np.nan for value, new in changed.items()}
     values = column.astype(object).map(changed)
-    values = values.where(values.notna(), missing)
-    if known.dtype is None:
-        kinds = {type(value) for value in changed.values() if not _is_nan(value)}
-        is_number = kinds and kinds <= {int, float} and missing is not None
-        return values.astype(float) if is_number else values
-    return pd.Series(pd.Categorical(values, dtype=known.dtype), index=column.index)
+    if known.dtype is not None:
+        return pd.Series(pd.Categorical(values, dtype=known.dtype), index=column.index)
+    if getattr(known, "has_none", False):  # which an encoder tells from NaN
+        kept = [None if pd.isna(value) else value for value in values]
+        return pd.Series(kept, index=column.index, dtype=object)
+    kinds = {type(value) for value in changed.values() if not _is_nan(value)}
+    return values.astype(float) if kinds and kinds <= {int, float} else values
 
 
 def _is_nan(value):

@@ -290,14 +290,15 @@ def _recognize_kinds(file, known):
         if wanted in ("str", "category") or (wanted is None and is_known_text(what)):
             kinds[name] = "text"
             continue
-        missing = _list_missing(file, name)
-        texts = {text for text in samples.get(name, ()) if not (text in missing or is_mark(text))}
+        missing, texts = _list_missing(file, name), {*samples.get(name, ())}
+        values = {text for text in texts if not (text in missing or is_mark(text))}
         is_plain = all(
             any(one.decimal == form and not one.thousands for one in list_formats(text))
             or text.strip().lower() in _BOOLS
-            for text in texts
+            for text in values
         )
-        kinds[name] = "number" if is_plain else "text"
+        # Marks alone may be values.
+        kinds[name] = "number" if is_plain and (values or not texts - {""}) else "text"
     return kinds
 
 
