@@ -34,6 +34,7 @@ class ColumnWords(NamedTuple):
     wanted: str | None  # of ``--read dtype``
     decimals: list  # sign of each table, None if nothing tells
     thousands: list
+    has_points: bool  # whether a point can only be the decimal sign
     missing: list  # words of each table that are taken as missing among texts
     known: Any  # KnownColumn of a model, or None
 
@@ -62,6 +63,9 @@ def settle_column(columns, words, read_raw, options):
     of_model = wanted is not None or (known is not None and known.kind == "number")
     if not of_model and not _may_be_numbers(columns):
         return _as_texts([read_raw(place) for place in range(len(columns))], words)
+    plain = _read_plain(columns, words)
+    if plain is not None:
+        return plain
     found = _count_values(columns, words)
     verdict = _judge(found, words, of_model, options)
     if verdict.form is None:
@@ -81,9 +85,9 @@ def is_known_text(known):
 
 
 def _holds_texts(column):
-    if not (column.dtype == object or pd.api.types.is_string_dtype(column.dtype)):
-        return False
-    return pd.api.types.infer_dtype(column, skipna=True) == "string"
+    if column.dtype == object:
+        return pd.api.types.infer_dtype(column, skipna=True) == "string"
+    return isinstance(column.dtype, pd.StringDtype)
 
 
 def _may_be_numbers(columns):
@@ -96,6 +100,47 @@ def _may_be_numbers(columns):
         for text in values
     ]
     return sum(fits) >= 0.5 * len(values)
+
+
+def _read_plain(columns, words):
+    """Read numbers with points, if marks of missing values are all that stands beside them."""
+    if not words.has_points or any(words.thousands):
+        return None
+    read, marks, n_values = [], Counter(), 0
+    for column, missing in zip(columns, words.missing, strict=True):
+        if not _holds_texts(column):
+            read.append(column)
+            n_values += int(column.notna().sum())
+            continue
+        codes, texts = pd.factorize(column.to_numpy(dtype=object))
+        is_number = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").notna()
+        is_number = is_number.to_numpy()
+        for place in np.flatnonzero(~is_number):
+            text, count = texts[place], int((codes == place).sum())
+            if text in MISSING or text in missing:
+                continue
+            if len(marks) > _MOST_OTHERS or not is_mark(text):
+                return None
+            marks[text] += count
+            n_values += count
+        values = np.full(len(texts) + 1, np.nan)  # the last one is of those without a text
+        values[:-1][is_number] = texts[is_number].astype(float)  # to the last bit
+        numbers = pd.Series(values[codes], index=column.index)
+        n_values += int(numbers.notna().sum())
+        is_whole = is_number.any() and pd.to_numeric(texts[is_number]).dtype.kind == "i"
+        has_all = is_whole and not numbers.isna().any()
+        read.append(numbers.astype("int64") if has_all else numbers)
+    if n_values == marks.total() and (words.known is None or words.known.kind != "number"):
+        return None
+    notes = [_tell_marks(words.name, n_values, marks)] if marks else []
+    return SettledColumn(read, notes, [None] * len(columns))
+
+
+def _tell_marks(name, n_values, marks):
+    return (
+        f"column {name!r}: {n_values - marks.total():,} of {n_values:,} values are numbers; not: "
+        f"{_list_counts(marks)}, taken as missing."
+    )
 
 
 class _Counts(NamedTuple):
@@ -202,9 +247,10 @@ def _judge(found, words, of_model, options):
         raise CommandError(
             f"{options[0]}: column {name!r} holds '{visible(percent[0])}' where numbers are meant, "
             "which can be parts of 1 or of 100; write numbers without the sign"
+            + ("" if of_model else f", or read texts with --read {_name_dtype(name)}")
         )
     if found.marks:
-        notes.append(f"{told}; not: {_list_counts(found.marks)}, taken as missing.")
+        notes.append(_tell_marks(name, found.n_values, found.marks))
     elif found.n_values == 0:
         return texts
     example = _find_example(found, form)
@@ -227,7 +273,7 @@ def _choose_format(forms, examples, words, decimals):
         for form in best
         if any(_read_alone(text, form) != _read_alone(text, best[0]) for text in examples)
     ]
-    if not others:
+    if not others or (best[0] == PLAIN and words.has_points):
         return best[0], False
     if len(decimals) == 1:
         return next(form for form in best if form.decimal in decimals), False
@@ -279,8 +325,12 @@ def _propose(name, left, may_be_text=True):
     marks = " ".join(shlex.quote(f"na_values.{name}={text}") for text in left)
     ways = [f"--read {marks} takes them as missing"] if len(left) <= _MOST_SHOWN else []
     if may_be_text:
-        ways.append(f"--read {shlex.quote(f'dtype.{name}=str')} reads the column as text")
+        ways.append(f"--read {_name_dtype(name)} reads the column as text")
     return ", ".join(ways) if ways else "write numbers, or leave these rows out"
+
+
+def _name_dtype(name):
+    return shlex.quote(f"dtype.{name}=str")
 
 
 def _as_numbers(column, verdict):
@@ -309,8 +359,12 @@ def _as_texts(columns, words):
         if words.wanted == "str" and not _holds_texts(column):
             column = column.map(str, na_action="ignore").astype(object)
         is_missing = column.isin([*missing])
-        counts = Counter(column[is_missing & (column != "")].value_counts().to_dict())
-        read.append(column.mask(is_missing) if is_missing.any() else column)
+        counts = Counter()
+        if is_missing.any():
+            counts.update(column[is_missing].value_counts().to_dict())
+            counts.pop("", None)
+            column = column.mask(is_missing)
+        read.append(column)
         found.append(counts or None)
     return SettledColumn(read, [], found)
 
@@ -382,14 +436,17 @@ def _mean(value):
 
 def _replace_values(column, changed, known):
     """A column with other values, and with the categories of the model if it has them."""
-    missing = None if getattr(known, "has_none", False) else np.nan
+    if known.dtype is not None:
+        categories = {*known.dtype.categories}
+        changed = {value: new if new in categories else np.nan for value, new in changed.items()}
     values = column.astype(object).map(changed)
-    values = values.where(values.notna(), missing)
-    if known.dtype is None:
-        kinds = {type(value) for value in changed.values() if not _is_nan(value)}
-        is_number = kinds and kinds <= {int, float} and missing is not None
-        return values.astype(float) if is_number else values
-    return pd.Series(pd.Categorical(values, dtype=known.dtype), index=column.index)
+    if known.dtype is not None:
+        return pd.Series(pd.Categorical(values, dtype=known.dtype), index=column.index)
+    if getattr(known, "has_none", False):  # which an encoder tells from NaN
+        kept = [None if pd.isna(value) else value for value in values]
+        return pd.Series(kept, index=column.index, dtype=object)
+    kinds = {type(value) for value in changed.values() if not _is_nan(value)}
+    return values.astype(float) if kinds and kinds <= {int, float} else values
 
 
 def _is_nan(value):

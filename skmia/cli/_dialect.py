@@ -222,7 +222,8 @@ def _divide(lines, sep, quotechar):
 def _divide_by_blanks(lines, shape, path, option):
     """Divide lines of numbers by blanks; a single column of texts may hold blanks as well."""
     divided = _divide(lines, _BLANKS, shape.quotechar)
-    if divided.n_fields > 1 and divided.share == 1:
+    n_fields = divided.n_fields
+    if divided.share == 1 and 1 < divided.n_header and n_fields - divided.n_header in (0, 1):
         rows = _split(lines, _BLANKS, shape.quotechar, True)[1:]
         fields = [field for row in rows for field in row]
         n_numbers = sum(map(is_number, fields))

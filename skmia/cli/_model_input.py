@@ -2,6 +2,7 @@
 
 import difflib
 import warnings
+from collections import Counter
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -53,15 +54,15 @@ def match_features(model, columns):
     names = list_feature_names(model)
     if names is None:
         return None
-    lacking = {_strip_name(name): name for name in names if name not in columns}
-    free = [column for column in columns if column not in names]
-    forms = [_strip_name(column) for column in free]
+    lacking = {_strip_name(name): name for name in set(names) - set(columns)}
+    free = set(columns) - set(names)
+    forms = Counter(map(_strip_name, free))
     others = {
         lacking[form]: column
-        for form, column in zip(forms, free, strict=True)
-        if form in lacking and forms.count(form) == 1
+        for form, column in ((_strip_name(column), column) for column in free)
+        if form in lacking and forms[form] == 1
     }
-    return [name if name in columns else others.get(name, name) for name in names]
+    return [others.get(name, name) for name in names]
 
 
 def _strip_name(name):
@@ -89,10 +90,9 @@ def as_model_input(model, frame, features, option="--model"):
     names, notes = _choose_features(model, frame, features, option)
     known = _know(model, names)
     known = {name: complete_column(one, frame[name]) for name, one in known.items()}
-    found = {name: _align_column(frame[name], known[name]) for name in names}
-    unknown = _list_unknown(model, pd.DataFrame(found))
-    notes += [_describe_unknown(one, len(frame)) for one in unknown]
-    X = pd.DataFrame({name: _cast_column(found[name], known[name]) for name in names})
+    X = _change_columns(frame[names], known, _align_column)
+    notes += [_describe_unknown(one, len(frame)) for one in _list_unknown(model, X)]
+    X = _change_columns(X, known, _cast_column)
     notes += _note_open_categories(frame, known)
     if list_feature_names(model) is None:
         given, told = _as_nameless(model, X, known)
@@ -149,6 +149,16 @@ def _suggest_columns(absent, columns):
         names = join_names(map(repr, sorted(of_dummies)), 3)
         return f"; it was trained on dummies of {names}: give the table as it was encoded for it"
     return ""
+
+
+def _change_columns(X, known, change):
+    """A table with the columns that a function of each and of what is known of it has changed."""
+    changed = {}
+    for name, column in X.items():
+        new = change(column, known[name])
+        if new is not column:
+            changed[name] = new
+    return X.assign(**changed)
 
 
 def _align_column(column, known):
@@ -395,6 +405,7 @@ def _check_answers(model, given, X, known, option):
     n_causes = np.sum([rows for *_, rows in causes], axis=0) if causes else np.zeros(len(X))
     plain = np.flatnonzero(n_causes == 0)[:_MOST_ASKED]
     if len(plain) and not _can_answer(model, take_rows(given, plain)):
+        _refuse_unknown_texts(X, known, option)
         return  # the audit says what is wrong with the model
     for name, what, rows in causes:
         alone = np.flatnonzero(rows & (n_causes == 1))[:_MOST_ASKED]
@@ -403,6 +414,26 @@ def _check_answers(model, given, X, known, option):
                 f"{option}: column {name!r} {what} in {rows.sum()} of {len(X)} rows, and the model "
                 f"takes none such: {_suggest_values(known[name], X[name][alone])}"
             )
+
+
+def _refuse_unknown_texts(X, known, option):
+    """Refuse columns of texts of which nothing is known, which most models take in another form."""
+    texts = [
+        name
+        for name, found in known.items()
+        if found.kind is None and found.dtype is None and _holds_texts(X[name])
+    ]
+    if texts:
+        raise CommandError(
+            f"{option}: the model does not answer for this table. It does not say in which form it "
+            f"takes {join_names(map(repr, texts), _MOST_NAMED)}, which hold text: give the table "
+            "in Parquet with the types of the model's training, or --read dtype.COLUMN=category"
+        )
+
+
+def _holds_texts(column):
+    is_category = isinstance(column.dtype, pd.CategoricalDtype)
+    return not (is_category or pd.api.types.is_numeric_dtype(column.dtype))
 
 
 def _suggest_values(known, refused):

@@ -1,6 +1,7 @@
 """Numbers as people write them, and marks of missing values."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 # What pandas.read_csv takes as missing.
@@ -55,9 +56,12 @@ _PATTERNS = {form: _compile(form) for form in FORMATS}
 _HAS_DIGIT = re.compile("[0-9]|inf", re.IGNORECASE)
 
 
+@lru_cache(maxsize=1 << 14)  # the first rows are asked about several times
 def list_formats(text):
     """Formats in which a text is a number."""
     text = text.strip().translate(_MINUS)
+    if text.isdecimal() and text.isascii():
+        return FORMATS
     if not _HAS_DIGIT.search(text):
         return ()
     return tuple(form for form, pattern in _PATTERNS.items() if pattern.fullmatch(text))

@@ -550,6 +550,8 @@ def read_config(words):
     options = []
     for name, value in found.items():
         option = f"--{name.replace('_', '-')}"
+        if name == "read" and isinstance(value, dict):
+            value = list(_list_words(value))
         if isinstance(value, dict):
             raise CommandError(f"--config: {name} must be the value of an option; got a table")
         if option in given or value is False:
@@ -557,6 +559,16 @@ def read_config(words):
         values = value if isinstance(value, list) else [value]
         options += [option] if value is True else [f"{option}={one}" for one in values]
     return [words[0], *options, *words[1:place], *words[end:]]
+
+
+def _list_words(table):
+    """The words of a table of TOML, in which those of a file or of columns are tables again."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from (f"{name}.{word}" for word in _list_words(value))
+        else:
+            values = value if isinstance(value, list) else [value]
+            yield from (f"{name}={one}" for one in values)
 
 
 def save_config(arguments, usual):

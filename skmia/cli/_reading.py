@@ -8,6 +8,7 @@ import warnings
 import zlib
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from .._core.visible import visible
@@ -21,6 +22,7 @@ from ._options import CommandError, check_file, tell
 _EXACT = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "round_trip"}
 _MOST_COLUMNS = 20_000  # each is transformed on its own, in time that grows faster than they do
 _MOST_NAMES, _MOST_NOTES, _MOST_LISTED = 5, 12, 20
+_MOST_STEPS = 0.9  # of a count of rows that are one
 _ROW_NAMES, _BEYOND = "(names of rows)", "(beyond the header)"
 _BOOLS = frozenset(["true", "false"])
 
@@ -30,6 +32,7 @@ class Reading(NamedTuple):
 
     words: tuple = ()  # of ``--read``
     left_out: frozenset = frozenset()  # columns of ``--drop``, whose values do not matter
+    named: frozenset = frozenset()  # columns that options name, which must stand there once
 
     def of_file(self, option):
         """Return what is given for a file: of all columns, and of single ones by word and name."""
@@ -47,12 +50,14 @@ class Reading(NamedTuple):
         return given, of_columns
 
 
+_NAMING = "target", "group_by", "members", "weights"  # options of a column
 AS_FOUND = Reading()
 
 
 def make_reading(arguments):
     """Return what a command says of how its tables are to be read."""
-    return Reading(tuple(arguments.read), frozenset(arguments.drop))
+    named = {getattr(arguments, name, None) for name in _NAMING}
+    return Reading(tuple(arguments.read), frozenset(arguments.drop), frozenset(named))
 
 
 class ReadTable(NamedTuple):
@@ -113,7 +118,7 @@ def _read_file(path, option, reading, known):
         elif path.suffix in (".arrow", ".feather"):
             file.frame = pd.read_feather(path)
         elif path.name.endswith((".csv", ".csv.gz")):
-            _read_text(file, known)
+            _read_text(file, reading, known)
         else:
             raise CommandError(
                 f"{option}: {path.name} is neither .csv, .csv.gz, .parquet, .arrow, .feather nor a "
@@ -148,11 +153,11 @@ def _check_width(file, n_columns):
         )
 
 
-def _read_text(file, known):
+def _read_text(file, reading, known):
     """Read a text file into the frame of its columns."""
     dialect = file.dialect = recognize_dialect(file.path, file.option, file.given)
     _check_width(file, dialect.n_fields)
-    file.names, leaving = _name_columns(file, known)
+    file.names, leaving = _name_columns(file, reading.named, known)
     _check_has_header(file)
     kinds = _recognize_kinds(file, known)
     file.raw = {name for name, kind in kinds.items() if kind == "text"}
@@ -163,10 +168,10 @@ def _read_text(file, known):
     _check_lengths(file)
     file.frame = file.frame.drop(columns=leaving)
     _tell_zeros(file, known)
-    _leave_out_index(file, known)
+    _leave_out_index(file, {*known, *reading.left_out, *reading.named})
 
 
-def _name_columns(file, known):
+def _name_columns(file, named, known):
     """Names of the fields of each row, and those that hold nothing or the names of the rows."""
     header, n_fields, rows = file.dialect.header, file.dialect.n_fields, file.dialect.rows
     if header is None:
@@ -193,12 +198,14 @@ def _name_columns(file, known):
     elif len(names) == n_fields + 1 and names[-1] == "":
         names.pop()  # the header alone ends in a separator
     elif len(names) != n_fields and rows:
+        if "\n" in rows[-1][-1]:
+            _refuse_open_quote(file, len(rows))
         lines = file.dialect.n_skipped + 1
         file.refuse(
             f"has {len(names)} names of columns and {n_fields} fields in most rows; --read "
             f"skiprows={lines},header=none numbers the columns"
         )
-    return _make_unique(file, names, known), leaving
+    return _make_unique(file, names, named, known), leaving
 
 
 def _are_numbers_of_rows(texts):
@@ -207,7 +214,7 @@ def _are_numbers_of_rows(texts):
     return digits and len(set(map(int, texts))) == len(texts)
 
 
-def _make_unique(file, names, known):
+def _make_unique(file, names, named, known):
     """Strip names, and number those that are empty or stand there twice, as pandas does."""
     stripped = [name if name in known else name.strip() for name in names]
     changed = [name for name, other in zip(names, stripped, strict=True) if name != other]
@@ -226,6 +233,12 @@ def _make_unique(file, names, known):
             count += 1
             unique = f"{name}.{count}"
         if count:
+            if name in named:
+                skipped = file.dialect.n_skipped + 1
+                file.refuse(
+                    f"has two columns {visible(name)!r}; give one another name, or number all "
+                    f"columns with --read skiprows={skipped},header=none"
+                )
             twice.append(f"{visible(name)!r} becomes {visible(unique)!r}")
         found.append(unique)
     if twice:
@@ -277,14 +290,15 @@ def _recognize_kinds(file, known):
         if wanted in ("str", "category") or (wanted is None and is_known_text(what)):
             kinds[name] = "text"
             continue
-        missing = _list_missing(file, name)
-        texts = {text for text in samples.get(name, ()) if not (text in missing or is_mark(text))}
+        missing, texts = _list_missing(file, name), {*samples.get(name, ())}
+        values = {text for text in texts if not (text in missing or is_mark(text))}
         is_plain = all(
             any(one.decimal == form and not one.thousands for one in list_formats(text))
             or text.strip().lower() in _BOOLS
-            for text in texts
+            for text in values
         )
-        kinds[name] = "number" if is_plain else "text"
+        # Marks alone may be values.
+        kinds[name] = "number" if is_plain and (values or not texts - {""}) else "text"
     return kinds
 
 
@@ -346,6 +360,13 @@ def _parse(file, kinds, only=None):
         return _parse(file, kinds, only)
 
 
+def _refuse_open_quote(file, row):
+    file.refuse(
+        f"cannot be read: a quotation mark in row {row} has no second one (--read quoting=3 reads "
+        "quotation marks as any other character)"
+    )
+
+
 def _refuse_lengths(file, error=None):
     """Name the first row that has other fields than the header."""
     counts, first = count_fields(file.path, file.dialect)
@@ -355,15 +376,14 @@ def _refuse_lengths(file, error=None):
     if not opened and not odd:
         file.refuse("cannot be read: its lines cannot be divided into columns")
     if opened:
-        file.refuse(
-            f"cannot be read: a quotation mark in row {opened[1]} has no second one "
-            "(--read quoting=3 reads quotation marks as any other character)"
-        )
+        _refuse_open_quote(file, opened[1])
     length = min(odd, key=odd.get)
     n_odd = sum(counts[one] for one in odd)
     rows = "no other row is" if n_odd == 1 else f"{n_odd:,} rows are"
     reason = "the row may be cut off"
-    if length > n_usual:
+    if length > n_usual and file.dialect.sep in "\t ":
+        reason = r"--read 'sep=\s+' takes several blanks or tabs for one"
+    elif length > n_usual:
         reason = f"a value that holds {file.dialect.sep!r} has to stand in quotation marks"
     file.refuse(
         f"has {length} {'field' if length == 1 else 'fields'} in row {odd[length]:,} and "
@@ -417,42 +437,44 @@ def _check_lengths(file):
             _refuse_lengths(file)
 
 
-def _leave_out_index(file, known):
-    """Leave out a first column without a name that holds the names of rows, as to_csv writes it."""
+def _leave_out_index(file, kept):
+    """Leave out columns without a name that hold names of rows, as to_csv writes, or nothing."""
     name = file.frame.columns[0]
-    if not re.fullmatch(r"Unnamed: 0(\.\d+)*", name) or name in known:
-        _leave_out_empty(file, known)
-        return
     asked = file.given.get("index_col")
-    values = file.frame[name]
-    is_index = values.notna().all() and values.is_unique and not values.dtype.kind == "f"
-    if asked == "0" or (asked is None and is_index and file.frame.shape[1] > 1):
-        what = "counts the rows" if values.dtype.kind in "iu" else "holds another value in each row"
+    if re.fullmatch(r"Unnamed: 0(\.\d+)*", name) and name not in kept and asked != "false":
+        what = _describe_index(file.frame[name])
+        if asked is None and (what is None or file.frame.shape[1] == 1):
+            file.refuse(
+                "has no name for its first column, whose values repeat, as "
+                f"'{visible(file.frame[name].iloc[0])}'; --read index_col=0 leaves it out, --read "
+                f"index_col=false keeps it as {name!r}"
+            )
         file.note(
-            f"its first column has no name and {what}; it is left out (--read index_col=false "
-            "keeps it)."
+            f"the first column has no name and {what or 'is asked to be left out'}; it is left out "
+            "(--read index_col=false keeps it)."
         )
         file.frame = file.frame.drop(columns=name)
-    elif asked is None:
-        file.refuse(
-            f"has no name for its first column, whose values repeat, as '{visible(values.iloc[0])}'"
-            f"; --read index_col=0 leaves it out, --read index_col=false keeps it as {name!r}"
-        )
-    _leave_out_empty(file, known)
-
-
-def _leave_out_empty(file, known):
-    """Leave out columns without a name and without a value."""
-    names = [name for name in file.frame.columns if re.fullmatch(r"Unnamed: \d+", name)]
     empty = [
         name
-        for name in names
-        if name not in known and (file.frame[name].isna() | file.frame[name].isin([""])).all()
+        for name in file.frame.columns
+        if re.fullmatch(r"Unnamed: \d+", name) and name not in kept
+        if (file.frame[name].isna() | file.frame[name].isin([""])).all()
     ]
     if empty:
         n = len(empty)
         file.note(f"{n} {'column' if n == 1 else 'columns'} without name and values left out.")
         file.frame = file.frame.drop(columns=empty)
+
+
+def _describe_index(values):
+    """What makes values names of rows; None if nothing does."""
+    if values.isna().any() or values.dtype.kind in "fb":
+        return None
+    if values.dtype.kind in "iu" and len(values) > 1:
+        # As of several tables, one below the other.
+        counts = float((np.diff(values.to_numpy()) == 1).mean()) >= _MOST_STEPS
+        return "counts the rows" if counts or values.is_unique else None
+    return "holds another value in each row" if values.is_unique else None
 
 
 def _check_named(files, reading, names):
@@ -514,6 +536,12 @@ def _settle(name, files, known):
         _get(files[0], "dtype", name),
         [file.dialect.decimal if file.dialect else None for file in files],
         [file.given.get("thousands") for file in files],
+        all(
+            file.dialect is None
+            or file.dialect.decimal == "."
+            or (file.dialect.sep == "," and file.dialect.decimal is None)
+            for file in files
+        ),
         [_list_missing(file, name) for file in files],
         known,
     )
@@ -528,8 +556,9 @@ def _settle(name, files, known):
         )
 
     settled = settle_column(columns, words, read_raw, [file.option for file in files])
-    if known is not None and known.dtype is not None and known.dtype.categories is None:
-        settled = settled._replace(columns=[one.astype("category") for one in settled.columns])
+    if words.wanted == "category":  # the same in all tables
+        dtype = pd.concat(settled.columns).astype("category").dtype
+        settled = settled._replace(columns=[one.astype(dtype) for one in settled.columns])
     for file, column, missing in zip(files, settled.columns, settled.missing, strict=True):
         if column is not file.frame[name]:
             file.frame[name] = column

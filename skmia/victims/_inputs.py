@@ -204,7 +204,8 @@ def complete_categories(categories, values):
     left, completed = sorted(values), []
     for one in categories:
         # Of several that it can be, categories are mostly in their order.
-        one = next((value for value in left if one.can_begin(value)), str(one))
+        missing = f"{one}\N{HORIZONTAL ELLIPSIS}{len(completed)}"  # none else is called so
+        one = next((value for value in left if one.can_begin(value)), missing)
         left = [value for value in left if value != one]
         completed.append(one)
     is_cut = len(values.intersection(completed)) > len(values.intersection(by_bytes))

@@ -33,8 +33,9 @@ NUMBER, TEXT = "number", "text"
 _MOST_EXAMPLES = 5
 # Ways to assign lists of categories to columns that are compared.
 _MOST_WAYS = 10_000
-# Packages whose estimators say whether they take other things than numbers.
-_OF_NUMBERS = "sklearn", "imblearn", "lightgbm", "skorch"
+# Packages whose estimators say whether they take other things than numbers, and hand on the rows
+# that they are given to those inside them. A class of others' may do anything.
+_KNOWN_PACKAGES = "sklearn", "imblearn", "skorch", __package__.partition(".")[0]
 
 
 class KnownColumn(NamedTuple):
@@ -101,7 +102,7 @@ def list_known_columns(model, names=None):
         )
     labels = list_feature_names(model)
     labels = names if labels is None else labels
-    by_name = labels is not None and all(place < len(labels) for place in found)
+    by_name = labels is not None and max(found, default=0) < len(labels)
     return {labels[place] if by_name else int(place): found[place] for place in sorted(found)}
 
 
@@ -131,14 +132,16 @@ def list_unknown_values(model, X):
     if names is None and (not isinstance(X, np.ndarray) or X.ndim > 2):
         return []
     X = X.reshape(len(X), -1) if names is None else X
-    labels = list_feature_names(model)
+    places = _find_places(model, names, X.shape[1])
     found, seen = [], set()
     for said in _walk_through(model, names).statements:
-        where = _choose_column(X, said.place, labels)
-        if where is None:
+        place = places.get(int(said.place))
+        if place is None or not _has_values(said):
             continue
+        name = place if names is None else names[place]
         try:
-            unknown = _compare_column(where[0], where[1], said)
+            column = pd.Series(X[:, place]) if names is None else X.iloc[:, place]
+            unknown = _compare_column(name, column, said)
         except Exception:  # of functions and values of any class
             continue
         if unknown is not None and unknown[:2] not in seen:
@@ -147,20 +150,22 @@ def list_unknown_values(model, X):
     return found
 
 
-def _choose_column(X, place, labels):
-    """Name and values of a column of the model in a table or array; None if it is not there."""
-    if not is_frame(X):
-        return (int(place), pd.Series(X[:, place])) if place < X.shape[1] else None
-    if labels is not None and place < len(labels) and labels[place] in X.columns:
-        place = list(X.columns).index(labels[place])
-    elif labels is not None or place >= X.shape[1]:
-        return None
-    return X.columns[place], X.iloc[:, place]
+def _find_places(model, names, n_columns):
+    """The place in a table of each column of a model, by name if both have names."""
+    labels = list_feature_names(model)
+    if names is None or labels is None:
+        return {place: place for place in range(n_columns)}
+    of_table = {name: place for place, name in enumerate(names)}
+    return {place: of_table[name] for place, name in enumerate(labels) if name in of_table}
+
+
+def _has_values(said):
+    """Whether values of the table can be compared with those of a part."""
+    is_listed = said.known.values is not None and not isinstance(said.place, _Changed)
+    return said.vectorizer is not None or is_listed
 
 
 def _compare_column(name, column, said):
-    if said.vectorizer is None and (said.known.values is None or isinstance(said.place, _Changed)):
-        return None
     said = said._replace(known=complete_column(said.known, column))
     is_missing = column.isna()
     counts = column[~is_missing].astype(object).value_counts()
@@ -344,8 +349,12 @@ def _list_fitted_members(model):
     return [] if fitted is None else np.ravel(np.asarray(fitted, dtype=object)).tolist()
 
 
+def _is_of_known_package(part):
+    return type(part).__module__.partition(".")[0] in _KNOWN_PACKAGES
+
+
 def _has_models_inside(part):
-    if hasattr(part, "get_support"):
+    if hasattr(part, "get_support") or not _is_of_known_package(part):
         return False
     if any(hasattr(part, name) for name in ("best_estimator_", "regressor_", "estimator_")):
         return True
@@ -425,7 +434,7 @@ def _read_numbers(part, columns, said):
 
 def _takes_numbers(part):
     """Whether a part of a known package takes numbers alone."""
-    if not any(is_of_package(part, package) for package in _OF_NUMBERS):
+    if not _is_of_known_package(part):
         return False
     tags = get_tags(part)
     given = tags.input_tags
@@ -443,13 +452,15 @@ def _read_histograms(model, columns, said):
 def _know_categories(values, *, always=True):
     """A column of categories; numbers that stand for categories need no type unless always."""
     known = _know_values(values)
+    if _are_cut(known.values):  # so that several may be the same
+        return known._replace(dtype=pd.CategoricalDtype())
     is_needed = always or known.kind != NUMBER
     return known._replace(dtype=pd.CategoricalDtype(known.values)) if is_needed else known
 
 
 def _read_xgboost(model, columns, said):
     types = model.get_booster().feature_types or [""] * model.n_features_in_
-    stored = read_categories_of_xgboost(model)
+    stored = read_categories_of_xgboost(model) if "c" in types else {}
     knowns = [KnownColumn(NUMBER)] * len(types)
     for column in np.flatnonzero(np.array(types) == "c").tolist():
         if column in stored:
@@ -520,18 +531,19 @@ def _read_onnx(model, columns, said):
 
 def complete_column(known, column):
     """The same with categories that their file has cut off, as the values of a column have them."""
-    if known.dtype is None or known.values is None:
-        return known
-    if not any(isinstance(value, CutText) for value in known.values.tolist()):
+    if known.dtype is None or known.values is None or not _are_cut(known.values):
         return known
     values = _as_values(complete_categories(known.values.tolist(), column.dropna().unique()))
     return known._replace(values=values, dtype=pd.CategoricalDtype(values))
 
 
+def _are_cut(values):
+    return any(isinstance(value, CutText) for value in values)
+
+
 def _as_values(values):
     """Values as an array, without missing ones."""
-    is_cut = isinstance(values, list) and any(isinstance(value, CutText) for value in values)
-    values = np.array(values, dtype=object) if is_cut else np.asarray(values)
+    values = np.array(values, dtype=object) if _are_cut(values) else np.asarray(values)
     return values[~pd.isna(values)]
 
 

@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (
@@ -327,6 +327,40 @@ def test_categories_are_known_inside_other_models(tmp_path, name):
     model = AROUND[name]().fit(NATIVE, Y)
     problem = make(save(model, tmp_path / "m.joblib"), write(NATIVE, Y, tmp_path, "csv"))
     np.testing.assert_allclose(ask(problem), model.predict_proba(NATIVE), rtol=1e-12)
+
+
+@pytest.mark.parametrize("suffix", ["joblib", "ubj"])
+def test_categories_with_accents_of_which_the_file_has_lost_some(tmp_path, suffix):
+    cities = [f"Kö{k:02d}" for k in range(12)]
+    frame = FRAME[["age"]].assign(city=pd.Categorical(draw(cities), cities))
+    model = boost_by_xgboost().fit(frame, Y)
+    path = save(model, tmp_path / f"m.{suffix}")
+    problem = make(path, write(frame, Y, tmp_path, "csv"))
+    assert problem.records.X["city"].cat.categories.tolist() == cities
+    np.testing.assert_allclose(ask(problem), model.predict_proba(frame), rtol=1e-12)
+
+
+class Encoded(TransformerMixin, BaseEstimator):
+    """Step that does not say what it takes: numbers of categories."""
+
+    def fit(self, X, y=None):
+        self.feature_names_in_ = np.array(X.columns, dtype=object)
+        return self
+
+    def transform(self, X):
+        return np.column_stack([X[name].cat.codes for name in X])
+
+
+def test_texts_of_which_nothing_is_known_are_named_where_the_model_fails(tmp_path):
+    frame = FRAME[["zip", "city"]].astype("category")
+    model = make_pipeline(Encoded(), FOREST).fit(frame, Y)
+    told = refuse(tmp_path, frame, model)
+    assert "the model does not answer for this table" in told
+    assert "'zip' and 'city', which hold text" in told or "'city', which hold text" in told
+    path, table = tmp_path / "m.joblib", write(frame, Y, tmp_path, "csv")
+    options = ["--read", "dtype.zip=category", "--read", "dtype.city=category"]
+    problem = make(path, table, *options)
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
 
 
 def test_names_of_lightgbm_have_no_blanks(tmp_path):

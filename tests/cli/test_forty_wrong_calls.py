@@ -33,8 +33,11 @@ CALLS = [
     ),
     ("audit --data empty.csv --target income", "empty.csv cannot be read"),
     ("audit --data head.csv --target income", "head.csv has no rows"),
-    ("audit --data latin.csv --target income", "it is not text in UTF-8"),
-    ("audit --data semi.csv --target income", "values have to be separated by commas"),
+    ("audit --data open.csv --target income", "a quotation mark in row 2 has no second one"),
+    ("audit --data long.csv --target income", "has 3 fields in row 2 and 2 names of columns"),
+    ("audit --data dots.csv --target income", "which can be 1234 or 1.234: --read decimal=,,thou"),
+    (f"{DATA} --read seperator=;", "must be WORD=VALUE with a word of pandas.read_csv, as 'sep=;'"),
+    (f"{DATA} --read dtype.ctiy=str", "--read dtype: column 'ctiy' not found; did you mean 'city"),
     ("audit --data twice.csv --target income", "twice.csv has two columns 'income'"),
     ("audit --data three.csv --target income", "only one row of the class 'high'"),
     # Its columns.
@@ -142,7 +145,6 @@ def folder(tmp_path_factory):
         }
     )
     table.to_csv(folder / "t.csv", index=False)
-    table.to_csv(folder / "semi.csv", index=False, sep=";")
     table.head(3).to_csv(folder / "three.csv", index=False)
     table.assign(income=[None, *table["income"][1:]]).to_csv(folder / "gap.csv", index=False)
     X = table[["age", "noise"]]
@@ -164,6 +166,9 @@ def folder(tmp_path_factory):
         "empty.csv": "",
         "head.csv": "age,income\n",
         "twice.csv": "income,income\n1,high\n2,low\n3,high\n4,low\n",
+        "open.csv": 'name,income\nJosé,high\n"Ana,low\n',
+        "long.csv": "name,income\nJosé,high\nAna,low,x\nEva,high\n",
+        "dots.csv": "pay;income\n1.234;high\n2.345;low\n",
         "short.txt": "0\n1\n",
         "text.joblib": "no model",
         "bad.toml": "limits = [",
@@ -172,8 +177,7 @@ def folder(tmp_path_factory):
         "file": "",
     }
     for name, text in texts.items():
-        (folder / name).write_text(text)
-    (folder / "latin.csv").write_bytes("name,income\nJosé,high\nAna,low\n".encode("latin-1"))
+        (folder / name).write_text(text, "utf-8")
     (folder / "folder").mkdir()
     return folder
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (
@@ -265,6 +265,23 @@ class Foreign(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return True
+
+
+class Wrapped(ClassifierMixin, BaseEstimator):
+    """Model of a class that nobody knows, around one that gets other columns."""
+
+    def fit(self, X, y):
+        self.feature_names_in_ = np.array(X.columns, dtype=object)
+        self.estimator_ = clone(FOREST).fit(X.apply(lambda column: pd.factorize(column)[0]), y)
+        return self
+
+    def predict(self, X):
+        return self.estimator_.predict(X.apply(lambda column: pd.factorize(column)[0]))
+
+
+def test_a_class_that_nobody_knows_may_do_anything_with_its_columns():
+    assert list_known_columns(Wrapped().fit(FRAME, Y)) == {}
+    assert list_known_columns(make_pipeline(Wrapped()).fit(FRAME, Y)) == {}
 
 
 def test_a_part_that_cannot_be_read_says_nothing():
