@@ -123,7 +123,7 @@ class OwnPlace(str):
         return type(self), (self.name,)
 
 
-class OwnPath(type(Path())):
+class OwnPath(type(Path())):  # type: ignore[misc]
     """The same as a path of ``pathlib``."""
 
     _place = None  # of paths that are derived from this one, such as its parent
