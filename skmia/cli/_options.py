@@ -224,6 +224,8 @@ TABLE = "table"
 NUMBERS = {
     "privacy_loss": ("privacy loss",),
     "rare_copies": ("rare copies",),
+    "copies_but_one_cell": ("copies but one cell",),
+    "copied_identifiers": ("copied identifiers",),
     "near_copies": ("near copies",),
     "singling_out": ("singling out", "singling out, one column"),
     "linkability": ("linkability",),

@@ -68,6 +68,7 @@ _TABLE_EXAMPLES = """\
 examples:
   skmia table synthetic.csv train.csv --holdout held_out.csv --out report
   skmia table synthetic.csv train.csv --holdout held_out.csv --drop id --target income
+  skmia table synthetic.csv train.csv --holdout held_out.csv --person patient
   skmia table synthetic.csv train.csv --holdout held_out.csv --policy cautious
   skmia table synthetic.csv train.csv --holdout held_out.csv --fail-above rare_copies.low=0
 """
@@ -325,7 +326,16 @@ _OPTIONS = {
                 "table of rows of the same population that the generator has not seen",
             ),
             **_READING,
-            "--drop": (_COLUMNS, "columns to leave out of all tables, such as an identifier"),
+            "--person": (
+                _COLUMN,
+                "column that names the person of each row, where persons have several; it is not "
+                "compared",
+            ),
+            "--drop": (_COLUMNS, "columns to leave out of all tables"),
+            "--keep": (
+                _COLUMNS,
+                "columns that are compared though they look like identifiers, which are left out",
+            ),
             "--target": (
                 _COLUMN,
                 "column for which models of synthetic and of training rows are compared",
@@ -342,9 +352,10 @@ _OPTIONS = {
             "--fail-above": (
                 _LIST | {"type": parse_table_limit, "metavar": "NAME=LIMIT"},
                 "exit with code 1 if a number exceeds a limit, and with code 4 if the audit is "
-                "inconclusive: privacy_loss, membership, rare_copies, near_copies, singling_out, "
-                "linkability or inference, or inference:COL for one column; linkability.high=0.09 "
-                "compares the upper end of the interval (.low the lower one)",
+                "inconclusive: privacy_loss, membership, rare_copies, copies_but_one_cell, "
+                "near_copies, copied_identifiers, singling_out, linkability or inference, or "
+                "inference:COL for one column; linkability.high=0.09 compares the upper end of "
+                "the interval (.low the lower one)",
             ),
         }
     },

@@ -7,7 +7,7 @@ import numpy as np
 from .._core.progress import show_stages
 from .._core.visible import visible
 from ..report import recommend_release
-from ..synthetic import as_document, audit_table, save_table
+from ..synthetic import as_document, audit_table, find_identifiers, save_table
 from ._gate import Finding, compare_largest, judge_verdict, miss_number
 from ._options import NUMBERS, TABLE, CommandError, tell
 from ._output import check_folder, collect_warnings, conclude, finish
@@ -28,12 +28,18 @@ def run_table(arguments, show):
     check_folder("out", arguments.out)
     policy = read_policy(arguments.policy, TABLE)
     tables, notes = _read_tables(arguments)
-    _check_limits(arguments.fail_above, arguments.secrets or tables["real"].columns)
+    identifiers = _choose_identifiers(tables, arguments)
+    inferred = arguments.secrets or tables["real"].columns.drop(
+        [arguments.person, *identifiers], errors="ignore"
+    )
+    _check_limits(arguments.fail_above, inferred)
     caught = {}
     shares = _SHARES | {"models": 0.15 if arguments.target else 0.0}
     with collect_warnings(caught), show_stages(shares):
         report = audit_table(
             **tables,
+            group_by=arguments.person,
+            identifiers=identifiers if arguments.keep else "auto",
             target=arguments.target,
             secrets=arguments.secrets or None,
             random_state=arguments.seed,
@@ -69,10 +75,24 @@ def _read_tables(arguments):
         for column in frame.columns:
             check_values(frame, column, f"--{name}" if name == "holdout" else name.upper())
     named = [("--target", arguments.target), *(("--secrets", name) for name in arguments.secrets)]
+    named += [("--person", arguments.person), *(("--keep", name) for name in arguments.keep)]
     for option, name in named:
         if name is not None:
             check_column(tables["real"], name, option)
     return tables, notes
+
+
+def _choose_identifiers(tables, arguments):
+    """Columns that look like identifiers, without those to be compared."""
+    frames = {
+        name: frame.drop(columns=arguments.person or [], errors="ignore")
+        for name, frame in tables.items()
+    }
+    return [
+        name
+        for name in find_identifiers(frames)
+        if name not in arguments.keep and all(name in frame for frame in frames.values())
+    ]
 
 
 def _follow(report, policy, arguments):

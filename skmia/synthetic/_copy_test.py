@@ -71,11 +71,11 @@ class CopyTest(TablesEstimator):
     Notes
     -----
     A row is rare if at most 0.01 equal rows are expected in the synthetic table by chance, or less
-    than one and fewer than of the median row. What is expected is the product of the frequencies of its values among
-    the rows of the reference, where those that occur once have Turing's estimate, or the share of
-    equal rows, if that is more. Of rows with many digits, all are rare; in a table of few values
-    these are the less frequent half. With all cells but one, the product is of the others, and must
-    be at most 0.01.
+    than one and fewer than of the median row. What is expected is the product of the frequencies of
+    its values among the rows of the reference, where those that occur once have Turing's estimate,
+    or the share of equal rows, if that is more. Of rows with many digits, all are rare; in a table
+    of few values these are the less frequent half. With all cells but one, the product is of the
+    others, and must be at most 0.01.
 
     A row is nearly copied if its nearest synthetic row is at most a third as far as its nearest
     reference row, in Gower's distance. Without ``reference``, these are the other rows of both real

@@ -116,7 +116,7 @@ def test_swapped_tables(tables):
 
 def test_weighted_holm_by_hand():
     names = ["rare copies", "a", "b"]
-    # 0.65 and 0.175 and 0.175 of the level: 0.005 / 0.175, then 0.02 / 0.65 * 0.825, then 0.3.
+    # 0.65 and 0.175 and 0.175 of the level: 0.005 / 0.175, then 0.02 / 0.65 * 0.825, which is less.
     by_hand = [0.02 / 0.65 * 0.825, 0.005 / 0.175, 0.3]
     assert correct(names, [0.02, 0.005, 0.3]).tolist() == pytest.approx(
         [0.005 / 0.175, *by_hand[1:]]

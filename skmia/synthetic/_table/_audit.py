@@ -89,13 +89,13 @@ def _check_columns(columns):
     """Whether the values of the synthetic columns are values of real rows."""
     fit, parts = columns.fit, []
     if fit.unfit:
-        parts.append(list_briefly(fit.unfit).capitalize())
+        parts.append(list_briefly(fit.unfit))
         if fit.left_out:
             parts.append("A column without a common value is compared by similarity alone")
     if columns.copied:
-        parts.append(list_briefly(columns.copied).capitalize())
+        parts.append(list_briefly(columns.copied))
     if fit.changed:
-        parts.append(list_briefly(fit.changed).capitalize())
+        parts.append(list_briefly(fit.changed))
     if not parts:
         parts = ["Values of the synthetic columns are of the kinds and ranges of real rows"]
     status = WARNING if fit.unfit or columns.copied else PASSED
@@ -117,6 +117,13 @@ def _check_people(people):
             f"Rows that agree in {_join_names(people.columns)} are in one table only, as rows of "
             "one person are, and are taken for one person's. Name the column of persons with "
             "group_by, on the command line --person."
+        )
+        return {"status": WARNING, "text": text}
+    if people.repeated:
+        text = (
+            f"{people.share_repeated:.0%} of the real rows agree with others in "
+            f"{_join_names(people.repeated)}, far more than by chance. If these are rows of one "
+            "person, name the column of persons with group_by, on the command line --person."
         )
         return {"status": WARNING, "text": text}
     if people.groups is None:
@@ -643,7 +650,11 @@ def audit_table(
         names = {name for name in people.columns if is_named(name)} - {target, *(secrets or ())}
         if len(names) < tables["real"].shape[1]:
             tables = {name: table.drop(columns=list(names)) for name, table in tables.items()}
-    unchanged = count_unchanged(tables["real"], tables["synthetic"], tables.get("holdout"))
+    hidden = _leave_out(tables, columns, secrets)
+    compared = [
+        table.drop(columns=hidden) for table in map(tables.get, _NAMES) if table is not None
+    ]
+    unchanged = count_unchanged(*compared)
     kept, people = leave_out_shared(tables, people)
     privacy, resemblance = _measure_privacy(
         kept, settings, wanted["secrets"], clock, columns, people
@@ -652,11 +663,9 @@ def audit_table(
     spread, notes = None, _list_notes(columns)
     if generator is not None:
         groups = None if people.groups is None else tuple(people.groups.values())
-        compared = columns.tables | {
-            name: columns.tables[name][list(kept["real"].columns)] for name in columns.tables
-        }
+        drawn_from = _keep_rows(columns.tables, people, kept["real"].columns)
         with clock("further tables"):
-            spread = measure_spread(generator, compared, columns.names, settings, groups)
+            spread = measure_spread(generator, drawn_from, columns.names, settings, groups)
     if target is not None and holdout is None:
         notes.append("No model was trained, because there is no holdout to measure it on.")
     return TableReport(
@@ -672,6 +681,18 @@ def audit_table(
         created=tell_time(),
         notes=notes,
     )
+
+
+def _keep_rows(tables, people, columns):
+    """Tables as they were read, of the rows and columns that are compared."""
+    kept = people.kept or {}
+    return {
+        name: (table[kept[name]].reset_index(drop=True) if name in kept else table)[list(columns)]
+        for name, table in tables.items()
+    }
+
+
+_NAMES = ("real", "synthetic", "holdout")
 
 
 class _Columns(NamedTuple):

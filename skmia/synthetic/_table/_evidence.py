@@ -57,9 +57,10 @@ class Grounds(NamedTuple):
 
 
 def count_units(data):
-    """Rows of each table, or persons of those whose persons are known, by the data of a report."""
+    """Rows of each table, or persons if they are known, and persons who are in both."""
     rows = {name: data.get(f"n_{name}", 0) for name in ("real", "synthetic", "holdout")}
-    return {name: data.get(f"n_persons_{name}", n) for name, n in rows.items()}
+    rows = {name: data.get(f"n_persons_{name}", n) for name, n in rows.items()}
+    return rows | {"shared": data.get("n_persons_shared", 0)}
 
 
 def tell_unchanged(counts):
@@ -121,13 +122,20 @@ def choose_evidence(grounds):
 
 def _get_blindness(grounds):
     """Why nothing could be measured, or None."""
-    if not grounds.n_rows["holdout"]:
+    if not (grounds.n_rows["holdout"] or grounds.n_rows.get("shared", 0)):
         return (
             "There is no holdout: rows of the same population that the generator has not seen. "
             "Without them, it cannot be seen what the table reveals about its training rows beyond "
             "what it reveals about every member of the population."
         )
-    smallest = min(grounds.n_rows.values())
+    n_shared = grounds.n_rows.get("shared", 0)
+    smallest = min(grounds.n_rows[name] for name in ("real", "synthetic", "holdout"))
+    if smallest < FEW_ROWS and n_shared:
+        return (
+            f"{n_shared:,} persons have rows in both real tables. Without them, a table has "
+            f"{smallest} persons, and at least {FEW_ROWS} are needed. Assign all rows of a person "
+            "to one table before the generator is trained."
+        )
     if smallest < FEW_ROWS:
         return f"A table has {smallest} rows or persons, and at least {FEW_ROWS} are needed."
     return None

@@ -65,18 +65,16 @@ def read_tables(frames):
 def _leave_out_lacking(frames):
     """Tables without the identifiers that not all of them have; other columns must be in all."""
     everything = dict.fromkeys(name for frame in frames.values() for name in frame.columns)
-    partial = [c for c in everything if not all(c in frame.columns for frame in frames.values())]
+    partial = [name for name in everything if not all(name in part for part in frames.values())]
     if not partial or any(frame.columns.has_duplicates for frame in frames.values()):
         for name, frame in frames.items():
             _check_names(frame, list(frames["real"].columns), name)
         return frames, {}
-    found = find_identifiers(
-        {name: frame[[c for c in partial if c in frame]] for name, frame in frames.items()}
-    )
+    parts = {name: frame[[c for c in partial if c in frame]] for name, frame in frames.items()}
+    found = find_identifiers(parts)
     lacking = {str(name): found[name] for name in partial if name in found}
-    frames = {
-        name: frame.drop(columns=list(found), errors="ignore") for name, frame in frames.items()
-    }
+    left = list(lacking)
+    frames = {name: frame.drop(columns=left, errors="ignore") for name, frame in frames.items()}
     for name, frame in frames.items():
         _check_names(frame, list(frames["real"].columns), name)
     return frames, lacking
@@ -445,8 +443,8 @@ COLUMNS += ["pvalue", "pvalue_below", "pvalue_holm"]
 
 def measure(tables, settings, secrets, clock, people=None, identifiers=None):
     """The numbers with their p-values, the copies, and the resemblance."""
-    # people: numbers of the persons of "real" and "holdout"; identifiers: which rows of both have an
-    # identifier that is in the synthetic table, or None
+    # people: numbers of the persons of "real" and "holdout"; identifiers: which rows of both have
+    # an identifier that is in the synthetic table, or None
     n_columns = tables[0].shape[1]
     n_numbers = 7 + len(ATTACKS) + (0 if n_columns < 2 else len(secrets or range(n_columns)))
     alpha = 1 - settings["confidence_level"]

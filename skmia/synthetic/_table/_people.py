@@ -1,0 +1,267 @@
+"""Which rows are of one person."""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..._core.groups import number_groups
+from ..._core.numbers import show
+from .._neighbors import draw_places
+from ._columns import is_named
+
+# Rows of each table in which repeated combinations are looked for.
+_MOST_ROWS = 5000
+# Repeats of a combination that must be there, in at least so many different ones.
+_FEWEST_GROUPS, _FEWEST_PAIRS = 20, 50
+# Rows per combination, at most, and share of all rows that repeat, at least.
+_MOST_PER_GROUP, _LEAST_SHARE = 50, 0.3
+# Share of the repeats over both tables, of what rows assigned at random have, at most.
+_ACROSS = 0.2
+# How much more often than by chance columns repeat together.
+_LIFT = 5.0
+# Of columns that repeat in both tables: share of rows, and how much more often than by chance.
+_FEWEST_REPEATED, _FAR_MORE, _MOST_COLUMNS = 0.5, 30.0, 30
+# Factor by which another column makes it rarer by chance, at least.
+_GROWS = 1.5
+# Share of the repeats of a column in which another one is constant.
+_CONSTANT = 0.98
+
+
+class People(NamedTuple):
+    """Persons of the rows of both real tables."""
+
+    groups: dict | None  # number of the person of each row, by table; None if rows are persons
+    columns: tuple = ()  # columns by whose values rows are taken for one person's
+    n_shared: int = 0  # persons with rows in both tables
+    n_left_out: tuple = (0, 0)  # their rows in each table
+    kept: dict | None = None  # which rows of each table are not theirs
+    repeated: tuple = ()  # columns that repeat together as those of a person, in both tables
+    share_repeated: float = 0.0  # share of the rows that do
+
+
+def read_people(tables, group_by):
+    """The tables without the column of persons, and the persons."""
+    if group_by is None:
+        return tables, People(None)
+    held = [name for name in ("real", "holdout") if name in tables]
+    if isinstance(group_by, str):
+        for name in held:
+            if group_by not in tables[name]:
+                raise ValueError(
+                    f"group_by={group_by!r} is not a column of {name}; available columns: "
+                    f"{', '.join(map(repr, tables[name].columns[:20]))}."
+                )
+        given = [tables[name][group_by] for name in held]
+        tables = {
+            name: table.drop(columns=group_by, errors="ignore") for name, table in tables.items()
+        }
+        if not tables["real"].shape[1]:
+            raise ValueError(f"group_by={group_by!r} must not be the only column.")
+    else:
+        if not isinstance(group_by, tuple | list) or len(group_by) != len(held):
+            raise ValueError(
+                "group_by must be the name of a column, or one array of persons for each of "
+                f"{' and '.join(held)}; got {show(group_by)}."
+            )
+        given = list(group_by)
+    named = []
+    for name, part in zip(held, given):
+        part = part if isinstance(part, pd.Series) else pd.Series(np.asarray(part).tolist())
+        number_groups(_spell_names(part), len(tables[name]), f"group_by of {name}")
+        named.append(_spell_names(part))
+    codes = pd.factorize(np.concatenate(named))[0]
+    parts = np.split(codes, [len(named[0])])
+    return tables, People(dict(zip(held, parts)))
+
+
+def _spell_names(part):
+    """Names as text, in which 7 and 7.0 are one person; None where there is none."""
+    if pd.api.types.is_float_dtype(part.dtype) and (part.dropna() % 1 == 0).all():
+        part = part.astype("Int64")
+    names = part.astype(object)
+    return (
+        names.where(names.notna(), None)
+        .map(lambda name: None if name is None else str(name).strip())
+        .to_numpy(dtype=object)
+    )
+
+
+def leave_out_shared(tables, people):
+    """Real tables without the persons who are in both, and the persons with their number."""
+    if people.groups is None or "holdout" not in tables:
+        return tables, people
+    real, held = people.groups["real"], people.groups["holdout"]
+    shared = np.intersect1d(real, held)
+    if not len(shared):
+        return tables, people
+    kept = {name: ~np.isin(codes, shared) for name, codes in people.groups.items()}
+    left_out = tuple(int((~kept[name]).sum()) for name in ("real", "holdout"))
+    groups = {name: people.groups[name][kept[name]] for name in kept}
+    tables = tables | {
+        name: tables[name][kept[name]].reset_index(drop=True) for name in ("real", "holdout")
+    }
+    shared = {"n_shared": len(shared), "n_left_out": left_out, "kept": kept}
+    return tables, people._replace(groups=groups, **shared)
+
+
+def find_people(tables, seed):
+    """Persons by combinations of columns that repeat in a table, and never across both."""
+    # Of rows that were assigned to the tables at random, about half of the pairs that agree are in
+    # different tables. Pairs of rows of persons who were assigned at random are in one.
+    rng = np.random.RandomState(seed)
+    frames = [tables[name] for name in ("real", "holdout")]
+    drawn = [frame.iloc[draw_places(len(frame), _MOST_ROWS, rng)] for frame in frames]
+    is_real = np.repeat([True, False], [len(frame) for frame in drawn])
+    rows = pd.concat(drawn, ignore_index=True)
+    codes = {name: pd.factorize(rows[name], use_na_sentinel=False)[0] for name in rows}
+    columns = _find_split_columns(codes, is_real)
+    if columns is None:
+        found, share = _find_repeated_columns(codes)
+        return People(None, repeated=found, share_repeated=share)
+    keys = [pd.MultiIndex.from_frame(frame[list(columns)].astype(str)) for frame in frames]
+    # A combination that is in both tables by chance is of two persons.
+    parts = [pd.factorize(key)[0] for key in keys]
+    parts[1] = parts[1] + parts[0].max() + 1
+    return People(dict(zip(("real", "holdout"), parts)), columns)
+
+
+def _find_split_columns(codes, is_real):
+    """Columns that are constant within units that are in one table, or None."""
+    best, chosen = 0.0, []
+    while len(chosen) < len(codes):
+        rest = [name for name in codes if name not in chosen]
+        scores = {
+            name: _score(_join([codes[c] for c in (*chosen, name)]), is_real) for name in rest
+        }
+        name = max(scores, key=scores.get)
+        if scores[name] <= best * 1.01:
+            break
+        best = scores[name]
+        chosen.append(name)
+    if not chosen:
+        return None
+    key = _join([codes[name] for name in chosen])
+    within, across = _count_pairs(key, is_real)
+    if not _is_split(key, is_real, within, across):
+        return None
+    constant = [
+        name
+        for name in codes
+        if name not in chosen
+        and _count_pairs(_join([key, codes[name]]), is_real)[0] >= _CONSTANT * within
+    ]
+    found = [name for name in codes if name in chosen or name in constant]
+    varied = [name for name in found if len(np.unique(codes[name])) > 1]
+    chance = np.prod([_agree(codes[name]) for name in varied])
+    n = len(is_real)
+    is_more = within + across >= _LIFT * chance * n * (n - 1) / 2
+    if (len(varied) > 1 and is_more) or (len(varied) == 1 and is_named(str(varied[0]))):
+        return tuple(varied)
+    return None
+
+
+def _find_repeated_columns(codes):
+    """Columns that repeat together far more than by chance in few rows, and the share of rows."""
+    rest = _drop_determined(codes)[:_MOST_COLUMNS]
+    steps = [list(pair) for pair in combinations(rest, 2)]
+    chosen, best = [], 0.0
+    while steps:
+        lifts = [_lift([codes[name] for name in step]) for step in steps]
+        place = int(np.argmax(lifts))
+        if lifts[place] <= _GROWS * best:
+            break
+        best, chosen = lifts[place], steps[place]
+        steps = [[*chosen, name] for name in rest if name not in chosen]
+    if len(chosen) < 2 or best < _FAR_MORE:
+        return (), 0.0
+    key = _join([codes[name] for name in chosen])
+    n_values = len(np.unique(key))
+    is_joint = n_values >= 1.2 * max(len(np.unique(codes[name])) for name in chosen)
+    counts = np.bincount(key)
+    is_small = counts[counts > 1].mean() <= _MOST_PER_GROUP / 2
+    is_person = is_small and (is_joint or any(is_named(str(name)) for name in chosen))
+    return (tuple(chosen), _share_repeated(key)) if is_person else ((), 0.0)
+
+
+def _lift(parts):
+    """How much more often columns agree together than apart; 0 if few rows agree with others."""
+    key, n = _join(parts), len(parts[0])
+    if _share_repeated(key) < _FEWEST_REPEATED:
+        return 0.0
+    counts = np.bincount(key).astype(float)
+    chance = n * (n - 1) * np.prod([_agree(part) for part in parts])
+    return float((counts * (counts - 1)).sum() / chance)
+
+
+def _drop_determined(codes):
+    """Columns without those that another one of many rows a value determines."""
+    sizes = {name: len(np.unique(part)) for name, part in codes.items()}
+    n = len(next(iter(codes.values())))
+    kept = []
+    for name in sorted(codes, key=sizes.get, reverse=True):
+        broad = [other for other in kept if n >= 20 * sizes[other]]
+        if 1 < sizes[name] < n and not any(
+            len(np.unique(_join([codes[other], codes[name]]))) <= 1.05 * sizes[other]
+            for other in broad
+        ):
+            kept.append(name)
+    return kept
+
+
+def _share_repeated(key):
+    """Share of the rows whose key another row has."""
+    counts = np.bincount(key)
+    return float(counts[counts > 1].sum() / len(key))
+
+
+def _is_split(key, is_real, within, across):
+    """Whether rows with equal keys are few, many of them, and in one table."""
+    counts = np.bincount(key)
+    repeated = counts[counts > 1]
+    if len(repeated) < _FEWEST_GROUPS or within < _FEWEST_PAIRS:
+        return False
+    if repeated.sum() < _LEAST_SHARE * len(key) or repeated.mean() > _MOST_PER_GROUP:
+        return False
+    return across <= _ACROSS * (within + across) * _share_across(is_real)
+
+
+def _share_across(is_real):
+    """Share of all pairs of rows that are in different tables."""
+    n, n_real = len(is_real), int(is_real.sum())
+    return n_real * (n - n_real) / (n * (n - 1) / 2)
+
+
+def _score(key, is_real):
+    """Pairs within tables beyond those that the pairs across let expect, in standard errors."""
+    within, across = _count_pairs(key, is_real)
+    share = _share_across(is_real)
+    excess = within - across * (1 - share) / share
+    return excess / np.sqrt(within + across) if within + across else 0.0
+
+
+def _count_pairs(key, is_real):
+    """Pairs of equal rows within a table, and across both."""
+    real = np.bincount(key[is_real], minlength=key.max() + 1).astype(float)
+    held = np.bincount(key[~is_real], minlength=key.max() + 1).astype(float)
+    return float((real * (real - 1) + held * (held - 1)).sum() / 2), float(real @ held)
+
+
+def _join(parts):
+    """One number for each combination of codes."""
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = pd.factorize(joined.astype(np.int64) * (int(part.max()) + 1) + part)[0]
+    return joined
+
+
+def _agree(codes):
+    """Share of the pairs of rows that agree in a column."""
+    counts, n = np.bincount(codes), len(codes)
+    return float((counts * (counts - 1.0)).sum() / (n * (n - 1)))
+
+
+def group_of(people, table, name):
+    """Persons of the rows of a table that keeps the places of the rows that it was drawn from."""
+    return None if people is None else people[name][table.index.to_numpy()]

@@ -1,0 +1,207 @@
+"""Columns of a table: identifiers, values in another form, and values that do not fit."""
+
+import uuid
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skmia.synthetic import audit_table
+from skmia.synthetic._table._columns import find_identifiers, fit_columns
+
+N = 100
+
+
+def number(rng, *size):
+    return rng.integers(0, 2**62, size)
+
+
+def name_uuids(rng):
+    return [str(uuid.UUID(int=int(a) << 64 | int(b))) for a, b in number(rng, N, 2)]
+
+
+COUNTED, CODES = "numbers that count rows", "codes"
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "expected"),
+    [
+        ("x", lambda rng: rng.permutation(2 * N)[:N], COUNTED),
+        ("x", lambda rng: rng.permutation(300)[:N].astype(float), COUNTED),
+        ("PatientID", lambda rng: rng.permutation(10**7)[:N], COUNTED),
+        ("x", name_uuids, CODES),
+        ("x", lambda rng: [f"{k:016x}" for k in number(rng, N)], CODES),
+        ("x", lambda rng: [f"P-{k:05d}" for k in range(N)], CODES),
+        ("x", lambda rng: [f"{k:09d}" for k in rng.permutation(10**9 // 2)[:N]], CODES),
+        (
+            "x",
+            lambda rng: [f"{'ab'[k % 2]} {'c' * k}" for k in range(N)],
+            "texts that never repeat",
+        ),
+        (
+            "created_at",
+            lambda rng: pd.Timestamp("2020") + pd.to_timedelta(rng.permutation(10**6)[:N], "s"),
+            "times of creation",
+        ),
+        # None of these names rows.
+        ("income", lambda rng: np.exp(rng.normal(10, 1, N)).round(2), None),
+        ("income", lambda rng: np.exp(rng.normal(10, 1, N)).round(), None),
+        ("glucose", lambda rng: rng.normal(size=N), None),
+        ("zip", lambda rng: [f"{k:05d}" for k in rng.permutation(10**5)[:N]], None),
+        ("household_id", lambda rng: np.arange(N) // 4, None),
+        ("age", lambda rng: rng.integers(18, 90, N), None),
+        ("born", lambda rng: pd.Timestamp("1950") + pd.to_timedelta(rng.permutation(N), "D"), None),
+        ("state", lambda rng: rng.choice(["CA", "NY"], N), None),
+        ("weight", lambda rng: [f"{k:.3f}" for k in rng.normal(70, 9, N)], None),
+        ("flag", lambda rng: rng.random(N) < 0.5, None),
+    ],
+    ids=str,
+)
+def test_which_columns_are_identifiers(name, make, expected):
+    rng = np.random.default_rng(0)
+    if name == "born" and expected is None:
+        values = pd.Series(make(rng)).sample(frac=1, random_state=0).to_numpy()
+    else:
+        values = make(rng)
+    frame = pd.DataFrame({name: values})
+    assert find_identifiers({"real": frame, "synthetic": frame}).get(name) == expected
+
+
+def fit_column(real, made, held=None):
+    tables = {"real": real, "synthetic": made, "holdout": real if held is None else held}
+    tables = {name: pd.DataFrame({"x": column}) for name, column in tables.items()}
+    return fit_columns(tables)
+
+
+WORDS = ["Private", "State gov", "Self"] * 10
+DAYS = pd.Series(pd.Timestamp("2020-01-20") + pd.to_timedelta(np.arange(30), "D"))
+TRUTH = np.arange(30) % 3 == 0
+
+
+@pytest.mark.parametrize(
+    ("real", "made", "words"),
+    [
+        ([f" {word}" for word in WORDS], WORDS, "'Private' for ' Private'"),
+        (WORDS, [word.upper() for word in WORDS], "in lower case, as 'PRIVATE' for 'Private'"),
+        (["1.0", "2.50", "x"] * 10, ["1", "2.5", "x"] * 10, "as numbers, as '1' for '1.0'"),
+        (np.arange(30) % 7, (np.arange(30) % 7).astype(str), "numbers are text in the synthetic"),
+        (np.arange(30) * 500.5, [f"{k * 500.5:,.2f}" for k in range(30)], "numbers are text"),
+        (["02139", "10001"] * 15, [2139, 10001] * 15, "codes of 5 digits are numbers"),
+        (TRUTH, np.where(TRUTH, "True", "False"), "truth values are text"),
+        (DAYS, DAYS.dt.strftime("%d/%m/%Y"), "dates are text in the synthetic table"),
+        (DAYS.dt.strftime("%Y-%m-%d"), DAYS.dt.strftime("%d.%m.%Y"), "texts of dates"),
+    ],
+)
+def test_values_in_another_form_become_equal(real, made, words):
+    tables, fit = fit_column(real, made)
+    assert tables["real"]["x"].astype(object).tolist() == tables["synthetic"]["x"].tolist()
+    assert len(fit.changed) == 1 and words in fit.changed[0] and not fit.unfit
+
+
+def test_a_form_that_makes_values_of_one_table_equal_is_not_taken():
+    tables, fit = fit_column(["a", "A", "b"] * 10, ["a", "B", "b"] * 10)
+    assert tables["real"]["x"].nunique() == 3 and not fit.changed
+    # Days and months cannot be told apart.
+    dates = pd.Series([f"0{k}/0{m}/2020" for k in range(1, 10) for m in range(1, 4)])
+    assert fit_column(DAYS[:27], dates)[0]["synthetic"]["x"].dtype == dates.dtype
+
+
+@pytest.mark.parametrize("decimals, words", [(0, "whole numbers"), (1, "1 dec"), (-2, "of 100")])
+def test_numbers_are_compared_at_the_decimals_of_the_coarsest_table(decimals, words):
+    real = np.random.default_rng(0).normal(5000, 2000, 300).round(3)
+    tables, fit = fit_column(real, real.round(decimals))
+    assert (tables["real"]["x"] == real.round(decimals)).all() and words in fit.changed[0]
+
+
+@pytest.mark.parametrize(
+    ("real", "made", "words"),
+    [
+        (["R01", "R02"] * 30, ["north", "south"] * 30, "none of the values of the synthetic"),
+        (["R01", "R02"] * 30, ["R01", "Q", "Q"] * 20, "67% of the rows of the synthetic table"),
+        (np.arange(60) % 9, 100 + np.arange(60) % 9, "from 100 to 108 and the real ones from 0"),
+    ],
+)
+def test_values_that_do_not_fit_are_named(real, made, words):
+    fit = fit_column(real, made)[1]
+    assert len(fit.unfit) == 1 and words in fit.unfit[0] and fit.unfit[0].startswith("column 'x'")
+    assert fit.left_out == (["x"] if "none" in words else [])
+
+
+def test_names_that_seldom_repeat_need_not_fit():
+    rng = np.random.default_rng(0)
+    names = [rng.choice([f"a{k}" for k in range(2000)], 300) for _ in range(3)]
+    assert not fit_column(*names)[1].unfit
+
+
+def draw(rng, n=150):
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "work": rng.choice(["private", "state"], n),
+            "income": np.exp(rng.normal(10, 0.7, n)).round(2),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def tables():
+    rng = np.random.default_rng(1)
+    real, held, made = (draw(rng) for _ in range(3))
+    return real, pd.concat([real[:15], made[15:]], ignore_index=True), held
+
+
+def test_copies_with_new_identifiers_are_found(tables):
+    real, made, held = tables
+    named = [
+        table.assign(key=[f"{prefix}{k:04d}" for k in range(len(table))])
+        for table, prefix in zip(tables, ("P", "S", "Q"))
+    ]
+    report = audit_table(*named, random_state=0)
+    assert report.unchanged["train"] == 15 and report.data["identifiers"] == ["key"]
+    assert "'key' (codes)" in report.notes[0]
+    plain = audit_table(*tables, random_state=0)
+    pd.testing.assert_frame_equal(report.results, plain.results)
+    kept = audit_table(*named, identifiers=[], random_state=0)
+    assert kept.unchanged["train"] == 0 and kept.data["identifiers"] == []
+    # A generator that has no identifiers, and an index that only its table has.
+    for odd in ((named[0], made, named[2]), (real, named[1], held)):
+        report = audit_table(*odd, random_state=0)
+        assert report.unchanged["train"] == 15 and report.data["identifiers"] == ["key"]
+
+
+def test_identifiers_that_are_copied_are_a_leak(tables):
+    real, _, held = tables
+    rng = np.random.default_rng(2)
+    keys = [f"{k:016x}" for k in number(rng, 300)]
+    made = draw(rng).assign(key=keys[:20] + [f"{k:016x}" for k in number(rng, 130)])
+    report = audit_table(
+        real.assign(key=keys[:150]), made, held.assign(key=keys[150:]), random_state=0
+    )
+    row = report.results.loc["copied identifiers"]
+    assert report.evidence == "leak" and row["attack"] == pytest.approx(20 / 150)
+    check = report.checks["columns fit"]
+    assert check["status"] == "warning" and "of 20 of 150 training rows and of 0" in check["text"]
+
+
+def test_columns_that_do_not_fit_are_left_out_of_copies_and_named(tables):
+    real, made, held = tables
+    other = made.assign(work=made["work"].map({"private": "x1", "state": "x2"}))
+    report = audit_table(real, other, held, random_state=0)
+    assert report.unchanged["train"] == 15 and report.evidence == "leak"
+    check = report.checks["columns fit"]
+    assert check["status"] == "warning" and "column 'work': none" in check["text"].lower()
+    assert "Columns of the tables do not fit" in " ".join(report.summary().split())
+    assert "inference of work" not in report.results.index and "work" in report.columns.index
+
+
+def test_bad_identifiers(tables):
+    with pytest.raises(ValueError, match="identifiers: 'x' is not a column of the tables; avail"):
+        audit_table(*tables, identifiers=["x"])
+    with pytest.raises(ValueError, match="identifiers must be 'auto' or a sequence of columns"):
+        audit_table(*tables, identifiers="age")
+    ids = [pd.DataFrame({"key": [f"K{k:05d}" for k in range(N)]})] * 3
+    with pytest.raises(ValueError, match="All columns are identifiers, such as 'key'"):
+        audit_table(*ids)
+    renamed = tables[1].rename(columns={"age": " Age"})
+    with pytest.raises(ValueError, match="lacks the column 'age' of real; it has ' Age': rename"):
+        audit_table(tables[0], renamed, tables[2])

@@ -1,0 +1,159 @@
+"""Rows of one person: exchanged together, found where nobody names them, and in both tables."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skmia.report._schema import check_table_document
+from skmia.synthetic import InferenceRisk, LinkabilityRisk, SinglingOutRisk, audit_table
+from skmia.synthetic._risks import average_by_person
+from skmia.synthetic._table._people import find_people
+
+
+def draw_visits(rng, n_people, n_rows=5):
+    """Visits of people, with columns that each of them has."""
+    counts = np.full(n_people, n_rows) if n_rows else rng.integers(1, 15, n_people)
+    who = np.repeat(np.arange(n_people), counts)
+    level = rng.normal(size=n_people)
+    return (
+        pd.DataFrame(
+            {
+                "who": [f"{rng.integers(10**6)}-{k}" for k in range(n_people)],
+                "born": rng.integers(1940, 2005, n_people),
+                "zip": rng.integers(100, 400, n_people),
+                "sex": rng.choice(["f", "m"], n_people),
+            }
+        )
+        .iloc[who]
+        .reset_index(drop=True)
+        .assign(
+            amount=np.exp(3 + level[who] + rng.normal(0, 0.5, len(who))).round(2),
+            kind=rng.choice(["food", "fuel", "rent"], len(who)),
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def visits():
+    rng = np.random.default_rng(0)
+    return [draw_visits(rng, 40, None) for _ in range(3)]
+
+
+def test_new_persons_are_neither_shift_nor_leak(visits):
+    real, made, held = visits
+    report = audit_table(real, made, held, group_by="who", random_state=0)
+    assert report.evidence == "none"
+    data = report.data
+    assert (data["n_persons_real"], data["n_persons_holdout"]) == (40, 40)
+    assert "who" not in report.columns.index
+    row = report.results.loc["rare copies"]
+    assert (row["n_attacks"], row["n_controls"]) == (40, 40)
+    assert "training rows of 40 persons" in report.summary()
+    assert check_table_document(json.loads(report.to_json()))["evidence"] == "none"
+    # The same by arrays, in place of the column; the synthetic table needs none.
+    arrays = [table["who"].to_numpy() for table in (real, held)]
+    rest = [table.drop(columns="who") for table in visits]
+    again = audit_table(*rest, group_by=arrays, random_state=0)
+    pd.testing.assert_frame_equal(report.results, again.results)
+
+
+def test_persons_who_are_copied_are_a_leak(visits):
+    real, _, held = visits
+    rng = np.random.default_rng(1)
+    copied = real.assign(amount=rng.permutation(real["amount"]), kind=rng.permutation(real["kind"]))
+    report = audit_table(real, copied, held, group_by="who", random_state=0)
+    assert report.evidence == "leak"
+
+
+def test_persons_are_found_by_what_they_have_in_one_table_alone(visits):
+    rest = [table.drop(columns="who") for table in visits]
+    people = find_people({"real": rest[0], "holdout": rest[2]}, 0)
+    assert set(people.columns) >= {"born", "zip"} and not {"amount", "kind"} & {*people.columns}
+    report = audit_table(*rest, random_state=0)
+    check = report.checks["rows of one person"]
+    assert report.evidence == "none" and check["status"] == "warning"
+    assert "'born', 'zip'" in check["text"] and "group_by" in check["text"]
+    assert report.data["n_persons_real"] == 40
+
+
+def test_rows_of_many_persons_are_not_taken_for_one_persons():
+    rng = np.random.default_rng(2)
+
+    def draw(n):
+        zips = rng.integers(0, 30, n)
+        return pd.DataFrame(
+            {
+                "zip": zips,
+                "city": zips // 3,
+                "age": rng.integers(18, 90, n),
+                "x": rng.normal(size=n),
+            }
+        )
+
+    for shift in (0, 200):  # a holdout of other years of birth is a shift
+        people = find_people({"real": draw(400), "holdout": draw(400) + shift}, 0)
+        assert people.groups is None and people.repeated == ()
+
+
+def test_persons_in_both_tables_are_counted_and_left_out():
+    rng = np.random.default_rng(3)
+    real, held, made = draw_visits(rng, 60), draw_visits(rng, 60), draw_visits(rng, 60)
+    held.loc[:9, "who"] = real["who"][:10].to_numpy()  # two persons
+    report = audit_table(real, made, held, group_by="who", random_state=0)
+    check = report.checks["rows of one person"]
+    assert check["status"] == "warning" and check["text"].startswith("2 persons have rows in both")
+    assert (
+        "their 10 and 10 rows" in check["text"] and "Assign all rows of a person" in check["text"]
+    )
+    assert report.data["n_persons_shared"] == 2 and report.data["n_persons_real"] == 58
+    assert report.unchanged["n_train"] == 300
+    split = np.random.default_rng(0).permutation(300)
+    report = audit_table(real.iloc[split[:150]], made, real.iloc[split[150:]], group_by="who")
+    assert (
+        report.evidence == "unknown" and "persons have rows in both real tables" in report.verdict
+    )
+
+
+def test_persons_split_by_rows_are_warned_of():
+    rng = np.random.default_rng(4)
+    visits = draw_visits(rng, 200).drop(columns="who")
+    rows = rng.permutation(len(visits))
+    people = find_people({"real": visits.iloc[rows[:500]], "holdout": visits.iloc[rows[500:]]}, 0)
+    assert people.groups is None and {"born", "zip"} <= {*people.repeated}
+    assert people.share_repeated > 0.9
+
+
+def test_success_of_persons_by_hand():
+    assert average_by_person(np.array([1.0, 0, 1, 1]), np.array([5, 5, 7, 9])).tolist() == [
+        0.5,
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize("risk", [SinglingOutRisk(), LinkabilityRisk(), InferenceRisk(secrets=0)])
+def test_persons_of_one_row_are_rows(risk):
+    rng = np.random.default_rng(5)
+    train, test, made = rng.normal(size=(3, 50, 3)).round(1)
+    risk.set_params(random_state=0)
+    plain = risk.fit(train, test, made).result_
+    names = np.arange(100)
+    pd.testing.assert_frame_equal(
+        plain, risk.fit(train, test, made, groups=(names[:50], names[50:])).result_
+    )
+    together = risk.fit(train, test, made, groups=(np.arange(50) // 5, 50 + np.arange(50) // 5))
+    counts = together.result_[["n_attacks", "n_controls"]].iloc[0]
+    if not isinstance(risk, SinglingOutRisk):  # whose attacks are predicates
+        assert counts.tolist() == [10, 10]
+
+
+def test_bad_persons(visits):
+    real, made, held = visits
+    with pytest.raises(ValueError, match="group_by='x' is not a column of real; available"):
+        audit_table(real, made, held, group_by="x")
+    with pytest.raises(ValueError, match="or one array of persons for each of real and holdout"):
+        audit_table(real, made, held, group_by=[real["who"]])
+    with pytest.raises(ValueError, match="group_by of holdout has no value for 1 of"):
+        audit_table(real, made, held.assign(who=[None, *held["who"][1:]]), group_by="who")
