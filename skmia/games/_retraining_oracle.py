@@ -163,20 +163,28 @@ class _PrintKeeper:
         if hasattr(module, "state_dict"):
             state = {name: tensor.cpu().numpy() for name, tensor in module.state_dict().items()}
             return joblib.hash(state)
-        with _jobs_removed(model):
+        with _set_aside(model):
             return joblib.hash((type(model).__qualname__, vars(model)))
 
 
+# Parameters that are not what was learned: on how many processors, and what is printed.
+_SET_ASIDE = {"n_jobs": None, "verbose": 0}
+
+
 @contextmanager
-def _jobs_removed(model):
-    """Set every ``n_jobs`` aside for a while: on how many processors is not what was learned."""
+def _set_aside(model):
+    """Set every ``n_jobs`` and ``verbose`` aside for a while."""
     parts = [part for part in walk(model) if not isinstance(part, dict)]
-    parts = [part for part in parts if "n_jobs" in part.get_params(deep=False)]
-    before = [part.n_jobs for part in parts]
+    held = [
+        (part, name, getattr(part, name))
+        for part in parts
+        for name in _SET_ASIDE
+        if name in part.get_params(deep=False) and hasattr(part, name)
+    ]
     try:
-        for part in parts:
-            part.set_params(n_jobs=None)
+        for part, name, _ in held:
+            part.set_params(**{name: _SET_ASIDE[name]})
         yield
     finally:
-        for part, n_jobs in zip(parts, before, strict=True):
-            part.set_params(n_jobs=n_jobs)
+        for part, name, value in held:
+            part.set_params(**{name: value})

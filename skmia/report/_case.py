@@ -420,6 +420,8 @@ def _find_split(model):
     # The helper predefined_split binds a validation set of other rows.
     if callable(split) and "valid_ds" not in getattr(split, "keywords", {}):
         return "train_split"
+    if hasattr(model, "get_params") and model.get_params(deep=False).get("eval_fraction"):
+        return "eval_fraction"  # of CatBoost
     if getattr(model, "validation_fraction", None) is None:
         return None
     if hasattr(model, "early_stopping"):

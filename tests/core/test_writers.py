@@ -27,6 +27,7 @@ from skmia._core.caches import clone_to_train  # noqa: E402
 from skmia._core.writers import OwnPath, OwnPlace  # noqa: E402
 from skmia.datasets import make_membership_problem  # noqa: E402
 from skmia.games import retraining_oracle  # noqa: E402
+from skmia.games.unlearning import FineTuning  # noqa: E402
 from skmia.report import drift_test  # noqa: E402
 
 RECORDS, MEMBERSHIP = make_membership_problem(160, random_state=0)
@@ -206,6 +207,17 @@ def test_an_audit_and_its_parts_change_no_file(name, folder):
     ShadowPool(net, n_estimators=2, random_state=0, checkpoint=folder.parent / "kept").fit(RECORDS)
     assert list_files(folder) == before
     assert not list((folder.parent / "temporary").glob("skmia-*"))
+
+
+def test_a_copy_of_a_fitted_net_that_is_trained_further_changes_no_file(folder):
+    saved = Checkpoint(monitor=None, dirname="saved")
+    net = make_net(saved, Average("averages")).fit(MEMBERS.X, MEMBERS.y)
+    before = list_files(folder)
+    forget = np.arange(4)
+    keep = np.arange(4, len(MEMBERS))
+    FineTuning(n_epochs=1)(net, MEMBERS, keep, forget, np.random.default_rng(0))
+    assert list_files(folder) == before
+    assert dict(net.callbacks_)["Average"].folder == "averages"
 
 
 @pytest.mark.parametrize(

@@ -483,6 +483,12 @@ def test_on_how_many_processors_a_model_was_trained_is_not_what_it_learned(n_job
         assert victim.n_jobs == 2
 
 
+def test_what_a_model_prints_is_not_what_it_learned(people, capsys):
+    victim = train(RandomForestClassifier(3, random_state=0, verbose=1), people)
+    assert retraining_oracle(victim, *people, n_rounds=4, random_state=0).accuracy == 1.0
+    assert victim.verbose == 1
+
+
 def test_a_victim_that_is_not_fitted_is_refused(people):
     with pytest.raises(NotFittedError, match="GaussianNB is not fitted"):
         retraining_oracle(GaussianNB(), *people)

@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 from skmia import Records, ShadowPool, audit
 from skmia._training.recalled import Recalled, recall_fit
+from skmia.report._case import describe_held_back
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame({"age": RNG.normal(size=160), "town": RNG.choice(list("abcd"), 160)})
@@ -70,6 +71,7 @@ def test_rounds_after_which_catboost_stopped():
 def test_rows_that_catboost_splits_off_itself():
     model = make_catboost({}, cat_features=["town"], eval_fraction=0.2, early_stopping_rounds=2)
     assert recall_fit(model) == Recalled()
+    assert "(eval_fraction)" in describe_held_back(model)[0]
 
 
 def test_categories_and_rounds_of_lightgbm():
