@@ -60,9 +60,9 @@ from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING, read_checks
 # What a check says if it passed, and if it warns.
 _STATEMENTS = {
     FIRST: ("Model and table agree", "Model and table may not agree"),
-    "sides": ("Members are the rows that the model was trained on", "The two sides are wrong"),
+    "sides": ("The two sides are as named", "The two sides are not what they are called"),
     "training rows": (
-        "All training rows are among the members",
+        "All training rows are listed",
         "The model was trained on rows that are not listed as members",
     ),
     "blind baseline": (

@@ -37,7 +37,7 @@ class SidesCheck(BaseCheck):
             text = f"The training of the model was stopped by the held-out rows: {why}."
             return self.answer(WARNING, text, IN_PART)
         if finds:
-            return self.answer(PASSED, "Attacks find members among the rows that are named so.")
+            return self.answer(PASSED, "Attacks find members among those that are named.")
         return self._read(reader, fit, turned, unlisted is not None)
 
     def _read(self, reader, fit, turned, has_more):
@@ -45,7 +45,7 @@ class SidesCheck(BaseCheck):
         reading = reader.read(has_more) if reader.is_able else None
         rows = None if reading is None else reading.rows
         if rows == MEMBERS:
-            text = "A model like this one that is trained on the members gives the same answers."
+            text = "A model that is trained on the members gives the same answers."
             return self.answer(PASSED, text)
         if rows == BOTH:
             return self.answer(WARNING, _describe_both(reading, fit), IN_MODEL)

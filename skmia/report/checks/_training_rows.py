@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core.probabilities import posterior_of
 from .._training_rows import LOOKS_ALIKE, count_training_rows
-from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
+from ._base import PASSED, WARNING, BaseCheck
 
 # Held-out rows that the file takes for training rows with at least this probability are counted,
 # if they are more than this share, which a probability that is a little too high can give.
@@ -25,7 +25,8 @@ class TrainingRowsCheck(BaseCheck):
     """Whether all rows that the file was trained on, by what it states, are named as members."""
 
     # Training rows among the others make every attack look weaker than it is: an attack that finds
-    # them is counted as wrong, first of all at low false positive rates.
+    # them is counted as wrong, first of all at low false positive rates. Not asked if no file
+    # states a number.
 
     name = "training rows"
     part = "training rows"
@@ -33,13 +34,12 @@ class TrainingRowsCheck(BaseCheck):
     def ask(self, case, run, findings):
         count = count_training_rows(case)
         if count is None:
-            text = "No file of the model states how many rows it was trained on."
-            return self.answer(NOT_RUN, text)
+            return None
         about = "about " if count.is_drawn else ""
         if not count.n_unlisted:
             text = (
                 f"The file states {about}{count.n_rows:,} training rows, and {count.n_members:,} "
-                "are listed as members."
+                "are listed."
             )
             return self.answer(PASSED, text)
         n_alike = _count_alike(case, run)
