@@ -50,8 +50,9 @@ REGULARIZED = {
     "tree": {"max_depth": 1},
     "ridge": {"alpha": 1e3},
 }
-ABLE = ("linear", "sharp", "four classes", "nearby", "regression", "curved")
-PROBLEMS = (*ABLE, "weak", "one in fifty", "alternating", "noisy labels")
+NUMBERS = ("regression", "curved")
+ABLE = ("linear", "sharp", "four classes", "regression", "curved")
+PROBLEMS = (*ABLE, "nearby", "weak", "one in fifty", "alternating", "noisy labels")
 SIZES = (200, 400, 1000)
 
 
@@ -84,17 +85,18 @@ class NoisyWeights(ClassifierMixin, BaseEstimator):
         self.scale = scale
 
     def fit(self, X, y):
-        self.model_ = LogisticRegression(C=0.1).fit(X, y)
+        self.scaler_ = StandardScaler().fit(X)
+        self.model_ = LogisticRegression(C=0.1).fit(self.scaler_.transform(X), y)
         self.classes_ = self.model_.classes_
         rng = np.random.default_rng(int(1e6 * abs(X.sum())))  # other noise for other rows
         self.model_.coef_ += self.scale * rng.normal(size=self.model_.coef_.shape)
         return self
 
     def predict_proba(self, X):
-        return self.model_.predict_proba(X)
+        return self.model_.predict_proba(self.scaler_.transform(X))
 
     def predict(self, X):
-        return self.model_.predict(X)
+        return self.model_.predict(self.scaler_.transform(X))
 
 
 class FunctionRegressor(RegressorMixin, BaseEstimator):
@@ -119,10 +121,14 @@ class _Audit:
     """A table with members and others, and the recipe of a model."""
 
     def __init__(self, rng, problem, n_members, kind=None, learner=None):
+        n_members = max(n_members, 200) if kind == "people" else n_members
         n_others, n_more = int(rng.choice([n_members, n_members // 2])), 4 * n_members
         n = n_members + n_others
         X, self.y = draw_table(rng, problem, n + n_more)
-        while problem == "one in fifty" and self.y[:n_members:10].sum() < 1:
+        step = 10 if kind == "people" else 1
+        while problem not in NUMBERS and len(np.unique(self.y[:n_members:step])) < len(
+            np.unique(self.y)
+        ):
             X, self.y = draw_table(rng, problem, n + n_more)  # the members lack a class
         # Columns in their own units.
         self.X = X * np.exp(rng.normal(0, 1.5, X.shape[1])) + rng.normal(0, 5, X.shape[1])
@@ -135,7 +141,7 @@ class _Audit:
         self.members, self.others = np.arange(n_members), np.arange(n_members, n)
         if kind == "others of another population":
             self.X[self.others] += 1.5 * self.X.std(axis=0)
-        models = REGRESSORS if problem in ("regression", "curved") else CLASSIFIERS
+        models = REGRESSORS if problem in NUMBERS else CLASSIFIERS
         self.learner = learner or str(rng.choice(list(models)))
         self.model = clone(models[self.learner])
         if self.learner in ("logistic", "neighbors", "machine", "ridge"):

@@ -27,7 +27,7 @@ from ._case import SIDES, choose_records, list_shares, make_plan, open_case
 from ._examine import examine, withhold
 from ._file import attack_file, examine_file, list_unread_files
 from ._report import AuditReport
-from ._run import Run, repeat_attack, run_attacks
+from ._run import make_empty_run, repeat_attack, run_attacks
 from ._stand_in import describe_reference, with_stand_in
 from .agreement import with_agreement
 
@@ -359,7 +359,7 @@ def audit(
         records, membership = choose_records(records, membership, train, held_out)
         case = with_agreement(open_case(victim, records, membership, clock, **settings), clock)
         if case.agreement.is_stop:
-            of_file, run, findings = None, Run.empty(), withhold(case)
+            of_file, run, findings = None, make_empty_run(), withhold(case)
         else:
             case = with_stand_in(case, clock)
             plan = make_plan(case.attacks, case.request, case.records)

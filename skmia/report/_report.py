@@ -261,7 +261,8 @@ class AuditReport:
     Attributes
     ----------
     results : DataFrame
-        Table of the numbers, see :meth:`to_frame`.
+        Table of the numbers, see :meth:`to_frame`; empty if the model does not know the records, so
+        that the audit ended before its first attack.
     scores : dict of str to ndarray of shape (n,)
         Scores of each attack, higher means more likely a member.
     membership : ndarray of shape (n,), dtype bool

@@ -362,10 +362,10 @@ class Run:
     repetitions: Repetitions | None = None
     file_scores: np.ndarray | None = None
 
-    @classmethod
-    def empty(cls):
-        """Return the run of an audit that ended before its first attack."""
-        return cls({}, {}, {}, {}, {}, {}, None, [])
+
+def make_empty_run():
+    """The run of an audit that ended before its first attack."""
+    return Run({}, {}, {}, {}, {}, {}, None, [])
 
 
 def run_attacks(case, plan, clock):

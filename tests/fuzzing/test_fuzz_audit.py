@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import audit, report
+from skmia.report.agreement import check_agreement
 
 from .budget import calls
 from .oracle import knock
@@ -93,6 +94,17 @@ def test_blind_baseline(rows, membership, level, seed):
 )
 def test_drift_test(model, rows, membership, settings):
     knock("drift_test", report.drift_test, model, rows, membership, **settings)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@calls(0.01)
+@given(
+    mostly(generators().map(lambda rng: ordinary_records(rng, 48)), records(48)),
+    mostly(st.just(np.arange(48) % 2), vectors("bits", 48)),
+    odd_settings({"estimator": (None,), "fit_params": (None,), "random_state": (0,)}, most=1),
+)
+def test_check_agreement(model, rows, membership, settings):
+    knock("check_agreement", check_agreement, model, rows, membership, **settings)
 
 
 @calls(0.02)

@@ -74,6 +74,7 @@ from skmia.metrics import (
 )
 from skmia.model_selection import RememberTraining, leave_one_model_out, make_leakage_scorer
 from skmia.report import AuditReport, DriftResult, Duplicates, drift_test, find_duplicates
+from skmia.report.agreement import Agreement, check_agreement
 from skmia.shadow import NoisyRecords
 from skmia.signals import GradientNorm, Loss, ScaledLogit, Signal, Signals
 from skmia.synthetic import (
@@ -150,6 +151,8 @@ def audit_a_model() -> None:
         fprs=[0.1],
         random_state=0,
     )
+    agreement: Agreement = check_agreement(None, records, membership, random_state=0)
+    print(agreement.is_stop, agreement.cause is None, agreement.text.upper(), agreement.asked[:1])
     drift: DriftResult = drift_test(DecisionTreeClassifier(), records, membership, n_splits=2)
     print(drift.is_warning, report.drift is not None and report.drift.pvalue < drift.auc)
     if report.evidence == "leak" and report.baseline is not None:

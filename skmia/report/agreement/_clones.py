@@ -79,6 +79,8 @@ def train_clones(met, recipe, n_models):
     for k in range(n_models):
         inside = np.zeros(n, dtype=bool)
         inside[members[halves[k]]] = True
+        if not met.is_value and len(np.unique(met.truth[inside])) < 2:
+            raise ValueError("all members of a half have one label")
         seed = int(rng.integers(np.iinfo(np.int32).max))
         model, scores = train_and_ask(met, recipe, inside, seed)
         if fresh is None:
