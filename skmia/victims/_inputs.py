@@ -177,6 +177,11 @@ class CutText(str):
     def __getnewargs__(self):
         return str(self), self.n_characters, self.by_bytes
 
+    @property
+    def is_whole(self):
+        """Whether no character is lost, if the places count characters."""
+        return len(self) == self.n_characters
+
     def can_begin(self, value):
         return len(value) == self.n_characters and value.startswith(self)
 
@@ -208,8 +213,8 @@ def complete_categories(categories, values):
         one = next((value for value in left if one.can_begin(value)), missing)
         left = [value for value in left if value != one]
         completed.append(one)
-    is_cut = len(values.intersection(completed)) > len(values.intersection(by_bytes))
-    return completed if is_cut else by_bytes
+    is_whole = len(values.intersection(by_bytes)) > len(values.intersection(completed))
+    return by_bytes if is_whole and len({*by_bytes}) == len(by_bytes) else completed
 
 
 def check_labels(model, y):

@@ -537,6 +537,14 @@ def complete_column(known, column):
     return known._replace(values=values, dtype=pd.CategoricalDtype(values))
 
 
+def drop_cut_values(known):
+    """The same without values of which their file has lost the end."""
+    if known.values is None or not _are_cut(known.values):
+        return known
+    whole = [str(one) for one in known.values if not isinstance(one, CutText) or one.is_whole]
+    return known._replace(values=np.array(whole, dtype=object))
+
+
 def _are_cut(values):
     return any(isinstance(value, CutText) for value in values)
 
