@@ -328,7 +328,7 @@ def _note_open_categories(frame, known):
     names = join_names(map(repr, columns), _MOST_NAMED)
     return [
         f"The model stores no categories of {names}; they are numbered in sorted order, as pandas "
-        "numbers them. Save it with XGBoost 3, or give tables in Parquet with its categories."
+        "numbers them. Save it with XGBoost 3.1, or give tables in Parquet with its categories."
     ]
 
 

@@ -154,7 +154,7 @@ def _list_categories(model, columns):
 
 
 def read_categories_of_xgboost(model):
-    """Categories that a booster stores of its columns, by their numbers; none before version 3."""
+    """Categories that a booster stores of its columns, by their numbers; none before version 3.1."""
     learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
     stored = learner["gradient_booster"]
     stored = stored.get("gbtree", stored).get("model", {})  # the trees of dart
@@ -165,7 +165,7 @@ def read_categories_of_xgboost(model):
 class CutText(str):
     """Category of a text with accents in a file of XGBoost, whose places may count characters."""
 
-    # Version 3 writes offsets of characters beside bytes, and keeps as few bytes as there are
+    # Version 3.1 writes offsets of characters beside bytes, and keeps as few bytes as there are
     # characters, so that the last texts are cut off. Other writers count bytes.
     __slots__ = ("by_bytes", "n_characters")
 

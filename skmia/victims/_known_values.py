@@ -467,7 +467,7 @@ def _read_xgboost(model, columns, said):
             knowns[column] = _know_categories(stored[column])
         elif list_feature_names(model) is None:  # of an array, which holds the codes
             knowns[column] = KnownColumn(NUMBER)
-        else:  # files before version 3 store no categories
+        else:  # files before version 3.1 store no categories
             knowns[column] = KnownColumn(dtype=pd.CategoricalDtype())
     _add_statements(model, columns, said, knowns)
 
