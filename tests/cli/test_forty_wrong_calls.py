@@ -36,7 +36,7 @@ CALLS = [
     ("audit --data open.csv --target income", "a quotation mark in row 2 has no second one"),
     ("audit --data long.csv --target income", "has 3 fields in row 2 and 2 names of columns"),
     ("audit --data dots.csv --target income", "which can be 1234 or 1.234: --read decimal=,,thou"),
-    (f"{DATA} --read seperator=;", "must be WORD=VALUE with a word of pandas.read_csv, as 'sep=;'"),
+    (f"{DATA} --read sepp=;", "must be WORD=VALUE with a word of pandas.read_csv, as 'sep=;'"),
     (f"{DATA} --read dtype.ctiy=str", "--read dtype: column 'ctiy' not found; did you mean 'city"),
     ("audit --data twice.csv --target income", "twice.csv has two columns 'income'"),
     ("audit --data three.csv --target income", "only one row of the class 'high'"),

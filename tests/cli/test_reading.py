@@ -366,12 +366,12 @@ def test_words_of_columns_and_files():
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("seperator=;", "did you mean 'sep'?"),
+        ("separator=;", "did you mean 'sep'?"),
         ("sep=;,decmal=,", "did you mean 'decimal'?"),
         ("foo", "the words are sep, decimal"),
         ("sep=;;", "sep must be one character"),
         ("encoding=latin-99", "encoding must be one that Python knows"),
-        ("dtype.x=strin", "dtype must be one of str, float, int, category"),
+        ("dtype.x=text", "dtype must be one of str, float, int, category"),
         ("skiprows=x", "skiprows must be a number of lines"),
     ],
 )
