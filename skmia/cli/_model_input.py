@@ -19,6 +19,7 @@ from ..victims import (
     KnownColumn,
     complete_column,
     count_features,
+    drop_cut_values,
     list_column_choices,
     list_feature_names,
     list_known_columns,
@@ -73,7 +74,10 @@ def know_columns(model, features=None):
     """What a model knows of its columns, by the names of a table, for those who read the table."""
     # features: columns that are given to a model without names, in their order; None if they are
     # not yet known. Categories are left to as_model_input, which says what is none.
-    return {name: known._replace(dtype=None) for name, known in _know(model, features).items()}
+    return {
+        name: drop_cut_values(known)._replace(dtype=None)
+        for name, known in _know(model, features).items()
+    }
 
 
 def _know(model, features):
@@ -324,7 +328,7 @@ def _note_open_categories(frame, known):
     names = join_names(map(repr, columns), _MOST_NAMED)
     return [
         f"The model stores no categories of {names}; they are numbered in sorted order, as pandas "
-        "numbers them. Save it with XGBoost 3, or give tables in Parquet with its categories."
+        "numbers them. Save it with XGBoost 3.1, or give tables in Parquet with its categories."
     ]
 
 
@@ -438,7 +442,7 @@ def _holds_texts(column):
 
 def _suggest_values(known, refused):
     """What takes the place of values that a model does not take."""
-    if known.kind == TEXT and refused.isna().all():
+    if known.kind == TEXT and refused.isna().all():  # by models that store their values or none
         return (
             "write what the model was trained on in their place, as 'nan', or read empty fields "
             "and words as 'NA' as values with --read keep_default_na=false"
@@ -452,6 +456,10 @@ def _list_causes(X, known):
     for name in X.columns:
         values, missing = known[name].values, X[name].isna().to_numpy()
         causes.append((name, "has no value", missing))
+        if X[name].dtype.kind == "f":
+            causes.append(
+                (name, "holds an infinite number", np.isinf(X[name].to_numpy(dtype=float)))
+            )
         if values is not None:
             rows = ~X[name].astype(object).isin(values.tolist()).to_numpy() & ~missing
             example = visible(X[name][rows].iloc[0]) if rows.any() else ""

@@ -556,7 +556,8 @@ def _settle(name, files, known):
         )
 
     settled = settle_column(columns, words, read_raw, [file.option for file in files])
-    if words.wanted == "category":  # the same in all tables
+    is_open = known is not None and known.dtype is not None and known.dtype.categories is None
+    if is_open or words.wanted == "category":  # the same in all tables
         dtype = pd.concat(settled.columns).astype("category").dtype
         settled = settled._replace(columns=[one.astype(dtype) for one in settled.columns])
     for file, column, missing in zip(files, settled.columns, settled.missing, strict=True):

@@ -38,6 +38,7 @@ from ._known_values import (
     UnknownValues,
     complete_column,
     count_features,
+    drop_cut_values,
     list_column_choices,
     list_feature_names,
     list_known_columns,

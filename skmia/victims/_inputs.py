@@ -154,7 +154,7 @@ def _list_categories(model, columns):
 
 
 def read_categories_of_xgboost(model):
-    """Categories that a booster stores of its columns, by their numbers; none before version 3."""
+    """Categories that a booster stores of its columns, by their numbers; none before version 3.1."""
     learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
     stored = learner["gradient_booster"]
     stored = stored.get("gbtree", stored).get("model", {})  # the trees of dart
@@ -165,7 +165,7 @@ def read_categories_of_xgboost(model):
 class CutText(str):
     """Category of a text with accents in a file of XGBoost, whose places may count characters."""
 
-    # Version 3 writes offsets of characters beside bytes, and keeps as few bytes as there are
+    # Version 3.1 writes offsets of characters beside bytes, and keeps as few bytes as there are
     # characters, so that the last texts are cut off. Other writers count bytes.
     __slots__ = ("by_bytes", "n_characters")
 
@@ -176,6 +176,11 @@ class CutText(str):
 
     def __getnewargs__(self):
         return str(self), self.n_characters, self.by_bytes
+
+    @property
+    def is_whole(self):
+        """Whether no character is lost, if the places count characters."""
+        return len(self) == self.n_characters
 
     def can_begin(self, value):
         return len(value) == self.n_characters and value.startswith(self)
@@ -208,8 +213,8 @@ def complete_categories(categories, values):
         one = next((value for value in left if one.can_begin(value)), missing)
         left = [value for value in left if value != one]
         completed.append(one)
-    is_cut = len(values.intersection(completed)) > len(values.intersection(by_bytes))
-    return completed if is_cut else by_bytes
+    is_whole = len(values.intersection(by_bytes)) > len(values.intersection(completed))
+    return by_bytes if is_whole and len({*by_bytes}) == len(by_bytes) else completed
 
 
 def check_labels(model, y):

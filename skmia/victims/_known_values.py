@@ -467,7 +467,7 @@ def _read_xgboost(model, columns, said):
             knowns[column] = _know_categories(stored[column])
         elif list_feature_names(model) is None:  # of an array, which holds the codes
             knowns[column] = KnownColumn(NUMBER)
-        else:  # files before version 3 store no categories
+        else:  # files before version 3.1 store no categories
             knowns[column] = KnownColumn(dtype=pd.CategoricalDtype())
     _add_statements(model, columns, said, knowns)
 
@@ -535,6 +535,14 @@ def complete_column(known, column):
         return known
     values = _as_values(complete_categories(known.values.tolist(), column.dropna().unique()))
     return known._replace(values=values, dtype=pd.CategoricalDtype(values))
+
+
+def drop_cut_values(known):
+    """The same without values of which their file has lost the end."""
+    if known.values is None or not _are_cut(known.values):
+        return known
+    whole = [str(one) for one in known.values if not isinstance(one, CutText) or one.is_whole]
+    return known._replace(values=np.array(whole, dtype=object))
 
 
 def _are_cut(values):
