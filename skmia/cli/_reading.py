@@ -257,6 +257,8 @@ def _check_has_header(file):
     header = file.dialect.header
     if header is None or "header" in file.given or not file.dialect.rows:
         return
+    if file.option == "--answers":  # whose columns have the names of classes, such as 0 and 1
+        return
     columns = list(_columns_of(file).values())
     numeric = [all(list_formats(text) for text in column if text) for column in columns]
     if not any(numeric) or len(header) != len(columns):
@@ -500,7 +502,7 @@ def _read_raw(file, name):
 
 def suggest_columns(name, names):
     """Return the columns that a name may stand for, or all of them, as the end of a sentence."""
-    close = difflib.get_close_matches(name, names, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, cutoff=0.6)
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
     more = ", ..." if len(names) > _MOST_LISTED else ""
