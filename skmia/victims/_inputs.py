@@ -154,7 +154,7 @@ def _list_categories(model, columns):
 
 
 def read_categories_of_xgboost(model):
-    """Categories that a booster stores of its columns, by their numbers; none before version 3.1."""
+    """Categories that a booster stores of its columns, by their numbers; from version 3.1 on."""
     learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
     stored = learner["gradient_booster"]
     stored = stored.get("gbtree", stored).get("model", {})  # the trees of dart
