@@ -214,8 +214,19 @@ class CopyTest(TablesEstimator):
         )
         return found | {"share_counted": float(share_counted)}
 
-    def summarize_matches(self, is_match):
-        """The numbers of ``result_`` of other matches of the rows, training rows first."""
+    def summarize_matches(self, is_match: ArrayLike) -> dict[str, float]:
+        """Compare other matches of training rows and of held-out rows.
+
+        Parameters
+        ----------
+        is_match : array-like of shape (n_train + n_test,), dtype bool
+            Which rows match, training rows first.
+
+        Returns
+        -------
+        numbers : dict of str to float
+            The numbers of a row of ``result_``.
+        """
         return self._summarize(np.flatnonzero(is_match), (self.n_train_, self.n_test_), 1.0)
 
     def summary(self) -> str:

@@ -24,7 +24,7 @@ from .._risks import (
 )
 from .._singling_out import SinglingOutRisk
 from ._columns import find_identifiers
-from ._evidence import COPIES, correct, weigh
+from ._evidence import COPIES, ONE_CELL, correct, weigh
 from ._people import group_of
 
 _NUMBERS, _DATES, _DURATIONS, _TRUTH = "numbers", "dates", "durations", "truth values"
