@@ -163,6 +163,118 @@ def copies_in_tables(rng, n_trials, share, blur):
     return found, n_trials
 
 
+def draw_visits(rng, n_people, rows):
+    """Rows of people: columns that each of them has, and others that depend on the person."""
+    counts = np.full(n_people, rows) if rows else 1 + rng.geometric(0.2, n_people)
+    who = np.repeat(np.arange(n_people), counts)
+    level = rng.normal(size=n_people)
+    own = {"born": rng.integers(1940, 2005, n_people), "state": rng.choice(list("abc"), n_people)}
+    own["income"] = np.exp(10 + level / 2).round()
+    visits = pd.DataFrame({name: values[who] for name, values in own.items()})
+    amount = np.exp(3 + level[who] + rng.normal(0, 0.5, len(who))).round(2)
+    return visits.assign(amount=amount, kind=rng.choice(list("wxyz"), len(who)), who=who)
+
+
+@promise(
+    "`audit_table` says that rows of new persons leak or are of another population",
+    nominal=0.05,
+    side="at most",
+    designs={
+        f"{n} persons of {rows or '2 to 20'} rows{'' if named else ', not named'}": {
+            "n_people": n,
+            "rows": rows,
+            "named": named,
+        }
+        for n, rows, named in (
+            (60, 1, True),
+            (40, 6, True),
+            (40, 20, True),
+            (60, 0, True),
+            (60, 6, False),
+        )
+    },
+    n_trials=60,
+)
+def alarms_about_persons(rng, n_trials, n_people, rows, named):
+    alarms = 0
+    for seed in range(n_trials):
+        real, made, holdout = (draw_visits(rng, n_people, rows) for _ in range(3))
+        holdout["who"] += n_people
+        made = made.drop(columns="who")
+        if not named:
+            real, holdout = (table.drop(columns="who") for table in (real, holdout))
+        group_by = "who" if named else None
+        report = audit_table(real, made, holdout, group_by=group_by, random_state=seed)
+        alarms += report.evidence in ("leak", "shift")
+    return alarms, n_trials
+
+
+def draw_kind(rng, n_rows, kind):
+    """Rows of few categories, of categories and whole numbers, or of numbers of many digits."""
+    z = rng.normal(size=n_rows)
+    if kind == "discrete":
+        words = rng.choice(list("abcd"), (5, n_rows), p=[0.5, 0.3, 0.15, 0.05])
+        return pd.DataFrame(dict(zip("pqrst", words)))
+    words = rng.choice(list("abcdefg"), (4, n_rows))
+    table = pd.DataFrame(dict(zip("pqrs", words))).assign(age=rng.integers(18, 90, n_rows))
+    if kind == "mixed":
+        return table.assign(hours=np.round(40 + 10 * z))
+    return table.assign(
+        hours=np.round(40 + 10 * z),
+        income=np.exp(10 + 0.6 * z).round(2),
+        bmi=rng.normal(26, 4, n_rows).round(1),
+    )
+
+
+@promise(
+    "Copies, or copies but one cell, are found in tables without copies",
+    nominal=0.05,
+    side="at most",
+    designs={
+        f"{kind}, {n:,} rows": {"kind": kind, "n_rows": n}
+        for kind in ("discrete", "mixed", "continuous")
+        for n in (200, 1000, 5000)
+    },
+    n_trials=100,
+)
+def alarms_of_copies(rng, n_trials, kind, n_rows):
+    alarms = 0
+    for seed in range(n_trials):
+        tables = (draw_kind(rng, n_rows, kind) for _ in range(3))
+        alarms += _finds_copies(*tables, seed)
+    return alarms, n_trials
+
+
+def _finds_copies(real, holdout, made, seed):
+    """Whether a test of copies is significant at its share of the level of an audit."""
+    found = CopyTest(random_state=seed).fit(real, holdout, made).result_["pvalue"]
+    return bool(found["rare copies"] <= 0.0315 or found["copies but one cell"] <= 0.008)
+
+
+@promise(
+    "Copies are found in tables of many digits",
+    nominal=0.95,
+    designs={
+        "10 of 1,000 rows": {"change": "none"},
+        "the 5 rows of the largest incomes": {"change": "largest"},
+        "10 of 1,000 rows with one cell changed": {"change": "cell"},
+    },
+    n_trials=100,
+)
+def few_copies(rng, n_trials, change):
+    found = 0
+    for seed in range(n_trials):
+        real, made, holdout = (draw_kind(rng, 1000, "continuous") for _ in range(3))
+        copied = real.nlargest(5, "income") if change == "largest" else real[:10].copy()
+        if change == "cell":
+            for row in range(len(copied)):
+                column = rng.integers(real.shape[1])
+                copied.iloc[row, column] = made.iloc[rng.integers(1000), column]
+        made = pd.concat([copied, made[len(copied) :]], ignore_index=True)
+        found += _finds_copies(real, holdout, made, seed)
+    return found, n_trials
+
+
 @promise(
     "`CopyTest` finds copies of its `smallest_share_` in rare rows",
     nominal=0.8,

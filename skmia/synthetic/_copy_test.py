@@ -22,8 +22,9 @@ _MOST_ROWS, _MOST_OTHERS = 2000, 5000
 _NEAR = 1 / 3
 # Chance of detection at the smallest share that is reported.
 _POWER = 0.8
-# A row of which fewer equal synthetic rows are expected by chance is rare.
-_IMPROBABLE = 0.01
+# A row of which fewer equal synthetic rows are expected by chance is rare; without a cell there are
+# as many ways to be equal as columns.
+_IMPROBABLE, _IMPROBABLE_WITHOUT = 0.01, 0.001
 
 
 class CopyTest(TablesEstimator):
@@ -75,7 +76,7 @@ class CopyTest(TablesEstimator):
     its values among the rows of the reference, where those that occur once have Turing's estimate,
     or the share of equal rows, if that is more. Of rows with many digits, all are rare; in a table
     of few values these are the less frequent half. With all cells but one, the product is of the
-    others, and must be at most 0.01.
+    others, and must be at most 0.001.
 
     A row is nearly copied if its nearest synthetic row is at most a third as far as its nearest
     reference row, in Gower's distance. Without ``reference``, these are the other rows of both real
@@ -180,8 +181,8 @@ class CopyTest(TablesEstimator):
             own = rows.without(column)
             expected = chance.count_equal(own, others.without(column))
             expected = np.maximum(chance.without(column), expected)
-            shares.append(np.mean(expected <= _IMPROBABLE))
-            changed |= (expected <= _IMPROBABLE) & np.isin(own, made.without(column))
+            shares.append(np.mean(expected <= _IMPROBABLE_WITHOUT))
+            changed |= (expected <= _IMPROBABLE_WITHOUT) & np.isin(own, made.without(column))
         one = self._summarize(np.flatnonzero(changed), sizes, np.mean(shares))
         return found | {"copies but one cell": one}
 
@@ -213,8 +214,19 @@ class CopyTest(TablesEstimator):
         )
         return found | {"share_counted": float(share_counted)}
 
-    def summarize_matches(self, is_match):
-        """The numbers of ``result_`` of other matches of the rows, training rows first."""
+    def summarize_matches(self, is_match: ArrayLike) -> dict[str, float]:
+        """Compare other matches of training rows and of held-out rows.
+
+        Parameters
+        ----------
+        is_match : array-like of shape (n_train + n_test,), dtype bool
+            Which rows match, training rows first.
+
+        Returns
+        -------
+        numbers : dict of str to float
+            The numbers of a row of ``result_``.
+        """
         return self._summarize(np.flatnonzero(is_match), (self.n_train_, self.n_test_), 1.0)
 
     def summary(self) -> str:

@@ -126,6 +126,22 @@ def test_limits(run, limits, code, words):
     assert found == code and words in err and err.count("\n") == (code > 0)
 
 
+def test_identifiers_and_persons(run, folder):
+    # The column of row numbers is left out, unless it is kept; one person has two rows.
+    code, out, _ = run("leaky", "real", "--holdout", "held", "--verbose")
+    assert code == 0 and "40 of 100 training rows stand in the table unchanged" in out
+    assert "Columns of identifiers are left out of all comparisons: 'id'" in " ".join(out.split())
+    frames = {name: pd.read_csv(folder / f"{name}.csv") for name in ("real", "held", "leaky")}
+    for place, (name, frame) in enumerate(frames.items()):
+        frame.assign(who=frame["id"] // 2 + 1000 * place).to_csv(folder / f"who_{name}.csv")
+    words = [folder / f"who_{name}.csv" for name in ("leaky", "real", "held")]
+    words = [*words[:2], "--holdout", words[2], "--person", "who", "--format", "json"]
+    code, out, _ = run(*words, "--keep", "id", "--fail-above", "copies_but_one_cell=-1")
+    found = json.loads(out)
+    assert code == 1 and found["data"]["n_persons_real"] == 50
+    assert found["data"]["identifiers"] == ["Unnamed: 0"] and found["settings"]["group_by"] == "who"
+
+
 def test_without_a_holdout_the_code_is_4(run):
     code, out, err = run("made", "real", "--fail-above", "linkability=1")
     assert code == 4 and "It cannot be said whether the table leaks" in err
@@ -162,6 +178,8 @@ def test_formats_for_other_programs(run):
         (("made",), "the following arguments are required: REAL"),
         (("made", "real", "--drop", "x"), "--drop: column 'x' not found"),
         (("made", "real", "--target", "a"), "--target needs --holdout"),
+        ((*SAFE, "--person", "cty"), "--person: column 'cty' not found; did you mean 'city'"),
+        ((*SAFE, "--keep", "cty"), "--keep: column 'cty' not found; did you mean 'city'"),
         ((*SAFE, "--secrets", "cty"), "--secrets: column 'cty' not found; did you mean 'city'"),
         ((*SAFE, "--fail-above", "auc=1"), "must be NAME=LIMIT, with a NAME such as linkability"),
         ((*SAFE, "--fail-above", "linkability:a=1"), "must be NAME=LIMIT"),

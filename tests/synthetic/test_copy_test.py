@@ -61,7 +61,7 @@ def test_ten_copies_are_found_where_a_match_by_chance_is_impossible():
     )
     words = rng.choice(["u", "v"], (3, 1000))
     train, test, made = (t.assign(w=w) for t, w in zip((train, test, made), words))
-    level = 0.65 * 0.05
+    level = 0.63 * 0.05
     for copied in (train[:10], train.nlargest(5, "a")):
         found = CopyTest(random_state=0).fit(train, test, plant(made, copied, len(copied)))
         assert found.result_.loc["rare copies", ["train", "test"]].tolist() == [len(copied), 0]

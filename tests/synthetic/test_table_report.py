@@ -207,8 +207,8 @@ def test_lower_ends_are_corrected_for_all_numbers_and_the_highest_counts():
     found = measure_level(make_grounds(**numbers), LEAK)
     low = found.numbers["excess"]["low"]
     assert found.word == "At least clear" and found.numbers["excess"]["attack"] == "near copies"
-    # Rare copies have 0.65 of the significance level, and the two others share the rest.
-    wider = ndtri(1 - 0.05 * 0.175 / 2) / ndtri(1 - 0.05 / 2)
+    # Rare copies have 0.63 of the significance level, and the two others share the rest.
+    wider = ndtri(1 - 0.05 * 0.185 / 2) / ndtri(1 - 0.05 / 2)
     assert low == pytest.approx(0.4 - wider * 0.06)
     # Of a number that is not beyond chance, nothing is shown; a loss is no share of attacks.
     grounds = make_grounds(**numbers, loss=0.4)

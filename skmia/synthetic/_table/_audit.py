@@ -642,6 +642,8 @@ def audit_table(
     seed = _draw_seed(random_state)
     settings = {"confidence_level": confidence_level, "random_state": seed}
     wanted = {"target": target, "secrets": None if secrets is None else list(secrets)}
+    wanted["group_by"] = group_by if isinstance(group_by, str) else None
+    wanted["identifiers"] = None if isinstance(identifiers, str) else list(identifiers)
     if generator is not None:
         check_generator(generator)
     if people.groups is None and group_by is None and holdout is not None:

@@ -26,7 +26,7 @@ _CODE = re.compile(
 _NAMED = re.compile(
     r"(^|[^a-z])(id|uuid|guid|key|index|idx|nbr|rowid|ssn|mrn|serial)$|^unnamed: \d+$"
 )
-_TIME = re.compile(r"creat|updat|insert|modif|record|timestamp|time_stamp|logged")
+_TIME = re.compile(r"creat|update|insert|modif|record|timestamp|time_stamp|logged")
 _MOST_SHOWN = 3
 
 

@@ -20,11 +20,11 @@ from ..._core.pvalues import format_pvalue
 
 # With fewer rows, a leak cannot be distinguished from chance.
 FEW_ROWS = 20
-# Shares of the significance level; the other numbers share the rest. With 0.65, five copies of rows
-# of which no held-out one is there are significant, if the holdout has as many rows: 2^-5 < 0.65 *
-# 0.05; with 0.1 eight copies with another cell are.
+# Shares of the significance level; the other numbers share the rest. With 0.63, five copies of rows
+# of which no held-out one is there are significant, if the holdout has as many rows: 2^-5 < 0.63 *
+# 0.05; with 0.16 seven copies with another cell are.
 FIRST, ONE_CELL = "rare copies", "copies but one cell"
-_WEIGHTS = {FIRST: 0.65, ONE_CELL: 0.1}
+_WEIGHTS = {FIRST: 0.63, ONE_CELL: 0.16}
 COPIES = (FIRST, ONE_CELL, "near copies")
 # Level of the tests of whether the holdout is nearer to the synthetic rows than the training rows.
 REVERSAL_LEVEL = 0.01

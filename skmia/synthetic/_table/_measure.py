@@ -24,7 +24,7 @@ from .._risks import (
 )
 from .._singling_out import SinglingOutRisk
 from ._columns import find_identifiers
-from ._evidence import COPIES, correct, weigh
+from ._evidence import COPIES, ONE_CELL, correct, weigh
 from ._people import group_of
 
 _NUMBERS, _DATES, _DURATIONS, _TRUTH = "numbers", "dates", "durations", "truth values"
@@ -449,14 +449,18 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
     n_numbers = 7 + len(ATTACKS) + (0 if n_columns < 2 else len(secrets or range(n_columns)))
     alpha = 1 - settings["confidence_level"]
     # The smallest p-value has to be below the level after the correction.
-    n_permutations = max(999, int(np.ceil(4 * n_numbers / alpha)))
+    n_permutations = max(999, int(np.ceil(5 * n_numbers / alpha)))
     rng = np.random.RandomState(settings["random_state"])
     thin = thin_and_fill(tables, rng)
     groups = None if people is None else (people["real"], people["holdout"])
     with clock("copies"):
         test = CopyTest(**settings).fit(*tables, groups=groups)
     copies = test.result_
-    found = {name: _read_copies(copies.loc[name]) for name in COPIES if name in copies.index}
+    # Without a cell, no row of a few values is rare.
+    counted = [name for name in COPIES if name in copies.index]
+    if ONE_CELL in counted and not copies.loc[ONE_CELL, "share_counted"]:
+        counted.remove(ONE_CELL)
+    found = {name: _read_copies(copies.loc[name]) for name in counted}
     if identifiers is not None:
         found["copied identifiers"] = _read_copies(test.summarize_matches(identifiers))
     with clock("privacy loss"):
