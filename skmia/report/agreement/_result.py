@@ -50,6 +50,9 @@ class Agreement:
         return self.status == STOP
 
 
+_OF_FILE = ("known values", "own numbers")
+
+
 def conclude(met, references, replies, asked, notes, n_models):
     """Make the outcome of what the questions found, the first of which is the cause."""
     figures = _list_figures(met, references)
@@ -57,7 +60,8 @@ def conclude(met, references, replies, asked, notes, n_models):
     stops = [one for one in replies if one.status == STOP]
     if stops:
         first = stops[0]
-        texts = [told, first.text]
+        # What the file tells by itself needs no figures to be believed.
+        texts = [first.text, told] if first.question in _OF_FILE else [told, first.text]
         # What makes the model right is the cure, whatever else showed that something is wrong.
         repair = next((one for one in stops if one.question == "repairs"), None)
         cure = first.cure
