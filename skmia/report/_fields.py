@@ -128,7 +128,7 @@ def mapping(check_it, high=None):
 
 
 # Of services alone, and of tables of before.
-_MAY_LACK = {"n_queries", "unchanged", "identifiers"}
+_MAY_LACK = {"n_queries", "unchanged", "identifiers", "group_by"}
 _MAY_LACK |= {"n_persons_real", "n_persons_holdout", "n_persons_shared"}
 
 
@@ -422,7 +422,13 @@ TABLE = fields(
         identifiers=_TEXTS,
     ),
     unchanged=fields(**each("train n_train alone", count()), **each("test n_test", maybe(count()))),
-    settings=fields(target=_MAYBE_TEXT, secrets=maybe(_TEXTS), confidence_level=_LEVEL),
+    settings=fields(
+        target=_MAYBE_TEXT,
+        secrets=maybe(_TEXTS),
+        group_by=_MAYBE_TEXT,
+        identifiers=maybe(_TEXTS),
+        confidence_level=_LEVEL,
+    ),
     checks=many(_TABLE_CHECK, 1, _MOST_NAMED),
     results=many(_EXCESS),
     reversed=_TEXTS,

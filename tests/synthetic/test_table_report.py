@@ -80,7 +80,8 @@ ESTIMATES = {"estimate", "low", "high", "share", "real", "chance", "synthetic"}
 FREE = {"versions", "seeds", "seconds", "recommendation", "spread"}
 FREE |= {"level"}  # which is derived again
 # What documents of before lack.
-ADDED = {("unchanged",), ("data", "identifiers")}
+ADDED = {("unchanged",), ("data", "identifiers"), ("settings", "identifiers")}
+ADDED |= {("settings", "group_by")}
 
 
 @pytest.mark.parametrize("kind", KINDS)
