@@ -108,7 +108,9 @@ def _ask_all(met, references, replies, asked, notes, first=False):
 
 
 def _excuse_skilled(met, references, replies):
-    """Warn of columns in place of stopping where the model is better on members than any clone."""
+    """Warn in place of stopping where clones show that the model may be sound."""
+    # Of columns, if the model is better on members than any clone. Of labels, if clones are no
+    # better on their own training rows either, as a calibration of a model that has overfit noise.
     if not references:
         return replies
     own = met.fit()
@@ -116,9 +118,10 @@ def _excuse_skilled(met, references, replies):
     knows = all(
         own.rank.low > one.rank.value and own.decision.low > one.decision.value for one in fresh
     )
+    learned = any(met.measure(one.seen, one.is_seen).decision.low > 0 for one in references)
+    excused = {"own numbers": knows, "labels": not learned}
     return [
-        one._replace(status=WARN, cure="") if knows and one.question == "own numbers" else one
-        for one in replies
+        one._replace(status=WARN, cure="") if excused.get(one.question) else one for one in replies
     ]
 
 
