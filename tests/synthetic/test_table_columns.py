@@ -55,7 +55,6 @@ COUNTED, CODES = "numbers that count rows", "codes"
         ("weight", lambda rng: [f"{k:.3f}" for k in rng.normal(70, 9, N)], None),
         ("flag", lambda rng: rng.random(N) < 0.5, None),
     ],
-    ids=str,
 )
 def test_which_columns_are_identifiers(name, make, expected):
     rng = np.random.default_rng(0)
