@@ -626,7 +626,7 @@ def _describe_people(document):
 
 def describe_trust(checks, is_conclusive):
     """A line, the checks as statements, failed first, and what was not run."""
-    rows, not_run = [], []
+    rows, not_run = [], {}
     for check in checks.values():
         passed, warned = _STATEMENTS.get(check.name, (check.name.capitalize(),) * 2)
         warned = _STOPPED if check.finding == STOP else warned
@@ -635,7 +635,7 @@ def describe_trust(checks, is_conclusive):
         words = words.get(check.status) or passed
         rows.append({"status": check.status, "words": words, "text": check.text})
         if check.status == NOT_RUN:
-            not_run.append(f"{check.name} ({visible(check.text).rstrip('.')})")
+            not_run.setdefault(visible(check.text).rstrip("."), []).append(check.name)
     rows = [row for row in rows if row["status"] in _ORDER]
     rows.sort(key=lambda row: _ORDER.index(row["status"]))
     bad = [row["words"] for row in rows if row["status"] in (WARNING, ERROR)]
@@ -645,7 +645,8 @@ def describe_trust(checks, is_conclusive):
     answer = ("With care" if bad else "Yes") if is_conclusive else "No"
     line = f"{answer}: {passed} and {failed}."
     short = f"{passed}, {failed}"
-    return {"line": line, "short": short, "rows": rows, "bad": bad, "not_run": not_run}
+    left_out = [f"{', '.join(names)} ({reason})" for reason, names in not_run.items()]
+    return {"line": line, "short": short, "rows": rows, "bad": bad, "not_run": left_out}
 
 
 def _list_attacks(routes):

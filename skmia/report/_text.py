@@ -337,8 +337,9 @@ def _list_trust(result, trust):
     names = [name for name, check in result.checks.items() if check.status == "not run"]
     more = f"Not run: {', '.join(names)}. " if names else ""
     n = result.data["n_nonmembers"]
-    least = 100 * resolvable_fpr(n)
-    more += f"Rates below {least:.2g}% cannot be measured with {n:,} non-members."
+    if not result.results.empty:
+        least = 100 * resolvable_fpr(n)
+        more += f"Rates below {least:.2g}% cannot be measured with {n:,} non-members."
     return [*wrap_short(line, "  Trust   ", 10), *wrap_short(more, " " * 10, 10)]
 
 
