@@ -28,11 +28,11 @@ def options(data):
 
 
 def interrupt_after(n_models, monkeypatch):
-    """Interrupt the fit of the forest that comes after the victim and some shadow models."""
+    """Interrupt the fit that comes after the victim, its two clones and some shadow models."""
     fit, fitted = RandomForestClassifier.fit, []
 
     def fit_or_stop(self, *arguments, **settings):
-        if len(fitted) == 1 + n_models:
+        if len(fitted) == 3 + n_models:
             raise KeyboardInterrupt
         fitted.append(self)
         return fit(self, *arguments, **settings)
@@ -154,7 +154,7 @@ def test_signals_that_end_it_say_what_is_kept(
     request.addfinalizer(lambda: signal.signal(number, usual))
 
     def fit_or_end(self, *arguments, **settings):
-        if len(fitted) == 3:
+        if len(fitted) == 5:  # the victim, its two clones and two shadow models
             signal.raise_signal(number)
         fitted.append(self)
         return fit(self, *arguments, **settings)
