@@ -126,7 +126,7 @@ class _Audit:
         n = n_members + n_others
         X, self.y = draw_table(rng, problem, n + n_more)
         step = 10 if kind == "people" else 1
-        while problem not in NUMBERS and len(np.unique(self.y[:n_members:step])) < len(
+        while problem not in NUMBERS and len(np.unique(self.y[: n_members // 2 : step])) < len(
             np.unique(self.y)
         ):
             X, self.y = draw_table(rng, problem, n + n_more)  # the members lack a class

@@ -151,7 +151,9 @@ def audit_a_model() -> None:
         fprs=[0.1],
         random_state=0,
     )
-    agreement: Agreement = check_agreement(None, records, membership, random_state=0)
+    agreement: Agreement = check_agreement(
+        DecisionTreeClassifier().fit(records.X, records.y), records, membership, random_state=0
+    )
     print(agreement.is_stop, agreement.cause is None, agreement.text.upper(), agreement.asked[:1])
     drift: DriftResult = drift_test(DecisionTreeClassifier(), records, membership, n_splits=2)
     print(drift.is_warning, report.drift is not None and report.drift.pvalue < drift.auc)
