@@ -1,8 +1,11 @@
 """What a file held in place of a model: named, with the way to a model that can be audited."""
 
 import re
+from contextlib import suppress
 from importlib.util import find_spec
+from zipfile import BadZipFile, ZipFile
 
+import sklearn
 from sklearn.base import is_outlier_detector
 
 from .._core.asking import has_tags
@@ -14,6 +17,9 @@ _ANSWERS = "give its answers to the records, with --answers FILE"
 _MODULE = re.compile(r"No module named '([\w.]+)'")
 _ATTRIBUTE = re.compile(r"get attribute '(\w+)' (?:on|from) <?module '([\w.]+)'")
 _PERSISTENT = re.compile(r"persistent", re.IGNORECASE)
+# Nodes of trees got another field in scikit-learn 1.3.
+_OTHER_NODES = re.compile(r"incompatible (type|dtype)")
+_VERSION = re.compile(rb"_sklearn_version.{0,200}?(\d+\.\d+(?:\.\d+)*)", re.DOTALL)
 # Packages whose names differ from those of their modules.
 _PACKAGES = {
     "imblearn": "imbalanced-learn",
@@ -125,7 +131,25 @@ def describe_unpickling(path, error):
         )
     if _PERSISTENT.search(text):
         return f"{name} is not a pickle of a model that joblib or pickle saved"
+    if _OTHER_NODES.search(text):
+        saved = _find_version(path)
+        with_saved = "another version" if saved is None else f"version {saved}"
+        needed = "that version" if saved is None else f"scikit-learn=={saved}"
+        return (
+            f"{name} was saved with {with_saved} of scikit-learn, whose trees version "
+            f"{sklearn.__version__} cannot read; pip install {needed} in an environment of its "
+            "own, or train the model again"
+        )
     return f"{name} cannot be read: {type(error).__name__}: {tell(error)}"
+
+
+def _find_version(path):
+    """Find the version of scikit-learn that a file states, without loading it."""
+    data = path.read_bytes()
+    with suppress(BadZipFile, KeyError), ZipFile(path) as archive:
+        data = archive.read("schema.json")
+    found = _VERSION.search(data)
+    return None if found is None else found[1].decode()
 
 
 def _tell_module(module):

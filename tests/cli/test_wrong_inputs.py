@@ -1,6 +1,7 @@
 """Files that people bring and that are not what the command takes: each is named, with the cure."""
 
 import gzip
+import json
 import pickle
 import re
 import sys
@@ -23,6 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import OneClassSVM
 
 from skmia.cli import main
+from skmia.cli._loaded import describe_unpickling
 
 # Words of packages that no message holds, in lower case; a torch net is named as what it is.
 FOREIGN = (
@@ -330,3 +332,28 @@ def test_a_result_of_statsmodels(folder, monkeypatch, capsys, call, words):
         api.OLS(train["pay"], X).fit().save(folder / "ols.pkl")
     monkeypatch.chdir(folder)
     check_refusal(call, words, capsys)
+
+
+def write_pickle(path, state):
+    path.write_bytes(pickle.dumps(state))
+
+
+def write_archive(path, state):
+    with ZipFile(path, "w") as archive:
+        part = {name: {"__loader__": "JsonNode", "content": f'"{text}"'} for name, text in state}
+        archive.writestr("schema.json", json.dumps(part))
+
+
+@pytest.mark.parametrize(
+    ("write", "state", "words"),
+    [
+        (write_pickle, {"_sklearn_version": "1.1.2"}, ("version 1.1.2 of", "scikit-learn==1.1.2")),
+        (write_archive, [("_sklearn_version", "1.0")], ("version 1.0 of", "scikit-learn==1.0")),
+        (write_pickle, {}, ("another version of scikit-learn", "pip install that version")),
+    ],
+)
+def test_trees_of_another_version_are_named_with_the_version(tmp_path, write, state, words):
+    path = tmp_path / "model.file"
+    write(path, state)
+    found = describe_unpickling(path, ValueError("node array has an incompatible dtype: ..."))
+    assert all(word in found for word in words)
