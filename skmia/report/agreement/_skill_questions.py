@@ -111,9 +111,12 @@ class RecipeQuestion(Question):
 
     def _learn_less(self, met, clone):
         """Whether the model is surely better than chance, and clones surely much less so."""
-        # Decisions alone: answers around a constant can still have the right order.
-        own = met.fit().decision
-        return own.low > 0.2 and clone.decision.high < max(0.1, 0.25 * own.low)
+        own = met.fit()
+        # Numbers around a constant can still have the right order. Of classes, a clone in the right
+        # order decides between them at another point, as strongly regularized models do.
+        is_ordered = not met.is_value and clone.rank.high >= 0.5 * own.rank.low
+        limit = max(0.1, 0.25 * own.decision.low)
+        return own.decision.low > 0.2 and clone.decision.high < limit and not is_ordered
 
 
 def list_other_columns(model, clone):
