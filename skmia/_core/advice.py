@@ -85,8 +85,8 @@ def get_advice(error, model, X):
     if category:
         return _advise_on_categories(model, category["value"], X)
     for pattern, is_bad, what in (
-        (_MISSING, np.isnan, "missing values"),
-        (_INFINITE, np.isinf, "infinite numbers"),
+        (_MISSING, np.isnan, "missing values (NaN)"),
+        (_INFINITE, np.isinf, "infinite numbers (inf)"),
     ):
         if pattern.search(said) and (advice := _advise_on_numbers(is_bad, what, X)):
             return advice
@@ -147,8 +147,8 @@ def _is_text(cell):
 
 
 _CURES = {
-    "missing values": "Impute them, for example by a SimpleImputer in a Pipeline, or leave out",
-    "infinite numbers": "Replace them, or leave out",
+    "missing values (NaN)": "Impute them, for example by a SimpleImputer in a Pipeline, or leave out",
+    "infinite numbers (inf)": "Replace them, or leave out",
 }
 
 

@@ -99,7 +99,7 @@ def check_matrix(values, classes, kind):
 
 def _check_order_of_columns(values, classes):
     """Refuse a table of answers whose columns are named as the classes in another order."""
-    if not hasattr(values, "columns") or classes is None:
+    if not hasattr(values, "columns") or np.ndim(classes) != 1:
         return
     names, wanted = [str(name) for name in values.columns], [str(name) for name in classes]
     if names != wanted and sorted(names) == sorted(wanted):

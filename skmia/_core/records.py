@@ -286,8 +286,9 @@ class Records:
         n_records = X.shape[0]
         warn_of_rows(X, {"y": y, **fields})
         checked = {name: as_field(name, values, n_records) for name, values in fields.items()}
-        column = len(getattr(y, "shape", None) or np.shape(y if y is not None else ())) == 2
-        y = None if y is None else as_labels(y, n_records)
+        given, y = y, None if y is None else as_labels(y, n_records)
+        # Labels that are one for each record, in two dimensions, are a column.
+        column = given is not None and len(getattr(given, "shape", None) or np.shape(given)) == 2
         check_order(checked, y)
         self._assign((X, None), y, checked, None, column)
 

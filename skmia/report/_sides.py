@@ -28,6 +28,9 @@ _LEAST = 1e-9
 # place beyond which it counts as seen, or as not seen.
 _N_ERRORS, _SEEN, _WHOLE = 3.3, 0.2, 0.85
 
+# Models are trained on whole sides, which a table on disk may be too large for.
+_MOST_RECORDS = 200_000
+
 
 class Trained(NamedTuple):
     """What a model that was trained here answers, as the victim does."""
@@ -84,16 +87,15 @@ class SidesReader:
         self._rows = {MEMBERS: members, HELD_OUT: ~members, BOTH: np.ones_like(members)}
 
     @property
-    def is_able(self):
-        """Whether models like the victim can be trained."""
-        request = self._case.request
-        return (
-            self._own is not None
-            and not request.has_own_recipe
-            and not is_recipe(request.victim)
-            and is_trainable(self._case.victim)
-            and hasattr(self._case.victim, "get_params")
-        )
+    def obstacle(self):
+        """Why no models like the victim are trained; None if they can be."""
+        request, victim = self._case.request, self._case.victim
+        if len(self._case.records) > _MOST_RECORDS:
+            return f"It trains models on whole sides, of at most {_MOST_RECORDS:,} records in all."
+        is_model = is_trainable(victim) and hasattr(victim, "get_params")
+        if self._own is None or request.has_own_recipe or is_recipe(request.victim) or not is_model:
+            return "Models like this one cannot be trained to compare it."
+        return None
 
     def read_last_step(self):
         """The rows on which the last step of a model around a fitted one was trained."""

@@ -252,6 +252,19 @@ def test_the_blind_baseline_finds_texts_of_another_time(problem):
         attacks={"loss": ThresholdAttack()},
         random_state=0,
     )
+    # What the victim has memorized is more than that; for one that knows other texts it is not.
+    assert report.checks["blind baseline"].is_warning
+    assert report.evidence == "leak"
+    members = np.flatnonzero(membership == 1)
+    known, unknown = members[::2], members[1::2]
+    rows = np.sort(np.concatenate([unknown, np.flatnonzero(membership == 0)]))
+    report = audit(
+        FunctionSequenceVictim(train).fit(token_records(shifted).X[known]),
+        token_records(shifted)[rows],
+        membership[rows],
+        attacks={"loss": ThresholdAttack()},
+        random_state=0,
+    )
     assert report.evidence == "shift"
 
 

@@ -78,6 +78,7 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(control, "_MOST_RECORDS", 500)
     monkeypatch.setattr(drift, "_MOST_RECORDS", 500)
     monkeypatch.setattr("skmia.report.agreement._ask._MOST_RECORDS", 400)
+    monkeypatch.setattr("skmia.report._sides._MOST_RECORDS", 500)
 
 
 def test_checks_read_x_in_blocks_and_samples(made, pool, few_rows):

@@ -115,7 +115,7 @@ def test_a_file_needs_its_stored_numbers(logistic):
     found = decide((earlier, model, records), "research", release="file")
     assert found.result == "cannot be said" and "were not examined" in found.reasons[0]
     found = decide((replace(report, file=None), model, records), "research", release="file")
-    assert [one.is_met for one in found.requirements] == [True, False]
+    assert [one.is_met for one in found.requirements] == [True, False, True]
     note = "The moments were not read: why."
     noted = replace(report, file=replace(report.file, notes=[note, "Another warning."]))
     for release, not_run in (("file", (note,)), ("service", ())):

@@ -28,7 +28,7 @@ class SidesCheck(BaseCheck):
         if unlisted is not None and _covers_held_out(case, unlisted, finds):
             return self.answer(WARNING, _describe_count(unlisted, fit), IN_MODEL)
         reader = SidesReader(case, run.pool)
-        if reader.is_able:
+        if reader.obstacle is None:
             step = reader.read_last_step()
             if step.rows in (HELD_OUT, BOTH):
                 return self.answer(WARNING, _describe_step(step), IN_PART)
@@ -42,7 +42,7 @@ class SidesCheck(BaseCheck):
 
     def _read(self, reader, fit, turned, has_more):
         """The outcome by models that are trained on each side, and on both."""
-        reading = reader.read(has_more) if reader.is_able else None
+        reading = reader.read(has_more) if reader.obstacle is None else None
         rows = None if reading is None else reading.rows
         if rows == MEMBERS:
             text = "A model that is trained on the members gives the same answers."
@@ -52,7 +52,7 @@ class SidesCheck(BaseCheck):
         if rows == HELD_OUT or (turned and _is_turned(fit)):
             return self.answer(WARNING, _describe_swap(reading, fit), SWAPPED)
         if reading is None and not turned:
-            return self.answer(NOT_RUN, "Models like this one cannot be trained to compare it.")
+            return self.answer(NOT_RUN, reader.obstacle)
         return self.answer(PASSED, "Nothing says that the held-out rows are in the model.")
 
 
