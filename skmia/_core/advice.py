@@ -147,7 +147,8 @@ def _is_text(cell):
 
 
 _CURES = {
-    "missing values (NaN)": "Impute them, for example by a SimpleImputer in a Pipeline, or leave out",
+    "missing values (NaN)": "Impute them, for example by a SimpleImputer in a Pipeline, or leave "
+    "out",
     "infinite numbers (inf)": "Replace them, or leave out",
 }
 
