@@ -42,7 +42,7 @@ class TrainingRowsCheck(BaseCheck):
                 "are listed."
             )
             return self.answer(PASSED, text)
-        n_alike = _count_alike(case, run)
+        n_alike = _count_alike(case, run, count.n_rows)
         alike = ""
         if n_alike:
             n_others = int((~case.membership).sum())
@@ -56,9 +56,11 @@ class TrainingRowsCheck(BaseCheck):
         return self.answer(WARNING, text, UnlistedRows(count.n_unlisted, count.n_rows, n_alike))
 
 
-def _count_alike(case, run):
+def _count_alike(case, run, n_rows):
     """How many held-out rows the file takes for training rows; 0 if chance may give as many."""
-    if run.file_scores is None:
+    # If there are more training rows than records, some are not in the audit at all, and what the
+    # file stores of them is put down to held-out rows.
+    if run.file_scores is None or n_rows > len(case.membership):
         return 0
     sure = posterior_of(np.asarray(run.file_scores)[~case.membership], 0.5) >= _SURE
     return int(sure.sum()) if sure.sum() > max(_MANY * len(sure), 5) else 0
