@@ -81,7 +81,7 @@ def thaw(estimator, said=None):
     return thawed, names
 
 
-class Recipe(NamedTuple):
+class TrainingRecipe(NamedTuple):
     """How the shadow models of a pool are trained."""
 
     estimator: Any  # unfitted, to be cloned for each model
@@ -116,7 +116,7 @@ def make_recipe(estimator, refit_frozen, fit_params=None):
         notes += recalled.notes
     elif isinstance(fit_params, Mapping):
         drop_writers_of_fit(recipe, dict(fit_params), notes)  # notes what each fit leaves out
-    return Recipe(recipe, recalled.join(fit_params), notes)
+    return TrainingRecipe(recipe, recalled.join(fit_params), notes)
 
 
 def _thaw(estimator, prefix, names, said):

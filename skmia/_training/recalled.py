@@ -8,7 +8,7 @@ from .._core.asking import unwrap
 from .._core.numbers import show
 
 
-class Recalled(NamedTuple):
+class RecalledSettings(NamedTuple):
     """Parameters of fit and of the constructor by which clones learn like a fitted model."""
 
     fit_params: dict | None = None
@@ -40,7 +40,7 @@ def recall_fit(estimator):
     model = unwrap(estimator)
     if isinstance(model, Pipeline) and model.steps:
         name, last = model.steps[-1]
-        return recall_fit(last).at_step(name) if hasattr(last, "get_params") else Recalled()
+        return recall_fit(last).at_step(name) if hasattr(last, "get_params") else RecalledSettings()
     roots = {base.__module__.partition(".")[0] for base in type(model).__mro__}
     try:
         if "catboost" in roots and model.is_fitted():
@@ -49,7 +49,7 @@ def recall_fit(estimator):
             return _recall_lightgbm(model)
     except Exception:  # of whatever kind: versions differ in what they tell
         pass
-    return Recalled()
+    return RecalledSettings()
 
 
 def _recall_catboost(model):
@@ -64,11 +64,11 @@ def _recall_catboost(model):
         notes.append(_describe_columns(given, []))
     n_rounds = model.get_all_params().get("iterations", model.tree_count_)
     if not model.tree_count_ < n_rounds or known.get("eval_fraction"):  # clones split rows as well
-        return Recalled(given or None, (), tuple(notes))
+        return RecalledSettings(given or None, (), tuple(notes))
     name = next((key for key in _ROUNDS if key in known), "iterations")
     settings = [(name, model.tree_count_), *_without_stopping(known)]
     notes.append(_describe_rounds(model.tree_count_, n_rounds))
-    return Recalled(given or None, settings, tuple(notes))
+    return RecalledSettings(given or None, settings, tuple(notes))
 
 
 _ROUNDS = "iterations", "n_estimators", "num_boost_round", "num_trees"
@@ -89,12 +89,12 @@ def _recall_lightgbm(model):
         notes.append(_describe_columns(given, [names[int(column)] for column in columns]))
     best = model.best_iteration_
     if not best or not 0 < best < model.n_estimators:
-        return Recalled(given or None, (), tuple(notes))
+        return RecalledSettings(given or None, (), tuple(notes))
     notes.append(_describe_rounds(best, model.n_estimators))
     settings = [("n_estimators", best)]
     known = model.get_params()
     settings += [(name, None) for name in ("early_stopping_round",) if known.get(name)]
-    return Recalled(given or None, settings, tuple(notes))
+    return RecalledSettings(given or None, settings, tuple(notes))
 
 
 def _describe_columns(given, names):

@@ -212,34 +212,9 @@ def _judge(found, words, of_model, options):
     form, ambiguous = _choose_format(
         forms, [*found.examples.values(), *found.affixed], words, found.decimals
     )
-    left = Counter(
-        {
-            text: count
-            for text, count in found.others.items()
-            if text not in found.affixed or form not in list_formats(found.affixed[text].text)
-        }
-    )
-    for group, count in found.formats.items():
-        if form not in group:
-            left[found.examples[group]] += count
-    n_numbers = found.n_values - found.marks.total() - left.total()
-    n_present = found.n_values - found.marks.total()
-    told = f"column {name!r}: {n_numbers:,} of {found.n_values:,} values are numbers"
+    left = _count_left(found, form)
     if left:
-        share = n_numbers / n_present
-        listed = _list_counts(left)
-        if of_model:
-            who = "the model has numbers there" if words.wanted is None else "--read dtype asks for"
-            raise CommandError(
-                f"{options[0]}: column {name!r} holds {listed}, and {who}; "
-                f"{_propose(name, left, False)}"
-            )
-        is_category = found.n_distinct <= _MOST_OTHERS  # as children: '0', '1', '2', '3+'
-        if share >= _MOSTLY and len(left) <= _MOST_OTHERS and not (found.has_zeros or is_category):
-            raise CommandError(f"{options[0]}: {told}; not: {listed}. {_propose(name, left)}")
-        if share >= 0.5:
-            notes.append(f"{told}; not: {listed}. It is read as text.")
-        return texts
+        return _judge_left(found, words, left, of_model, options)
     if ambiguous:
         _refuse_ambiguous(found, words, options)
     percent = [text for text, one in found.affixed.items() if one.is_percent]
@@ -258,6 +233,40 @@ def _judge(found, words, of_model, options):
         value = _read_alone(example, form)
         notes.append(f"column {name!r}: '{visible(example)}' is read as {value:.15g}.")
     return _Verdict(form, found.affixed, notes)
+
+
+def _count_left(found, form):
+    """Count the values that are no numbers of a format, by their text."""
+    left = Counter(
+        {
+            text: count
+            for text, count in found.others.items()
+            if text not in found.affixed or form not in list_formats(found.affixed[text].text)
+        }
+    )
+    for group, count in found.formats.items():
+        if form not in group:
+            left[found.examples[group]] += count
+    return left
+
+
+def _judge_left(found, words, left, of_model, options):
+    """Read a column in which values are left that are no numbers as texts, or refuse it."""
+    name, n_present = words.name, found.n_values - found.marks.total()
+    n_numbers = n_present - left.total()
+    listed, share = _list_counts(left), n_numbers / n_present
+    told = f"column {name!r}: {n_numbers:,} of {found.n_values:,} values are numbers"
+    if of_model:
+        who = "the model has numbers there" if words.wanted is None else "--read dtype asks for"
+        raise CommandError(
+            f"{options[0]}: column {name!r} holds {listed}, and {who}; "
+            f"{_propose(name, left, False)}"
+        )
+    is_category = found.n_distinct <= _MOST_OTHERS  # as children: '0', '1', '2', '3+'
+    if share >= _MOSTLY and len(left) <= _MOST_OTHERS and not (found.has_zeros or is_category):
+        raise CommandError(f"{options[0]}: {told}; not: {listed}. {_propose(name, left)}")
+    notes = [f"{told}; not: {listed}. It is read as text."] if share >= 0.5 else []
+    return _Verdict(None, {}, notes)
 
 
 def _choose_format(forms, examples, words, decimals):

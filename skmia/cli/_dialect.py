@@ -27,7 +27,7 @@ _OTHER = {",": ".", ".": ","}  # decimal sign beside a sign of thousands
 ENCODINGS = "cp1252", "latin-1"
 
 
-class Dialect(NamedTuple):
+class FileDialect(NamedTuple):
     """How a text file holds a table, with the rows by which it was recognized."""
 
     encoding: str
@@ -90,7 +90,7 @@ def recognize_dialect(path, option, given):
         decimal = find_decimals(zip(*(row for row in rows if len(row) == n_fields), strict=True))
         if decimal == ",":
             told["decimal"] = decimal
-    return Dialect(
+    return FileDialect(
         encoding, shape.sep, quotechar, has_spaces, n_skipped, header, n_fields, rows, decimal, told
     )
 
@@ -142,7 +142,7 @@ def _leave_out_comments(lines, sign):
     return lines if sign is None else [line for line in lines if not line.startswith(sign)]
 
 
-class _Shape(NamedTuple):
+class _FileShape(NamedTuple):
     """Rows as one separator divides them."""
 
     sep: str
@@ -216,7 +216,7 @@ def _divide(lines, sep, quotechar):
     # A cut-off last row must not be the one that decides.
     n_fields = max(counts, key=lambda length: (counts[length], length), default=1)
     share = counts[n_fields] / max(sum(counts.values()), 1)
-    return _Shape(sep, quotechar, 0, lengths[0] if lengths else 1, n_fields, share)
+    return _FileShape(sep, quotechar, 0, lengths[0] if lengths else 1, n_fields, share)
 
 
 def _divide_by_blanks(lines, shape, path, option):

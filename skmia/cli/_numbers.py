@@ -88,7 +88,7 @@ _AFFIXED = re.compile(
 )
 
 
-class Affixed(NamedTuple):
+class AffixedNumber(NamedTuple):
     """A number with a sign of money or of percent."""
 
     text: str  # the number alone
@@ -103,7 +103,7 @@ def strip_affixes(text):
         return None
     minus = "-" if found["open"] else found["minus"]
     is_english = bool({*"$\u00a3"} & {*text})
-    return Affixed(minus + found["number"], found["percent"] is not None, is_english)
+    return AffixedNumber(minus + found["number"], found["percent"] is not None, is_english)
 
 
 def find_decimals(columns):

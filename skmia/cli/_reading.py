@@ -27,7 +27,7 @@ _ROW_NAMES, _BEYOND = "(names of rows)", "(beyond the header)"
 _BOOLS = frozenset(["true", "false"])
 
 
-class Reading(NamedTuple):
+class TableReading(NamedTuple):
     """How the tables of a command are to be read."""
 
     words: tuple = ()  # of ``--read``
@@ -51,13 +51,13 @@ class Reading(NamedTuple):
 
 
 _NAMING = "target", "group_by", "members", "weights"  # options of a column
-AS_FOUND = Reading()
+AS_FOUND = TableReading()
 
 
 def make_reading(arguments):
     """Return what a command says of how its tables are to be read."""
     named = {getattr(arguments, name, None) for name in _NAMING}
-    return Reading(tuple(arguments.read), frozenset(arguments.drop), frozenset(named))
+    return TableReading(tuple(arguments.read), frozenset(arguments.drop), frozenset(named))
 
 
 class ReadTable(NamedTuple):
@@ -93,7 +93,7 @@ def read_alike(paths, reading=AS_FOUND, known=None):
     return [file.frame for file in files], [*notes, *told, *_describe_missing(files)]
 
 
-class _File:
+class _TableFile:
     """A file with what was read of it so far."""
 
     def __init__(self, path, option, given, of_columns):
@@ -111,7 +111,7 @@ class _File:
 
 def _read_file(path, option, reading, known):
     check_file(path, option, or_folder=True)
-    file = _File(path, option, *reading.of_file(option))
+    file = _TableFile(path, option, *reading.of_file(option))
     try:
         if path.is_dir() or path.suffix == ".parquet":
             file.frame = pd.read_parquet(path)

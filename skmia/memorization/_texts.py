@@ -38,7 +38,7 @@ _SHORTEST_RUN, _LONGEST_RUN, _LONGEST_OF_QUERY = 2, 3, 5
 _FEWEST_TEXTS = 8
 
 
-class Texts(NamedTuple):
+class TokenTexts(NamedTuple):
     """Tokens of each text without padding, and where they stood in the rows that were given."""
 
     rows: list  # an array of tokens each
@@ -64,7 +64,7 @@ def read_texts(sequences, attention_mask=None, labels=None, n_given=None):
     refuse_uncounted(counts)
     if not _warn_of_double_start(texts) and "attention_mask" not in masks:
         warn_of_padding(texts)
-    return Texts(texts, counts, inside)
+    return TokenTexts(texts, counts, inside)
 
 
 def refuse_uncounted(counts, why="n_given, labels"):

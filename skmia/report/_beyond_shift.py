@@ -28,7 +28,7 @@ _FEWEST = 20
 _N_ERRORS = 3.0
 
 
-class Excess(NamedTuple):
+class AucExcess(NamedTuple):
     """Difference of the AUC on the victim and on members that a model has not seen, with limits."""
 
     estimate: float
@@ -36,13 +36,13 @@ class Excess(NamedTuple):
     high: float
 
 
-class Beyond(NamedTuple):
+class BeyondShift(NamedTuple):
     """What an attack finds of members, and of members that a model was not trained on."""
 
     attack: str
     auc: float
     auc_unseen: float
-    excess: Excess
+    excess: AucExcess
     rate: float | None  # false positive rate of the next two
     tpr: float | None
     tpr_unseen: float | None
@@ -112,8 +112,8 @@ class UnseenMembers:
         models = 2 * (_N_FOLDS - 1) * aucs.var()
         error = _N_ERRORS * np.sqrt(sampling + models)
         gap = float(auc - auc_unseen)
-        excess = Excess(gap, float(gap - error), float(gap + error))
-        return Beyond(
+        excess = AucExcess(gap, float(gap - error), float(gap + error))
+        return BeyondShift(
             attack, float(auc), float(auc_unseen), excess, *self._compare_rates(scores, unseen)
         )
 

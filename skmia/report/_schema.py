@@ -9,7 +9,7 @@ from .. import synthetic as tables
 from .._core.pages import CONCLUSIVE, as_plain_level, check_evidence
 from .._core.visible import as_plain, visible
 from ..disclosure import LOWER_ENDS
-from ._beyond_shift import Excess
+from ._beyond_shift import AucExcess
 from ._evidence import FIRST, Grounds, choose_evidence, is_stopped, measure_level
 from ._fields import (
     AUDIT,
@@ -104,7 +104,7 @@ def _describe_permutation(result):
 
 def _describe_check(check):
     """A check, with its finding if that is a word or an excess; others have their own field."""
-    finding = check.finding if isinstance(check.finding, str | Excess) else None
+    finding = check.finding if isinstance(check.finding, str | AucExcess) else None
     return {"name": check.name, "status": check.status, "text": check.text, "finding": finding}
 
 

@@ -32,14 +32,14 @@ _N_ERRORS, _SEEN, _WHOLE = 3.3, 0.2, 0.85
 _MOST_RECORDS = 200_000
 
 
-class Trained(NamedTuple):
+class TrainedAnswers(NamedTuple):
     """What a model that was trained here answers, as the victim does."""
 
     answers: np.ndarray  # (n, k)
     fits: np.ndarray  # (n,): how well they fit the labels, higher is better
 
 
-class Reading(NamedTuple):
+class SidesReading(NamedTuple):
     """On which rows the victim was trained, and what tells it."""
 
     rows: str | None  # MEMBERS, HELD_OUT or BOTH; None if nothing tells
@@ -52,17 +52,17 @@ def describe_answers(outputs, y):
     if outputs.kind == "value":
         values = np.asarray(outputs.values, dtype=float).reshape(len(y), -1)
         scale = np.var(y) or 1.0
-        return Trained(values, -np.square(values[:, 0] - y) / scale)
+        return TrainedAnswers(values, -np.square(values[:, 0] - y) / scale)
     if outputs.classes is None:
         return None
     if outputs.kind == "label":
         codes = outputs.label_index(outputs.values)
         values = np.eye(len(outputs.classes))[codes]
-        return Trained(values, outputs.is_correct(y).astype(float))
+        return TrainedAnswers(values, outputs.is_correct(y).astype(float))
     values = np.asarray(outputs.values, dtype=float).reshape(len(y), -1)
     if outputs.kind == "proba":
-        return Trained(values, np.asarray(Confidence()(outputs, y), dtype=float))
-    return Trained(values, outputs.is_correct(y).astype(float))
+        return TrainedAnswers(values, np.asarray(Confidence()(outputs, y), dtype=float))
+    return TrainedAnswers(values, outputs.is_correct(y).astype(float))
 
 
 def name_fitted_step(victim):
@@ -101,9 +101,9 @@ class SidesReader:
         """The rows on which the last step of a model around a fitted one was trained."""
         step = name_fitted_step(self._case.victim)
         if step is None:
-            return Reading(None)
+            return SidesReading(None)
         rows = self._find_same({rows: self._train_step(rows) for rows in self._rows})
-        return Reading(rows, rows is not None, step)
+        return SidesReading(rows, rows is not None, step)
 
     def read(self, has_more=False):
         """The rows on which the model was trained."""
@@ -111,14 +111,14 @@ class SidesReader:
         # cannot be compared with that of models of the members
         trained = {MEMBERS: self._train(MEMBERS)}
         if trained[MEMBERS] is None:
-            return Reading(None)
+            return SidesReading(None)
         if self._is_near(trained[MEMBERS], _LEAST):
-            return Reading(MEMBERS, True)
+            return SidesReading(MEMBERS, True)
         trained |= {rows: self._train(rows) for rows in (HELD_OUT, BOTH)}
         rows = self._find_same(trained)
         if rows is not None or has_more or None in trained.values():
-            return Reading(rows, rows is not None)
-        return Reading(self._weigh(trained))
+            return SidesReading(rows, rows is not None)
+        return SidesReading(self._weigh(trained))
 
     def _train(self, rows):
         return self._answer(self._train_whole, rows)

@@ -35,7 +35,7 @@ from ._known_values import (
     NUMBER,
     TEXT,
     KnownColumn,
-    UnknownValues,
+    UnknownColumnValues,
     complete_column,
     count_features,
     drop_cut_values,

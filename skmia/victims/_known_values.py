@@ -50,7 +50,7 @@ class KnownColumn(NamedTuple):
     has_none: bool = False  # whether its missing values are None, as in tables of databases
 
 
-class UnknownValues(NamedTuple):
+class UnknownColumnValues(NamedTuple):
     """Values of a column that a part of a model does not know; of texts those without its words."""
 
     column: str | int
@@ -182,7 +182,7 @@ def _compare_column(name, column, said):
         return None
     unknown = counts.index[is_unknown][:_MOST_EXAMPLES]
     forms = {normalize_value(value) for value in unknown}
-    return UnknownValues(
+    return UnknownColumnValues(
         column=name,
         part=said.known.part,
         share=n_unknown / int(counts.sum()),

@@ -9,7 +9,7 @@ import pytest
 
 from skmia.cli import main
 from skmia.cli._options import CommandError, OptionError, parse_reading
-from skmia.cli._reading import Reading, read_alike, read_table
+from skmia.cli._reading import TableReading, read_alike, read_table
 
 N = 40
 
@@ -36,7 +36,7 @@ def read(tmp_path):
     def read(text, *words, known=None, encoding="utf-8"):
         path = tmp_path / "t.csv"
         path.write_bytes(text if isinstance(text, bytes) else text.encode(encoding))
-        reading = Reading(tuple(map(parse_reading, words)))
+        reading = TableReading(tuple(map(parse_reading, words)))
         frame, notes = read_table(path, "--data", reading, known)
         return frame, "\n".join(notes)
 
@@ -358,7 +358,7 @@ def test_words(text, settings):
 def test_words_of_columns_and_files():
     (setting,) = parse_reading("answers.dtype.Age (y), x=y=str").settings
     assert setting == ("answers", "dtype", "Age (y), x=y", "str")
-    assert Reading((parse_reading("answers.sep=;,decimal=,"),)).of_file("--data")[0] == {
+    assert TableReading((parse_reading("answers.sep=;,decimal=,"),)).of_file("--data")[0] == {
         "decimal": ","
     }
 

@@ -15,7 +15,7 @@ from skmia._core.splits import number_units
 from skmia.cli._gate import judge, list_findings
 from skmia.report._schema import check_document
 from skmia.report.agreement import _assignment as labels
-from skmia.report.agreement._met import MetRows
+from skmia.report.agreement._answered_rows import AnsweredRows
 from skmia.report.agreement._repairs import LabelsQuestion
 
 QUESTION = LabelsQuestion()
@@ -32,7 +32,7 @@ def make_problem(n_classes=2, n=1200, seed=0, signal=1.0):
 def ask(outputs, y, membership, seed=0, **fields):
     """What is found in outputs of any kind; None for nothing."""
     records = Records(np.arange(len(y)), y, **fields)
-    met = MetRows(
+    met = AnsweredRows(
         case=SimpleNamespace(seeds={"agreement": seed}),
         rows=slice(None),
         records=records,

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skmia import Records, ShadowPool, audit
-from skmia._training.recalled import Recalled, recall_fit
+from skmia._training.recalled import RecalledSettings, recall_fit
 from skmia.report._case import describe_held_back
 
 RNG = np.random.default_rng(0)
@@ -17,7 +17,7 @@ CATBOOST = {"iterations": 40, "verbose": 0, "thread_count": 1, "allow_writing_fi
 
 
 def test_other_models_recall_nothing():
-    assert recall_fit(LogisticRegression()) == Recalled()
+    assert recall_fit(LogisticRegression()) == RecalledSettings()
     assert recall_fit(make_pipeline(LogisticRegression())).fit_params is None
 
 
@@ -34,7 +34,7 @@ def test_categories_that_fit_of_catboost_was_given():
     in_constructor = make_catboost({}, cat_features=["town"])
     again = ShadowPool(in_constructor, n_estimators=2, random_state=0).fit(records)
     np.testing.assert_array_equal(pool.signals_, again.signals_)
-    assert recall_fit(in_constructor) == Recalled()
+    assert recall_fit(in_constructor) == RecalledSettings()
     assert recall_fit(make_pipeline("passthrough", model)).fit_params == {
         "catboostclassifier__cat_features": ["town"]
     }
@@ -70,7 +70,7 @@ def test_rounds_after_which_catboost_stopped():
 
 def test_rows_that_catboost_splits_off_itself():
     model = make_catboost({}, cat_features=["town"], eval_fraction=0.2, early_stopping_rounds=2)
-    assert recall_fit(model) == Recalled()
+    assert recall_fit(model) == RecalledSettings()
     assert "(eval_fraction)" in describe_held_back(model)[0]
 
 
@@ -89,4 +89,4 @@ def test_categories_and_rounds_of_lightgbm():
     assert not np.array_equal(pool.signals_, forgotten)
     assert "'town'" in pool.notes_[0]
     as_category = codes.astype({"town": "category"})
-    assert recall_fit(lightgbm.LGBMClassifier(**settings).fit(as_category, Y)) == Recalled()
+    assert recall_fit(lightgbm.LGBMClassifier(**settings).fit(as_category, Y)) == RecalledSettings()

@@ -10,9 +10,9 @@ from .._case import is_recipe
 from .._evidence import CANNOT_TELL, STOP, WARN
 from .._run import draw_sample, take_records
 from .._text import describe_error
+from ._answered_rows import AnsweredRows
 from ._clones import is_costly, list_recipes, train_clones
 from ._file_questions import KnownValuesQuestion, OwnNumbersQuestion
-from ._met import MetRows
 from ._repairs import LabelsQuestion, RepairsQuestion
 from ._result import Agreement, conclude
 from ._row_question import RowsQuestion
@@ -63,7 +63,7 @@ def _collect(case):
     inside = np.asarray(case.membership[rows], dtype=bool)
     people = records.fields.get("group_by")
     victim = case.request.victim
-    return MetRows(
+    return AnsweredRows(
         case=case,
         rows=rows,
         records=records,

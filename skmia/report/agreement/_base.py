@@ -6,7 +6,7 @@ from typing import NamedTuple
 from .._evidence import STOP, WARN
 
 
-class Reply(NamedTuple):
+class QuestionReply(NamedTuple):
     """What one question found."""
 
     question: str
@@ -15,7 +15,7 @@ class Reply(NamedTuple):
     cure: str = ""  # what to do, in a sentence
 
 
-class Question(ABC):
+class AgreementQuestion(ABC):
     """One way in which a model and a table can fail to belong together."""
 
     name: str
@@ -24,15 +24,15 @@ class Question(ABC):
     is_of_noise = False
 
     @abstractmethod
-    def ask(self, met, references) -> Reply | None:
+    def ask(self, met, references) -> QuestionReply | None:
         """Return what was found; None for nothing.
 
-        ``met`` is a MetRows; ``references`` lists Clones, one of the model's own recipe or two of
+        ``met`` is AnsweredRows; ``references`` lists ClonedAnswers, of the model's recipe or two
         stand-ins, which both have to show a finding.
         """
 
     def stop(self, text, cure=""):
-        return Reply(self.name, STOP, text, cure)
+        return QuestionReply(self.name, STOP, text, cure)
 
     def warn(self, text, cure=""):
-        return Reply(self.name, WARN, text, cure)
+        return QuestionReply(self.name, WARN, text, cure)

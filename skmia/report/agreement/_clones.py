@@ -14,14 +14,14 @@ from ..._core.splits import compute_strata, draw_halves
 from ...victims import is_trainable
 from .._case import StoredAnswers, is_recipe, train_victim
 from .._stand_in import list_kinds, refuse_no_table
-from ._met import Clones
-from ._skill import Scores
+from ._answered_rows import ClonedAnswers
+from ._skill import AnswerScores
 
 # Members in each half, below which nothing is trained.
 _FEWEST = 5
 
 
-class Recipe(NamedTuple):
+class CloneRecipe(NamedTuple):
     """What is trained in place of a model."""
 
     name: str  # of its models in a sentence, without their number
@@ -34,7 +34,7 @@ def list_recipes(case):
     request, victim = case.request, case.request.victim
     is_stored = is_recipe(victim) and not isinstance(victim, StoredAnswers)
     if is_stored or (is_trainable(unwrap(victim)) and request.estimator is None):
-        return [Recipe("clone", request.model, True)]
+        return [CloneRecipe("clone", request.model, True)]
     try:
         refuse_no_table(case.records)
         kinds = list_kinds(case.records, request.outputs)
@@ -45,9 +45,9 @@ def list_recipes(case):
     found = []
     for name, classes in zip(names, wanted, strict=True):
         kind = next((one for one in kinds if isinstance(_find_last(one), classes)), None)
-        found += [] if kind is None else [Recipe(name, kind, False)]
+        found += [] if kind is None else [CloneRecipe(name, kind, False)]
     if not found and request.estimator is not None:
-        found = [Recipe(type(_find_last(request.model)).__name__, request.model, False)]
+        found = [CloneRecipe(type(_find_last(request.model)).__name__, request.model, False)]
     return found
 
 
@@ -85,7 +85,7 @@ def train_clones(met, recipe, n_models):
         model, scores = train_and_ask(met, recipe, inside, seed)
         if fresh is None:
             fresh, seen = (
-                Scores(
+                AnswerScores(
                     np.zeros_like(scores.values),
                     None if scores.predicted is None else np.zeros_like(scores.predicted),
                 )
@@ -101,7 +101,7 @@ def train_clones(met, recipe, n_models):
         models.append(model)
     count = {1: "a", 2: "two"}[n_models]
     name = f"{count} {recipe.name}{'s' if n_models > 1 else ''}"
-    return Clones(name, models, fresh, is_fresh, seen, is_seen, recipe)
+    return ClonedAnswers(name, models, fresh, is_fresh, seen, is_seen, recipe)
 
 
 def _put(scores, new, rows):

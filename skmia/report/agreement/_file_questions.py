@@ -7,7 +7,7 @@ from ..._core.pages import shorten
 from ..._core.visible import visible
 from ...victims import has_file, list_column_numbers, list_unknown_values
 from .._text import join_names
-from ._base import Question
+from ._base import AgreementQuestion
 
 # Members beyond these distances from the center of a scale, in its spreads, are of another table.
 _MOST_AWAY, _MOST_WIDE = 3.0, 10.0
@@ -22,7 +22,7 @@ _MOST_NAMED = 3
 _CURE = "Give the columns as the model was trained on them: units, order, scaling."
 
 
-class OwnNumbersQuestion(Question):
+class OwnNumbersQuestion(AgreementQuestion):
     """Whether columns are where scalers, stored rows and thresholds of trees remember them."""
 
     name = "own numbers"
@@ -94,7 +94,7 @@ _FEWEST_VALUES = 50
 _MOST_DISTINCT = 0.2
 
 
-class KnownValuesQuestion(Question):
+class KnownValuesQuestion(AgreementQuestion):
     """Whether encoders, stored categories and vectorizers know the values of the members."""
 
     name = "known values"

@@ -5,15 +5,15 @@ import pandas as pd
 
 from ..._core.containers import in_memory, is_frame, take_rows
 from ._assignment import describe_assignment, find_assignment, is_reversed
-from ._base import Question
-from ._skill import Scores, Z, is_surely_below, measure_skill
+from ._base import AgreementQuestion
+from ._skill import AnswerScores, Z, is_surely_below, measure_skill
 
 # By how much the skill has to rise on members and on the others, of which so many are needed.
 _CHANCE = 0.1  # a skill that is not surely above it
 _LEAST_GAIN, _LEAST_GAIN_OF_OTHERS, _FEWEST_OTHERS = 0.3, 0.15, 20
 
 
-class LabelsQuestion(Question):
+class LabelsQuestion(AgreementQuestion):
     """Whether another assignment of the answers to the classes is better."""
 
     name = "labels"
@@ -41,7 +41,7 @@ class LabelsQuestion(Question):
         return self.stop(text, "Check the coding of the labels before that of membership.")
 
 
-class RepairsQuestion(Question):
+class RepairsQuestion(AgreementQuestion):
     """Whether answers in another order, or other columns, are right."""
 
     name = "repairs"
@@ -137,7 +137,7 @@ def _list_turned(met):
     rows = np.arange(len(values))
     for name, turn in turned.items():
         with np.errstate(all="ignore"):
-            scores = Scores(np.nan_to_num(turn(values), posinf=1e300, neginf=-1e300))
+            scores = AnswerScores(np.nan_to_num(turn(values), posinf=1e300, neginf=-1e300))
         yield f"With {name}", _UNITS, [*_take_sides(met, scores, rows)]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.neighbors import NearestNeighbors
 
-from ._base import Question
+from ._base import AgreementQuestion
 from ._skill import Z, correlate_ranks
 
 _N_NEIGHBORS = 10
@@ -16,7 +16,7 @@ _FEWEST = 50
 _MOST_ROWS = 1_000
 
 
-class _Set(NamedTuple):
+class _FollowingRows(NamedTuple):
     """Some rows, with what predicts a number of each from the numbers of the others."""
 
     rows: np.ndarray
@@ -35,7 +35,7 @@ def _make_set(met, rows):
     neighbors = NearestNeighbors(n_neighbors=k).fit(columns).kneighbors(return_distance=False)
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     basis = left * (singular / np.sqrt(singular**2 + columns.shape[1]))
-    return _Set(rows, neighbors, basis, len(np.unique(met.units[rows])))
+    return _FollowingRows(rows, neighbors, basis, len(np.unique(met.units[rows])))
 
 
 def _rank(column):
@@ -58,7 +58,7 @@ def measure_following(one, answers):
     return max(correlate_ranks(guess, ranks) for guess in (near, straight, both))
 
 
-class RowsQuestion(Question):
+class RowsQuestion(AgreementQuestion):
     """Whether answers follow from the rows, as those of clones do."""
 
     name = "rows"

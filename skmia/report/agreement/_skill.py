@@ -13,7 +13,7 @@ _MOST_CLASSES = 50
 _OF_RANKS = 1.06  # variance of Fisher's transformation of a rank correlation, times the records
 
 
-class Measure(NamedTuple):
+class SkillMeasure(NamedTuple):
     """A number with its standard error."""
 
     value: float
@@ -28,18 +28,18 @@ class Measure(NamedTuple):
         return self.value + Z * self.error
 
 
-class Skill(NamedTuple):
+class AnswerSkill(NamedTuple):
     """How well answers fit the labels; both numbers are 1 if they do so perfectly, 0 by chance."""
 
     # 2 AUC - 1 of each class against the others, or Spearman's correlation.
-    rank: Measure
+    rank: SkillMeasure
     # Cohen's kappa, or one minus the mean absolute error divided by that of the median.
-    decision: Measure
+    decision: SkillMeasure
     # Share of the records that are predicted correctly, or the mean absolute error.
     plain: float
 
 
-class Scores(NamedTuple):
+class AnswerScores(NamedTuple):
     """Answers as numbers: of a classifier one per class with the predicted class."""
 
     values: np.ndarray  # (n, n_classes), or (n,) of a regressor
@@ -48,7 +48,7 @@ class Scores(NamedTuple):
     def take(self, rows):
         """The answers for some rows."""
         predicted = None if self.predicted is None else self.predicted[rows]
-        return Scores(self.values[rows], predicted)
+        return AnswerScores(self.values[rows], predicted)
 
     def find_spread(self):
         """The class whose numbers vary most; all numbers of a regressor."""
@@ -64,12 +64,12 @@ class Scores(NamedTuple):
 def make_scores(outputs, classes, as_labels=False):
     """Answers in the order of some classes, as predicted labels alone if asked for."""
     if outputs.kind == "value":
-        return Scores(np.asarray(outputs.values, dtype=np.float64))
+        return AnswerScores(np.asarray(outputs.values, dtype=np.float64))
     codes = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
     if outputs.kind == "label" or as_labels:
         labels = outputs.as_labels().values.tolist()
         predicted = np.array([codes.get(label, 0) for label in labels], dtype=np.intp)
-        return Scores(np.eye(len(classes), dtype=np.float32)[predicted], predicted)
+        return AnswerScores(np.eye(len(classes), dtype=np.float32)[predicted], predicted)
     given = np.exp(outputs.log_proba()) if outputs.kind == "logits" else outputs.values
     given = np.asarray(given, dtype=np.float64)
     lowest = 0.0 if outputs.kind != "decision" else given.min(initial=0.0) - 1
@@ -77,7 +77,7 @@ def make_scores(outputs, classes, as_labels=False):
     for k, label in enumerate(np.asarray(outputs.classes).tolist()):
         if label in codes:
             values[:, codes[label]] = given[:, k]
-    return Scores(values, values.argmax(axis=1))
+    return AnswerScores(values, values.argmax(axis=1))
 
 
 def measure_skill(scores, truth, units):
@@ -88,7 +88,7 @@ def measure_skill(scores, truth, units):
         return _measure_numbers(scores.values, truth, n_units, units)
     floor = 2 / max(n_units, 1)
     agree = scores.predicted == truth
-    return Skill(
+    return AnswerSkill(
         _measure_rank(scores.values, truth, units, floor),
         _measure_kappa(scores.predicted, agree, truth, units, floor),
         float(agree.mean()) if len(agree) else np.nan,
@@ -120,22 +120,22 @@ def _measure_rank(values, truth, units, floor):
         influence[inside] += weight * (above - auc) / m
         influence[~inside] += weight * (below - auc) / rest
     if not weights:
-        return Measure(0.0, 1.0)
-    return Measure(2 * total / weights - 1, _add_up(2 * influence / weights, units, floor))
+        return SkillMeasure(0.0, 1.0)
+    return SkillMeasure(2 * total / weights - 1, _add_up(2 * influence / weights, units, floor))
 
 
 def _measure_kappa(predicted, agree, truth, units, floor):
     n, n_classes = len(truth), 1 + max(predicted.max(initial=0), truth.max(initial=0))
     if not n:
-        return Measure(0.0, 1.0)
+        return SkillMeasure(0.0, 1.0)
     of_truth, of_answers = (np.bincount(one, minlength=n_classes) / n for one in (truth, predicted))
     chance, share = float(of_truth @ of_answers), float(agree.mean())
     if chance >= 1:
-        return Measure(0.0, 1.0)
+        return SkillMeasure(0.0, 1.0)
     kappa = (share - chance) / (1 - chance)
     moved = of_answers[truth] + of_truth[predicted] - 2 * chance
     influence = (agree - share) / (1 - chance) - moved * (1 - share) / (1 - chance) ** 2
-    return Measure(kappa, _add_up(influence / n, units, floor))
+    return SkillMeasure(kappa, _add_up(influence / n, units, floor))
 
 
 def correlate_ranks(first, second):
@@ -149,16 +149,16 @@ def correlate_ranks(first, second):
 def _measure_numbers(values, truth, n_units, units):
     n = len(truth)
     if n < 5 or n_units < 5:
-        return Skill(Measure(0.0, 1.0), Measure(0.0, 1.0), np.nan)
+        return AnswerSkill(SkillMeasure(0.0, 1.0), SkillMeasure(0.0, 1.0), np.nan)
     rank = correlate_ranks(values, truth)
     error = max(_OF_RANKS * (1 - rank**2) / np.sqrt(n_units - 3), 2 / n_units)
     off, away = np.abs(truth - values), np.abs(truth - np.median(truth))
     if away.mean() == 0:
-        return Skill(Measure(rank, error), Measure(0.0, 1.0), float(off.mean()))
+        return AnswerSkill(SkillMeasure(rank, error), SkillMeasure(0.0, 1.0), float(off.mean()))
     ratio = off.mean() / away.mean()
     influence = (off - off.mean() - ratio * (away - away.mean())) / away.mean() / n
-    decision = Measure(1 - ratio, _add_up(influence, units, 2 / n_units))
-    return Skill(Measure(rank, error), decision, float(off.mean()))
+    decision = SkillMeasure(1 - ratio, _add_up(influence, units, 2 / n_units))
+    return AnswerSkill(SkillMeasure(rank, error), decision, float(off.mean()))
 
 
 def is_surely_below(one, other, share=1.0):

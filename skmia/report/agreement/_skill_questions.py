@@ -7,7 +7,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from ..._core.asking import unwrap
 from ..._core.visible import visible
 from .._text import join_names
-from ._base import Question
+from ._base import AgreementQuestion
 from ._clones import train_and_ask
 from ._skill import is_far_below, is_surely_below
 
@@ -15,7 +15,7 @@ _CURE = "Give the columns as the model was trained on them: order, scaling, type
 _OF_STORED = "and the answers in the order of the rows"
 
 
-class ConstantQuestion(Question):
+class ConstantQuestion(AgreementQuestion):
     """Whether the model gives one answer to all rows, and clones do not."""
 
     name = "constant answers"
@@ -31,7 +31,7 @@ class ConstantQuestion(Question):
         return self.warn(text)
 
 
-class SkillQuestion(Question):
+class SkillQuestion(AgreementQuestion):
     """Whether the answers fit the labels of members much less than those of clones."""
 
     name = "skill"
@@ -61,7 +61,7 @@ def _is_little(own, seen):
     return all(is_surely_below(one, other, 0.15) for one, other in pairs)
 
 
-class UnitsQuestion(Question):
+class UnitsQuestion(AgreementQuestion):
     """Whether a regressor answers in other units than those of the targets."""
 
     name = "units"
@@ -78,7 +78,7 @@ class UnitsQuestion(Question):
         )
 
 
-class RecipeQuestion(Question):
+class RecipeQuestion(AgreementQuestion):
     """Whether clones learn what the model has learned."""
 
     name = "recipe"

@@ -118,7 +118,7 @@ def count_copied_identifiers(tables, name):
     }
 
 
-class Fit(NamedTuple):
+class ColumnsFit(NamedTuple):
     """How the columns of the tables fit each other."""
 
     changed: list  # sentences on columns that are compared in another form
@@ -128,7 +128,7 @@ class Fit(NamedTuple):
 
 def fit_columns(tables):
     """Bring columns to a form in which equal values are equal, and name what does not fit."""
-    fitted, fit = {name: {} for name in tables}, Fit([], [], [])
+    fitted, fit = {name: {} for name in tables}, ColumnsFit([], [], [])
     for column in tables["real"].columns:
         parts = {name: table[column] for name, table in tables.items()}
         parts, words = _read_alike(parts)

@@ -29,7 +29,7 @@ _GROWS = 1.5
 _CONSTANT = 0.98
 
 
-class People(NamedTuple):
+class TablePersons(NamedTuple):
     """Persons of the rows of both real tables."""
 
     groups: dict | None  # number of the person of each row, by table; None if rows are persons
@@ -44,7 +44,7 @@ class People(NamedTuple):
 def read_people(tables, group_by):
     """The tables without the column of persons, and the persons."""
     if group_by is None:
-        return tables, People(None)
+        return tables, TablePersons(None)
     held = [name for name in ("real", "holdout") if name in tables]
     if isinstance(group_by, str):
         for name in held:
@@ -73,7 +73,7 @@ def read_people(tables, group_by):
         named.append(_spell_names(part))
     codes = pd.factorize(np.concatenate(named))[0]
     parts = np.split(codes, [len(named[0])])
-    return tables, People(dict(zip(held, parts)))
+    return tables, TablePersons(dict(zip(held, parts)))
 
 
 def _spell_names(part):
@@ -119,12 +119,12 @@ def find_people(tables, seed):
     columns = _find_split_columns(codes, is_real)
     if columns is None:
         found, share = _find_repeated_columns(codes)
-        return People(None, repeated=found, share_repeated=share)
+        return TablePersons(None, repeated=found, share_repeated=share)
     keys = [pd.MultiIndex.from_frame(frame[list(columns)].astype(str)) for frame in frames]
     # A combination that is in both tables by chance is of two persons.
     parts = [pd.factorize(key)[0] for key in keys]
     parts[1] = parts[1] + parts[0].max() + 1
-    return People(dict(zip(("real", "holdout"), parts)), columns)
+    return TablePersons(dict(zip(("real", "holdout"), parts)), columns)
 
 
 def _find_split_columns(codes, is_real):

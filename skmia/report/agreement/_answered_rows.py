@@ -9,20 +9,20 @@ import numpy as np
 from ..._core.asking import query_victim
 from ..._core.containers import take_rows
 from ..._core.features import as_matrix
-from ._skill import Scores, make_scores, measure_skill
+from ._skill import AnswerScores, make_scores, measure_skill
 
 # Rows that a model is asked for again, with other columns or to see whether answers repeat.
 MOST_ASKED = 2_000
 
 
-class Clones(NamedTuple):
+class ClonedAnswers(NamedTuple):
     """Answers of models of one recipe, each trained on some of the members."""
 
     name: str  # such as "two clones"
     models: list
-    fresh: Scores  # (n, ...): answers for rows that the answering model has not seen
+    fresh: AnswerScores  # (n, ...): answers for rows that the answering model has not seen
     is_fresh: np.ndarray  # (n,): rows that have such an answer
-    seen: Scores  # (n, ...): answers for the training rows of the model
+    seen: AnswerScores  # (n, ...): answers for the training rows of the model
     is_seen: np.ndarray
     recipe: Any
 
@@ -33,7 +33,7 @@ class Clones(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MetRows:
+class AnsweredRows:
     """Rows of an audit, and what the model answers for them."""
 
     case: Any
