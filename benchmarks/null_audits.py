@@ -213,10 +213,10 @@ def coarse_few(rng):
 
 
 def copied(rng):
-    """Nine of ten non-members are copies of members, which the victim has memorized."""
+    """Four of ten non-members are copies of members, which the victim has memorized."""
     victim, records, membership = make_leak(rng)
     inside, outside = np.flatnonzero(membership == 1), np.flatnonzero(membership == 0)
-    n_copied = 9 * min(len(inside), len(outside)) // 10
+    n_copied = 4 * min(len(inside), len(outside)) // 10
     rows = np.arange(len(records))
     rows[outside[:n_copied]] = inside[:n_copied]
     return (victim, Records(records.X[rows], records.y[rows]), membership), {}
@@ -315,7 +315,7 @@ CONDITIONS = {
     "a clean leak": ("leak", leak),
     "a coarse table": ("none", coarse),
     "a coarse table, 1:10": ("none", coarse_few),
-    "copies of nine in ten": ("unknown, leak", copied),
+    "copies of four in ten": ("unknown, leak", copied),
     "fewer decimals of one side": ("shift", exported),
     "codes of labels turned": ("unknown", turned_labels),
     **dict(list_sound()),
