@@ -545,3 +545,13 @@ def test_a_regularized_model_whose_clones_decide_at_another_point_is_sound():
     model.intercept_ = np.zeros(1)
     found = check_agreement(model, Records(X, y), [1] * 250 + [0] * 250, random_state=0)
     assert found.status in ("pass", "warn")
+
+
+def test_a_model_that_is_wrong_by_itself_is_not_repaired_by_chance():
+    # Labels of pure noise, and a model that is wrong on most members: any other order is better.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 4)), rng.integers(0, 2, 400)
+    wrong = np.where(rng.random(400) < 0.75, 1 - y, y)
+    model = KNeighborsClassifier(1).fit(X, wrong)
+    found = check_agreement(model, Records(X, y), [1] * 200 + [0] * 200, random_state=0)
+    assert found.cause != "repairs"

@@ -70,7 +70,8 @@ class RepairsQuestion(AgreementQuestion):
         own, others = met.fit().decision.value, met.fit(False).decision.value
         new = fits[0].decision.value
         gain = max(_LEAST_GAIN, Z * np.sqrt(2 / max(n_members, 1)))
-        if new - own <= gain or own >= 0.5 * new:
+        # A repair that only leads to chance is none, as for a model that is surely wrong by itself.
+        if new - own <= gain or own >= 0.5 * new or fits[0].decision.low <= 0:
             return False
         if n_others >= _FEWEST_OTHERS:
             if fits[1].decision.value - others <= _LEAST_GAIN_OF_OTHERS:
