@@ -133,13 +133,15 @@ def test_identifiers_and_persons(run, folder):
     assert "Columns of identifiers are left out of all comparisons: 'id'" in " ".join(out.split())
     frames = {name: pd.read_csv(folder / f"{name}.csv") for name in ("real", "held", "leaky")}
     for place, (name, frame) in enumerate(frames.items()):
-        frame.assign(who=frame["id"] // 2 + 1000 * place).to_csv(folder / f"who_{name}.csv")
+        codes = [f"P-{1000 * place + k:05d}" for k in range(len(frame))]
+        frame = frame.assign(who=frame["id"] // 2 + 1000 * place, code=codes)
+        frame.to_csv(folder / f"who_{name}.csv")
     words = [folder / f"who_{name}.csv" for name in ("leaky", "real", "held")]
     words = [*words[:2], "--holdout", words[2], "--person", "who", "--format", "json"]
     code, out, _ = run(*words, "--keep", "id", "--fail-above", "copies_but_one_cell=-1")
     found = json.loads(out)
     assert code == 1 and found["data"]["n_persons_real"] == 50
-    assert found["data"]["identifiers"] == ["Unnamed: 0"] and found["settings"]["group_by"] == "who"
+    assert found["data"]["identifiers"] == ["code"] and found["settings"]["group_by"] == "who"
 
 
 def test_without_a_holdout_the_code_is_4(run):

@@ -110,9 +110,10 @@ def test_labels_that_a_model_does_not_know(labels, words):
 def test_missing_and_infinite_numbers_are_named_with_their_column():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     model = LogisticRegression().fit(frame, Y)
-    for value, what in ((np.nan, "missing values"), (np.inf, "infinite numbers")):
+    for value, what in ((np.nan, "missing values (NaN)"), (np.inf, "infinite numbers (inf)")):
+        words = re.escape(f"no {what}, and column 'b' of X holds 1 of them")
         bad = frame.assign(b=frame["b"].where(np.arange(60) != 3, value))
-        with pytest.raises(ValueError, match=f"no {what}, and column 'b' of X holds 1 of them"):
+        with pytest.raises(ValueError, match=words):
             query(model, Records(bad, Y))
 
 
