@@ -1,6 +1,7 @@
 """Nearest-neighbor adversarial accuracy of synthetic rows, and the privacy loss."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
@@ -513,7 +514,8 @@ class PrivacyLoss(TablesEstimator):
 
     Notes
     -----
-    The score is the privacy loss.
+    The score is the privacy loss. On a fold of a search it is smaller than on all rows, because as
+    many synthetic rows are drawn as the fold has real ones, and with them fewer of the copies.
 
     Larger tables are cut to the size of the smallest one by one random draw: distances to nearest
     rows depend on how many there are.
@@ -601,7 +603,7 @@ class PrivacyLoss(TablesEstimator):
         validate_params_of(self)
         names = "train", "test", "synthetic"
         given = self._read_tables(X, y, synthetic)
-        self._test = given[1]
+        self._test = deepcopy(given[1])
         tables, metric = as_points(given, self.metric, names)
         n = self.n_rows_ = check_sizes(tables, names)
         random_state = check_random_state(self.random_state)

@@ -1,6 +1,7 @@
 """Test whether a synthetic table holds copies of training rows."""
 
 from bisect import bisect_left
+from copy import deepcopy
 from numbers import Real
 from typing import Self
 
@@ -149,7 +150,7 @@ class CopyTest(TablesEstimator):
         given = {"train": train, "test": test, "reference": reference, "synthetic": synthetic}
         if reference is None:
             del given["reference"]
-        self._known = [train, test] if reference is None else [reference]
+        self._known = deepcopy([train, test] if reference is None else [reference])
         cells = Cells(list(given.values()), list(given))
         sizes = cells.sizes[:2]
         persons = np.arange(sum(sizes)) if groups is None else check_groups(groups, sizes)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from numbers import Real
 from typing import NamedTuple, Self
 
@@ -262,8 +263,8 @@ def check_groups(groups, sizes):
 _SIDES = {1: "training rows", 0: "held-out rows", -1: "synthetic rows"}
 
 
-def split_sides(X, y, sides):
-    """Rows of X by the table that y names for each of them, in the order of the sides."""
+def split_sides(X, y, needed):
+    """Training, held-out and synthetic rows of X by what y says of each; some may be missing."""
     names = ", ".join(f"{side} for {_SIDES[side]}" for side in _SIDES)
     if y is None:
         raise ValueError(f"y must say of each row of X what it is: {names}; got None.")
@@ -279,11 +280,24 @@ def split_sides(X, y, sides):
     unknown = ~np.isin(labels, list(_SIDES))
     if unknown.any():
         raise ValueError(f"y must hold {names}; got {show(labels[unknown].tolist()[0])}.")
-    chosen = {side: np.flatnonzero(labels == side) for side in sides}
-    for side, rows in chosen.items():
-        if not len(rows):
+    for side in needed:
+        if not (labels == side).any():
             raise ValueError(f"X has no {_SIDES[side]}, which have {side} in y.")
-    return [X.iloc[rows] for rows in chosen.values()]
+    return [X.iloc[np.flatnonzero(labels == side)] for side in _SIDES]
+
+
+def join_unseen(table, rows):
+    """A table with the rows that it does not hold yet."""
+    if not len(rows):
+        return table
+    pair = Cells((rows, table), ("X", "synthetic")).tables
+    frames = [pd.DataFrame({place: c + 0.0 for place, c in enumerate(cells)}) for cells in pair]
+    given, known = (pd.util.hash_pandas_object(frame, index=False) for frame in frames)
+    frame = as_frame(table, "synthetic")
+    unseen = rows[~np.isin(given, known)]
+    if not all(isinstance(name, str) for name in [*frame.columns, *rows.columns]):
+        unseen = unseen.set_axis(frame.columns, axis=1)
+    return pd.concat([frame, unseen[frame.columns]], ignore_index=True)
 
 
 class TablesEstimator(BaseEstimator):
@@ -295,7 +309,7 @@ class TablesEstimator(BaseEstimator):
         """Keep what a later score is about, and return training, held-out and synthetic rows."""
         if synthetic is None:
             X, y, synthetic = split_sides(X, y, (1, 0, -1))
-        self._others = synthetic, *others
+        self._others = deepcopy((synthetic, *others))
         return X, y, synthetic
 
     def score(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> float:
@@ -308,8 +322,8 @@ class TablesEstimator(BaseEstimator):
         X : DataFrame or array-like of shape (n_rows, d), default=None
             Training rows and held-out rows. If None, the rows given to `fit`.
         y : array-like of shape (n_rows,), default=None
-            1 for training rows and 0 for held-out rows; rows with -1, which are synthetic ones of a
-            search, are left out.
+            1 for training rows, 0 for held-out rows, and -1 for synthetic rows, which a search
+            has taken out of the synthetic table and which join it again.
 
         Returns
         -------
@@ -321,12 +335,14 @@ class TablesEstimator(BaseEstimator):
             return self._compute_leakage()
         return self._fit_again(*split_sides(X, y, (1, 0)))._compute_leakage()
 
-    def _fit_again(self, train, test):
+    def _fit_again(self, train, test, made):
         """Fit to other real rows, without the test of a permutation."""
         again = clone(self)
         if "n_permutations" in again.get_params(deep=False):
             again.set_params(n_permutations=0)
-        return again.fit(train, test, *self._others)
+        synthetic, *others = self._others
+        # An attacker has the whole synthetic table, whatever rows are held out.
+        return again.fit(train, test, join_unseen(synthetic, made), *others)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
