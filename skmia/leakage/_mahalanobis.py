@@ -596,7 +596,9 @@ class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return the average leakage of rows; higher means that the mean gives away more.
 
-        A search with this score selects the setting under which most leaks, the worst case.
+        A search with this score selects the setting under which most leaks, the worst case. It is
+        not a way to choose `covariance`: one that is estimated from few rows puts other rows too
+        far from the mean. ``"auto"`` chooses by likelihood.
 
         Parameters
         ----------
