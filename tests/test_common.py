@@ -618,17 +618,23 @@ def test_counts_that_numpy_cannot_hold_are_out_of_range():
     assert not unbounded
 
 
-# Their fit takes other things than samples and targets.
-OF_THEIR_OWN = {
-    "CopyTest",
-    "DisparityTest",
-    "Exposure",
-    "InferenceRisk",
-    "LinkabilityRisk",
-    "NGramModel",
-    "PrivacyLoss",
-    "SinglingOutRisk",
-}
+def find_all_that_fit():
+    """Every public class with a method ``fit``, by name."""
+    found = {name.rpartition(".")[2]: one for name, one in PUBLIC.items() if inspect.isclass(one)}
+    return {
+        name: one
+        for name, one in found.items()
+        if hasattr(one, "fit") and not inspect.isabstract(one)
+    }
+
+
+@pytest.mark.parametrize("name", sorted(find_all_that_fit()))
+def test_each_is_a_transformer_or_a_sampler_or_predicts_and_scores(name):
+    # A wrapper has the methods of what it wraps, so that an example of it is asked.
+    estimator = EXAMPLES.get(name, find_all_that_fit()[name])
+    if not (hasattr(estimator, "transform") or hasattr(estimator, "sample")):
+        assert hasattr(estimator, "predict")
+        assert hasattr(estimator, "score")
 
 
 METHODS = ("fit", "fit_predict", "predict", "predict_proba", "decision_function")
@@ -637,7 +643,7 @@ METHODS += ("score_samples", "score", "transform")
 
 def test_samples_and_targets_are_called_as_in_scikit_learn():
     # Tools that wrap estimators call their methods by keyword.
-    for name in sorted(set(find_public_estimators()) - OF_THEIR_OWN):
+    for name in sorted(find_public_estimators()):
         for method in METHODS:
             function = inspect.getattr_static(find_public_estimators()[name], method, None)
             function = getattr(function, "fn", function)  # of scikit-learn's available_if

@@ -655,7 +655,7 @@ def means():
         made[name] = {
             "attributes": leakage,
             "scores": leakage.score_samples(X),
-            "advantage": leakage.predict(X),
+            "advantage": leakage.advantage(X),
             "top": leakage.top_k(X, 5),
         }
     released = seeded(1).normal(size=(10, 5)).round(6) / 5

@@ -100,7 +100,7 @@ def single_record_advantage(rng, n_trials, law, n_rows, n_features, private):
             share = 0.3 / (0.7 + 0.3 * n_features)
             squares = (squares - share * target.sum() ** 2) / 0.7
         truth = erf(np.sqrt(squares / n_rows / 8))
-        right += bool(abs(MahalanobisLeakage().fit(X).predict(target)[0] - truth) <= 0.05)
+        right += bool(abs(MahalanobisLeakage().fit(X).advantage(target)[0] - truth) <= 0.05)
     return right, n_trials
 
 

@@ -44,7 +44,7 @@ leakage = MahalanobisLeakage.from_moments(**moments)
 for name, target in targets.items():
     print(
         f"{name:8s} score {leakage.score_samples([target])[0]:.3f}, "
-        f"advantage of the best attacker {leakage.predict([target])[0]:.3f}"
+        f"advantage of the best attacker {leakage.advantage([target])[0]:.3f}"
     )
 
 # %%

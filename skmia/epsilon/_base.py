@@ -66,8 +66,31 @@ class EpsilonAuditBase(CopiesParameters, BaseEstimator, ABC):
             Fitted estimator.
         """
 
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return whether the audit refutes the epsilon that is claimed.
+
+        Differential privacy promises the same to each record, so all rows have one answer.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Records.
+
+        Returns
+        -------
+        refuted : ndarray of shape (n,), dtype int
+            1 if the bound is above ``claimed_epsilon_``, otherwise 0, which does not mean that the
+            claim is true.
+        """
+        check_is_fitted(self)
+        return np.full(len(validate_matrix(self, X, reset=False)), int(self._is_refuted))
+
     def score(self, X: ArrayLike | None = None, y: Any = None) -> float:
         """Return the lower bound of epsilon; higher means less private.
+
+        A search with this score selects the canaries, the attack and the bound that show most. The
+        largest of several bounds does not have the confidence level of one of them; the audit that
+        the search refits with its selection has it.
 
         Parameters
         ----------
@@ -130,10 +153,11 @@ class EpsilonAuditBase(CopiesParameters, BaseEstimator, ABC):
         return own, estimator.set_params(target_delta=own)
 
     def _check_claim(self, result, claims):
-        """Warn where an audit could not have refuted what is claimed."""
+        """Compare with what is claimed, and warn where the audit could not have refuted it."""
         given = self.claimed_epsilon
         claims = [claim for claim in claims if claim is not None] if given is None else [given]
         claimed = max(claims, default=None)
+        self._set_claim(claimed, result.epsilon)
         if claimed is not None and result.largest is not None and claimed > result.largest:
             warnings.warn(
                 f"epsilon={claimed:.4g} is claimed, and these {self._GROWS_WITH} cannot show more "
@@ -142,6 +166,10 @@ class EpsilonAuditBase(CopiesParameters, BaseEstimator, ABC):
                 PrivacyWarning,
                 stacklevel=3,
             )
+
+    def _set_claim(self, claimed, epsilon):
+        self.claimed_epsilon_ = 0.0 if claimed is None else float(claimed)
+        self._is_refuted = bool(epsilon > self.claimed_epsilon_)
 
     def _train(self, model, records, rows, entropy):
         """Train on some rows; the entropy seeds the training unless there is no random_state."""

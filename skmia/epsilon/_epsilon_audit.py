@@ -300,6 +300,9 @@ class EpsilonAudit(EpsilonAuditBase):
     ----------
     epsilon_ : float
         Lower bound of epsilon, in nats.
+    claimed_epsilon_ : float
+        The epsilon that is claimed: `claimed_epsilon`, or the one of the trained models; 0 if
+        there is none, so that :meth:`predict` says whether the training leaks at all.
     result_ : EpsilonBound
         The bound and its basis.
     scores_ : ndarray of shape (n_trainings,)
@@ -361,6 +364,8 @@ class EpsilonAudit(EpsilonAuditBase):
     2.57
     >>> audit.result_.counts["n_members"]
     50
+    >>> audit.predict(X[:2]), audit.score() == audit.epsilon_
+    (array([1, 1]), True)
     >>> audit.set_params(sequential=True, claimed_epsilon=1.0).fit(X, y).stopped_
     'refuted'
     >>> len(audit.scores_)
@@ -532,6 +537,8 @@ class EpsilonAudit(EpsilonAuditBase):
         self.epsilons_ = bound_path(self.membership_, log_odds, delta, alpha, self.n_copies)
         self.rates_ = follow_rates(self.membership_, self.scores_, self.confidence_level)
         self.epsilon_ = float(self.epsilons_[-1])
+        self._set_claim(claim, self.epsilon_)
+        self._is_refuted |= self.stopped_ == "refuted"
         self.result_ = EpsilonBound(
             epsilon=self.epsilon_,
             confidence_level=float(self.confidence_level),

@@ -68,6 +68,9 @@ class LabelAudit(OneRunBase):
     ----------
     epsilon_ : float
         Lower bound of the epsilon of label privacy, in nats.
+    claimed_epsilon_ : float
+        The epsilon that is claimed: `claimed_epsilon`, or the one of the trained model; 0 if
+        there is none, so that :meth:`predict` says whether the training leaks at all.
     result_ : EpsilonBound
         The bound and its basis.
     advantage_ : Interval
@@ -131,6 +134,8 @@ class LabelAudit(OneRunBase):
     >>> audit = LabelAudit(forest, n_canaries=200, random_state=0).fit(X, y)
     >>> bool(audit.epsilon_ > 2), bool(audit.advantage_.low > 0.9)
     (True, True)
+    >>> audit.predict(X[:2]), audit.score() == audit.epsilon_
+    (array([1, 1]), True)
     """
 
     _parameter_constraints: dict = {

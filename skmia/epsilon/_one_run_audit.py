@@ -229,6 +229,9 @@ default="random_label"
     ----------
     epsilon_ : float
         Lower bound of epsilon, in nats.
+    claimed_epsilon_ : float
+        The epsilon that is claimed: `claimed_epsilon`, or the one of the trained model; 0 if
+        there is none, so that :meth:`predict` says whether the training leaks at all.
     result_ : EpsilonBound
         The bound and its basis.
     bounds_ : OneRunBounds
@@ -277,6 +280,8 @@ default="random_label"
     >>> audit = OneRunAudit(forest, n_canaries=400, n_guesses="any", random_state=0).fit(X, y)
     >>> print(f"{audit.epsilon_:.2f}")
     4.52
+    >>> audit.predict(X[:2]), audit.score() == audit.epsilon_
+    (array([1, 1]), True)
     >>> print(audit.result_.summary().splitlines()[0])
     epsilon >= 4.522 at confidence 0.95, delta = 1e-05
     """

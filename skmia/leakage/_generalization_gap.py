@@ -7,8 +7,9 @@ from typing import Literal, Self
 import numpy as np
 import pandas as pd
 from scipy import special
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import ClassifierTags
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.groups import sorted_values
@@ -103,6 +104,8 @@ class GeneralizationGapBound(BaseEstimator):
         Numbers of non-members and members.
     classes_ : ndarray of shape (2,)
         The two values of y, sorted; the second one marks members.
+    column_ : int
+        Column with the largest ``success_bound_low_``, which :meth:`predict` and :meth:`score` use.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -145,8 +148,9 @@ class GeneralizationGapBound(BaseEstimator):
     >>> victim = RandomForestClassifier(random_state=0).fit(members.X, members.y)
     >>> signals = Signals(victim, ["confidence", "correctness"])
     >>> bound = make_pipeline(signals, GeneralizationGapBound(value_range=(0, 1)))
-    >>> bound = bound.fit(records, membership)[-1]
-    >>> bool(bound.success_bound_low_[0] > 0.6)
+    >>> bool(bound.fit(records, membership).score(records, membership) > 0.6)
+    True
+    >>> bool((bound.predict(records) == membership).mean() > 0.65)
     True
     """
 
@@ -196,10 +200,12 @@ class GeneralizationGapBound(BaseEstimator):
         self._check_settings()
         X, y = validate_matrix(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.classes_ = sorted_values(y, "y")
+        check_classification_targets(y)
         if len(self.classes_) != 2:
             raise ValueError(
-                "y must hold two values, one for members and one for non-members; got "
-                f"{len(self.classes_)}."
+                "Only binary classification is supported: y must hold two values, one for members "
+                "and one for non-members; got "
+                f"{len(self.classes_)} class{'es' * (len(self.classes_) > 1)}."
             )
         width = self._compute_width(X)
         samples = [X[y == label] for label in self.classes_]
@@ -218,7 +224,53 @@ class GeneralizationGapBound(BaseEstimator):
         least = np.maximum(np.maximum(low, -high), 0)
         self.success_bound_ = self._bound(self.gap_, width)
         self.success_bound_low_ = self._bound(least, width)
+        best = self.success_bound_low_ == self.success_bound_low_.max()
+        self.column_ = int(np.where(best, self.success_bound_, -np.inf).argmax())
         return self
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Guess the membership of records by the column with the largest bound.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Signals of records.
+
+        Returns
+        -------
+        membership : ndarray of shape (n_samples,)
+            Of the two ``classes_``, the one whose mean is nearer to the record's value in
+            ``column_``; the first one at equal distances.
+        """
+        check_is_fitted(self)
+        X = validate_matrix(self, X, dtype=np.float64, reset=False)
+        distances = np.abs(X[:, [self.column_]] - self.means_[:, self.column_])
+        return self.classes_[distances.argmin(axis=1)]
+
+    def score(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> float:
+        """Return the lower bound of the best attacker's success; higher means that more leaks.
+
+        A search with this score selects the assumption and the interval that show most, on records
+        that did not choose the column.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Signals of records. If None, the records given to `fit`, which also chose the column.
+        y : array-like of shape (n_samples,), default=None
+            Their membership.
+
+        Returns
+        -------
+        score : float
+            ``success_bound_low_`` of the column ``column_`` on these records; at least `baseline`.
+        """
+        check_is_fitted(self)
+        if X is None:
+            return float(self.success_bound_low_[self.column_])
+        X, y = validate_matrix(self, X, y, dtype=np.float64, reset=False)
+        again = clone(self).fit(X[:, [self.column_]], y)
+        return float(again.success_bound_low_[0])
 
     def _check_settings(self):
         if self.assumption in _TAILED_BOUNDS and self.proxy_variance is None:
@@ -287,6 +339,8 @@ class GeneralizationGapBound(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        # It is not a classifier, but y has two classes.
-        tags.classifier_tags = ClassifierTags(multi_class=False)
+        # It predicts membership, and a search has to find both classes in each fold. It learns from
+        # one column, so that other classifiers predict better.
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=False, poor_score=True)
         return tags

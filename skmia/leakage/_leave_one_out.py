@@ -1,5 +1,6 @@
 """Leakage of training records, from one fit."""
 
+from numbers import Real
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
@@ -19,14 +20,16 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
 from .._core.asking import unwrap
 from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters
+from .._core.hashing import hash_records
 from .._core.linear_influence import SMALLEST_RCOND, LinearInfluence
 from .._core.records import Records, has_column
-from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from .._core.targets import shape_targets
 from .._core.types import ArrayLike
 from ..victims import LinearModel, check_labels, find_model, read_features
@@ -289,6 +292,8 @@ class LeaveOneOutLeakage(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
         absolute residual in units of y. ``"phi"`` is the log odds of the label, for a regressor
         minus the log of the absolute residual, which :class:`skmia.attacks.LiRA` compares. They
         rank records differently.
+    level : float, default=0.0
+        Leakage, in units of `scale`, above which :meth:`predict` says that a record leaks.
 
     Attributes
     ----------
@@ -348,16 +353,28 @@ class LeaveOneOutLeakage(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     'out-of-bag votes'
     >>> leakage.leakage_.argsort()[::-1][:2]  # the most exposed flowers
     array([70, 77])
+    >>> leakage.set_params(level=0.3).predict(X[[70, 0]])
+    array([1, 0])
+    >>> round(leakage.score(), 3)
+    0.039
     """
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"])],
         "scale": [StrOptions({"phi", "p"})],
+        "level": [Interval(Real, None, None, closed="neither")],
     }
 
-    def __init__(self, estimator: BaseEstimator, *, scale: Literal["phi", "p"] = "phi") -> None:
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        *,
+        scale: Literal["phi", "p"] = "phi",
+        level: float = 0.0,
+    ) -> None:
         self.estimator = estimator
         self.scale = scale
+        self.level = level
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model and leave out each of its records.
@@ -386,7 +403,64 @@ class LeaveOneOutLeakage(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
         sides, self.method_ = leave_out(self.estimator_, records.X, records.y)
         self.signal_in_, self.signal_out_ = getattr(sides, self.scale)
         self.leakage_ = self.signal_in_ - self.signal_out_
+        self._rows = hash_records(records.X, None)
         return self
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return which records are training records that leak more than `level`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Records.
+
+        Returns
+        -------
+        leaks : ndarray of shape (n,), dtype int
+            1 for a training record with a leakage above `level`, otherwise 0. A record that the
+            model was not trained on has nothing to leak, and one whose leakage is not known counts
+            as 0. Of training records with equal features, the one that leaks most decides.
+        """
+        check_is_fitted(self)
+        rows = Records(X).X
+        self.estimator_.predict(rows)  # refuses what the model does not take
+        with np.errstate(invalid="ignore"):
+            leaks = self.leakage_ > self.level
+        return np.isin(hash_records(rows, None), self._rows[leaks]).astype(int)
+
+    def score(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> float:
+        """Return the average leakage of the training records; higher means that more leaks.
+
+        A search with this score selects the setting of the estimator under which its training
+        records leak most, the worst case.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), default=None
+            Not used: the leakage is of the records given to ``fit``, because others have none.
+        y : array-like of shape (n,), default=None
+            Not used.
+
+        Returns
+        -------
+        score : float
+            Mean of ``leakage_``, without the records where it is not known.
+
+        Raises
+        ------
+        ValueError
+            If the leakage is not known for any record.
+        """
+        check_is_fitted(self)
+        if X is not None:
+            self.estimator_.predict(Records(X).X)
+        known = self.leakage_[~np.isnan(self.leakage_)]
+        if not len(known):
+            raise ValueError(
+                "The leakage is not known for any record, because every member of the ensemble was "
+                "trained on all of them; use more members or a smaller max_samples."
+            )
+        return float(known.mean())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -364,6 +364,8 @@ class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
     subsampling : {"exact", "published"}, default="exact"
         Law of the test after sub-sampling. ``"published"`` is there to redraw the printed curves;
         see Notes.
+    level : float, default=0.1
+        Advantage in [0, 1] above which :meth:`predict` says that a row leaks.
 
     Attributes
     ----------
@@ -421,9 +423,13 @@ class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
     >>> leakage = MahalanobisLeakage().fit(X)
     >>> leakage.top_k(X, 1)
     array([7])
-    >>> leakage.predict(X[[7, 8]]).round(2)
+    >>> leakage.advantage(X[[7, 8]]).round(2)
     array([0.95, 0.66])
-    >>> MahalanobisLeakage(noise_scale=2.0).fit(X).predict(X[[7, 8]]).round(2)
+    >>> leakage.set_params(level=0.9).predict(X[[7, 8]])
+    array([1, 0])
+    >>> round(leakage.score(X), 2)
+    0.68
+    >>> MahalanobisLeakage(noise_scale=2.0).fit(X).advantage(X[[7, 8]]).round(2)
     array([0.64, 0.33])
     """
 
@@ -433,6 +439,7 @@ class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
         "noise_scale": [Interval(Real, 0, None, closed="left"), "array-like"],
         "sampling_ratio": [Interval(Real, 0, 1, closed="right")],
         "subsampling": [StrOptions({"exact", "published"})],
+        "level": [Interval(Real, 0, 1, closed="both")],
     }
 
     def __init__(
@@ -443,12 +450,14 @@ class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
         noise_scale: float | ArrayLike = 0.0,
         sampling_ratio: float = 1.0,
         subsampling: Literal["exact", "published"] = "exact",
+        level: float = 0.1,
     ) -> None:
         self.covariance = covariance
         self.n_samples = n_samples
         self.noise_scale = noise_scale
         self.sampling_ratio = sampling_ratio
         self.subsampling = subsampling
+        self.level = level
 
     @classmethod
     def from_moments(
@@ -552,7 +561,7 @@ class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
         scores = self._scores(X)
         return self.sampling_ratio * scores if self.subsampling == "published" else scores
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def advantage(self, X: ArrayLike) -> np.ndarray:
         """Membership advantage of the best attacker who knows `covariance_`, TPR - FPR.
 
         Parameters
@@ -568,6 +577,42 @@ class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
         """
         shifts = self._shifts(X)
         return advantage(shifts, self._subsampling.inclusion)
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return which rows leak more than `level`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+
+        Returns
+        -------
+        leaks : ndarray of shape (n_rows,), dtype int
+            1 where the :meth:`advantage` is above `level`, otherwise 0.
+        """
+        return (self.advantage(X) > self.level).astype(int)
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Return the average leakage of rows; higher means that the mean gives away more.
+
+        A search with this score selects the setting under which most leaks, the worst case. It is
+        not a way to choose `covariance`: one that is estimated from few rows puts other rows too
+        far from the mean. ``"auto"`` chooses by likelihood.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        score : float
+            Mean of the :meth:`advantage` of the rows, in [0, 1].
+        """
+        return float(self.advantage(X).mean())
 
     def misspecified(self, X: ArrayLike, X_assumed: ArrayLike) -> MisspecifiedTarget:
         """Leakage of targets to an attacker whose test was designed for other targets.

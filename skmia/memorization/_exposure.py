@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from .._core.checks import check_finite_vector
 from .._core.numbers import as_numbers, check_numbers, show
 from .._core.randomness import check_random_state
 from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
+from .._core.sklearn import Interval as RealInterval
 from .._core.tokens import PAD
 from .._core.types import ArrayLike, FloatOrArray, Seed, TokenModel
 from ..metrics import Interval, clopper_pearson
@@ -292,6 +294,9 @@ class Exposure(BaseEstimator):
         cannot distinguish them; the two values together say how far ties matter.
     n_samples : int, default=10_000
         Number of candidates drawn for the other two methods, with replacement.
+    level : float, default=5.0
+        Exposure in bits above which :meth:`predict` says that a canary is memorized. Less than a
+        share of ``2 ** -b`` of all candidates have more than b bits, unless they are tied.
     random_state : int, RandomState instance or None, default=None
         Controls the sample.
 
@@ -344,6 +349,10 @@ class Exposure(BaseEstimator):
     True
     >>> exposure.score_samples(["pin 5678", "pin 9081"]).round(1)
     array([0.7, 0.9])
+    >>> exposure.predict(["pin 5678", "pin 1234"])
+    array([0, 1])
+    >>> exposure.score(["pin 1234"]) == exposure.max_exposure_
+    True
     """
 
     _parameter_constraints = {
@@ -352,6 +361,7 @@ class Exposure(BaseEstimator):
         "method": [StrOptions({"exact", "sampling", "skew_normal"})],
         "ties": [StrOptions({"first", "last"})],
         "n_samples": [at_least(2)],
+        "level": [RealInterval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -366,6 +376,7 @@ class Exposure(BaseEstimator):
         method: Literal["exact", "sampling", "skew_normal"] = "exact",
         ties: Literal["first", "last"] = "first",
         n_samples: int = 10_000,
+        level: float = 5.0,
         random_state: Seed = None,
     ) -> None:
         self.log_perplexity = log_perplexity
@@ -373,6 +384,7 @@ class Exposure(BaseEstimator):
         self.method = method
         self.ties = ties
         self.n_samples = n_samples
+        self.level = level
         self.random_state = random_state
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
@@ -428,6 +440,43 @@ class Exposure(BaseEstimator):
             return -skew_normal_logcdf(bits, *self.skew_normal_) / np.log(2) + 0.0
         with np.errstate(divide="ignore"):
             return -np.log2(self._count_below(bits) / self.n_samples) + 0.0
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return which canaries are memorized.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, length), or sequence of n str
+            Canaries.
+
+        Returns
+        -------
+        memorized : ndarray of shape (n,), dtype int
+            1 where the exposure is above `level`, otherwise 0.
+        """
+        return (self.score_samples(X) > self.level).astype(int)
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Return the average exposure of canaries; higher means more memorized.
+
+        A search with this score selects the setting under which the canaries are most exposed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, length), or sequence of n str
+            Canaries.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        score : float
+            Mean exposure, in bits. One that is infinite, because no candidate of the sample is as
+            little perplexing, counts as ``log2(n_samples)``, which it exceeds.
+        """
+        exposure = self.score_samples(X)
+        most = math.log2(self.n_samples)
+        return float(np.where(np.isposinf(exposure), most, exposure).mean())
 
     def exposure(self, canary: str | ArrayLike) -> float:
         """Exposure of a single canary.

@@ -296,6 +296,10 @@ class NGramModel(BaseEstimator):
     >>> model = NGramModel(2, smoothing=1.0).fit([[0, 1, 0, 1], [0, 0]])
     >>> np.exp(model.next_log_proba(np.array([[1, 0]]))).round(3)
     array([[0.411, 0.589]])
+    >>> model.predict([[1, 0], [0, 0, 1]])
+    array([1, 0])
+    >>> round(model.score([[0, 1, 0, 1], [0, 0]]), 3)
+    -0.4
     """
 
     _parameter_constraints = {
@@ -372,6 +376,46 @@ class NGramModel(BaseEstimator):
         for column in runs.T:
             number = number * (self.n_tokens_ + 1) + column
         return number
+
+    def predict(self, X: ArrayLike | Sequence[Sequence[int]]) -> np.ndarray:
+        """Return the most probable next token of each sequence.
+
+        Parameters
+        ----------
+        X : sequence of n sequences of int, of any lengths
+            Tokens so far.
+
+        Returns
+        -------
+        token : ndarray of shape (n,), dtype int
+            The first one of those that are equally probable.
+        """
+        check_is_fitted(self)
+        parts = [self.next_log_proba(one[None]).argmax() for one in _read_sequences(X)]
+        return np.array(parts, dtype=np.intp)
+
+    def score(self, X: ArrayLike | Sequence[Sequence[int]], y: Any = None) -> float:
+        """Return the average log-probability of tokens; higher means that the model fits better.
+
+        Parameters
+        ----------
+        X : sequence of n sequences of int, of any lengths
+            Sequences with at least one token.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        score : float
+            Mean over the tokens of all sequences, in nats; minus infinity if one of them is
+            impossible, which it can be with ``smoothing=0``.
+        """
+        check_is_fitted(self)
+        parts = [self.token_log_proba(one[None]).ravel() for one in _read_sequences(X)]
+        found = np.concatenate([*parts, np.zeros(0)])
+        if not len(found):
+            raise ValueError("X must hold at least 1 token to be scored; got none.")
+        return float(found.mean())
 
     def next_log_proba(self, prefixes: ArrayLike) -> np.ndarray:
         """Log-probabilities of what comes next.

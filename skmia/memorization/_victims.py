@@ -78,6 +78,23 @@ class _AnswersByTokens(BaseEstimator):
         """
         return np.nanmean(self.query(X).log_proba, axis=1)
 
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Return the average of :meth:`predict`; higher means that the model fits the texts better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, length), dtype int
+            Tokens, with -1 behind the last one of each sequence.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        score : float
+            Mean over the sequences, in nats per token.
+        """
+        return float(np.mean(self.predict(X)))
+
     def _get_model(self):
         raise NotImplementedError
 

@@ -328,6 +328,10 @@ class RankingTest(BaseEstimator):
     {'loss': 2.42, 'entropy': 2.58, 'LiRA': 1.0}
     >>> test.cliques_
     [['loss', 'entropy']]
+    >>> auc.columns[test.predict(auc[:2])].tolist()
+    ['LiRA', 'LiRA']
+    >>> round(test.score(auc), 2)
+    0.79
     """
 
     _parameter_constraints = {
@@ -378,7 +382,7 @@ class RankingTest(BaseEstimator):
         )
         self.n_scenarios_, n_methods = values.shape
         names = getattr(self, "feature_names_in_", np.arange(n_methods).astype(str).astype(object))
-        ranks = rankdata(-values if self.higher_is_better else values, axis=1)
+        ranks = self._rank(values)
         self.average_ranks_ = pd.Series(ranks.mean(axis=0), index=names, name="average_rank")
         self.statistic_ = self.pvalue_ = np.nan
         if n_methods > 2:
@@ -388,6 +392,55 @@ class RankingTest(BaseEstimator):
                 self.statistic_, self.pvalue_ = map(float, friedmanchisquare(*ranks.T))
         self._compare_pairs(values, names)
         return self
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return the method that is expected to be best in each scenario.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_scenarios, n_methods)
+            One value per scenario and method, which do not change the answer.
+
+        Returns
+        -------
+        best : ndarray of shape (n_scenarios,), dtype int
+            Position of the column with the lowest average rank in `fit`, the first one of equals;
+            ``cliques_`` has the methods that do not differ from it significantly.
+        """
+        check_is_fitted(self)
+        values = validate_matrix(self, X, dtype=np.float64, reset=False)
+        return np.full(len(values), self.average_ranks_.to_numpy().argmin())
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Return how well the ranking holds in scenarios; higher means better.
+
+        A search with this score selects the setting whose ranking agrees best with new scenarios.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_scenarios, n_methods)
+            One value per scenario and method.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        score : float
+            Mean over the scenarios of Spearman's correlation of their values with
+            ``average_ranks_``, in [-1, 1], where 1 means the same order. It is 0 for a scenario in
+            which all methods are equal, and for equal average ranks.
+        """
+        check_is_fitted(self)
+        values = validate_matrix(self, X, dtype=np.float64, reset=False)
+        expected = rankdata(self.average_ranks_)[None] - (values.shape[1] + 1) / 2
+        ranks = self._rank(values) - (values.shape[1] + 1) / 2
+        spread = np.sqrt((ranks**2).sum(axis=1) * (expected**2).sum())
+        product = (ranks * expected).sum(axis=1)
+        return float(np.divide(product, spread, out=np.zeros(len(ranks)), where=spread > 0).mean())
+
+    def _rank(self, values):
+        """Ranks of the methods in each scenario, 1 = best."""
+        return rankdata(-values if self.higher_is_better else values, axis=1)
 
     def _compare_pairs(self, values, names):
         pairs = list(combinations(range(len(names)), 2))

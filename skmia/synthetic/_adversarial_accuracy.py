@@ -1,6 +1,7 @@
 """Nearest-neighbor adversarial accuracy of synthetic rows, and the privacy loss."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
@@ -261,6 +262,8 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
     >>> accuracy = NearestNeighborAdversarialAccuracy().fit(X)
     >>> round(accuracy.score(rng.normal(size=(300, 2))), 1), round(accuracy.score(X), 1)
     (0.5, 0.0)
+    >>> accuracy.predict([*X[:2] + 1e-6, [9.0, 9.0]])
+    array([1, 1, 0])
     """
 
     _parameter_constraints = {
@@ -337,8 +340,34 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         ]
         return AdversarialAccuracy(*means, n_rows, n_draws)
 
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return which synthetic rows are suspected copies of a real row.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_synthetic, d)
+            Synthetic rows.
+
+        Returns
+        -------
+        copies : ndarray of shape (n_synthetic,), dtype int
+            1 where the nearest real row is nearer to the synthetic row than to any other real row,
+            otherwise 0.
+        """
+        check_is_fitted(self)
+        names = "the real X", "X"
+        tables = self.X_, self._check(X, reset=False, least=1)
+        (real, made), metric = as_points(tables, self.metric, names)
+        cross, places = find_nearest(made, real, 1, metric, self.n_jobs)
+        own = find_nearest(real, None, 1, metric, self.n_jobs)[0]
+        return is_farther(own[places[:, 0], 0], cross[:, 0], 0.0).astype(int)
+
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return the adversarial accuracy of synthetic rows, the mean of both sides.
+
+        Higher means that an attacker tells synthetic from real rows more often, and a search with
+        this score selects the metric and the version by which they are told apart best. It is not
+        a search for the best generator, which has 0.5.
 
         Parameters
         ----------
@@ -354,11 +383,11 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         """
         return self.evaluate(X).mean
 
-    def _check(self, X, reset):
+    def _check(self, X, reset, least=2):
         if self.metric == "gower":
             validate_matrix(self, X, reset=reset, skip_check_array=True)
             return X
-        return validate_matrix(self, X, reset=reset, ensure_min_samples=2)
+        return validate_matrix(self, X, reset=reset, ensure_min_samples=least)
 
 
 # Nearest neighbors that are enough for most rows.
@@ -485,6 +514,9 @@ class PrivacyLoss(TablesEstimator):
 
     Notes
     -----
+    The score is the privacy loss. On a fold of a search it is smaller than on all rows, because as
+    many synthetic rows are drawn as the fold has real ones, and with them fewer of the copies.
+
     Larger tables are cut to the size of the smallest one by one random draw: distances to nearest
     rows depend on how many there are.
 
@@ -515,6 +547,10 @@ class PrivacyLoss(TablesEstimator):
     >>> loss = PrivacyLoss(random_state=0).fit(train, test, blurred)
     >>> loss.statistic_ > 0.3, loss.pvalue_
     (True, 0.001)
+    >>> bool(loss.predict(train).mean() > loss.predict(test).mean() + 0.3)
+    True
+    >>> loss.score() == loss.statistic_
+    True
     """
 
     _parameter_constraints = {
@@ -543,16 +579,20 @@ class PrivacyLoss(TablesEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, train: ArrayLike, test: ArrayLike, synthetic: ArrayLike) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, synthetic: ArrayLike | None = None
+    ) -> Self:
         """Compare synthetic rows with both kinds of real rows.
 
         Parameters
         ----------
-        train : DataFrame or array-like of shape (n_train, d)
-            Rows that the generator was trained on.
-        test : DataFrame or array-like of shape (n_test, d)
-            Rows of the same distribution that it has not seen.
-        synthetic : DataFrame or array-like of shape (n_synthetic, d)
+        X : DataFrame or array-like of shape (n_train, d)
+            Rows that the generator was trained on. If `synthetic` is None, the rows of all three
+            tables.
+        y : DataFrame or array-like of shape (n_test, d)
+            Rows of the same distribution that it has not seen. If `synthetic` is None, an array of
+            shape (n_rows,): 1 for training rows, 0 for other rows, -1 for synthetic rows.
+        synthetic : DataFrame or array-like of shape (n_synthetic, d), default=None
             Rows that it returned.
 
         Returns
@@ -562,7 +602,9 @@ class PrivacyLoss(TablesEstimator):
         """
         validate_params_of(self)
         names = "train", "test", "synthetic"
-        tables, metric = as_points((train, test, synthetic), self.metric, names)
+        given = self._read_tables(X, y, synthetic)
+        self._test = deepcopy(given[1])
+        tables, metric = as_points(given, self.metric, names)
         n = self.n_rows_ = check_sizes(tables, names)
         random_state = check_random_state(self.random_state)
         train, test, synthetic = (draw_rows(table, n, random_state) for table in tables)
@@ -577,6 +619,35 @@ class PrivacyLoss(TablesEstimator):
         if self.n_permutations:
             self.pvalue_, self.pvalue_below_ = self._permute(halves, is_train, random_state)
         return self
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return which rows are nearer to a synthetic row than to any other real row.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, d)
+            Real rows.
+
+        Returns
+        -------
+        nearer : ndarray of shape (n_rows,), dtype int
+            1 where the nearest synthetic row is nearer than the nearest of the other rows given to
+            `fit` as ``test``, otherwise 0. A row of ``test`` itself, or one equal to it, is not
+            another row.
+        """
+        check_is_fitted(self)
+        names = "X", "test", "synthetic"
+        given = X, self._test, self._others[0]
+        (rows, *others), metric = as_points(given, self.metric, names)
+        rng = check_random_state(self.random_state)
+        test, made = (draw_rows(table, self.n_rows_, rng) for table in others)
+        first, second = find_nearest(rows, test, 2, metric, self.n_jobs)[0].T
+        cross = find_nearest(rows, made, 1, metric, self.n_jobs)[0][:, 0]
+        own = np.where(first == 0, second, first)
+        return is_farther(own, cross, 0.0).astype(int)
+
+    def _compute_leakage(self):
+        return float(self.statistic_)
 
     def _estimate(self, halves, is_train, least_errors):
         train, test = halves.compare(is_train), halves.compare(~is_train)

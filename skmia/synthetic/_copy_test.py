@@ -1,6 +1,7 @@
 """Test whether a synthetic table holds copies of training rows."""
 
 from bisect import bisect_left
+from copy import deepcopy
 from numbers import Real
 from typing import Self
 
@@ -71,6 +72,9 @@ class CopyTest(TablesEstimator):
 
     Notes
     -----
+    The score is the share of rare copies among the training rows, less their share among the
+    held-out rows.
+
     A row is rare if at most 0.01 equal rows are expected in the synthetic table by chance, or less
     than one and fewer than of the median row. What is expected is the product of the frequencies of
     its values among the rows of the reference, where those that occur once have Turing's estimate,
@@ -95,6 +99,10 @@ class CopyTest(TablesEstimator):
     >>> copies = CopyTest(random_state=0).fit(train, test, synthetic)
     >>> bool(copies.pvalue_ < 0.05)
     True
+    >>> int(copies.predict(train).sum()), int(copies.predict(test).sum())
+    (25, 1)
+    >>> round(copies.score(), 2)
+    0.08
     """
 
     _parameter_constraints = {
@@ -108,9 +116,9 @@ class CopyTest(TablesEstimator):
 
     def fit(
         self,
-        train: ArrayLike,
-        test: ArrayLike,
-        synthetic: ArrayLike,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        synthetic: ArrayLike | None = None,
         reference: ArrayLike | None = None,
         *,
         groups: tuple[ArrayLike, ArrayLike] | None = None,
@@ -119,14 +127,16 @@ class CopyTest(TablesEstimator):
 
         Parameters
         ----------
-        train : DataFrame or array-like of shape (n_train, d)
-            Rows that the generator was trained on.
-        test : DataFrame or array-like of shape (n_test, d)
-            Rows of the same population that it has not seen.
-        synthetic : DataFrame or array-like of shape (n_synthetic, d)
+        X : DataFrame or array-like of shape (n_train, d)
+            Rows that the generator was trained on. If `synthetic` is None, the rows of all three
+            tables.
+        y : DataFrame or array-like of shape (n_test, d)
+            Rows of the same population that it has not seen. If `synthetic` is None, an array of
+            shape (n_rows,): 1 for training rows, 0 for held-out rows, -1 for synthetic rows.
+        synthetic : DataFrame or array-like of shape (n_synthetic, d), default=None
             Rows that it returned.
         reference : DataFrame or array-like of shape (n_reference, d), default=None
-            Further rows of the population. If None, the other rows of ``train`` and ``test``.
+            Further rows of the population. If None, the other training and held-out rows.
         groups : pair of array-like of shape (n_train,) and (n_test,), default=None
             Person of each row. Nobody is in both.
 
@@ -136,9 +146,11 @@ class CopyTest(TablesEstimator):
             Fitted estimator.
         """
         validate_params_of(self)
+        train, test, synthetic = self._read_tables(X, y, synthetic, reference)
         given = {"train": train, "test": test, "reference": reference, "synthetic": synthetic}
         if reference is None:
             del given["reference"]
+        self._known = deepcopy([train, test] if reference is None else [reference])
         cells = Cells(list(given.values()), list(given))
         sizes = cells.sizes[:2]
         persons = np.arange(sum(sizes)) if groups is None else check_groups(groups, sizes)
@@ -156,15 +168,45 @@ class CopyTest(TablesEstimator):
         self.smallest_share_ = found["rare copies"]["smallest_share"]
         return self
 
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return which rows are rare and in the synthetic table, the rare copies.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, d)
+            Real rows.
+
+        Returns
+        -------
+        copied : ndarray of shape (n_rows,), dtype int
+            1 for a rare copy, otherwise 0. What is rare is said by the reference of `fit`; without
+            one by its training and held-out rows, of which an equal row counts as the row itself.
+        """
+        check_is_fitted(self)
+        tables = [X, *self._known, self._others[0]]
+        cells = Cells(tables, ["X", *["a table of fit"] * len(self._known), "synthetic"])
+        own, *known, made = cells.tables
+        known = [np.concatenate(parts) for parts in zip(*known)]
+        rows, others = _RowHashes(own), _RowHashes(known)
+        is_own = rows.are_in(others) & (len(self._known) > 1)
+        expected = _Chance(own, known, cells.sizes[-1], is_own).expect(rows, others)
+        is_rare = (expected <= _IMPROBABLE) | (expected < self._least)
+        return (rows.are_in(_RowHashes(made)) & is_rare).astype(int)
+
+    def _compute_leakage(self):
+        """Share of rare copies among training rows, less their share among held-out rows."""
+        rare = self.result_.loc["rare copies"]
+        return float(rare["train"] / rare["n_train"] - rare["test"] / rare["n_test"])
+
     def _count_exact(self, cells, real, known):
         sizes, made = (self.n_train_, self.n_test_), cells.tables[-1]
         rows = _RowHashes(real)
         others = rows if known is None else _RowHashes(known)
-        chance = _Chance(real, known, cells.sizes[-1])
+        chance = _Chance(real, real if known is None else known, cells.sizes[-1], known is None)
         self.is_copied_ = rows.are_in(_RowHashes(made))
-        expected = np.maximum(chance.whole, chance.count_equal(rows.whole, others.whole))
-        least = min(np.median(expected), 1.0)
-        self.is_rare_ = (expected <= _IMPROBABLE) | (expected < least)
+        expected = chance.expect(rows, others)
+        self._least = min(np.median(expected), 1.0)
+        self.is_rare_ = (expected <= _IMPROBABLE) | (expected < self._least)
         rare = self.is_copied_ & self.is_rare_
         # Where an equal row is there by chance, a copy adds nothing.
         adds = np.exp(-expected)
@@ -316,12 +358,12 @@ def count_unchanged(real, synthetic, holdout=None):
 class _Chance:
     """Synthetic rows that equal a real row by chance, if columns were independent."""
 
-    def __init__(self, real, known, n_made):
-        self._n_made, self._is_own = n_made, known is None
-        given = real if known is None else known
-        self._n_known = max(len(given[0]) - self._is_own, 1)
+    def __init__(self, real, known, n_made, is_own):
+        # is_own: which of the real rows are among the known ones, where they do not count.
+        self._n_made, self._is_own = n_made, is_own
+        self._n_known = np.maximum(len(known[0]) - np.asarray(is_own, dtype=int), 1)
         self._parts = [
-            np.log(_find_frequency(*pair, self._is_own)) for pair in zip(real, given, strict=True)
+            np.log(_find_frequency(*pair, is_own)) for pair in zip(real, known, strict=True)
         ]
         self._total = np.sum(self._parts, axis=0) + np.log(n_made)
 
@@ -330,13 +372,17 @@ class _Chance:
         """Expected number of synthetic rows that equal each row."""
         return np.exp(self._total)
 
+    def expect(self, rows, others):
+        """Expected number, or the one of equal known rows if that is more, from hashes of both."""
+        return np.maximum(self.whole, self.count_equal(rows.whole, others.whole))
+
     def without(self, column):
         """Expected number of synthetic rows that equal each row but for a column."""
         return np.exp(self._total - self._parts[column])
 
     def count_equal(self, rows, others):
         """Expected number if synthetic rows are drawn from the other real rows."""
-        counts = _count_values(rows, others) - self._is_own
+        counts = _count_values(rows, others) - np.asarray(self._is_own, dtype=int)
         return self._n_made * counts / self._n_known
 
 
@@ -352,12 +398,13 @@ def _count_values(values, among):
 
 def _find_frequency(values, among, is_own):
     """Frequency of each value among other rows; by Turing's estimate if it does not occur there."""
+    is_own = np.asarray(is_own, dtype=int)
     counts, n = _count_values(values, among) - is_own, len(among)
     times = np.unique(np.unique(among, return_counts=True)[1], return_counts=True)
     n_once, n_twice = (int(times[1][times[0] == k].sum()) for k in (1, 2))
     # Half a value that occurs twice stands for none, so that no frequency is 0.
     unseen = 2 * max(n_twice, 0.5) / (max(n_once, 1) * n)
-    return np.maximum(counts / max(n - is_own, 1), min(unseen, 1 / n))
+    return np.maximum(counts / np.maximum(n - is_own, 1), min(unseen, 1 / n))
 
 
 class _Nearest:

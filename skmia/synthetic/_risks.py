@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from numbers import Real
 from typing import NamedTuple, Self
 
@@ -9,12 +10,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 from scipy.stats import norm
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.groups import mean_by_group, number_groups
-from .._core.numbers import check_count, check_number, show
+from .._core.numbers import check_count, check_number, show, to_array
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.types import ArrayLike, Seed
 from ._neighbors import as_frame, check_columns, is_number
@@ -258,12 +259,97 @@ def check_groups(groups, sizes):
     return np.append(parts[0][1], len(parts[0][0]) + parts[1][1])
 
 
+# What y says of the table that a row is in.
+_SIDES = {1: "training rows", 0: "held-out rows", -1: "synthetic rows"}
+
+
+def split_sides(X, y, needed):
+    """Training, held-out and synthetic rows of X by what y says of each; some may be missing."""
+    names = ", ".join(f"{side} for {_SIDES[side]}" for side in _SIDES)
+    if y is None:
+        raise ValueError(f"y must say of each row of X what it is: {names}; got None.")
+    labels = to_array(y, "y", "be a vector")
+    if labels.ndim == 2:
+        raise ValueError(
+            "A table in the place of y needs the synthetic table beside it: fit(train, test, "
+            f"synthetic); or let y say of each row of X what it is: {names}."
+        )
+    X = as_frame(X, "X")
+    if labels.shape != (len(X),):
+        raise ValueError(f"y must hold a number for each of the {len(X)} rows of X; got {show(y)}.")
+    unknown = ~np.isin(labels, list(_SIDES))
+    if unknown.any():
+        raise ValueError(f"y must hold {names}; got {show(labels[unknown].tolist()[0])}.")
+    for side in needed:
+        if not (labels == side).any():
+            raise ValueError(f"X has no {_SIDES[side]}, which have {side} in y.")
+    return [X.iloc[np.flatnonzero(labels == side)] for side in _SIDES]
+
+
+def join_unseen(table, rows):
+    """A table with the rows that it does not hold yet."""
+    if not len(rows):
+        return table
+    pair = Cells((rows, table), ("X", "synthetic")).tables
+    frames = [pd.DataFrame({place: c + 0.0 for place, c in enumerate(cells)}) for cells in pair]
+    given, known = (pd.util.hash_pandas_object(frame, index=False) for frame in frames)
+    frame = as_frame(table, "synthetic")
+    unseen = rows[~np.isin(given, known)]
+    if not all(isinstance(name, str) for name in [*frame.columns, *rows.columns]):
+        unseen = unseen.set_axis(frame.columns, axis=1)
+    return pd.concat([frame, unseen[frame.columns]], ignore_index=True)
+
+
 class TablesEstimator(BaseEstimator):
-    """Base of the estimators whose fit takes several tables."""
+    """Base of the estimators that compare real rows with a synthetic table."""
+
+    # A subclass computes its leakage from what it found in fit in _compute_leakage().
+
+    def _read_tables(self, X, y, synthetic, *others):
+        """Keep what a later score is about, and return training, held-out and synthetic rows."""
+        if synthetic is None:
+            X, y, synthetic = split_sides(X, y, (1, 0, -1))
+        self._others = deepcopy((synthetic, *others))
+        return X, y, synthetic
+
+    def score(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> float:
+        """Return how much the synthetic table leaks; higher means that more leaks.
+
+        A search with this score selects the setting that finds most, as a search over attacks does.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, d), default=None
+            Training rows and held-out rows. If None, the rows given to `fit`.
+        y : array-like of shape (n_rows,), default=None
+            1 for training rows, 0 for held-out rows, and -1 for synthetic rows, which a search
+            has taken out of the synthetic table and which join it again.
+
+        Returns
+        -------
+        score : float
+            See the class; 0 means no leakage. The synthetic table is the one given to `fit`.
+        """
+        check_is_fitted(self)
+        if X is None:
+            return self._compute_leakage()
+        return self._fit_again(*split_sides(X, y, (1, 0)))._compute_leakage()
+
+    def _fit_again(self, train, test, made):
+        """Fit to other real rows, without the test of a permutation."""
+        again = clone(self)
+        if "n_permutations" in again.get_params(deep=False):
+            again.set_params(n_permutations=0)
+        synthetic, *others = self._others
+        # An attacker has the whole synthetic table, whatever rows are held out.
+        return again.fit(train, test, join_unseen(synthetic, made), *others)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
+        # It predicts which rows are exposed, and a search has to find each table in each fold.
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
 
 
@@ -279,9 +365,9 @@ class TableRisk(TablesEstimator):
 
     def fit(
         self,
-        train: ArrayLike,
-        test: ArrayLike,
-        synthetic: ArrayLike,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        synthetic: ArrayLike | None = None,
         *,
         groups: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Self:
@@ -289,11 +375,14 @@ class TableRisk(TablesEstimator):
 
         Parameters
         ----------
-        train : DataFrame or array-like of shape (n_train, d)
-            Rows that the generator was trained on.
-        test : DataFrame or array-like of shape (n_test, d)
-            Control: rows of the same population that it has not seen.
-        synthetic : DataFrame or array-like of shape (n_synthetic, d)
+        X : DataFrame or array-like of shape (n_train, d)
+            Rows that the generator was trained on. If `synthetic` is None, the rows of all three
+            tables.
+        y : DataFrame or array-like of shape (n_test, d)
+            Control: rows of the same population that it has not seen. If `synthetic` is None, an
+            array of shape (n_rows,): 1 for training rows, 0 for control rows, -1 for synthetic
+            rows.
+        synthetic : DataFrame or array-like of shape (n_synthetic, d), default=None
             Rows that it returned.
         groups : pair of array-like of shape (n_train,) and (n_test,), default=None
             Person of each record, nobody in both. Persons then take the place of records: the
@@ -306,7 +395,7 @@ class TableRisk(TablesEstimator):
             Fitted estimator.
         """
         validate_params_of(self)
-        cells = Cells((train, test, synthetic), ("train", "test", "synthetic"))
+        cells = Cells(self._read_tables(X, y, synthetic), ("train", "test", "synthetic"))
         random_state = check_random_state(self.random_state)
         sides = np.arange(sum(cells.sizes[:2]))
         if groups is not None:
@@ -317,6 +406,30 @@ class TableRisk(TablesEstimator):
             {name: self._summarize(one) for name, one in attempts.items()}
         ).T.astype({"n_attacks": int, "n_controls": int})
         return self
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return for which records the attack succeeds.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, d)
+            Records to attack, by the synthetic table given to `fit`.
+
+        Returns
+        -------
+        succeeds : ndarray of shape (n_rows,), dtype int
+            1 where the attack succeeds, more often than not if ties are broken at random;
+            otherwise 0.
+        """
+        check_is_fitted(self)
+        cells = Cells((X, self._others[0]), ("X", "synthetic"))
+        return (self._attack_rows(cells) > 0.5).astype(int)
+
+    def _compute_leakage(self):
+        """Success on training records less that on control records, the mean over the attacks."""
+        gap = self.result_["attack"] - self.result_["control"]
+        # Where no attack could be made, none succeeds.
+        return float(gap.fillna(0.0).mean())
 
     def _summarize(self, attempts):
         found = {}
@@ -422,6 +535,8 @@ class LinkabilityRisk(TableRisk):
 
     Notes
     -----
+    The score is the success on training records less that on control records.
+
     Distances are Gower's, with the ranges of the synthetic table; a value that is missing in both
     rows agrees. Rows at equal distances are equally likely to be chosen, for either part apart: a
     record with a rows tied for the one part, b for the other and c of these in common counts as
@@ -440,6 +555,8 @@ class LinkabilityRisk(TableRisk):
     >>> risk = LinkabilityRisk(random_state=0).fit(train, test, train)
     >>> bool(risk.result_.loc["linkability", "low"] > 0.95)
     True
+    >>> int(risk.predict(train).sum()), int(risk.predict(test).sum()), risk.score() > 0.95
+    (200, 0, True)
     """
 
     _parameter_constraints = {
@@ -473,15 +590,25 @@ class LinkabilityRisk(TableRisk):
         linked = []
         for table, persons in zip(cells.tables[:2], self._persons):
             targets, persons = draw_targets(table, persons, self.n_attacks, random_state)
-            blocks = [
-                link(*(cells.sum_distances(part, rows, cells.tables[-1]) for part in parts), k)
-                for rows in iter_blocks(targets, n_synthetic)
-            ]
-            linked.append(average_by_person(np.concatenate(blocks), persons))
+            linked.append(average_by_person(self._link_rows(cells, parts, targets), persons))
         train, test = linked
         naive = 1 - np.exp(_log_choose(n_synthetic - k, k) - _log_choose(n_synthetic, k))
         pvalue = permute_rows(train, test, self.n_permutations, random_state)
         return {"linkability": Attempts(train, test, float(naive), pvalue)}
+
+    def _attack_rows(self, cells):
+        """Probability that each row of the first table is linked."""
+        return self._link_rows(cells, self._split(cells), cells.tables[0])
+
+    def _link_rows(self, cells, parts, rows):
+        blocks = [
+            link(
+                *(cells.sum_distances(part, block, cells.tables[-1]) for part in parts),
+                self.n_neighbors,
+            )
+            for block in iter_blocks(rows, cells.sizes[-1])
+        ]
+        return np.concatenate(blocks)
 
     def _split(self, cells):
         if self.columns is None:
@@ -602,6 +729,9 @@ class InferenceRisk(TableRisk):
 
     Notes
     -----
+    The score is the success on training records less that on control records, the mean over the
+    secrets; :meth:`predict` is 1 where more than half of the secrets are inferred.
+
     Distances are Gower's, with the ranges of the synthetic table; a value that is missing in both
     rows agrees. Where several rows are nearest, a record counts with the share of them whose secret
     is right.
@@ -619,6 +749,8 @@ class InferenceRisk(TableRisk):
     >>> risk = InferenceRisk(secrets=0, random_state=0).fit(train, test, train)
     >>> bool(risk.result_["low"].iloc[0] > 0.95)
     True
+    >>> int(risk.predict(train).sum()), int(risk.predict(test).sum()), risk.score() > 0.8
+    (200, 28, True)
     """
 
     _parameter_constraints = {
@@ -650,17 +782,11 @@ class InferenceRisk(TableRisk):
     def _attack(self, cells, random_state):
         known = self._choose(cells)
         _warn_of_determined(cells, known)
-        made = cells.tables[-1]
         right, targets = [], []
         for table, persons in zip(cells.tables[:2], self._persons):
             drawn, persons = draw_targets(table, persons, self.n_attacks, random_state)
-            blocks = [self._guess(cells, known, rows) for rows in iter_blocks(drawn, len(made[0]))]
-            right.append(
-                {
-                    secret: average_by_person(np.concatenate([b[secret] for b in blocks]), persons)
-                    for secret in known
-                }
-            )
+            found = self._infer_rows(cells, known, drawn)
+            right.append({s: average_by_person(found[s], persons) for s in known})
             targets.append(drawn)
         return {
             cells.columns[secret]: Attempts(
@@ -671,6 +797,16 @@ class InferenceRisk(TableRisk):
             )
             for secret in known
         }
+
+    def _attack_rows(self, cells):
+        """Share of the secrets of each row of the first table that are inferred."""
+        found = self._infer_rows(cells, self._choose(cells), cells.tables[0])
+        return np.mean(list(found.values()), axis=0)
+
+    def _infer_rows(self, cells, known, rows):
+        """Share of right guesses of each secret for rows of a table."""
+        blocks = [self._guess(cells, known, block) for block in iter_blocks(rows, cells.sizes[-1])]
+        return {secret: np.concatenate([b[secret] for b in blocks]) for secret in known}
 
     def _choose(self, cells):
         """Known columns of each secret."""

@@ -172,6 +172,10 @@ class SinglingOutRisk(TableRisk):
 
     Notes
     -----
+    The score is the share of predicates that isolate a training record, less the share of those
+    that isolate a control record; :meth:`predict` is 1 for the records that a predicate isolates
+    among those that are given.
+
     The larger of the training and the control table is cut to the size of the other by one random
     draw, because a predicate isolates a record less often among more rows. Equal rows are counted
     as they are. The number of attacks is the number of predicates that were made.
@@ -192,6 +196,8 @@ class SinglingOutRisk(TableRisk):
     >>> risk = SinglingOutRisk(n_attacks=100, random_state=0).fit(train, test, train)
     >>> bool(risk.result_.loc["multivariate", "low"] > 0.9)
     True
+    >>> bool(risk.predict(train).sum() > 50), risk.score() > 0.5
+    (True, True)
     """
 
     _parameter_constraints = {
@@ -228,6 +234,7 @@ class SinglingOutRisk(TableRisk):
         person = np.concatenate([side[rows] for side, rows in zip(self._persons, kept)])
         person = np.searchsorted(np.concatenate(drawn), person)
         predicates, naive = self._make_predicates(cells, random_state)
+        self._predicates = predicates
         self.predicates_ = [
             " and ".join(condition.show(cells) for condition in predicate)
             for predicate in predicates
@@ -245,6 +252,19 @@ class SinglingOutRisk(TableRisk):
             name: Attempts(*isolates[kind].T, float(np.mean(blind)), _pvalue(isolates, draws, kind))
             for name, kind in kinds.items()
         }
+
+    def _attack_rows(self, cells):
+        """Which rows of the first table a predicate isolates among all rows of it."""
+        isolated = np.zeros(cells.sizes[0])
+        for predicate in self._predicates:
+            rows = np.flatnonzero(holds(predicate, cells.tables[0]))
+            if len(rows) == 1:
+                isolated[rows] = 1.0
+        return isolated
+
+    def _compute_leakage(self):
+        whole = self.result_.loc[self.mode]
+        return float(whole["attack"] - whole["control"]) if whole["n_attacks"] else 0.0
 
     def _make_predicates(self, cells, random_state):
         if self.mode == "multivariate":

@@ -10,7 +10,9 @@ import training
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits, load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
@@ -432,3 +434,54 @@ def test_a_claim_beyond_what_can_be_found_is_warned_of():
         audit.fit(X, y)
     with pytest.warns(PrivacyWarning, match="epsilon=9 is claimed"):
         audit.set_params(claimed_epsilon=9.0).fit(X, y)
+
+
+class Copying(ClassifierMixin, BaseEstimator):
+    """Remembers its training rows; whose answers a claim can be made about."""
+
+    def __init__(self, claim=None):
+        self.claim = claim
+
+    def fit(self, X, y):
+        self.model_ = KNeighborsClassifier(1).fit(X, y)
+        self.classes_ = self.model_.classes_
+        if self.claim is not None:
+            self.epsilon_, self.delta_ = self.claim, 1e-5
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+@pytest.mark.parametrize("audit", [EpsilonAudit, OneRunAudit, LabelAudit])
+def test_predictions_say_for_each_row_whether_the_claim_is_refuted(audit):
+    size = (
+        {"n_trials": 30, "canary": "random_label"} if audit is EpsilonAudit else {"n_canaries": 60}
+    )
+
+    def fit(**settings):
+        return audit(**{"estimator": Copying(), **size, "random_state": 0, **settings}).fit(X, y)
+
+    # Without a claim the question is whether the training leaks at all.
+    found = fit()
+    assert found.claimed_epsilon_ == 0.0 and found.score() == found.epsilon_ > 0.5
+    assert found.predict(X[:3]).tolist() == [1, 1, 1]
+    assert fit(claimed_epsilon=found.epsilon_).predict(X[:2]).tolist() == [0, 0]
+    assert fit(claimed_epsilon=found.epsilon_ - 0.01).predict(X[:2]).tolist() == [1, 1]
+    claiming = fit(estimator=Copying(claim=0.3))
+    assert claiming.claimed_epsilon_ == 0.3 and claiming.predict(X[:1]).tolist() == [1]
+    with pytest.raises(ValueError, match="features"):
+        found.predict(X[:, :2])
+
+
+def test_a_sequential_audit_predicts_what_it_stopped_for():
+    settings = {"canary": "random_label", "sequential": True, "random_state": 0}
+    refuted = EpsilonAudit(Copying(), claimed_epsilon=0.5, **settings).fit(X, y)
+    assert refuted.stopped_ == "refuted"
+    assert refuted.predict(X[:2]).tolist() == [1, 1]
+    budget = EpsilonAudit(DummyClassifier(), claimed_epsilon=2.0, n_trials=6, **settings).fit(X, y)
+    assert budget.stopped_ == "budget"
+    assert budget.predict(X[:2]).tolist() == [0, 0] and budget.claimed_epsilon_ == 2.0

@@ -47,7 +47,7 @@ def test_single_records_get_their_own_advantage(n_rows, n_features):
     assert 0 < auto.shrinkage_ < 1
     for rows in (X, others):
         truth = advantage(square(rows), n_rows)
-        errors = [leakage.predict(rows) - truth for leakage in (auto, diagonal)]
+        errors = [leakage.advantage(rows) - truth for leakage in (auto, diagonal)]
         spread = [np.sqrt((error**2).mean()) for error in errors]
         assert spread[0] < 0.02 and spread[0] < spread[1] / 3
         assert abs(errors[0].mean()) < 0.01

@@ -258,3 +258,32 @@ def test_membership_has_two_values():
     for y, n_classes in ((np.ones(80), 1), (np.arange(80) % 3, 3)):
         with pytest.raises(ValueError, match=f"for non-members; got {n_classes}"):
             GeneralizationGapBound().fit(X, y)
+
+
+def test_the_nearer_mean_decides_in_the_column_of_the_largest_bound():
+    X = np.array([[0.4, 0.9], [0.6, 0.9], [0.5, 0.1], [0.5, 0.1]])
+    bound = GeneralizationGapBound(value_range=(0, 1)).fit(X, ["in", "in", "a", "a"])
+    assert bound.column_ == 1
+    assert bound.predict([[0.0, 0.7], [0.9, 0.3], [0.9, 0.51]]).tolist() == ["in", "a", "in"]
+    # Values without spread have a gap without an interval: .5 + .8 / 2.
+    assert bound.score() == bound.score(X, ["in", "in", "a", "a"]) == pytest.approx(0.9)
+
+
+def test_the_attack_reaches_the_bound_of_a_signal_with_two_values():
+    X = np.repeat([[1.0], [1.0], [0.0]], [10, 4, 6], axis=0)  # members, and non-members
+    y = np.repeat([1, 0], 10)
+    bound = GeneralizationGapBound(value_range=(0, 1)).fit(X, y)
+    assert bound.success_bound_[0] == pytest.approx(0.8)
+    assert (bound.predict(X) == y).mean() == pytest.approx(0.8)
+
+
+def test_the_score_of_other_records_is_the_bound_of_the_chosen_column():
+    X, y = make_evidence()
+    bound = GeneralizationGapBound(value_range=(0, 1)).fit(X, y)
+    assert bound.column_ == 0
+    assert bound.score() == bound.success_bound_low_.max()
+    others, sides = make_evidence(seed=1)
+    alone = GeneralizationGapBound(value_range=(0, 1)).fit(others[:, :1], sides)
+    assert bound.score(others, sides) == alone.success_bound_low_[0]
+    # What does not differ at all has the baseline.
+    assert bound.score(np.tile(others, (2, 1)), np.repeat([1, 0], 80)) == 0.5

@@ -258,3 +258,48 @@ def test_columns_of_one_name_are_for_the_model_to_take_or_refuse():
         leakage = LeaveOneOutLeakage(LogisticRegression()).fit(table, LABELS)
         expected = LeaveOneOutLeakage(LogisticRegression()).fit(X, LABELS)
         np.testing.assert_allclose(leakage.leakage_, expected.leakage_)
+
+
+def test_training_records_leak_above_the_level_and_others_have_nothing_to_leak():
+    leakage = LeaveOneOutLeakage(KNeighborsClassifier(3), scale="p").fit(X, LABELS)
+    for level in (0.0, 0.2, 0.5):
+        expected = (leakage.leakage_ > level).astype(int)
+        np.testing.assert_array_equal(leakage.set_params(level=level).predict(X), expected)
+    assert leakage.set_params(level=-1.0).predict(X + 1e-3).sum() == 0
+    assert leakage.score() == leakage.score(X + 1, LABELS) == pytest.approx(leakage.leakage_.mean())
+
+
+def test_of_equal_records_the_one_that_leaks_most_decides():
+    rows = np.array([[0.0], [0.0], [5.0], [6.0]])
+    leakage = LeaveOneOutLeakage(KNeighborsClassifier(1), scale="p").fit(rows, [0, 1, 1, 1])
+    assert leakage.leakage_[0] != leakage.leakage_[1]
+    middle = leakage.leakage_[:2].mean()
+    assert leakage.set_params(level=middle).predict([[0.0], [1.0]]).tolist() == [1, 0]
+
+
+def test_a_score_leaves_out_records_whose_leakage_is_not_known():
+    y = np.array([0] * 20 + [1] * 20 + [2])  # the only one of its class
+    leakage = LeaveOneOutLeakage(LinearDiscriminantAnalysis(), scale="p").fit(X[:41], y)
+    assert np.isnan(leakage.leakage_[-1])
+    assert leakage.predict(X[40:41]).tolist() == [0]
+    assert leakage.score() == pytest.approx(leakage.leakage_[:-1].mean())
+
+
+def test_no_score_where_no_leakage_is_known():
+    for seed in range(100):
+        forest = RandomForestRegressor(1, random_state=seed)
+        leakage = LeaveOneOutLeakage(forest).fit(X[:3], TARGET[:3])
+        if np.isnan(leakage.leakage_).all():
+            break
+    with pytest.raises(ValueError, match="not known for any record.*use more members"):
+        leakage.score()
+
+
+def test_a_deeper_forest_has_a_higher_score():
+    scores = [
+        LeaveOneOutLeakage(RandomForestClassifier(20, max_depth=depth, random_state=0))
+        .fit(X, LABELS)
+        .score()
+        for depth in (1, 3, 9)
+    ]
+    assert scores[0] < scores[1] < scores[2]

@@ -100,12 +100,12 @@ def test_power_under_subsampling_of_the_experiment(bernoulli, targets, ratio, ex
 
 
 def test_advantage_under_subsampling_stays_below_the_sampling_ratio(bernoulli, targets):
-    exact = make_leakage(bernoulli, sampling_ratio=0.5).predict(targets[:1])
+    exact = make_leakage(bernoulli, sampling_ratio=0.5).advantage(targets[:1])
     published = make_leakage(bernoulli, sampling_ratio=0.5, subsampling="published")
     assert exact.round(3).tolist() == [0.483]
-    assert published.predict(targets[:1]).round(3).tolist() == [0.708]
+    assert published.advantage(targets[:1]).round(3).tolist() == [0.708]
     far = 100 * targets[:1]
-    assert make_leakage(bernoulli, sampling_ratio=0.5).predict(far) == pytest.approx(0.5)
+    assert make_leakage(bernoulli, sampling_ratio=0.5).advantage(far) == pytest.approx(0.5)
 
 
 def test_exact_and_published_agree_for_small_scores():
@@ -118,7 +118,7 @@ def test_exact_and_published_agree_for_small_scores():
     }
     expected = np.sqrt(0.2 * 1e-6 / (2 * np.pi))
     for leakage in made.values():
-        assert leakage.predict(ones)[0] == pytest.approx(expected, rel=1e-5)
+        assert leakage.advantage(ones)[0] == pytest.approx(expected, rel=1e-5)
     assert made["published"].score_samples(ones)[0] == pytest.approx(2e-7)
     assert made["exact"].score_samples(ones)[0] == pytest.approx(1e-6)
 
@@ -223,8 +223,8 @@ def test_advantage_is_that_of_the_threshold_zero():
     X = np.array([[0.5], [2.0], [5.0]])
     rates = np.linspace(0, 1, 20_001)
     best = (leakage.power(X, rates) - rates).max(axis=1)
-    np.testing.assert_allclose(leakage.predict(X), best, atol=1e-6)
-    for x, advantage in zip(X, leakage.predict(X)):
+    np.testing.assert_allclose(leakage.advantage(X), best, atol=1e-6)
+    for x, advantage in zip(X, leakage.advantage(X)):
         spread = abs(x[0]) / 2 / np.sqrt(0.3)
         at_zero = 0.3 * (norm.sf(0, spread**2 / 2, spread) - norm.sf(0, -(spread**2) / 2, spread))
         assert advantage == pytest.approx(at_zero)
@@ -275,7 +275,7 @@ def test_privacy_profile_at_zero_is_the_advantage():
     for params in ({}, {"sampling_ratio": 0.4}, {"sampling_ratio": 0.4, "noise_scale": 0.5}):
         leakage = MahalanobisLeakage.from_moments([0], [1], n_samples=2, **params)
         X = np.array([[0.0], [1.0], [9.0]])
-        np.testing.assert_allclose(leakage.privacy_profile(X, 0), leakage.predict(X), atol=1e-15)
+        np.testing.assert_allclose(leakage.privacy_profile(X, 0), leakage.advantage(X), atol=1e-15)
 
 
 def test_privacy_profile_of_the_exact_gaussian_mechanism():
@@ -392,8 +392,8 @@ def test_the_right_target_is_not_misspecified(bernoulli, targets):
         leakage = make_leakage(bernoulli, noise_scale=0.5, **params)
         pair = leakage.misspecified(targets, targets)
         np.testing.assert_allclose(pair.effective_score, pair.true_score)
-        np.testing.assert_allclose(pair.advantage, leakage.predict(targets))
-        np.testing.assert_allclose(pair.naive_advantage, leakage.predict(targets))
+        np.testing.assert_allclose(pair.advantage, leakage.advantage(targets))
+        np.testing.assert_allclose(pair.naive_advantage, leakage.advantage(targets))
         np.testing.assert_allclose(pair.power(0.01), leakage.power(targets, 0.01))
         np.testing.assert_allclose(pair.loss, 0, atol=1e-15)
 
@@ -440,7 +440,7 @@ def test_a_column_without_spread_betrays_who_differs(covariance):
     np.testing.assert_allclose(leakage.score_samples(X), without.score_samples(X[:, [0, 2]]))
     stranger = X[:1] + [0, 0.01, 0]
     assert leakage.score_samples(stranger).tolist() == [np.inf]
-    assert leakage.predict(stranger).tolist() == [1.0]
+    assert leakage.advantage(stranger).tolist() == [1.0]
     assert leakage.power(stranger, [0, 0.5, 1]).tolist() == [[1, 1, 1]]
     assert leakage.threshold(stranger, [0, 0.5, 1]).tolist() == [[0, 0, 0]]
     assert leakage.privacy_profile(stranger, [0, 1, 100]).tolist() == [[1, 1, 1]]
@@ -450,7 +450,7 @@ def test_a_column_without_spread_betrays_who_differs(covariance):
 def test_a_certain_member_hides_in_subsampling_and_noise():
     stranger = [[0.0, 1.0]]
     leakage = MahalanobisLeakage.from_moments([0, 0], [1, 0], n_samples=5, sampling_ratio=0.4)
-    assert leakage.predict(stranger).tolist() == [0.4]
+    assert leakage.advantage(stranger).tolist() == [0.4]
     np.testing.assert_allclose(leakage.power(stranger, [0, 0.5]), [[0.4, 0.7]])
     np.testing.assert_allclose(leakage.privacy_profile(stranger, [0, 50]), [[0.4, 0.4]])
     noisy = MahalanobisLeakage.from_moments([0, 0], [1, 0], n_samples=5, noise_scale=0.5)
@@ -552,3 +552,29 @@ def test_a_frozen_covariance_of_other_features_is_refused():
 def test_an_estimator_without_a_covariance_is_refused():
     with pytest.raises(TypeError, match=r"location_ and covariance_, .* got StandardScaler\(\)"):
         MahalanobisLeakage(covariance=StandardScaler()).fit(np.eye(3))
+
+
+def test_a_row_leaks_where_its_advantage_is_above_the_level():
+    leakage = MahalanobisLeakage.from_moments([0], [1], n_samples=4)
+    X = np.array([[0.0], [4.0], [-8.0]])  # scores of 0, 4 and 16
+    advantages = 2 * norm.cdf([0.0, 1.0, 2.0]) - 1
+    np.testing.assert_allclose(leakage.advantage(X), advantages)
+    assert leakage.predict(X).tolist() == [0, 1, 1]
+    assert leakage.set_params(level=0.7).predict(X).tolist() == [0, 0, 1]
+    assert leakage.set_params(level=1.0).predict(X).tolist() == [0, 0, 0]
+    assert leakage.score(X) == leakage.score(X, [1, 0, 1]) == pytest.approx(advantages.mean())
+    # At a ratio of .5 no attacker has more than half.
+    half = MahalanobisLeakage.from_moments([0], [1], n_samples=4, sampling_ratio=0.5, level=0.5)
+    assert half.predict([[1e6]]).tolist() == [0]
+    assert half.score([[1e6]]) == pytest.approx(0.5)
+
+
+def test_the_level_is_an_advantage():
+    with pytest.raises(ValueError, match="level"):
+        MahalanobisLeakage(level=1.5).fit(np.eye(3))
+
+
+def test_more_noise_has_a_lower_score():
+    X = np.random.default_rng(0).normal(size=(60, 30))
+    scores = [MahalanobisLeakage(noise_scale=noise).fit(X).score(X) for noise in (0.0, 1.0, 4.0)]
+    assert scores[0] > scores[1] > scores[2] > 0

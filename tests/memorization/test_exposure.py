@@ -311,3 +311,32 @@ def test_the_formula_alone_is_the_one_of_the_estimator():
 def test_the_formula_refuses_what_has_no_law(bits, sample, words):
     with pytest.raises(ValueError, match=words):
         skew_normal_exposure(bits, sample)
+
+
+def make_numbers(n, **settings):
+    """The candidates 0, 1, ... with their number as log-perplexity."""
+    return Exposure(lambda rows: rows[:, 0] * 1.0, np.arange(n)[:, None], **settings)
+
+
+def test_a_canary_is_memorized_where_its_exposure_is_above_the_level():
+    exposure = make_numbers(8, level=1.5).fit()
+    canaries = np.array([[0], [1], [3], [7]])
+    assert exposure.score_samples(canaries).tolist() == [3, 2, 1, 0]
+    assert exposure.predict(canaries).tolist() == [1, 1, 0, 0]
+    assert exposure.set_params(level=2.0).predict(canaries).tolist() == [1, 0, 0, 0]
+    assert exposure.score(canaries) == 1.5
+
+
+@pytest.mark.parametrize("level", [0.5, 1.0, 3.3, 5.0])
+def test_less_than_two_to_the_minus_level_of_the_candidates_are_above_it(level):
+    exposure = make_numbers(1000, level=level).fit()
+    above = exposure.predict(np.arange(1000)[:, None])
+    assert 0 < above.mean() < 2**-level
+    assert above.sum() == math.ceil(1000 * 2**-level) - 1
+
+
+def test_a_canary_below_the_whole_sample_counts_as_the_size_of_the_sample():
+    exposure = make_numbers(1000, method="sampling", n_samples=16, random_state=0).fit()
+    assert np.isinf(exposure.score_samples([[0]])).all()
+    assert exposure.score([[0]]) == 4.0
+    assert exposure.predict([[0], [999]]).tolist() == [1, 0]

@@ -295,3 +295,10 @@ def test_signals_of_tokens_need_a_sequence_model():
         "it needs the log-probabilities of single tokens of the victim, which it does not give"
     )
     assert needs.why_not(Offer("log_odds", access=frozenset({"tokens"}))) is None
+
+
+def test_the_score_of_a_victim_is_the_mean_log_probability_of_its_texts():
+    victim = SequenceVictim(NGramModel(2, n_tokens=N_TOKENS).fit(TEXTS))
+    X = token_records(TEXTS).X
+    assert victim.fit().score(X) == pytest.approx(victim.predict(X).mean())
+    assert victim.score(X) > victim.score(token_records([[5, 6, 7]]).X)

@@ -260,3 +260,16 @@ def test_a_net_is_not_copied_by_clone_and_can_be_pickled():
         TorchSequenceModel("net")
     with pytest.raises(ValueError, match="batch_size"):
         TorchSequenceModel(model.module, batch_size=0)
+
+
+def test_predictions_and_scores_of_counts_by_hand():
+    model = NGramModel(1, smoothing=0).fit([[0, 0, 1], [2, 0]])  # 3/5, 1/5, 1/5
+    assert model.predict([[1, 1], [], [2]]).tolist() == [0, 0, 0]
+    expected = np.mean(np.log([3 / 5, 1 / 5, 1 / 5]))
+    assert model.score([[0, 1], [2]]) == pytest.approx(expected)
+    pairs = NGramModel(2, smoothing=0).fit([[0, 1, 2, 0, 1]])
+    assert pairs.predict([[0], [2, 1], [1, 2]]).tolist() == [1, 2, 0]
+    assert pairs.score([[0, 1, 2]]) == 0.0
+    assert pairs.score([[0, 2]]) == -np.inf
+    with pytest.raises(ValueError, match="at least 1 token"):
+        pairs.score([[]])

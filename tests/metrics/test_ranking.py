@@ -114,3 +114,16 @@ def test_too_few_rows_or_columns_are_refused():
         RankingTest().fit(RNG.normal(size=(1, 3)))
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         RankingTest().fit(RNG.normal(size=(9, 1)))
+
+
+def test_the_best_method_is_predicted_and_the_score_is_the_agreement_of_ranks():
+    values = np.array([[0.9, 0.5, 0.7]] * 8)
+    test = RankingTest().fit(values)
+    assert test.predict([[0.0, 1.0, 2.0], [3.0, 3.0, 3.0]]).tolist() == [0, 0]
+    assert test.score(values) == pytest.approx(1.0)
+    assert test.score(-values) == pytest.approx(-1.0)
+    assert test.score([[0.9, 0.7, 0.5]]) == pytest.approx(0.5)  # 1 - 6 * 2 / (3 * 8)
+    assert test.score([[1.0, 1.0, 1.0], [0.9, 0.5, 0.7]]) == pytest.approx(0.5)
+    least = RankingTest(higher_is_better=False).fit(values)
+    assert least.predict(values[:1]).tolist() == [1]
+    assert least.score(values) == pytest.approx(1.0)

@@ -189,3 +189,15 @@ def test_bad_input():
         measure(np.ones((4, 3)), np.ones((4, 3)), version="biased")
     with pytest.raises(ValueError, match="X needs at least 2 rows; got 1"):
         measure(pd.DataFrame({"a": "xyz"}, [0, 1]), pd.DataFrame({"a": ["x"]}), metric="gower")
+
+
+def test_a_copy_is_nearer_to_a_real_row_than_that_is_to_others():
+    accuracy = NearestNeighborAdversarialAccuracy().fit([[0.0], [1.0], [10.0]])
+    # Of 0 and 1 the nearest is at a distance of 1, of 10 at 9.
+    synthetic = [[0.4], [8.0], [30.0], [2.0], [1.0], [-0.99], [-1.01]]
+    assert accuracy.predict(synthetic).tolist() == [1, 1, 0, 0, 1, 1, 0]
+    table = pd.DataFrame({"x": [0.0, 1.0, 10.0], "kind": list("aab")})
+    gower = NearestNeighborAdversarialAccuracy(metric="gower").fit(table)
+    assert gower.predict(table).tolist() == [1, 1, 1]
+    # Rows that occur twice are not copies of one of them.
+    assert NearestNeighborAdversarialAccuracy().fit([[1.0], [1.0]]).predict([[1.0]]).tolist() == [0]

@@ -39,7 +39,8 @@ def test_matches_by_hand():
 
 def test_expected_matches_by_hand():
     train = pd.DataFrame({"a": [1, 1, 1, 2], "b": list("xyxz")})
-    expected = _Chance([train["a"].to_numpy(), np.array([0, 1, 0, 2])], None, 10)
+    real = [train["a"].to_numpy(), np.array([0, 1, 0, 2])]
+    expected = _Chance(real, real, 10, True)
     # Of the three other rows two have 1 and one has x. By Turing 2 has 2 * 0.5 / (1 * 4), as no
     # number occurs twice, and y and z have 2 * 1 / (2 * 4).
     by_hand = 10 * np.array([2 / 3 / 3, 2 / 3 / 4, 2 / 3 / 3, 1 / 4 / 4])
@@ -158,3 +159,30 @@ def test_bad_input():
     X = np.ones((4, 2))
     with pytest.raises(ValueError, match="reference has 3 columns and train has 2"):
         CopyTest().fit(X, X, X, np.ones((4, 3)))
+
+
+def test_rare_copies_are_predicted_for_rows_of_fit_and_for_others():
+    rng = np.random.default_rng(7)
+    train, test, made = (draw(rng, 200) for _ in range(3))
+    for known in (None, draw(rng, 200)):
+        found = CopyTest(random_state=0).fit(train, test, plant(made, train, 20), known)
+        expected = (found.is_copied_ & found.is_rare_).astype(int)
+        np.testing.assert_array_equal(found.predict(train), expected[:200])
+        np.testing.assert_array_equal(found.predict(test), expected[200:])
+        assert found.predict(train[:1]).tolist() == [expected[0]]
+        rare = found.result_.loc["rare copies"]
+        assert found.score() == pytest.approx((rare["train"] - rare["test"]) / 200)
+        assert found.score() > 0.03
+        # A synthetic row is in the synthetic table, and a row that is nowhere is not.
+        assert found.predict(plant(made, train, 20)).sum() > 0
+        assert found.predict(draw(rng, 1).assign(a=99.0)).tolist() == [0]
+
+
+def test_the_score_of_rows_is_the_one_of_a_test_on_them():
+    rng = np.random.default_rng(8)
+    train, test, made = (draw(rng, 200) for _ in range(3))
+    made = plant(made, train, 40)
+    fitted = CopyTest(random_state=0).fit(train, test, made)
+    half = CopyTest(random_state=0).fit(train[:100], test[100:], made)
+    rows = pd.concat([train[:100], test[100:]])
+    assert fitted.score(rows, np.repeat([1, 0], 100)) == half.score()

@@ -116,3 +116,22 @@ def test_deals_are_compared_at_once(version):
     deals = deal_rows(13)
     expected = [halves.compare(~first).mean - halves.compare(first).mean for first in deals]
     np.testing.assert_allclose(halves.compare_deals(deals), expected, atol=1e-12)
+
+
+def test_rows_are_nearer_to_a_synthetic_row_than_to_another_row_by_hand():
+    train, test = np.array([[0.0], [10.0], [20.0]]), np.array([[1.0], [1.2], [12.0]])
+    loss = PrivacyLoss(n_permutations=0).fit(train, test, [[0.1], [10.1], [30.0]])
+    # 0 is .1 from a synthetic and 1 from a held-out row; 10 is .1 and 2; 20 is 9.9 and 8.
+    assert loss.predict(train).tolist() == [1, 1, 0]
+    # 1 and 1.2 are .2 from each other; 12 is 1.9 and 10.8.
+    assert loss.predict(test).tolist() == [0, 0, 1]
+    assert loss.predict([[0.9]]).tolist() == [0]
+
+
+def test_the_score_of_rows_is_their_privacy_loss():
+    tables = make_tables(60, 0.4, np.random.default_rng(5))
+    loss = PrivacyLoss(n_permutations=0, random_state=0).fit(*tables)
+    real, sides = np.concatenate(tables[:2]), np.repeat([1, 0], 60)
+    assert loss.score() == loss.score(real, sides) == loss.statistic_
+    assert loss.score(real, sides) > 0.1
+    assert loss.score(real, 1 - sides) == pytest.approx(-loss.statistic_)

@@ -8,7 +8,14 @@ import pytest
 from scipy.stats import binom, hypergeom
 from sklearn.base import clone
 
-from skmia.synthetic import InferenceRisk, LinkabilityRisk, SinglingOutRisk, excess_risk
+from skmia.synthetic import (
+    CopyTest,
+    InferenceRisk,
+    LinkabilityRisk,
+    PrivacyLoss,
+    SinglingOutRisk,
+    excess_risk,
+)
 from skmia.synthetic._risks import link
 
 ESTIMATORS = [
@@ -212,3 +219,101 @@ def test_tables_that_cannot_be_compared():
         excess_risk(11, 10, 0, 10)
     with pytest.raises(ValueError, match=r"confidence_level must be a number in \(0, 1\)"):
         excess_risk(1, 10, 0, 10, confidence_level=0)
+
+
+def stack(*tables):
+    """Rows of three tables, and which of them each is from."""
+    sizes = list(map(len, tables))
+    return pd.concat(tables, ignore_index=True), np.repeat([1, 0, -1][: len(sizes)], sizes)
+
+
+@pytest.mark.parametrize("risk", ESTIMATORS, ids=name_of)
+def test_one_table_and_its_sides_stand_for_three_tables(risk):
+    rng = np.random.default_rng(3)
+    tables = [make_table(rng, n) for n in (60, 50, 40)]
+    risk = clone(risk).set_params(n_permutations=19)
+    found = clone(risk).fit(*stack(*tables))
+    pd.testing.assert_frame_equal(found.result_, clone(risk).fit(*tables).result_)
+
+
+@pytest.mark.parametrize("risk", ESTIMATORS, ids=name_of)
+def test_copies_have_a_score_and_are_predicted_and_fresh_rows_are_not(risk):
+    rng = np.random.default_rng(4)
+    train, test = make_table(rng, 60), make_table(rng, 60)
+    leaks = clone(risk).set_params(n_permutations=0).fit(train, test, train)
+    gap = leaks.result_["attack"] - leaks.result_["control"]
+    expected = gap[risk.mode] if hasattr(risk, "mode") else gap.mean()
+    assert leaks.score() == pytest.approx(expected)
+    assert leaks.score() > 0.2
+    assert leaks.predict(train).mean() > leaks.predict(test).mean() + 0.15
+    rows, sides = stack(train, test)
+    assert leaks.score(rows, sides) == pytest.approx(leaks.score())
+    # Synthetic rows of the fold of a search join the others, unless they are among them.
+    assert leaks.score(*stack(train, test, train[:9])) == pytest.approx(leaks.score())
+    half = clone(leaks).fit(train, test, train[:30])
+    joined = clone(leaks).fit(train, test, train.sample(frac=1, random_state=0)).score()
+    if not hasattr(risk, "mode"):  # its predicates are drawn in the order of the rows
+        assert half.score(*stack(train, test, train[30:])) == pytest.approx(joined)
+    # A search by a score cannot be won by exchanging the sides.
+    assert leaks.score(rows, 1 - sides) < 0
+
+
+def test_predictions_by_hand():
+    table = pd.DataFrame({"a": [1, 2, 3, 4], "b": list("wxyz")})
+    linked = LinkabilityRisk([["a"], ["b"]], n_permutations=0).fit(table, table, table)
+    other = pd.DataFrame({"a": [1, 2, 3], "b": list("wyx")})
+    assert linked.predict(other).tolist() == [1, 0, 0]
+    inferred = InferenceRisk("b", n_permutations=0).fit(table, table, table)
+    assert inferred.predict(other).tolist() == [1, 0, 0]
+    isolated = SinglingOutRisk("univariate", n_permutations=0, random_state=0)
+    isolated.fit(table, table, table)
+    # 1 is the only one of up to 1, and y the only y; of 4 or more, and z, there is none.
+    more = pd.DataFrame({"a": [1, 2, 2], "b": list("qqy")})
+    assert isolated.predict(more).tolist() == [1, 0, 1]
+
+
+def test_two_secrets_are_inferred_where_both_are():
+    table = pd.DataFrame({"a": [0.0, 10.0], "b": list("xy"), "c": list("uv")})
+    risk = InferenceRisk(["b", "c"], known=["a"], n_permutations=0).fit(table, table, table)
+    rows = pd.DataFrame({"a": [0.0, 0.0, 0.0], "b": list("xxy"), "c": list("uvv")})
+    assert risk.predict(rows).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, CopyTest(), PrivacyLoss()], ids=name_of)
+def test_sides_that_are_not_said_are_asked_for(estimator):
+    X = np.arange(24.0).reshape(12, 2)
+    sides = np.repeat([1, 0, -1], 4)
+    for y, message in [
+        (None, "y must say of each row of X what it is: 1 for training rows, 0 for held-out"),
+        (X, r"needs the synthetic table beside it: fit\(train, test, synthetic\)"),
+        (sides[:7], "a number for each of the 12 rows of X"),
+        (sides + 1, "y must hold 1 for training rows, .*; got 2"),
+        (np.repeat([1, 0], 6), "X has no synthetic rows, which have -1 in y"),
+        (np.repeat([1, -1], 6), "X has no held-out rows"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            clone(estimator).fit(X, y)
+    fitted = clone(estimator).fit(X, sides)
+    with pytest.raises(ValueError, match="X has no training rows"):
+        fitted.score(X, np.zeros(12))
+    with pytest.raises(ValueError, match="y must say"):
+        fitted.score(X)
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, CopyTest(), PrivacyLoss()], ids=name_of)
+def test_tables_that_are_changed_after_fit_change_no_answer(estimator):
+    rng = np.random.default_rng(5)
+    tables = rng.normal(size=(3, 30, 3)).round(1)
+    tables[2, :15] = tables[0, :15]
+    fitted = clone(estimator).set_params(random_state=0).fit(*tables)
+    rows = tables[0].copy()
+    found = fitted.predict(rows)
+    tables[:] = 99.0
+    np.testing.assert_array_equal(fitted.predict(rows), found)
+
+
+def test_no_attack_has_a_score_of_zero():
+    equal = np.zeros((4, 2))
+    risk = SinglingOutRisk(n_columns=1, random_state=0).fit(equal, equal, equal)
+    assert risk.result_["n_attacks"].tolist() == [0]
+    assert risk.score() == 0.0 and risk.predict(equal).tolist() == [0, 0, 0, 0]

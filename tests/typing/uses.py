@@ -250,20 +250,23 @@ def defend() -> None:
     print(model.predict_proba(X).shape, private.shape, gaussian_sigma(1.0, 1e-5, method="exact"))
     leakage = MahalanobisLeakage(noise_scale=[0.1, 0.1, 0.1]).fit(X)
     print(leakage.score_samples(X).max(), leakage.power(X, 0.1).mean())
+    print(leakage.advantage(X).max(), leakage.predict(X).sum(), leakage.score(X) + 1)
     canaries = make_canaries(X, y, n_canaries=2, kind="random_label", random_state=0)
     print(canaries.X.shape, canaries.rows[0])
     loss = PrivacyLoss(version="unbiased", n_permutations=9).fit(X[:20], X[20:40], X[40:])
     for risk in (SinglingOutRisk("univariate"), LinkabilityRisk(), InferenceRisk(secrets=[0])):
         print(risk.fit(X[:20], X[20:40], X[40:]).summary(), excess_risk(3, 9, 1, 9).low)
     print(audit_table(X[:20], X[40:]).evidence, audit_table(X, X, X, random_state=0).to_frame())
-    print(CopyTest().fit(X[:20], X[20:40], X[40:]).summary())
+    copies = CopyTest().fit(X, np.repeat([1, 0, -1], 20))
+    print(copies.summary(), copies.predict(X).sum(), copies.score() + 1)
     print(loss.summary(), GowerEncoder().fit_transform(X).shape)
 
 
 def ask_for_secrets() -> None:
     secrets = CanaryFormat("my pin is ##", fill="0123456789", alphabet="0123456789 inmpsy")
     model = NGramModel(2).fit(secrets.encode(["my pin is 12", "my pin is 34"]))
-    exposure = Exposure(model, secrets, ties="last").fit()
+    exposure = Exposure(model, secrets, ties="last", level=3.0).fit()
+    print(exposure.predict(["my pin is 12"]).sum(), exposure.score(["my pin is 12"]) + 1)
     print(exposure.exposure("my pin is 12"), exposure.rank(["my pin is 99"])[0])
     print(log_perplexity(model, secrets.sample(3, random_state=0)), secrets.decode([[0] * 12]))
 
