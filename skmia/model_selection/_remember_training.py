@@ -72,7 +72,7 @@ class RememberTraining(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {"estimator": [HasMethods(["fit"])]}
+    _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "predict"])]}
 
     def __init__(self, estimator: BaseEstimator) -> None:
         self.estimator = estimator
