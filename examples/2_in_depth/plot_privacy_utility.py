@@ -40,13 +40,12 @@ limit = best_below_leakage(0.2)
 # A simpler model
 # ---------------
 # The deeper the tree, the more of its records it memorizes. The search selects the most accurate
-# tree whose leakage, the advantage of a threshold on the loss, is at most 0.2. The scorer has to
-# know what a tree was trained on, which `RememberTraining` keeps.
+# tree whose leakage, the advantage of a threshold on the loss, is at most 0.2.
 
 depths = [2, 4, 8] if FAST else [2, 3, 4, 5, 6, 8, 10, None]
 trees = GridSearchCV(
-    RememberTraining(DecisionTreeClassifier(random_state=0)),
-    {"estimator__max_depth": depths},
+    DecisionTreeClassifier(random_state=0),
+    {"max_depth": depths},
     scoring=scoring,
     cv=folds,
     refit=limit,
@@ -59,7 +58,8 @@ print("trees:", trees.best_params_)
 # A defense
 # ---------
 # With soft labels, each record is trained with the labels that models trained without it would
-# predict, moved toward its own label by alpha standard deviations.
+# predict, moved toward its own label by alpha standard deviations. `RememberTraining` keeps what a
+# candidate was trained on; without it, the scorer trains a clone of each to find out.
 
 alphas = [0.0, 10.0] if FAST else [0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]
 logistic = make_pipeline(MinMaxScaler(), LogisticRegression(C=10.0, max_iter=5000))

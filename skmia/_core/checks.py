@@ -39,7 +39,10 @@ def _check_both_classes(membership):
     if 0 < n_members < n:
         return
     held = "no records" if n == 0 else "members only" if n_members else "non-members only"
-    raise ValueError(f"y_true must hold both members and non-members; got {held} (n = {n}).")
+    raise ValueError(
+        f"y_true must hold both members and non-members; got {held} (n = {n}). In a "
+        "cross-validation, take folds that hold both, such as StratifiedKFold."
+    )
 
 
 def _check_same_length(membership, other, name):

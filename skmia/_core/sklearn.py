@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import _param_validation
 from sklearn.utils._param_validation import (
-    HasMethods,
     Interval,
     InvalidParameterError,
     Options,
@@ -53,6 +53,23 @@ __all__ = [
     "validate_parameter_constraints",
     "validate_params_of",
 ]
+
+
+class HasMethods(_param_validation.HasMethods):
+    """Constraint that an estimator has methods, of which it may have `predict` after fit alone."""
+
+    # So has a StackingClassifier without a final estimator.
+
+    def is_satisfied_by(self, val):
+        """Return whether the estimator has all methods."""
+        missing = [name for name in self.methods if not callable(getattr(val, name, None))]
+        if missing != ["predict"]:
+            return not missing
+        is_model = hasattr(val, "get_params") and not isinstance(val, type)
+        return (
+            is_model and hasattr(type(val), "predict") and (is_classifier(val) or is_regressor(val))
+        )
+
 
 # Values that joblib accepts: 0 has no meaning there, and larger numbers overflow.
 N_JOBS = [

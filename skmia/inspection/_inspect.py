@@ -517,6 +517,12 @@ def count_training_rows(owned, estimators):
     return max((int(one) for one in stated if one), default=None)
 
 
+def count_stated_rows(model):
+    """The number of training rows that a fitted model states, or None."""
+    state = read_state(unwrap(model))
+    return count_training_rows(list_owned_arrays(state), state.estimators)
+
+
 def _read_array(stored, kind):
     name = stored.path.rpartition(".")[2]
     if name in _EACH.get(kind, ()):

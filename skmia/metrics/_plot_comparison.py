@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from .._core.checks import check_option
 from .._core.drawing import add_legend, get_axes, gray, ink, next_style, thin_frame
+from .._core.searches import mark_scored
 from .._core.types import ArrayLike
 from ._comparison import PairedDifference, paired_difference
 
@@ -291,7 +292,7 @@ def _is_efficient(utility, leakage):
     """Return whether no other candidate is at least as good in both and better in one."""
     at_least = (utility >= utility[:, None]) & (leakage <= leakage[:, None])
     better = (utility > utility[:, None]) | (leakage < leakage[:, None])
-    return ~(at_least & better).any(axis=1)
+    return ~(at_least & better).any(axis=1) & ~np.isnan(utility + leakage)
 
 
 class PrivacyUtilityDisplay:
@@ -389,11 +390,20 @@ class PrivacyUtilityDisplay:
         Returns
         -------
         display : PrivacyUtilityDisplay
+
+        Raises
+        ------
+        ValueError
+            If the search lacks one of the scores, or no candidate has both in all folds. A
+            candidate without one of them is not drawn, with a warning.
         """
         results = search.cv_results_
         for name in (utility, leakage):
             if f"mean_test_{name}" not in results:
                 raise ValueError(f"The search has no score {name!r} in its scoring.")
+        mark_scored(
+            {name: results[f"mean_test_{name}"] for name in (utility, leakage)}, stacklevel=2
+        )
         names = {name for params in results["params"] for name in params}
         # Those of RememberTraining, which each candidate is wrapped in, say nothing about it.
         wrapper = "estimator__" if all(name.startswith("estimator__") for name in names) else ""

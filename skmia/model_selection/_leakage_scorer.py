@@ -8,9 +8,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
 
 from .._core.copies import copy_unfitted
+from .._core.foreign_words import describe_error
 from .._core.groups import number_groups
 from .._core.numbers import check_number, show, to_array
 from .._core.records import Records
+from .._core.searches import mark_scored
 from .._core.validation import check_records
 from ..attacks import ThresholdAttack
 from ..base import (
@@ -25,7 +27,7 @@ from ..base import (
     why_not,
 )
 from ..metrics import membership_advantage_score
-from ._remember_training import recall_training
+from ._training_rows import find_training
 
 
 class LeakageScorer:
@@ -36,11 +38,26 @@ class LeakageScorer:
         self.attack = attack
         self.metric = metric
 
-    def __call__(self, estimator, X, y):
-        """Minus the leakage of a model that remembers its training rows."""
-        tested = self._find_tested(Records(X, y))
-        estimator, trained = recall_training(estimator, self.records)
-        chosen = trained | _choose_nonmembers(self.records, tested, trained)
+    def __call__(self, estimator, X, y=None, sample_weight=None):
+        """Minus the leakage of a model, or what raises if it is read as a number."""
+        try:
+            score = self._measure(estimator, Records(X, y), sample_weight)
+            if not np.isfinite(score):
+                raise ValueError(f"the metric {self._name_metric()} is {score} on this fold.")
+        except (
+            Exception
+        ) as error:  # of whatever kind: the estimators and metrics are those of users
+            return UnmeasuredLeakage(error)
+        return score
+
+    def _accept_sample_weight(self):
+        # Searches that are given weights ask each of several scorers for it.
+        return True
+
+    def _measure(self, estimator, tested, sample_weight):
+        is_tested = self._find_tested(tested)
+        estimator, trained = find_training(estimator, self.records, tested, sample_weight)
+        chosen = trained | _choose_nonmembers(self.records, is_tested, trained)
         records = self.records if chosen.all() else self.records[np.flatnonzero(chosen)]
         membership = trained[chosen].astype(int)
         attack = self._prepare(estimator)
@@ -76,8 +93,37 @@ class LeakageScorer:
         return attack
 
     def __repr__(self):
-        metric = self.metric if isinstance(self.metric, str) else self.metric.__name__
-        return f"make_leakage_scorer({self.records!r}, attack={self.attack!r}, metric={metric})"
+        settings = f"attack={self.attack!r}, metric={self._name_metric()}"
+        return f"make_leakage_scorer({self.records!r}, {settings})"
+
+    def _name_metric(self):
+        return getattr(self.metric, "__name__", self.metric)
+
+
+class UnmeasuredLeakage:
+    """Score of a model whose leakage was not measured; reading it as a number raises the reason."""
+
+    # A search turns an exception of a scorer into NaN and answers with a best candidate all the
+    # same. What a scorer returns it reads as a number, which ends the search at the first fold.
+
+    def __init__(self, error):
+        self._error = error
+
+    def item(self):
+        """Raise the reason, when scikit-learn reads the score."""
+        # A ValueError is one that scikit-learn expects here, of an array of several numbers.
+        raise RuntimeError(repr(self)) from self._error
+
+    def _raise_reason(self, *_, **__):
+        raise self._error
+
+    __float__ = __array__ = __format__ = __round__ = _raise_reason
+    __neg__ = __abs__ = __add__ = __radd__ = __sub__ = __rsub__ = _raise_reason
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _raise_reason
+    __lt__ = __le__ = __gt__ = __ge__ = _raise_reason
+
+    def __repr__(self):
+        return f"The leakage was not measured: {describe_error(self._error)}"
 
 
 def _choose_nonmembers(records, tested, trained):
@@ -112,11 +158,23 @@ def make_leakage_scorer(
     """Make a scorer of the leakage of models, for a search or a cross-validation.
 
     Members are the records that the model was trained on, and non-members those of the test fold. A
-    scorer is called with the test fold alone, so the estimator of the search has to remember its
-    training rows: wrap it in :class:`RememberTraining`. With any other estimator the scorer raises,
-    which a search turns into a score of NaN and a warning unless it has ``error_score="raise"``.
-    The folds may be any, and may leave records out. A training score compares members with all
-    records that the model was not trained on.
+    scorer is called with the test fold alone. It takes the other records for members if the model
+    proves that it was trained on all of them: the model states as many training rows, or a clone
+    that is trained on these records makes the same predictions, which costs one more fit.
+    :class:`RememberTraining` around the estimator remembers the training rows. It is needed where
+    nothing is proved:
+
+    * the folds leave records out, as in learning curves, successive halving,
+      :class:`~sklearn.model_selection.TimeSeriesSplit` and :class:`~sklearn.model_selection.
+      ShuffleSplit` with a `train_size`;
+    * models that state no number of rows are trained without a ``random_state``, or with
+      parameters of ``fit`` such as weights;
+    * there are two folds, which have equally many records, and no ``random_state``;
+    * some rows have a ``sample_weight`` of 0, which a forest counts all the same.
+
+    If the leakage cannot be measured, the search ends with the reason at the first fold, whatever
+    its ``error_score`` is. A training score compares members with all records that the model was
+    not trained on.
 
     A record of the test fold that equals one of the training fold counts as a member, since the
     model was trained on its content. Records with a field ``group_by`` need folds that keep the
@@ -142,17 +200,20 @@ def make_leakage_scorer(
     Returns
     -------
     scorer : callable
-        Scorer with the signature ``scorer(estimator, X, y)``.
+        Scorer with the signature ``scorer(estimator, X, y)``. If the leakage cannot be measured, a
+        call returns an object that raises the reason as soon as it is used as a number, since a
+        search turns an exception of a scorer into NaN.
 
     Raises
     ------
-    ValueError
-        If it is called, if the estimator does not know what it was trained on, if one of its
-        training rows or of the test fold is not among the records, or if there are no non-members.
+    RuntimeError
+        In a search, if it is not known what the model was trained on, if one of its training rows
+        or of the test fold is not among the records, if there are no non-members, or if the attack
+        cannot attack the model. Outside of a search, the error has the type of its reason.
 
     See Also
     --------
-    RememberTraining : Estimator that remembers its training rows.
+    RememberTraining : Estimator that remembers its training rows, for splits of any kind.
     best_below_leakage : Rule that chooses among the candidates of a search.
     skmia.metrics.PrivacyUtilityDisplay : Plot of the candidates.
 
@@ -162,21 +223,17 @@ def make_leakage_scorer(
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import Records
-    >>> from skmia.model_selection import (
-    ...     RememberTraining,
-    ...     best_below_leakage,
-    ...     make_leakage_scorer,
-    ... )
+    >>> from skmia.model_selection import best_below_leakage, make_leakage_scorer
     >>> X, y = load_digits(return_X_y=True)
     >>> scoring = {"accuracy": "accuracy", "leakage": make_leakage_scorer(Records(X, y))}
     >>> search = GridSearchCV(
-    ...     RememberTraining(DecisionTreeClassifier(random_state=0)),
-    ...     {"estimator__max_depth": [4, 8, None]},
+    ...     DecisionTreeClassifier(random_state=0),
+    ...     {"max_depth": [4, 8, None]},
     ...     scoring=scoring,
     ...     refit=best_below_leakage(0.2),
     ... ).fit(X, y)
     >>> search.best_params_
-    {'estimator__max_depth': 8}
+    {'max_depth': 8}
     """
     check_records(records)
     if attack is not None and needs_of(attack) is None:
@@ -197,11 +254,12 @@ class _BestBelowLeakage:
         utility, leakage = (
             self._read(cv_results, parameter) for parameter in ("utility", "leakage")
         )
-        allowed = (-leakage <= self.max_leakage) & ~np.isnan(utility)
+        scored = mark_scored({self.utility: utility, self.leakage: leakage}, stacklevel=2)
+        allowed = scored & (-leakage <= self.max_leakage)
         if not allowed.any():
             raise ValueError(
                 f"No candidate leaks at most {self.max_leakage}; the smallest leakage is "
-                f"{np.nanmin(-leakage):.3g}."
+                f"{np.min(-leakage[scored]):.3g}."
             )
         return int(np.argmax(np.where(allowed, utility, -np.inf)))
 
@@ -249,8 +307,9 @@ def best_below_leakage(
     Raises
     ------
     ValueError
-        If it is called, if every candidate leaks more or the search has no scorer of one of the
-        two names.
+        If it is called, if every candidate leaks more or none has both scores in all folds, or if
+        the search has no scorer of one of the two names. Candidates whose fit or score failed in
+        some folds are left out with a warning.
 
     Examples
     --------

@@ -5,12 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import as_rows
 from .._core.copies import CopiesParameters, copy_unfitted
@@ -27,9 +24,9 @@ class RememberTraining(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     """Estimator that remembers which rows it was trained on, by their fingerprints.
 
     A search or a cross-validation hands a scorer the rows of the test fold and no others. A
-    :func:`make_leakage_scorer` therefore asks the estimator which records it was trained on, which
-    may be fewer than all others: learning curves, successive halving, ``ShuffleSplit`` and
-    ``TimeSeriesSplit`` train on a part of them.
+    :func:`make_leakage_scorer` finds out whether a model was trained on all other records. If it
+    was trained on a part of them, as in learning curves, successive halving, ``ShuffleSplit`` with
+    a ``train_size`` and ``TimeSeriesSplit``, the estimator has to remember which they are.
 
     Everything but training is delegated: after ``fit``, all methods and attributes are those of
     ``estimator_``. Wrap a whole :class:`~sklearn.pipeline.Pipeline`, or its last step if the other
@@ -171,42 +168,3 @@ def _has_columns(y):
     """Return whether rows have several labels each."""
     shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     return len(shape) == 2 and shape[1] > 1
-
-
-def recall_training(estimator, records):
-    """Find what an estimator of a search was trained on."""
-    model, memory, seen = _find_memory(estimator, records)
-    if memory is None:
-        raise ValueError(
-            "make_leakage_scorer cannot know which records the model was trained on. Search over "
-            f"RememberTraining({type(estimator).__name__}(...)), whose parameters are named "
-            "estimator__<name>."
-        )
-    check_is_fitted(memory)
-    rows = memory.training_rows_
-    others = ~np.isin(rows, seen)
-    if others.any():
-        around = "" if memory is estimator else ", and wrap the whole Pipeline in RememberTraining"
-        raise ValueError(
-            f"{others.sum()} of the {len(rows)} different rows that the model was trained on are "
-            "not among the records of make_leakage_scorer; pass it the X and y of the "
-            f"search{around}."
-        )
-    return model, np.isin(seen, rows)
-
-
-def _find_memory(estimator, records):
-    """Return the bare model, the estimator that remembers, and the records as that one saw them."""
-    if isinstance(estimator, FrozenEstimator):
-        return _find_memory(estimator.estimator, records)
-    if hasattr(estimator, "best_estimator_"):
-        return _find_memory(estimator.best_estimator_, records)
-    if isinstance(estimator, RememberTraining):
-        return getattr(estimator, "estimator_", None), estimator, records.fingerprint
-    if isinstance(estimator, Pipeline) and isinstance(estimator.steps[-1][1], RememberTraining):
-        name, last = estimator.steps[-1]
-        check_is_fitted(last)
-        model = deepcopy(estimator).set_params(**{name: last.estimator_})
-        rows = as_rows(estimator[:-1].transform(records.X)) if len(estimator) > 1 else records.X
-        return model, last, hash_records(rows, records.y)
-    return estimator, None, None

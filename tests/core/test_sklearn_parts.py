@@ -13,13 +13,17 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
+    StackingClassifier,
+    StackingRegressor,
 )
 from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia._core.sklearn import (
+    HasMethods,
     InvalidParameterError,
     at_least,
     continue_shuffles,
@@ -295,3 +299,19 @@ def test_every_fence_is_tried_here():
     functions = [name for name, one in inspect.getmembers(fence, inspect.isfunction)]
     public = {name for name in functions if name in fence.__all__}
     assert public - {"validate_parameter_constraints"} <= set(globals())
+
+
+@pytest.mark.parametrize(
+    "value, is_accepted",
+    [
+        (StackingClassifier([("tree", DecisionTreeClassifier())]), True),
+        (StackingRegressor([("tree", DecisionTreeRegressor())]), True),
+        (DecisionTreeClassifier(), True),
+        (StandardScaler(), False),
+        (make_pipeline(StandardScaler()), False),
+        ("tree", False),
+    ],
+    ids=str,
+)
+def test_constraints_know_estimators_that_predict_after_fit_alone(value, is_accepted):
+    assert HasMethods(["fit", "predict"]).is_satisfied_by(value) is is_accepted

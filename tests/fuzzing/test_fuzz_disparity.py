@@ -114,9 +114,9 @@ def test_retraining_oracle(rows, membership, settings):
 @given(records(), odd_settings({"metric": ("advantage", "roc_auc")}))
 def test_leakage_scorer(rows, settings):
     def score(rows, **settings):
-        return model_selection.make_leakage_scorer(rows, **settings)(
-            model_selection.RememberTraining(TREE).fit(rows.X[1:], rows.y[1:]), rows.X, rows.y
-        )
+        model = model_selection.RememberTraining(TREE).fit(rows.X[1:], rows.y[1:])
+        scorer = model_selection.make_leakage_scorer(rows, **settings)
+        return float(scorer(model, rows.X, rows.y))
 
     known = ordinary_records(np.random.default_rng(0))
     knock("make_leakage_scorer", score, known, **settings, check=finite)

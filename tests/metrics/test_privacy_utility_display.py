@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -81,3 +83,14 @@ def test_a_search_is_drawn_with_its_choice(search):
 def test_a_score_that_is_missing_is_named(search):
     with pytest.raises(ValueError, match="no score 'auc' in its scoring"):
         PrivacyUtilityDisplay.from_search(search, leakage="auc")
+
+
+def test_candidates_without_a_score_are_not_on_the_frontier(search):
+    results = {**search.cv_results_, "mean_test_leakage": np.array([np.nan, -0.1, -0.2])}
+    some = SimpleNamespace(cv_results_=results)
+    with pytest.warns(UserWarning, match="1 of 3 candidates .* number 0, have no leakage"):
+        frame = PrivacyUtilityDisplay.from_search(some).frame()
+    assert not frame["on_frontier"][0]
+    results["mean_test_leakage"] = np.full(3, np.nan)
+    with pytest.raises(ValueError, match="All 3 candidates of the search have no leakage"):
+        PrivacyUtilityDisplay.from_search(some)

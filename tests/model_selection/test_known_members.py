@@ -133,7 +133,7 @@ def test_leakage_scorer_refuses_what_cannot_run():
     for attack in (LiRA(), GradientAttack()):
         scorer = make_leakage_scorer(RECORDS, attack=attack)
         with pytest.raises(ValueError, match="cannot measure this model: it needs"):
-            scorer(victim, RECORDS.X[150:], RECORDS.y[150:])
+            float(scorer(victim, RECORDS.X[150:], RECORDS.y[150:]))
 
 
 def test_pair_game_without_refit_refuses_attacks_that_learn():

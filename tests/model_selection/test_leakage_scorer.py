@@ -103,7 +103,13 @@ def test_scorers_of_other_names_are_named(results, message):
 
 def test_a_candidate_that_failed_is_not_chosen():
     results = {"mean_test_accuracy": [np.nan, 0.7, 0.6], "mean_test_leakage": [-0.1, -0.1, np.nan]}
-    assert best_below_leakage(0.2)(results) == 1
+    with pytest.warns(
+        UserWarning, match="2 of 3 candidates .* number 0, have no accuracy and no l"
+    ):
+        assert best_below_leakage(0.2)(results) == 1
+    results["mean_test_leakage"] = [np.nan] * 3
+    with pytest.raises(ValueError, match="All 3 candidates .* no leakage, .* error_score='raise'"):
+        best_below_leakage(0.2)(results)
 
 
 def test_it_can_be_sent_to_workers():
@@ -116,11 +122,11 @@ def test_it_can_be_sent_to_workers():
 def test_other_rows_are_refused():
     victim = RememberTraining(LogisticRegression(max_iter=5000)).fit(X / 16, Y)
     with pytest.raises(ValueError, match="600 of the 600 rows that are scored are not among"):
-        make_leakage_scorer(RECORDS)(victim, X / 16, Y)
+        float(make_leakage_scorer(RECORDS)(victim, X / 16, Y))
     with pytest.raises(ValueError, match="rows that the model was trained on are not among the re"):
-        make_leakage_scorer(RECORDS)(victim, X, Y)
+        float(make_leakage_scorer(RECORDS)(victim, X, Y))
     with pytest.raises(ValueError, match="non-members are missing"):
-        make_leakage_scorer(RECORDS)(clone(REMEMBERING).fit(X, Y), X, Y)
+        float(make_leakage_scorer(RECORDS)(clone(REMEMBERING).fit(X, Y), X, Y))
 
 
 def test_record_with_a_copy_in_the_training_fold_is_a_member():
@@ -139,7 +145,7 @@ def test_fold_of_nothing_but_copies_is_refused():
     twice = Records(np.repeat(X, 2, axis=0), np.repeat(Y, 2))
     victim = clone(REMEMBERING).fit(X, Y)
     with pytest.raises(ValueError, match="non-members are missing"):
-        make_leakage_scorer(twice)(victim, X, Y)
+        float(make_leakage_scorer(twice)(victim, X, Y))
 
 
 def test_people_in_both_folds_are_refused():
@@ -147,7 +153,7 @@ def test_people_in_both_folds_are_refused():
     scorer = make_leakage_scorer(RECORDS.with_fields(group_by=person))
     victim = clone(REMEMBERING).fit(X[301:], Y[301:])
     with pytest.raises(ValueError, match="divide the records of 1 values of group_by, first of"):
-        scorer(victim, X[:301], Y[:301])
+        float(scorer(victim, X[:301], Y[:301]))
     folds = GroupKFold(4).split(X, Y, person)
     together = cross_validate(REMEMBERING, X, Y, cv=folds, scoring=scorer, error_score="raise")
     assert (together["test_score"] < 0).all()
