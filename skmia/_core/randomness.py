@@ -77,10 +77,12 @@ PROCESS_LOCK = RLock()
 
 def seed_estimator(estimator, seeds):
     """Set every ``random_state`` of an estimator, also of nested ones."""
+    # A parameter that scikit-learn is about to drop holds a word, and warns if it is set.
     names = sorted(
         name
-        for name in estimator.get_params(deep=True)
-        if name == "random_state" or name.endswith("__random_state")
+        for name, value in estimator.get_params(deep=True).items()
+        if (name == "random_state" or name.endswith("__random_state"))
+        and not (isinstance(value, str) and value == "deprecated")
     )
     states = seeds.generate_state(max(1, len(names))) >> np.uint32(1)
     estimator.set_params(**{name: int(state) for name, state in zip(names, states, strict=False)})
