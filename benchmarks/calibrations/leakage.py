@@ -10,6 +10,7 @@ from skmia.leakage import (
     MeanLikelihoodRatioAttack,
     MeanScalarProductAttack,
 )
+from skmia.leakage.gaps import distributional_gap
 
 from ._registry import promise
 
@@ -102,6 +103,40 @@ def single_record_advantage(rng, n_trials, law, n_rows, n_features, private):
         truth = erf(np.sqrt(squares / n_rows / 8))
         right += bool(abs(MahalanobisLeakage().fit(X).advantage(target)[0] - truth) <= 0.05)
     return right, n_trials
+
+
+@promise(
+    "`distributional_gap` has p-values that are at most the level where nothing leaks",
+    nominal=0.05,
+    side="at most",
+    designs={
+        f"{distance}, {law}, {n} members": {"distance": distance, "law": law, "n": n}
+        for distance in (
+            "total_variation",
+            "hellinger",
+            "jensen_shannon",
+            "kullback_leibler",
+            "energy",
+            "wasserstein",
+        )
+        for law, n in (("normal", 30), ("four values", 100))
+    },
+    n_trials=400,
+)
+def gap_pvalues(rng, n_trials, distance, law, n):
+    rejected = 0
+    for _ in range(n_trials):
+        draws = rng.normal(size=3 * n) if law == "normal" else rng.integers(4, size=3 * n)
+        gap = distributional_gap(
+            draws[:n],
+            draws[n:],
+            distance,
+            n_permutations=19,
+            n_resamples=0,
+            random_state=int(rng.integers(2**31)),
+        )
+        rejected += gap.pvalue <= 0.05
+    return rejected, n_trials
 
 
 @promise(

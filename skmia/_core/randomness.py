@@ -83,7 +83,11 @@ def seed_estimator(estimator, seeds):
         if name == "random_state" or name.endswith("__random_state")
     )
     states = seeds.generate_state(max(1, len(names))) >> np.uint32(1)
-    estimator.set_params(**{name: int(state) for name, state in zip(names, states, strict=False)})
+    seeded = {name: int(state) for name, state in zip(names, states, strict=False)}
+    # A parameter that scikit-learn is about to drop holds a word, and warns if it is set.
+    given = estimator.get_params(deep=True) if names else {}
+    leaving = {name for name in names if isinstance(given[name], str)}
+    estimator.set_params(**{name: seed for name, seed in seeded.items() if name not in leaving})
 
 
 def refuse_trained_module(estimator):

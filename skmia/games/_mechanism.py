@@ -101,11 +101,11 @@ class Game(NamedTuple):
 
     mechanism: object
     attack: object
-    target: np.ndarray | None  # None where each round has its own
+    target: np.ndarray | None  # None where each data set has its own
     population: object
     n_samples: int
-    n_reference: int  # reference rows of each round; 0 where they are the same in all
-    reference: np.ndarray | None = None  # of all rounds, where the attack is not fitted
+    n_reference: int  # reference rows of each release; 0 where they are the same for all
+    reference: np.ndarray | None = None  # of all releases, where the attack is not fitted
 
 
 def read_population(X):
@@ -153,11 +153,13 @@ def play_all(game, seeds, n_jobs, verbose):
 def _play_part(game, seeds):
     """Scores and guesses of some rounds, without and with the target."""
     rounds = [_draw_round(game, seed) for seed in seeds]
-    if rounds[0][1] is None:
-        answers = [_ask(game.attack, np.concatenate([released for released, _ in rounds]))]
+    released = [one for sides, _ in rounds for one in sides]
+    attacks = [one for _, sides in rounds for one in sides]
+    if attacks[0] is None:
+        scores, guesses = _ask(game.attack, np.concatenate(released))
     else:
-        answers = [_ask(attack, released) for released, attack in rounds]
-    scores, guesses = (np.concatenate(column) for column in zip(*answers, strict=True))
+        answers = [_ask(*pair) for pair in zip(attacks, released, strict=True)]
+        scores, guesses = (np.concatenate(column) for column in zip(*answers, strict=True))
     return scores.reshape(-1, 2), guesses.reshape(-1, 2)
 
 
@@ -166,25 +168,33 @@ def _ask(attack, released):
 
 
 def _draw_round(game, seeds):
-    """Releases of a round without and with the target, and the attack of the round."""
+    """Releases of a round without and with the target, and the attack on each."""
     for_rows, for_mechanism, for_attack = seeds.spawn(3)
-    rng, population, target = np.random.default_rng(for_rows), game.population, game.target
+    rng, sides = np.random.default_rng(for_rows), (False, True)
+    parts = zip(sides, for_mechanism.spawn(2), for_attack.spawn(2), strict=True)
+    released, attacks = zip(*(_play_side(game, *part, rng) for part in parts), strict=True)
+    return released, attacks
+
+
+def _play_side(game, inside, for_mechanism, for_attack, rng):
+    """Release with or without the target, and the attack of its own, None where all share one."""
+    # Both sides of the coin have rows, reference rows and, in the game about an average record, a
+    # target of their own, so that they are independent, as the intervals take them to be.
+    population, target = game.population, game.target
     if target is None:
         target = population.draw_target(rng)
         population = population.without(target)
         check_enough(population, game.n_reference, game.n_samples)
     reference, rows = population.draw(game.n_reference, game.n_samples, rng)
-    _, others = population.draw(0, game.n_samples, rng)
-    others = np.array(others)
-    others[rng.integers(game.n_samples)] = target
-    pairs = zip((rows, others), for_mechanism.spawn(2), strict=True)
-    released = [_release(game.mechanism, data, seed) for data, seed in pairs]
+    if inside:
+        rows = np.array(rows)
+        rows[rng.integers(game.n_samples)] = target
+    released = _release(game.mechanism, rows, for_mechanism)
     reference = reference if game.n_reference else game.reference
-    own = None
-    if reference is not None:
-        own = aim(clone(game.attack), target, game.n_samples)
-        own = fit_attack(own, reference, for_attack)
-    return np.concatenate(released), own
+    if reference is None:
+        return released, None
+    attack = aim(clone(game.attack), target, game.n_samples)
+    return released, fit_attack(attack, reference, for_attack)
 
 
 def _release(mechanism, rows, seeds):
@@ -259,9 +269,9 @@ def per_datum_game(
     n_samples : int, default=100
         Number of rows of a private data set.
     reference_size : int, default=1000
-        Number of reference rows of the attack, which are in no data set of the round.
+        Number of reference rows of the attack, which are in no data set that it attacks.
     refit : bool, default=False
-        Whether to draw new reference rows in each round. If False, they are drawn once for all
+        Whether to draw new reference rows for each release. If False, they are drawn once for all
         rounds, which costs the attack less power.
     n_rounds : int, default=1000
         Number of rounds.
@@ -296,14 +306,17 @@ def per_datum_game(
 
     See Also
     --------
-    average_datum_game : The same game with a new target in each round.
+    average_datum_game : The same game with a new target for each data set.
     membership_game : Game about records on average.
     skmia.leakage.MahalanobisLeakage : Leakage of a mean in closed form.
 
     Notes
     -----
-    The limits of the power curve hold for one threshold at a time. Rows are drawn from a table
-    without replacement, which is as good as fresh rows while ``n_samples`` is a small part of it.
+    These are algorithms 1 and 2 of Azize and Basu (2024), where a coin says whether the target
+    takes a random place. Each round here is played with both sides of the coin, with data sets of
+    their own. The limits of the power curve hold for one threshold at a time. Rows are drawn from a
+    table without replacement, which is as good as fresh rows while ``n_samples`` is a small part of
+    it; a function may draw rows that equal the target by chance, as in the paper.
 
     References
     ----------
@@ -382,10 +395,10 @@ def average_datum_game(
 ) -> dict[str, Any]:
     """Play the game about a new random record in each round against a mechanism.
 
-    Each round draws a target and two private data sets of fresh rows. In one of them a row, chosen
-    at random, is replaced by the target. The mechanism is fitted on either and releases one sample,
-    and the attack, which knows the target, scores both releases. How well it distinguishes them is
-    what the mechanism reveals about records on average.
+    Each round draws two private data sets of fresh rows, each with a target of its own. In one of
+    them a row, chosen at random, is replaced by its target. The mechanism is fitted on either and
+    releases one sample, and the attack, which knows the target of each, scores both releases. How
+    well it distinguishes them is what the mechanism reveals about records on average.
 
     Parameters
     ----------
@@ -394,18 +407,18 @@ def average_datum_game(
         cloned.
     attack : estimator with ``fit(X)``, ``score_samples(X_released)`` and ``predict(X_released)``
         Attack on the releases with a parameter ``target``, such as
-        :class:`skmia.leakage.MeanLikelihoodRatioAttack`. In each round it is cloned, ``target`` is
-        set, and ``n_samples`` if it is None, and it is fitted on reference rows.
+        :class:`skmia.leakage.MeanLikelihoodRatioAttack`. For each release it is cloned, ``target``
+        is set, and ``n_samples`` if it is None, and it is fitted on reference rows.
     X : array-like of shape (n_rows, n_features) or callable
         The population, from which rows are drawn without replacement in each round; or a function
-        of a number n and a numpy Generator that returns n fresh rows. Rows that equal the target of
-        a round are not drawn for its data sets.
+        of a number n and a numpy Generator that returns n fresh rows. Rows of a table that equal a
+        target are not drawn for its data set.
     n_samples : int, default=100
         Number of rows of a private data set.
     reference_size : int, default=1000
-        Number of reference rows of the attack, which are in no data set of the round.
+        Number of reference rows of the attack, which are in no data set that it attacks.
     refit : bool, default=False
-        Whether to draw new reference rows in each round. If False, they are drawn once for all
+        Whether to draw new reference rows for each release. If False, they are drawn once for all
         rounds, which costs the attack less power.
     n_rounds : int, default=1000
         Number of rounds.
@@ -437,6 +450,12 @@ def average_datum_game(
 
     Notes
     -----
+    These are algorithms 3 and 4 of Azize and Basu (2024), where the target is a fresh row or a
+    random row of the data set: to put a fresh row in a random place of it gives the same law. Both
+    sides of the coin have targets of their own: with one target for both, hits and false alarms
+    would depend on each other, and the intervals would be too short where some targets are more
+    exposed than others.
+
     For the mean of n rows with d independent columns the score of the optimal attack is about
     normal with the means -d / (2n) and d / (2n) and the variance d / n, without and with the
     target: no record is more exposed than others on average over many columns (Sankararaman et al.

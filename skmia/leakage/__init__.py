@@ -1,10 +1,11 @@
 """Leakage to the best possible attacker: closed forms, worst cases and bounds.
 
-Bounds that are formulas of a few numbers are in :mod:`skmia.leakage.bounds`.
+Bounds that are formulas of a few numbers are in :mod:`skmia.leakage.bounds`, distances between what
+a model answers to members and to others in :mod:`skmia.leakage.gaps`.
 """
 
 from .._core import name_by_room
-from . import bounds
+from . import bounds, gaps
 from ._gaussian import GaussianRegressionAttacker, leverage_total_variation, normal_total_variation
 from ._generalization_gap import GeneralizationGapBound
 from ._leave_one_out import LeaveOneOutLeakage
@@ -15,6 +16,7 @@ from ._mean_glir import MeanGLiRAttack, mean_log_likelihood_ratio
 from ._mean_mechanisms import EmpiricalMean, NoisyMean, SubsampledMean
 from ._total_variation import bandwidth_sensitivity, total_variation
 from ._worst_case import WorstCaseVulnerability
+from .gaps import DistributionalGap as DistributionalGap
 
 __all__ = [
     "EmpiricalMean",

@@ -49,6 +49,13 @@ def balanced_posterior(inside, outside):
     return np.divide(inside, total, out=np.full(total.shape, 0.5), where=total > 0)
 
 
+def log_ratio(inside, outside):
+    """Logarithm of the ratio of two densities; infinite where one is 0, and 0 where both are."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(inside) - np.log(outside)
+    return np.where(inside + outside > 0, ratios, 0.0)
+
+
 def advantage(guesses, members):
     """TPR - FPR of boolean guesses."""
     return guesses[members].mean() - guesses[~members].mean()
@@ -72,6 +79,12 @@ class Witness(ABC):
     @abstractmethod
     def posterior(self, X):
         """Return the probability of membership given equal priors; above 1/2 in the region."""
+
+    def weigh(self, X, members, rng):
+        """Points of the even mixture of both laws: their weights, and log ratios of densities."""
+        # Every divergence of the kind of the total variation is a mean over these points. Only
+        # estimates of densities have them.
+        raise NotImplementedError
 
     @abstractmethod
     def estimate(self, X, labelings, rng):
@@ -266,6 +279,11 @@ class GridKernelWitness(_KernelWitness):
     def posterior(self, X):
         return np.interp(X[:, 0], self._nodes, self._posterior, left=0.5, right=0.5)
 
+    def weigh(self, X, members, rng):
+        bandwidths, grid = self._prepare(X[:, 0], members[None])
+        inside, outside = grid.densities(members, bandwidths[0])
+        return (inside + outside) * grid.step / 2, log_ratio(inside, outside)
+
     def estimate(self, X, labelings, rng):
         bandwidths, grid = self._prepare(X[:, 0], labelings)
         estimates = np.empty(len(labelings))
@@ -335,18 +353,41 @@ class SampledKernelWitness(_KernelWitness):
     def posterior(self, X):
         return special.expit(self._log_ratio(X))
 
+    def weigh(self, X, members, rng):
+        self.learn(X, members, rng)
+        draws = [side.draw(self.n_draws, rng) for side in (self._inside, self._outside)]
+        weights = np.full(2 * self.n_draws, 0.5 / self.n_draws)
+        return weights, self._log_ratio(np.concatenate(draws))
+
     def estimate(self, X, labelings, rng):
-        estimates = np.empty(len(labelings))
-        for position, labels in enumerate(labelings):
-            self.learn(X, labels, rng)
-            draws = [side.draw(self.n_draws, rng) for side in (self._inside, self._outside)]
-            # |f - g| / (f + g), which no underflow of f and g spoils.
-            ratios = self._log_ratio(np.concatenate(draws))
-            estimates[position] = np.tanh(np.abs(ratios) / 2).mean()
-        return estimates
+        # |f - g| / (f + g), which no underflow of f and g spoils.
+        ratios = (self.weigh(X, labels, rng)[1] for labels in labelings)
+        return np.array([np.tanh(np.abs(one) / 2).mean() for one in ratios])
 
 
-# Number of neighbors that are searched at once.
+# A sum of Gaussian kernels is integrated to many digits with two nodes in each bandwidth.
+_EXACT_NODES_PER_BANDWIDTH, _FEWEST_EXACT_NODES = 4, 2**8
+
+
+class ExactKernelWitness(SampledKernelWitness):
+    """The same integral in one dimension, by nodes whose log ratio is exact far in the tails."""
+
+    # A transform leaves rounding there, of which a logarithm makes anything.
+
+    def __init__(self):
+        super().__init__(n_draws=None)
+
+    def weigh(self, X, members, rng):
+        self.learn(X, members, rng)
+        widths = [side.bandwidths[0] for side in (self._inside, self._outside)]
+        low, high = X.min() - 6 * max(widths), X.max() + 6 * max(widths)
+        wanted = _EXACT_NODES_PER_BANDWIDTH * (high - low) / min(widths)
+        nodes = np.linspace(low, high, int(np.clip(wanted, _FEWEST_EXACT_NODES, _MOST_NODES)))
+        logs = [side.log_density(nodes[:, None]) for side in (self._inside, self._outside)]
+        weights = (np.exp(logs[0]) + np.exp(logs[1])) * (nodes[1] - nodes[0]) / 2
+        return weights, logs[0] - logs[1]
+
+
 # Trees are faster than comparing all pairs of rows up to here.
 _MOST_FEATURES_OF_A_TREE = 6
 
@@ -454,6 +495,14 @@ class PluginWitness(Witness):
         answers = np.full(codes.max() + 1, 0.5)
         answers[codes[:n_cells]] = self._posterior
         return answers[codes[n_cells:]]
+
+    def weigh(self, X, members, rng):
+        codes = number_rows(X)
+        inside, outside = (
+            np.bincount(codes[side], minlength=codes.max() + 1) / side.sum()
+            for side in (members, ~members)
+        )
+        return (inside + outside) / 2, log_ratio(inside, outside)
 
     def estimate(self, X, labelings, rng):
         codes = number_rows(X)

@@ -9,6 +9,7 @@ from .._core.types import ArrayLike, FloatOrArray
 
 __all__ = [
     "fisher_rao_distance",
+    "hockey_stick_divergence",
     "normal_fisher_rao_distance",
     "renyi_divergence",
 ]
@@ -68,6 +69,63 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, alpha: float) -> FloatOrArray:
     with np.errstate(divide="ignore"):
         logs = np.log(p), np.log(q)
         return _unpack(np.maximum(probabilities.renyi_divergence(*logs, alpha), 0))
+
+
+def hockey_stick_divergence(p: ArrayLike, q: ArrayLike, epsilon: float) -> FloatOrArray:
+    r"""Smallest delta with which p exceeds q by no more than a factor exp(epsilon).
+
+    It is :math:`\sum_k \max(0, p_k - e^\varepsilon q_k)`, the largest value of
+    :math:`p(T) - e^\varepsilon q(T)` over all events T. A mechanism with finitely many outcomes is
+    (epsilon, delta)-differentially private if and only if the divergence is at most delta for the
+    laws of its outcome on any two neighboring data sets, in both orders. With ``epsilon=0`` it is
+    the total variation.
+
+    Parameters
+    ----------
+    p, q : array-like of shape (..., n_classes)
+        Probabilities, which sum to 1 along the last axis. Shapes are broadcast.
+    epsilon : float
+        Privacy parameter in nats, at least 0.
+
+    Returns
+    -------
+    delta : float or ndarray of shape (...)
+        Divergence, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If rows are not probabilities, shapes do not fit or epsilon is out of range.
+
+    See Also
+    --------
+    renyi_divergence : The divergence of Rényi differential privacy.
+    skmia.leakage.bounds.dp_advantage_bound : Advantage of attacks on such a mechanism.
+
+    References
+    ----------
+    Dwork, C. and Roth, A. (2014). The algorithmic foundations of differential privacy. Foundations
+    and Trends in Theoretical Computer Science 9.
+
+    O'Dell, R. (2023). Estimating privacy leakage of machine learning models. MSc thesis, UCLA,
+    definition 7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.metrics.distances import hockey_stick_divergence
+    >>> honest, other = [0.75, 0.25], [0.25, 0.75]  # randomized response: epsilon = log(3)
+    >>> round(hockey_stick_divergence(honest, other, 1.0), 4)
+    0.0704
+    >>> round(hockey_stick_divergence(honest, other, np.log(3)), 4)
+    0.0
+    """
+    p, q = _check_pair(p, q)
+    epsilon = check_number(epsilon, "epsilon", "a finite number, at least 0", 0)
+    # exp(epsilon) may be infinite, where q is 0 or not.
+    with np.errstate(over="ignore", invalid="ignore"):
+        exceeded = np.where(q > 0, p - np.exp(epsilon) * q, p)
+    return _unpack(np.clip(np.maximum(exceeded, 0).sum(axis=-1), 0, 1))
 
 
 def fisher_rao_distance(p: ArrayLike, q: ArrayLike) -> FloatOrArray:

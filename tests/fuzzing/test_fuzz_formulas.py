@@ -43,6 +43,7 @@ FUNCTIONS = {
     "metrics.conformal_pvalues": {"y_score": FLOATS, "nonmember_score": FLOATS},
     "metrics.distances.fisher_rao_distance": {"p": PROBA, "q": PROBA},
     "metrics.distances.renyi_divergence": {"p": PROBA, "q": PROBA, "alpha": NUMBER},
+    "metrics.distances.hockey_stick_divergence": {"p": PROBA, "q": PROBA, "epsilon": NUMBER},
     "metrics.distances.normal_fisher_rao_distance": {
         "mean_1": ROW,
         "std_1": st.one_of(NUMBER, ROW),
@@ -69,6 +70,17 @@ FUNCTIONS = {
     "leakage.bounds.cramer_rate": {
         "gap": st.one_of(NUMBER, FLOATS),
         "cumulant": parameters("cumulant", np.square, lambda t: t**2 / 8),
+    },
+    "leakage.gaps.distributional_gap": {
+        "members": FLOATS,
+        "nonmembers": FLOATS,
+        "distance": parameters(
+            "distance", "hellinger", "kullback_leibler", "energy", "wasserstein", np.subtract
+        ),
+        "method": parameters("method", "plugin", "kde"),
+        "n_permutations": parameters("n_permutations", 3),
+        "n_resamples": parameters("n_resamples", 0, 3),
+        "random_state": SEED,
     },
     "leakage.leverage_total_variation": {"leverage": st.one_of(NUMBER, FLOATS)},
     "leakage.mean_log_likelihood_ratio": {

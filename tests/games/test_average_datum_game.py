@@ -57,7 +57,7 @@ class Holds(BaseEstimator):
 
 
 @pytest.mark.parametrize("refit", [False, True])
-def test_each_round_has_its_own_target_and_no_copies_of_it(refit):
+def test_each_data_set_has_its_own_target_and_no_copies_of_it(refit):
     X = np.repeat(np.arange(40.0), 3)[:, None]  # each row three times
     settings = {"n_samples": 20, "reference_size": 10, "refit": refit, "n_rounds": 60}
     game = average_datum_game(Holds(), Holds(), X, random_state=0, **settings)

@@ -208,7 +208,7 @@ def test_rows_of_a_table_are_reference_or_data_and_never_the_target():
         assert (17 in rows) == (k % 2 == 1)
 
 
-def test_refit_draws_reference_rows_in_each_round():
+def test_refit_draws_reference_rows_for_each_release():
     seen = []
 
     class Watching(Identity):
@@ -219,7 +219,7 @@ def test_refit_draws_reference_rows_in_each_round():
     X = np.arange(60.0)[:, None]
     settings = {"n_samples": 20, "reference_size": 5, "n_rounds": 4, "random_state": 0}
     per_datum_game(FirstColumn(), Watching(), 17, X, refit=True, **settings)
-    assert len(set(seen)) == 4
+    assert len(set(seen)) == 8
 
 
 def test_the_numbers_are_the_same_for_every_n_jobs():

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -180,3 +181,16 @@ def test_threads_take_turns():
     for child in range(4):
         with isolated_randomness(source(child=child)):
             assert drawn[child] == [draw_from_everything() for _ in range(20)]
+
+
+def test_a_parameter_that_is_about_to_go_is_left_alone():
+    # TargetEncoder of scikit-learn 1.9 warns if its random_state is set at all.
+    class Leaving(BaseEstimator):
+        def __init__(self, random_state="deprecated", inner=None):
+            self.random_state = random_state
+            self.inner = inner
+
+    estimator = Leaving(inner=DecisionTreeClassifier())
+    seed_estimator(estimator, source())
+    assert estimator.random_state == "deprecated"
+    assert isinstance(estimator.inner.random_state, int)
