@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -163,14 +163,6 @@ class PrivacyLedger:
             raise ValueError(
                 f"{show(str(self.path))} is not a ledger of private fits: {show(line[:60])}."
             ) from None
-
-
-class PrivateSteps(NamedTuple):
-    """Noisy steps on samples of private rows."""
-
-    noise_multiplier: float
-    sample_rate: float
-    n_steps: int
 
 
 class DPSGDClassifier(ClassifierMixin, BaseEstimator):
@@ -411,7 +403,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             self._train(training, X, training.encode(y, self.classes_), together)
         return self
 
-    def plan_steps(self, X: Rows, y: ArrayLike) -> list[PrivateSteps]:
+    def plan_steps(self, X: Rows, y: ArrayLike) -> list[tuple[float, float, int]]:
         """Say what a fit on so many rows would cost, without training.
 
         Parameters
@@ -423,8 +415,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        steps : list of tuple (noise_multiplier, sample_rate, n_steps)
-            The noise is 0 if no accountant covers the fit.
+        steps : list of tuple
+            Of the noise multiplier, the sampling rate and the number of steps. The noise is 0 if no accountant covers the fit.
         """
         validate_params_of(self)
         self._check_settings()
@@ -439,7 +431,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         delta = choose_delta(self.target_delta, n_rows)
         privacy = self._plan(training, net, n_rows, delta)
         noise = float(privacy.noise_multiplier) if self._is_covered else 0.0
-        return [PrivateSteps(noise, privacy.sample_rate, privacy.n_steps * privacy.n_epochs)]
+        return [(noise, privacy.sample_rate, privacy.n_steps * privacy.n_epochs)]
 
     @property
     def _is_covered(self):
