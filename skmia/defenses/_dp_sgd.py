@@ -416,7 +416,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         steps : list of tuple
-            Of the noise multiplier, the sampling rate and the number of steps. The noise is 0 if no accountant covers the fit.
+            Of the noise multiplier, the sampling rate and the number of steps. The noise is 0 if no
+            accountant covers the fit.
         """
         validate_params_of(self)
         self._check_settings()
