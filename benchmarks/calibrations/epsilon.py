@@ -4,11 +4,15 @@ import warnings
 from functools import partial
 
 import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
 
+from skmia import Records
 from skmia._core.accountant import spent_epsilon
-from skmia.epsilon import one_run_epsilon_lower_bound
+from skmia.defenses import PrivateSearchCV
+from skmia.epsilon import EpsilonAudit, one_run_epsilon_lower_bound
 from skmia.epsilon.bounds import epsilon_lower_bound, gaussian_epsilon
-from skmia.epsilon.canaries import make_gradient_canaries, trace_scores
+from skmia.epsilon.canaries import Canaries, make_gradient_canaries, trace_scores
 
 from ._registry import promise
 
@@ -147,3 +151,74 @@ def planted_canary_bounds(rng, n_trials, kind, batch_size, noise, n_canaries=200
         )
         too_high += int(bound.epsilon > private.epsilon_)
     return too_high, n_trials
+
+
+class NoisySum(ClassifierMixin, BaseEstimator):
+    """A classifier that releases a sum of clipped numbers with normal noise, and nothing else."""
+
+    def __init__(self, noise=1.0, shift=0.0):
+        self.noise = noise
+        self.shift = shift
+
+    def plan_steps(self, X, y):
+        return [(self.noise, 1.0, 1)]
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        self.release_ = float(np.clip(X[:, 0], 0, 1).sum() + self.noise * draw_normal())
+        return self
+
+    def predict_proba(self, X):
+        positive = np.full(len(X), expit((self.release_ + self.shift) / 4))
+        return np.column_stack([1 - positive, positive])
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+
+def draw_normal():
+    """A normal number that no seed repeats."""
+    return np.random.default_rng().normal()
+
+
+def largest_release(estimator, X, y):
+    """A score that tells as much of the rows as the release itself: the worst case."""
+    return estimator.release_
+
+
+@promise(
+    "`EpsilonAudit` of a whole `PrivateSearchCV` over normal sums, the largest of which is "
+    "released, finds more than its epsilon",
+    nominal=0.05,
+    side="at most",
+    designs={
+        "geometric": {"eta": 1.0},
+        "logarithmic": {"eta": 0.0},
+        "eta of -0.5": {"eta": -0.5},
+        "poisson": {"law": "poisson"},
+    },
+    n_trials=20,
+)
+def searches_cost_what_they_say(rng, n_trials, **settings):
+    X, y = np.zeros((10, 1)), np.arange(10) % 2
+    search = PrivateSearchCV(
+        NoisySum(),
+        {"shift": [0.0, 0.1]},
+        public=Records(X, y),
+        scoring=largest_release,
+        target_delta=1e-3,
+        **settings,
+    )
+
+    def one_more(X, y, n_canaries, random_state):
+        return Canaries(np.ones((1, 1)), np.array([1]), np.array([0]))
+
+    n_high = 0
+    for _ in range(n_trials):
+        audit = EpsilonAudit(
+            search, canary=one_more, n_trials=400, delta=1e-3, random_state=int(rng.integers(1e9))
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            n_high += audit.fit(X, y).epsilon_ > search.fit(X, y).epsilon_
+    return n_high, n_trials

@@ -17,6 +17,7 @@ from .optional import import_optional
 # The orders of opacus, and larger ones for much noise: its own end at 63.
 _ORDERS = [1 + tenths / 10 for tenths in range(1, 100)] + [*range(12, 64)]
 _ORDERS = (*_ORDERS, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1000)
+ORDERS = np.array(_ORDERS, dtype=np.float64)
 
 # Largest noise of the search, and its maximum number of trials.
 _MOST_NOISE, _MOST_TRIALS = 1e6, 60
@@ -62,6 +63,36 @@ def _ask(name, steps, delta, **settings):
         epsilon = float(accountant.get_epsilon(delta, **settings))
     # Where delta alone covers what the steps show, opacus goes below 0; prv can end in NaN.
     return math.inf if math.isnan(epsilon) else max(0.0, epsilon)
+
+
+def compute_divergences(history):
+    """Rényi divergences of a number of steps at the orders, shape (n_orders,)."""
+    rdp = import_optional("opacus.accountants.analysis.rdp", "dp")
+    total = np.zeros(len(_ORDERS))
+    for noise, rate, n_steps in history:
+        if n_steps and noise < 1 / _MOST_COUNTED:
+            return np.full(len(_ORDERS), np.inf)
+        if n_steps:
+            settings = {"q": rate, "noise_multiplier": min(noise, _MOST_COUNTED), "steps": n_steps}
+            with _without_false_alarms():
+                total += np.nan_to_num(rdp.compute_rdp(**settings, orders=_ORDERS), nan=np.inf)
+    return total
+
+
+def convert_divergences(divergences, delta):
+    """Epsilon of Rényi divergences at the orders; at least 0, infinite if they are."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = np.log1p(-1 / ORDERS) - (np.log(delta) + np.log(ORDERS)) / (ORDERS - 1)
+    return max(0.0, float(np.min(divergences + own)))
+
+
+def find_delta(divergences, epsilon):
+    """The smallest delta at which Rényi divergences at the orders show an epsilon."""
+    # epsilon (...,) -> delta (...,)
+    epsilon = np.asarray(epsilon, dtype=np.float64)[..., None]
+    with np.errstate(over="ignore"):
+        logs = (ORDERS - 1) * (divergences - epsilon + np.log1p(-1 / ORDERS)) - np.log(ORDERS)
+        return np.minimum(1.0, np.exp(logs.min(axis=-1)))
 
 
 def choose_noise_multiplier(epsilon, delta, sample_rate, n_steps, name):

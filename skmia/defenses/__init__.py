@@ -11,6 +11,7 @@ from ._evaluation import DefenseEvaluation as DefenseEvaluation
 from ._evaluation import evaluate_defense, mislabel
 from ._exact_noise import COIN_BITS, PrivateRandomness, choose_grids, round_to
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
+from ._private_search import PrivateSearchCV
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
 from ._soft_labels import (
     LabelSmoothingDefense,
@@ -27,6 +28,7 @@ __all__ = [
     "LabelOnlyDefense",
     "LabelSmoothingDefense",
     "PrivacyLedger",
+    "PrivateSearchCV",
     "ReleasedFileDefense",
     "RoundingDefense",
     "SELENADefense",

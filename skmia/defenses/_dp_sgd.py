@@ -403,6 +403,51 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             self._train(training, X, training.encode(y, self.classes_), together)
         return self
 
+    def plan_steps(self, X: Rows, y: ArrayLike) -> list[tuple[float, float, int]]:
+        """Say what a fit on so many rows would cost, without training.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, ...)
+            Features; their shape alone counts.
+        y : array-like of shape (n_samples,)
+            Labels, which are read if ``classes`` is None.
+
+        Returns
+        -------
+        steps : list of tuple
+            Of the noise multiplier, the sampling rate and the number of steps. The noise is 0 if no
+            accountant covers the fit.
+        """
+        validate_params_of(self)
+        self._check_settings()
+        import_optional("opacus", "dp")
+        import_optional("skorch", "torch")
+        from . import _private_training as training
+
+        classes, n_rows = self._read_classes(np.asarray(y)), len(X)
+        with isolated_randomness(np.random.SeedSequence(0)):
+            net = training.make_net(self.estimator, X.shape[1], len(classes))
+        training.check_trainable(net)
+        delta = choose_delta(self.target_delta, n_rows)
+        privacy = self._plan(training, net, n_rows, delta)
+        noise = float(privacy.noise_multiplier) if self._is_covered else 0.0
+        return [(noise, privacy.sample_rate, privacy.n_steps * privacy.n_epochs)]
+
+    @property
+    def _is_covered(self):
+        """Whether an accountant covers the fit."""
+        return self.poisson_sampling and self.noise_seed is None
+
+    def _plan(self, training, net, n_rows, delta):
+        def needed_noise(rate, n_steps):
+            return choose_noise_multiplier(
+                self.target_epsilon, delta, rate, n_steps, self.accountant
+            )
+
+        noise = needed_noise if self.noise_multiplier is None else self.noise_multiplier
+        return training.plan(net, n_rows, noise, self.max_grad_norm, self.poisson_sampling)
+
     def _read_classes(self, y):
         if self.classes is not None:
             classes = np.unique(check_classes(self.classes, "classes"))
@@ -449,16 +494,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(self, training, X, codes, together):
         net = self.estimator_
-
-        def needed_noise(rate, n_steps):
-            return choose_noise_multiplier(
-                self.target_epsilon, self.delta_, rate, n_steps, self.accountant
-            )
-
-        noise = needed_noise if self.noise_multiplier is None else self.noise_multiplier
-        privacy = training.plan(net, len(X), noise, self.max_grad_norm, self.poisson_sampling)
-        is_covered = self.poisson_sampling and self.noise_seed is None
-        noise = float(privacy.noise_multiplier) if is_covered else 0.0
+        privacy = self._plan(training, net, len(X), self.delta_)
+        noise = float(privacy.noise_multiplier) if self._is_covered else 0.0
         planned = privacy.n_steps * privacy.n_epochs
         self.epsilon_ = spent_epsilon(
             [(noise, privacy.sample_rate, planned)], self.delta_, self.accountant

@@ -1,0 +1,319 @@
+"""A search over private estimators: its laws, its cost, and that it can stand in for others."""
+
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skmia import Records
+from skmia._core.accountant import (
+    ORDERS,
+    compute_divergences,
+    convert_divergences,
+    spent_epsilon,
+)
+from skmia.defenses import DPSGDClassifier, PrivateSearchCV
+from skmia.defenses._trial_laws import NegativeBinomialTrials, PoissonTrials
+
+pytest.importorskip("opacus")
+
+
+class NoisyCentroids(ClassifierMixin, BaseEstimator):
+    """Nearest of the sums of clipped rows of two classes or more, with normal noise."""
+
+    def __init__(self, norm=1.0, noise=3.0, keep_labels=True):
+        self.norm = norm
+        self.noise = noise
+        self.keep_labels = keep_labels
+
+    def plan_steps(self, X, y):
+        return [(self.noise, 1.0, 1)]
+
+    def fit(self, X, y):
+        X, y = validate_data(self, X, y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        norms = np.linalg.norm(X, axis=1, keepdims=True)
+        X = X * np.minimum(1, self.norm / np.maximum(norms, 1e-12))
+        sums = np.stack([X[codes == k].sum(axis=0) for k in range(len(self.classes_))])
+        scale = self.noise * self.norm
+        self.centers_ = sums + np.random.default_rng().normal(0, scale, sums.shape)
+        return self
+
+    def predict(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        return self.classes_[(X @ self.centers_.T).argmax(axis=1)]
+
+
+GRID = {"norm": [0.5, 1.0, 2.0, 4.0]}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+# The laws, against scipy's and against tables of the paper
+
+
+@pytest.mark.parametrize("eta", [-0.5, 0.0, 1e-9, 0.5, 1.0, 3.0])
+def test_trials_have_their_law(eta):
+    law = NegativeBinomialTrials(16.0, eta)
+    uniform = (np.arange(20_000) + 0.5) / 20_000
+    drawn = np.array([law.draw(u) for u in uniform])
+    assert drawn.min() == 1
+    if eta <= 1e-9 and eta >= 0:
+        expected = stats.logser(1 - law.gamma).cdf
+    elif eta > 0:
+        whole = stats.nbinom(eta, law.gamma)
+
+        def expected(k):
+            return (whole.cdf(k) - whole.pmf(0)) / (1 - whole.pmf(0))
+
+    else:  # no law of scipy's: ratios of neighboring probabilities as the paper has them
+        k = np.arange(1, 200_000)
+        ratios = (1 - law.gamma) * (k + eta) / (k + 1)
+        shares = np.r_[1.0, np.cumprod(ratios)]
+        shares /= shares.sum()
+
+        def expected(k):
+            return shares[:k].sum()
+
+    for k in (1, 2, 5, 20, 60):
+        assert np.mean(drawn <= k) == pytest.approx(expected(k), abs=1e-4)
+
+
+def test_poisson_trials_have_their_law():
+    law = PoissonTrials(16.0)
+    drawn = np.array([law.draw((i + 0.5) / 20_000) for i in range(20_000)])
+    for k in (5, 10, 16, 25):
+        assert np.mean(drawn <= k) == pytest.approx(stats.poisson(16).cdf(k), abs=1e-4)
+    assert PoissonTrials(2000.0).draw(0.5) == 2000 == stats.poisson(2000).ppf(0.5)
+
+
+@pytest.mark.parametrize("eta", [-0.9, -0.5, 0.0, 1.0, 5.0])
+@pytest.mark.parametrize("mean", [1.01, 2.0, 16.0, 1e4])
+def test_the_mean_is_what_was_asked_for(mean, eta):
+    gamma = NegativeBinomialTrials(mean, eta).gamma
+    assert 0 < gamma < 1
+    if eta == 0:
+        assert (1 / gamma - 1) / np.log(1 / gamma) == pytest.approx(mean)
+    else:
+        assert eta * (1 - gamma) / gamma / (1 - gamma**eta) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("noise", "costs"),
+    [(4.9699, (1.17, 0.95, 0.82)), (2.7140, (2.23, 1.82, 1.59)), (1.0364, (7.71, 6.62, 5.96))],
+)
+def test_the_best_of_sixteen_costs_little_more_than_two(noise, costs):
+    # One fit of 1,000 steps at a sampling rate of .02 costs .5, 1 and 4 at a delta of 1e-5.
+    divergences = compute_divergences([(noise, 0.02, 1000)])
+    for eta, cost in zip((1.0, 0.0, -0.5), costs, strict=True):
+        whole = NegativeBinomialTrials(16.0, eta).spend(divergences)
+        assert convert_divergences(whole, 1e-5) == pytest.approx(cost, rel=0.02)
+
+
+@pytest.mark.parametrize("law", [NegativeBinomialTrials(8.0, e) for e in (-0.5, 0.0, 1.0)])
+@pytest.mark.parametrize("noise", [1.0, 3.0])
+def test_the_exact_divergence_of_the_best_of_normal_numbers_is_below_the_bound(law, noise):
+    # The largest of K normal numbers, with the mean 0 or 1, by its law in full.
+    k = np.arange(1, 2000)
+    log_ratio = np.log((1 - law.gamma) * (k[:-1] + law.eta) / (k[:-1] + 1))
+    shares = np.exp(np.r_[0.0, np.cumsum(log_ratio)])
+    shares /= shares.sum()
+    x = np.linspace(-20 * noise, 20 * noise + 1, 4001)
+
+    def log_density(mean):
+        below, at = stats.norm.logcdf(x, mean, noise), stats.norm.logpdf(x, mean, noise)
+        logs = np.log(shares * k)[:, None] + (k[:, None] - 1) * below
+        return at + logsumexp(logs, axis=0)
+
+    p, q = log_density(1.0), log_density(0.0)
+    bound = law.spend(compute_divergences([(noise, 1.0, 1)]))
+    for order in (2.0, 4.0, 8.0):
+        place = int(np.flatnonzero(np.isclose(ORDERS, order))[0])
+        for one, other in ((p, q), (q, p)):
+            integral = logsumexp(order * one + (1 - order) * other) + np.log(x[1] - x[0])
+            assert integral / (order - 1) <= bound[place] * 1.0001
+
+
+# The search
+
+
+def test_a_search_costs_a_third_of_what_its_fits_would(table):
+    search = PrivateSearchCV(NoisyCentroids(noise=4.0), GRID).fit(*table)
+    one = spent_epsilon([(4.0, 1.0, 1)], search.delta_, "rdp")
+    fits = spent_epsilon([(4.0, 1.0, 49)], search.delta_, "rdp")
+    assert one < search.epsilon_ < fits / 3
+    assert search.best_params_["norm"] in GRID["norm"]
+    assert search.score(*table) > 0.8
+    # Nothing of the other trials, and not how many there were.
+    assert len(search.cv_results_["params"]) == 1
+    assert not any("trials" in name for name in vars(search) if name.endswith("_"))
+
+
+def test_candidates_that_cost_most_decide_what_is_claimed(table):
+    one = PrivateSearchCV(NoisyCentroids(), {"noise": [2.0]}).fit(*table)
+    both = PrivateSearchCV(NoisyCentroids(), {"noise": [2.0, 50.0]}).fit(*table)
+    assert both.epsilon_ == one.epsilon_
+
+
+def test_the_score_on_public_rows_is_free_and_that_on_others_has_noise(table):
+    X, y = table
+    public = Records(X[200:], y[200:])
+    of_public = PrivateSearchCV(NoisyCentroids(), GRID, public=public).fit(X[:200], y[:200])
+    assert (of_public.best_score_ * 200) % 1 == pytest.approx(0, abs=1e-9)
+    held_out = [PrivateSearchCV(NoisyCentroids(), GRID).fit(X, y) for _ in range(5)]
+    assert any((one.best_score_ * 80) % 1 > 1e-6 for one in held_out)
+
+
+def test_the_best_trial_is_released():
+    # Scores on public rows: the norm decides which candidate is right.
+    X, y = np.r_[np.ones((50, 1)), -np.ones((50, 1))], np.repeat([1, 0], 50)
+
+    class Known(NoisyCentroids):
+        def predict(self, X):
+            return np.where(X[:, 0] > 0, 1, 0) if self.norm == 2.0 else np.zeros(len(X), int)
+
+    search = PrivateSearchCV(Known(), GRID, mean_trials=60, eta=3.0, public=Records(X, y))
+    assert search.fit(X, y).best_params_ == {"norm": 2.0}
+    assert search.best_score_ == 1.0
+
+
+def test_a_seed_repeats_a_search_and_voids_its_guarantee(table):
+    settings = {"noise_seed": 3, "public": Records(*table)}
+
+    class Quiet(NoisyCentroids):
+        def fit(self, X, y):
+            super().fit(X, y)
+            self.centers_ = np.zeros_like(self.centers_)
+            return self
+
+    found = [PrivateSearchCV(Quiet(), GRID, **settings).fit(*table) for _ in range(2)]
+    assert found[0].best_params_ == found[1].best_params_
+    assert found[0].epsilon_ == np.inf
+
+
+def test_trials_at_once_are_the_same(table):
+    settings = {"noise_seed": 5, "mean_trials": 6, "public": Records(*table)}
+    search = PrivateSearchCV(DummyTrials(), {"constant": [0, 1]}, **settings)
+    one = clone(search).fit(*table)
+    with joblib.parallel_config("threading"):
+        two = clone(search).set_params(n_jobs=2).fit(*table)
+    assert one.best_params_ == two.best_params_
+    assert one.best_score_ == two.best_score_
+
+
+class DummyTrials(ClassifierMixin, BaseEstimator):
+    """A classifier that learns nothing."""
+
+    def __init__(self, constant=0):
+        self.constant = constant
+
+    def plan_steps(self, X, y):
+        return [(1.0, 1.0, 1)]
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.constant)
+
+
+def test_warnings_of_trials_do_not_tell_their_number(table):
+    class Warns(NoisyCentroids):
+        def fit(self, X, y):
+            warnings.warn("once a trial", UserWarning, stacklevel=1)
+            return super().fit(X, y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PrivateSearchCV(Warns(), GRID).fit(*table)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"scoring": "roc_auc"}, "public=Records"),
+        ({"mean_trials": 1}, "mean_trials"),
+        ({"eta": -1}, "eta"),
+        ({"law": "geometric"}, "law"),
+        ({"validation_fraction": 0.999}, "no row to train on"),
+    ],
+)
+def test_wrong_settings_are_named_before_a_trial(table, settings, words):
+    search = PrivateSearchCV(NoisyCentroids(), GRID, **settings)
+    with pytest.raises(ValueError, match=words):
+        search.fit(*table)
+
+
+def test_an_estimator_that_is_not_private_is_refused(table):
+    from sklearn.linear_model import LogisticRegression
+
+    with pytest.raises(ValueError, match="plan_steps"):
+        PrivateSearchCV(LogisticRegression(), {"C": [1.0]}).fit(*table)
+
+
+def test_no_trial_of_the_poisson_law_is_said(table):
+    seeds = (
+        PrivateSearchCV(NoisyCentroids(), GRID, law="poisson", mean_trials=1.01, noise_seed=s)
+        for s in range(30)
+    )
+    errors = 0
+    for search in seeds:
+        try:
+            search.fit(*table)
+        except ValueError as error:
+            assert "no trial" in str(error)
+            errors += 1
+    assert 3 <= errors <= 20  # exp(-1.01) of 30 is 11
+
+
+def test_distributions_are_drawn_without_the_data(table):
+    search = PrivateSearchCV(
+        NoisyCentroids(), {"norm": stats.loguniform(0.1, 10)}, n_candidates=9, random_state=0
+    ).fit(*table)
+    assert search.n_candidates_ == 9
+
+
+@parametrize_with_checks(
+    [PrivateSearchCV(NoisyCentroids(noise=1e-9), {"norm": [100.0]}, mean_trials=2, noise_seed=0)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_nets_are_searched(table):
+    torch = pytest.importorskip("torch")
+    skorch = pytest.importorskip("skorch")
+    X, y = table
+
+    def make_net(n_features, n_classes):
+        return skorch.NeuralNetClassifier(
+            torch.nn.Linear(n_features, n_classes),
+            criterion=torch.nn.CrossEntropyLoss,
+            batch_size=40,
+            max_epochs=3,
+            lr=0.5,
+            train_split=None,
+            verbose=0,
+        )
+
+    net = DPSGDClassifier(make_net, target_epsilon=1.0, target_delta=1e-4, classes=[0, 1])
+    assert net.plan_steps(X, y)[0][2] == 30
+    search = PrivateSearchCV(net, {"max_grad_norm": [0.3, 3.0]}, target_delta=1e-4, mean_trials=3)
+    assert 1.0 < search.fit(X, y).epsilon_ < 2.6
+    assert search.best_estimator_.epsilon_ <= 1.0
+    assert search.predict_proba(X).shape == (400, 2)
