@@ -28,7 +28,7 @@ from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
 from .foreign_words import describe_error
-from .progress import draws_bars
+from .progress import draws_bars, say_on_stderr
 from .visible import visible_lines
 from .walls import build_walls
 
@@ -78,7 +78,7 @@ class Apart:
         places = [self._folder.name, *folders]
         # No daemon, which could not start the processes that train models.
         self._process = context.Process(
-            target=_serve, args=(there, says, function, places, draws_bars(sys.stderr))
+            target=_serve, args=(there, says, function, places, draws_bars())
         )
         start_process(self._process)
         there.close()
@@ -254,9 +254,7 @@ def _copy(said):
             if left < 0:  # what is said faster than anybody reads is left out
                 left = max(left, -_MOST_TEXT)
                 continue
-            with suppress(OSError, ValueError):  # of a terminal that is gone
-                sys.stderr.write("\r".join(map(visible_lines, text.split("\r"))))
-                sys.stderr.flush()
+            say_on_stderr("\r".join(map(visible_lines, text.split("\r"))))
 
 
 def read_seconds():
