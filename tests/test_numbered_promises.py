@@ -165,8 +165,22 @@ SECURITY = {
         ("core/test_apart.py", "test_a_pickle_is_not_read"),
         ("core/test_apart.py", "test_other_replies_are_refused"),
         ("core/test_apart.py", "test_what_it_says_cannot_move_the_terminal"),
+        ("core/test_apart.py", "test_doors_are_closed"),
+        ("core/test_apart.py", "test_a_process_cannot_leave_its_session"),
     ],
     "M10": [("cli/test_forged_files.py", "test_the_program_itself_opens_nothing")],
+    "M11": [
+        ("core/test_apart.py", "test_one_that_makes_too_much_is_ended"),
+        ("core/test_apart.py", "test_replies_of_many_values_are_not_built"),
+        ("core/test_apart.py", "test_what_it_says_without_end_is_left_out"),
+    ],
+    "M12": [
+        ("core/test_apart.py", "test_a_wall_that_is_missing_is_told"),
+        ("core/test_apart.py", "test_elsewhere_everything_is_open"),
+        ("cli/test_sandbox.py", "test_each_command_says_what_is_open"),
+        ("cli/test_sandbox.py", "test_the_document_and_the_sheet_say_it"),
+        ("cli/test_sandbox.py", "test_a_sandbox_can_be_required"),
+    ],
     "C1": [
         ("training/test_checkpoint_files.py", "test_no_pickle_is_read_unless_models_are_stored")
     ],

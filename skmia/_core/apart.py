@@ -3,15 +3,16 @@
 Compiled code takes the numbers of a model for valid ones. A forged model can make it crash, run
 without end, or write into memory. What happens then happens in a process that has nothing to
 write to but its pipes, an empty temporary folder and folders that it was given, whose memory and
-time are limited, and whose replies are read as JSON, never as pickles.
+time are limited, and whose replies are read as JSON, never as pickles. The program counts what the
+process makes, and ends it where that is too much.
 """
 
-import ctypes
 import faulthandler
 import io
 import json
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -20,15 +21,16 @@ import time
 import traceback
 import warnings
 from contextlib import suppress
-from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
 from .foreign_words import describe_error
-from .progress import draws_bars
+from .progress import draws_bars, say_on_stderr
 from .visible import visible_lines
+from .walls import build_walls
 
 try:
     import resource
@@ -40,11 +42,16 @@ _SECONDS = "SKMIA_MODEL_SECONDS"
 _USUAL_SECONDS = 600.0
 _PATIENCE = 60.0
 _MOST_REPLIED = 2**27  # bytes
+_MOST_VALUES = 1_000_000  # lists, mappings and values of a reply
 _MOST_TEXT = 10_000  # characters of an error
 _MOST_SAID = 500  # characters that are sent at once, in one piece
 _MOST_WRITTEN = 2**30  # bytes of a file
 _FEWEST_BYTES = 2**32  # of memory, on a small machine
 _LAST_WORDS = 1.0  # seconds for text that is on its way when the process is ended
+_MOST_FILES, _MOST_STORED = 10_000, 2**30  # files in the temporary folder, and their bytes
+_MOST_PROCESSES = 100  # that are started by the process, beside one for each processor
+_COUNTS = 0.5  # seconds between two counts of what the process makes
+_SAID_AT_ONCE, _SAID_PER_SECOND = 200_000, 5_000  # characters of its standard error
 
 
 class ModelEndedError(ValueError):
@@ -71,13 +78,27 @@ class Apart:
         places = [self._folder.name, *folders]
         # No daemon, which could not start the processes that train models.
         self._process = context.Process(
-            target=_serve, args=(there, says, function, places, draws_bars(sys.stderr))
+            target=_serve, args=(there, says, function, places, draws_bars())
         )
         start_process(self._process)
         there.close()
         says.close()
         self._copies = threading.Thread(target=_copy, args=(self._said,), daemon=True)
         self._copies.start()
+        self._too_much, self._is_closed = "", threading.Event()
+        self._counts = threading.Thread(target=self._count, daemon=True)
+        self._counts.start()
+        self._open_doors = None
+
+    @property
+    def open_doors(self):
+        """What the process can do that no wall of the system closes, before it opens a file."""
+        if self._open_doors is None:
+            try:
+                self._open_doors = json.loads(self._pipe.recv_bytes(_MOST_TEXT))
+            except (EOFError, OSError):
+                raise ModelEndedError(self._describe_end(False, None)) from None
+        return self._open_doors
 
     def __enter__(self):
         return self
@@ -87,6 +108,7 @@ class Apart:
 
     def ask(self, *arguments, is_limited=True):
         """Call the function in the process."""
+        self.open_doors  # noqa: B018 - it comes before the first reply
         seconds = read_seconds() if is_limited else None
         late = threading.Event()
         # Twice the time of computing, as other programs may take half of a processor.
@@ -101,7 +123,7 @@ class Apart:
         finally:
             watch.cancel()
         try:
-            reply = json.loads(reply)
+            reply = _read_reply(reply)
             if "value" in reply:
                 return reply["value"]
             names, text, trace = reply["error"], str(reply["text"]), str(reply["trace"])
@@ -116,11 +138,25 @@ class Apart:
 
     def close(self):
         """End the process with all that it started, and remove its folder."""
+        self._is_closed.set()
         self._kill()
         self._process.join()
         self._pipe.close()
         self._copies.join(_LAST_WORDS)
         self._folder.cleanup()
+
+    def _count(self):
+        """End the process where it makes too many files or processes."""
+        while not self._is_closed.wait(_COUNTS) and self._process.exitcode is None:
+            n_files, n_bytes = _measure_folder(self._folder.name)
+            if n_files > _MOST_FILES:
+                self._too_much = f"more than {_MOST_FILES:,} temporary files"
+            elif n_bytes > _MOST_STORED:
+                self._too_much = f"more than {_MOST_STORED:,} bytes of temporary files"
+            elif _count_processes(self._process.pid) > _MOST_PROCESSES + (os.cpu_count() or 1):
+                self._too_much = f"more than {_MOST_PROCESSES} processes"
+            if self._too_much:
+                return self._kill()
 
     def _stop(self, late):
         late.set()
@@ -139,6 +175,8 @@ class Apart:
         while self._process.exitcode is None and time.monotonic() < stop:
             time.sleep(0.002)
         code = self._process.exitcode
+        if self._too_much:
+            return self._too_much
         if is_late or (seconds and code == -getattr(signal, "SIGXCPU", 0)):
             return f"no answer in {seconds:g} seconds"
         if code is None:
@@ -168,14 +206,55 @@ def is_apart():
 _is_apart = False
 
 
+def _read_reply(reply):
+    """The values of a reply; JSON of few bytes can stand for much memory."""
+    if sum(map(reply.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        outside = re.sub(rb'"(?:[^"\\]|\\.)*+"', b"", reply)
+        if sum(map(outside.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+            raise ValueError(f"more than {_MOST_VALUES:,} values")
+    return json.loads(reply)
+
+
+def _measure_folder(folder):
+    """Number of files in a folder, at any depth, and their bytes; no more than are allowed."""
+    n_files, n_bytes, places = 0, 0, [folder]
+    while places and n_files <= _MOST_FILES:
+        with suppress(OSError), os.scandir(places.pop()) as found:
+            for entry in found:
+                n_files += 1
+                with suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        places.append(entry.path)
+                    else:  # of a file with holes only what is on the disk
+                        n_bytes += 512 * entry.stat(follow_symlinks=False).st_blocks
+                if n_files > _MOST_FILES:
+                    break
+    return n_files, n_bytes
+
+
+def _count_processes(session):
+    """Number of processes of a session, where the system tells; 0 elsewhere."""
+    count = 0
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            # The name, in brackets, can hold anything.
+            count += int(place.read_text(errors="replace").rpartition(")")[2].split()[3]) == session
+    return count
+
+
 def _copy(said):
     """Copy what a process says; of control characters only those that begin a line."""
+    left, then = _SAID_AT_ONCE, time.monotonic()
     with suppress(EOFError, OSError), said:  # of the process, which ends or sends something else
         while True:
             text = said.recv_bytes(_MOST_TEXT).decode("utf-8", "backslashreplace")
-            with suppress(OSError, ValueError):  # of a terminal that is gone
-                sys.stderr.write("\r".join(map(visible_lines, text.split("\r"))))
-                sys.stderr.flush()
+            now = time.monotonic()
+            left = min(_SAID_AT_ONCE, left + _SAID_PER_SECOND * (now - then)) - len(text)
+            then = now
+            if left < 0:  # what is said faster than anybody reads is left out
+                left = max(left, -_MOST_TEXT)
+                continue
+            say_on_stderr("\r".join(map(visible_lines, text.split("\r"))))
 
 
 def read_seconds():
@@ -219,7 +298,9 @@ _ERRORS = (
 def _serve(pipe, says, function, places, draws):
     global _is_apart
     sys.stdout, sys.stderr = open(os.devnull, "w"), _Said(says, draws)
-    _close_doors([pipe.fileno(), says.fileno()], places)
+    _close_files([pipe.fileno(), says.fileno()], places)
+    # Said before the process has seen anything of a stranger.
+    pipe.send_bytes(json.dumps(build_walls(places)).encode())
     _is_apart = sys.platform == "linux"
     while True:
         try:
@@ -259,7 +340,7 @@ class _Said(io.TextIOBase):
         return len(text)
 
 
-def _close_doors(kept, places):
+def _close_files(kept, places):
     os.environ["OMP_NUM_THREADS"] = "1"
     tempfile.tempdir = places[0]
     faulthandler.disable()
@@ -277,8 +358,6 @@ def _close_doors(kept, places):
         for before, after in pairwise([2, *sorted(kept), last]):
             os.closerange(before + 1, after)
     _limit_resources()
-    if sys.platform == "linux":
-        _isolate(places)
 
 
 def _limit_resources():
@@ -307,48 +386,3 @@ def _limit_seconds(seconds):
         most = int(usage.ru_utime + usage.ru_stime + seconds) + 1
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
-
-
-# Numbers of Linux, the same on all processors.
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_SET_PDEATHSIG, _SET_NO_NEW_PRIVS = 1, 38
-_NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
-_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-# Kinds of access to files by the version of Landlock that first knew them.
-_ACCESS = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
-_SIZES = {1: 8, 4: 16, 6: 24}  # of the structure
-
-
-@cache
-def _load_system():
-    return ctypes.CDLL(None, use_errno=True)
-
-
-def _isolate(places):
-    """Close the network, and files elsewhere to writing, as far as the kernel lets it do so."""
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")  # where the memory of the machine ends, this process does
-    system = _load_system()
-    system.prctl(_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if system.unshare(_NEW_NETWORK):
-        system.unshare(_NEW_NETWORK | _NEW_USER)
-    system.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    version = system.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
-    if version < 1:
-        return
-    files = sum(access for first, access in _ACCESS.items() if first <= version)
-    handled = files & ~(_READ_FILE | _READ_DIR)
-    network, scopes = 3 if version >= 4 else 0, 3 if version >= 6 else 0
-    size = max((first, size) for first, size in _SIZES.items() if first <= version)[1]
-    closed = (ctypes.c_uint64 * 3)(handled, network, scopes)
-    ruleset = system.syscall(_CREATE_RULESET, closed, ctypes.c_size_t(size), ctypes.c_uint32(0))
-    if ruleset < 0:
-        return
-    rules = dict.fromkeys(places, handled & ~_EXECUTE) | {os.devnull: _WRITE_FILE}
-    for path, allowed in rules.items():
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        rule = allowed.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
-        system.syscall(_ADD_RULE, ruleset, ctypes.c_int(1), rule, ctypes.c_uint32(0))
-        os.close(place)
-    system.syscall(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
-    os.close(ruleset)

@@ -1,9 +1,10 @@
 """A progress bar for those who ask for one; lines in a log."""
 
+import io
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from tqdm import tqdm
 
@@ -23,6 +24,45 @@ def show_progress(results, verbose, desc, total=None):
     return _draw(results, desc, total) if verbose else results
 
 
+class _Nowhere(io.TextIOBase):
+    """A stream that keeps nothing."""
+
+    encoding = "utf-8"
+
+    def write(self, text):
+        return len(text)
+
+
+class _ErrorStream:
+    """The standard error; a terminal that is closed or gone costs no result."""
+
+    def __init__(self):
+        file = sys.stderr  # None of a program without a terminal, as of a service
+        self._file = _Nowhere() if file is None or getattr(file, "closed", False) else file
+
+    def write(self, text):
+        with suppress(OSError, ValueError):
+            self._file.write(text)
+
+    def flush(self):
+        with suppress(OSError, ValueError):
+            self._file.flush()
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+    @property
+    def is_notebook(self):
+        return type(self._file).__module__.startswith("ipykernel")
+
+
+def say_on_stderr(text):
+    """Write to the standard error, if there is one."""
+    stream = _ErrorStream()
+    stream.write(text)
+    stream.flush()
+
+
 def _draw(results, desc, total):
     total = len(results) if total is None and hasattr(results, "__len__") else total
     with make_bar(desc, total) as bar:
@@ -38,10 +78,11 @@ def make_bar(desc, total, bar_format=None):
     if _stages is not None:
         yield _Part(_stages, total)
         return
-    if draws_bars(sys.stderr):
-        settings = {"file": sys.stderr, "mininterval": _BETWEEN_MOVES, "bar_format": bar_format}
+    stream = _ErrorStream()
+    if draws_bars(stream):
+        settings = {"file": stream, "mininterval": _BETWEEN_MOVES, "bar_format": bar_format}
     else:
-        settings = {"file": _Lines(sys.stderr), "mininterval": BETWEEN_LINES, "bar_format": _LINE}
+        settings = {"file": _Lines(stream), "mininterval": BETWEEN_LINES, "bar_format": _LINE}
         settings["delay"] = BETWEEN_LINES  # what takes less needs no line
     with _Bar(desc=desc, total=total, maxinterval=10, **settings) as bar:
         is_over = threading.Event()
@@ -65,9 +106,10 @@ class _Bar(tqdm):
     _lock = threading.RLock()
 
 
-def draws_bars(file):
-    """Whether a carriage return begins a line again, as in terminals and notebooks."""
-    return file.isatty() or type(file).__module__.startswith("ipykernel")
+def draws_bars(file=None):
+    """Whether a carriage return begins a line of the standard error again, or of another file."""
+    file = _ErrorStream() if file is None else file
+    return file.isatty() or getattr(file, "is_notebook", False)
 
 
 class _Lines:
@@ -101,7 +143,7 @@ def show_stages(shares, verbose=True):
     if not verbose or _stages is not None:
         yield
         return
-    _stages = Stages(shares, sys.stderr)
+    _stages = Stages(shares, _ErrorStream())
     clock = threading.Thread(target=_stages.tick, name="skmia-stages", daemon=True)
     clock.start()
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from .. import audit
-from .._core.apart import Apart, ModelEndedError
+from .._core.apart import ModelEndedError
 from .._core.asking import query_victim, unwrap
 from .._core.caches import clone_to_train
 from .._core.progress import enter_stage, plan_stages, show_stages
@@ -18,6 +18,7 @@ from .._core.randomness import preserved_randomness
 from .._core.records import has_column
 from .._core.sample_weights import fit_weighted, weights_for
 from .._core.targets import shape_targets
+from .._core.walls import tell_open_doors
 from ..exceptions import TrainingError
 from ..report import (
     AS_FILE,
@@ -38,6 +39,7 @@ from ._output import Outcome, check_folder, collect_warnings, conclude, finish
 from ._parser import as_settings
 from ._policy import CONDITIONS, POLICY, follow_policy, read_policy
 from ._problem import make_problem, read_tables
+from ._sandbox import check_sandbox, start_sandbox
 
 # Number of shadow models of a quick audit.
 _QUICK_SHADOWS = 8
@@ -48,6 +50,7 @@ _MOST_NAMES = 8
 def run_audit(arguments, show):
     for name in ("out", "checkpoint"):
         check_folder(name, getattr(arguments, name))
+    check_sandbox(arguments)
     steps = _Steps(
         arguments, list_rates(arguments), read_policy(arguments.policy, arguments.release)
     )
@@ -67,7 +70,8 @@ def run_audit(arguments, show):
 def _audit_apart(steps, arguments):
     """Audit a model of strangers in a process of its own, and check what it replies."""
     folders = [] if arguments.checkpoint is None else [arguments.checkpoint]
-    with Apart(steps, (CommandError, TrainingError), folders) as process:
+    with start_sandbox(steps, arguments, (CommandError, TrainingError), folders) as process:
+        told = tell_open_doors(process.open_doors)
         try:
             process.ask("open_first")
         except OF_DAMAGE as error:
@@ -78,9 +82,19 @@ def _audit_apart(steps, arguments):
         outcome = Outcome(*reply)
         if {str} != set(map(type, [outcome.text, *outcome.reasons])) or outcome.code not in CODES:
             raise TypeError("It is not an outcome.")
-        return outcome._replace(document=check_document(outcome.document))
+        document = _note_doors(check_document(outcome.document), told)
+        return outcome._replace(document=document)
     except (TypeError, ValueError) as error:
         raise ModelEndedError("a reply that cannot be read") from error
+
+
+def _note_doors(document, told):
+    """Write down what was open to the process of the model, which does not say so itself."""
+    if told:
+        document["notes"].append(told)
+        if document.get("recommendation") is not None:  # whose provenance is on the sheet
+            document["recommendation"]["provenance"]["process of the model"] = told
+    return document
 
 
 class _Steps:

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
 
-from .._core.apart import ask_apart
 from .._core.records import Records
 from .._core.visible import visible
 from ..inspection import inspect_model, render_inspection
@@ -17,6 +16,7 @@ from ._model import OF_DAMAGE, load_model
 from ._model_input import as_model_input, know_columns
 from ._options import CommandError, is_of_strangers, tell
 from ._reading import make_reading, read_table
+from ._sandbox import check_sandbox, start_sandbox
 from ._table import check_column, check_complete
 
 _MODEL = "MODEL"
@@ -25,9 +25,11 @@ _MODEL = "MODEL"
 def run_inspect(arguments, show):
     if arguments.out is not None:
         check_is_no_source(arguments.out, [arguments.model, *filter(None, [arguments.data])])
+    check_sandbox(arguments)
     try:
         if is_of_strangers(arguments.model):
-            text, document, notes = ask_apart(_inspect, arguments, errors=(CommandError,))
+            with start_sandbox(_inspect, arguments, (CommandError,)) as process:
+                text, document, notes = process.ask(arguments)
         else:
             text, document, notes = _inspect(arguments)
     except OF_DAMAGE as error:

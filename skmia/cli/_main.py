@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 
 from .._core.pages import ASCII, BARS
@@ -33,8 +33,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     # terminated and 129 when the terminal was closed (SIGTERM, SIGHUP); but for 0 one line on the
     # standard error says why
     argv = sys.argv[1:] if argv is None else list(argv)
-    with _signals_interrupt():
+    with _have_streams(), _signals_interrupt():
         return _main(argv)
+
+
+@contextmanager
+def _have_streams():
+    """Give a program that was started without streams, as a service is, some that keep nothing."""
+    names = [name for name in ("stdout", "stderr") if _is_missing(getattr(sys, name))]
+    if not names:
+        yield
+        return
+    # A file must not get the number of a stream, to which others may write.
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    given = {name: getattr(sys, name) for name in names}
+    with ExitStack() as opened:
+        for name in names:
+            setattr(sys, name, opened.enter_context(open(os.devnull, "w", encoding="utf-8")))
+        try:
+            yield
+        finally:
+            for name in names:
+                setattr(sys, name, given[name])
+
+
+def _is_missing(stream):
+    return stream is None or getattr(stream, "closed", False)
 
 
 class _Ended(KeyboardInterrupt):
@@ -172,7 +198,7 @@ def _refuse(argv, error, message, code):
 
 def _fail(argv, message, code):
     command = f"skmia {argv[0]}" if argv[:1] and argv[0] in _COMMANDS else "skmia"
-    with suppress(OSError):  # the terminal may be gone
+    with suppress(OSError, ValueError):  # the terminal may be gone
         print(f"{command}: {visible(message)}", file=sys.stderr)
     return code
 

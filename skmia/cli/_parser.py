@@ -221,6 +221,11 @@ _OPTIONS = {
                 _FLAG,
                 "allow --model to be a pickle or joblib file; loading one executes any code in it",
             ),
+            "--require-sandbox": (
+                _FLAG,
+                "refuse to open the model where the system does not close files, programs and the "
+                "network to the process that asks it",
+            ),
             "--answers": (
                 _READ,
                 "answers of a model that is not at hand, one row per row of the table: a column of "
@@ -376,6 +381,11 @@ _OPTIONS = {
             "--trust-pickle": (
                 _FLAG,
                 "allow MODEL to be a pickle or joblib file; loading one executes any code in it",
+            ),
+            "--require-sandbox": (
+                _FLAG,
+                "refuse to open the model where the system does not close files, programs and the "
+                "network to the process that asks it",
             ),
             "--verbose": (_FLAG, "also print all arrays and places"),
             "--json": (_FLAG, "print JSON instead of text"),

@@ -1,6 +1,8 @@
 """A process that asks models of strangers: what it replies, how it ends, and what it cannot do."""
 
 import ctypes
+import errno
+import multiprocessing
 import os
 import signal
 import socket
@@ -15,11 +17,12 @@ import pytest
 from joblib import delayed
 from landlock import LANDLOCK
 
-from skmia._core import apart
+from skmia._core import apart, walls
 from skmia._core.apart import Apart, ModelEndedError, ask_apart
 from skmia._training.where import run_tasks
 from skmia.exceptions import CheckpointError, TrainingError
 
+fcntl, resource = map(pytest.importorskip, ("fcntl", "resource"))
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="what is closed is of Linux")
 
 
@@ -279,7 +282,7 @@ def test_a_part_ends_the_whole_or_raises_its_error():
 
 @LANDLOCK
 def test_it_starts_no_program():
-    with pytest.raises(OSError, match="denied"):
+    with pytest.raises(OSError, match="/bin/true"):
         ask_apart(lambda: subprocess.run(["/bin/true"], check=True).returncode)
 
 
@@ -337,3 +340,178 @@ def test_a_process_that_starts_anew_does_the_same(monkeypatch):
     monkeypatch.setattr(apart, "_choose_start", lambda: "spawn")
     monkeypatch.setenv("SKMIA_MODEL_SECONDS", "60")
     assert ask_apart(divmod, 7, 2) == [3, 1]
+
+
+# What the system closes beside files: each door is tried by the code of a stranger.
+
+
+def try_door(door, path):
+    """Whether a door opens, from within."""
+    system = ctypes.CDLL(None, use_errno=True)
+    parent, machine = os.getppid(), os.uname().machine
+
+    def call(numbers, *arguments):
+        if system.syscall(numbers[machine != "x86_64"], *arguments) < 0:
+            raise OSError(ctypes.get_errno(), "refused")
+
+    doors = {
+        "mode": lambda: os.chmod(path, 0o777),
+        "mode of an open file": lambda: os.fchmod(os.open(path, os.O_RDONLY), 0o777),
+        "owner": lambda: os.chown(path, os.getuid(), os.getgid()),
+        "times": lambda: os.utime(path, (1, 1)),
+        "attribute": lambda: os.setxattr(path, "user.a", b"b"),
+        "attribute by a new call": lambda: call((463, 463), 0, path.encode(), 0, b"user.a", 0, 0),
+        "length": lambda: os.truncate(path, 0),
+        "local socket": lambda: socket.socket(socket.AF_UNIX),
+        "socket": lambda: socket.socket(socket.AF_INET),
+        "limit of another": lambda: resource.prlimit(parent, resource.RLIMIT_NOFILE, (64, 64)),
+        "priority of another": lambda: os.setpriority(os.PRIO_PROCESS, parent, 19),
+        "signal": lambda: os.kill(parent, 0),
+        "session": lambda: os.fork() or os.setsid(),
+        "group": lambda: os.setpgid(0, 0),
+        "program": lambda: os.execv("/bin/true", ["true"]),
+        "shared memory": lambda: call((29, 194), 0, 4096, 0o1600),
+        "shared file": lambda: open("/dev/shm/skmia-door", "w"),
+        "messages": lambda: call((68, 186), 0, 0o1600),
+        "rings": lambda: call((425, 425), 4, None),
+        "keys": lambda: call((250, 219), 0, -3, 1),
+        "mount": lambda: call((165, 40), b"none", b"/tmp", b"tmpfs", 0, None),
+        "memory of another": lambda: open(f"/proc/{parent}/mem", "rb"),
+        "typing into a terminal": lambda: fcntl.ioctl(0, 0x5412, b"a"),
+    }
+    try:
+        doors[door]()
+    except OSError as error:
+        return error.errno
+    return 0
+
+
+DOORS = (
+    *("mode", "mode of an open file", "owner", "times", "attribute", "attribute by a new call"),
+    *("length", "local socket", "socket", "limit of another", "priority of another", "signal"),
+    *("group", "program", "shared memory", "shared file", "messages", "rings", "keys", "mount"),
+    *("memory of another", "typing into a terminal"),
+)
+
+
+@LANDLOCK
+@pytest.mark.parametrize("door", DOORS)
+def test_doors_are_closed(door, tmp_path):
+    kept = tmp_path / "kept"
+    kept.write_text("as it was")
+    kept.chmod(0o640)
+    before = kept.stat()
+    error = ask_apart(try_door, door, str(kept))
+    assert error in (errno.EPERM, errno.EACCES, errno.ENOSYS)
+    assert (kept.stat().st_mode, kept.stat().st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
+    assert kept.read_text() == "as it was"
+
+
+def leave_session():
+    number = os.fork()
+    if number:
+        return os.waitpid(number, 0)[1]
+    try:
+        os.setsid()
+    except PermissionError:
+        os._exit(3)
+    os._exit(0)
+
+
+@LANDLOCK
+def test_a_process_cannot_leave_its_session():
+    assert os.waitstatus_to_exitcode(ask_apart(leave_session)) == 3
+
+
+@LINUX
+def test_pipes_and_limits_of_its_own_still_work():
+    assert ask_apart(lambda: resource.getrlimit(resource.RLIMIT_CORE)[0]) == 0
+    assert ask_apart(lambda: len(multiprocessing.Pipe())) == 2
+
+
+@LANDLOCK
+def test_nothing_is_open_where_the_system_has_both_walls():
+    with Apart(repeat) as process:
+        if walls._load_system().syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint32(1)) >= 6:
+            assert process.open_doors == []
+        assert process.ask(1) == 1
+
+
+@LINUX
+@pytest.mark.parametrize(
+    ("missing", "stays_open", "closed"),
+    [
+        ({"_restrict_files": 0}, (walls.FILES, walls.SIGNALS), (walls.PROGRAMS, walls.CHANGES)),
+        ({"_filter_calls": False}, (walls.CHANGES,), ()),
+        ({"_restrict_files": 0, "_filter_calls": False}, (walls.FILES, walls.PROGRAMS), ()),
+    ],
+)
+def test_a_wall_that_is_missing_is_told(missing, stays_open, closed, monkeypatch):
+    for name, found in missing.items():
+        monkeypatch.setattr(walls, name, lambda *_, found=found: found)
+    with Apart(repeat) as process:
+        doors = process.open_doors
+    assert set(stays_open) <= set(doors)
+    assert not set(closed) & set(doors)
+    assert all(door in walls.tell_open_doors(doors) for door in doors)
+
+
+def test_elsewhere_everything_is_open(monkeypatch):
+    monkeypatch.setattr(walls.sys, "platform", "darwin")
+    assert walls.build_walls([]) == list(walls.DOORS)
+    assert walls.tell_open_doors([]) == ""
+
+
+# What it makes is counted.
+
+
+def make_files(n_files, n_bytes):
+    folder = tempfile.mkdtemp()
+    for number in range(n_files):
+        Path(folder, str(number)).write_bytes(bytes(n_bytes))
+    time.sleep(30)
+
+
+def make_processes(count):
+    for _ in range(count):
+        if not os.fork():
+            time.sleep(60)
+            os._exit(0)
+    time.sleep(30)
+
+
+@LINUX
+@pytest.mark.parametrize(
+    ("limit", "function", "arguments", "why"),
+    [
+        (("_MOST_FILES", 50), make_files, (60, 1), "more than 50 temporary files"),
+        (("_MOST_STORED", 10**6), make_files, (2, 10**6), "bytes of temporary files"),
+        (("_MOST_PROCESSES", 5), make_processes, (20,), "more than 5 processes"),
+    ],
+)
+def test_one_that_makes_too_much_is_ended(limit, function, arguments, why, monkeypatch):
+    monkeypatch.setattr(apart, *limit)
+    monkeypatch.setattr(apart, "_COUNTS", 0.05)
+    with pytest.raises(ModelEndedError, match=why):
+        ask_apart(function, *arguments)
+
+
+def test_replies_of_many_values_are_not_built(monkeypatch):
+    monkeypatch.setattr(apart, "_MOST_VALUES", 1000)
+    assert ask_apart(repeat, ",[{" * 1000) == ",[{" * 1000
+    assert ask_apart(repeat, '"\\,' * 1000) == '"\\,' * 1000
+    for reply in ([[]] * 1000, [{}] * 1000, [0] * 1001):
+        with pytest.raises(ModelEndedError, match="cannot be read"):
+            ask_apart(repeat, reply)
+
+
+def say_much(count):
+    for _ in range(count):
+        print(999 * "x", file=sys.stderr)
+
+
+def test_what_it_says_without_end_is_left_out(monkeypatch, capfd):
+    monkeypatch.setattr(apart, "_SAID_AT_ONCE", 10_000)
+    monkeypatch.setattr(apart, "_SAID_PER_SECOND", 10)
+    ask_apart(say_much, 100)
+    assert 5_000 < len(capfd.readouterr().err) < 12_000

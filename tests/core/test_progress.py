@@ -29,7 +29,7 @@ def test_a_log_gets_lines(capsys, monkeypatch):
 def test_the_clock_moves_while_a_result_takes_long(capsys, monkeypatch):
     for name in ("BETWEEN_TICKS", "_BETWEEN_MOVES"):
         monkeypatch.setattr(progress, name, 0.01)
-    monkeypatch.setattr(progress, "draws_bars", lambda file: True)
+    monkeypatch.setattr(progress, "draws_bars", lambda file=None: True)
     drawn = []
 
     def work():
@@ -51,7 +51,7 @@ def test_what_takes_seconds_gets_no_line(capsys):
 
 
 def test_a_bar_is_shown_when_it_is_asked_for(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "draws_bars", lambda file: True)
+    monkeypatch.setattr(progress, "draws_bars", lambda file=None: True)
     assert list(show_progress(iter(range(3)), True, "models", 3)) == [0, 1, 2]
     assert "models: 100%" in capsys.readouterr().err
     assert list(show_progress(iter(range(3)), 0, "models", 3)) == [0, 1, 2]
@@ -188,3 +188,31 @@ def test_a_bar_inside_stages_moves_them(monkeypatch):
 
 def test_times_are_written_as_people_do():
     assert [progress.format_seconds(s) for s in (0.4, 65, 3723)] == ["0:00", "1:05", "1:02:03"]
+
+
+class Gone(io.StringIO):
+    """A terminal that was closed."""
+
+    def write(self, text):
+        raise OSError(5, "Input/output error")
+
+    flush = close = lambda self: None
+
+
+def make_closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("draws", [True, False])
+@pytest.mark.parametrize("make", [lambda: None, make_closed, Gone], ids=["none", "closed", "gone"])
+def test_a_standard_error_that_is_missing_costs_no_result(make, draws, monkeypatch):
+    monkeypatch.setattr(progress.sys, "stderr", make())
+    monkeypatch.setattr(progress, "draws_bars", lambda file=None: draws)
+    monkeypatch.setattr(progress, "BETWEEN_LINES", 0.0)
+    assert list(progress.show_progress([1, 2, 3], 1, "models")) == [1, 2, 3]
+    with progress.show_stages({"first": 1, "second": 2}):
+        progress.enter_stage("first")
+        assert list(progress.show_progress([1, 2], 1, "models")) == [1, 2]
+    progress.say_on_stderr("nobody reads it")

@@ -431,7 +431,7 @@ def test_what_the_victims_warn_of_is_said_once():
 
 
 def test_a_bar_shows_the_rounds(capsys, monkeypatch):
-    monkeypatch.setattr("skmia._core.progress.draws_bars", lambda file: True)
+    monkeypatch.setattr("skmia._core.progress.draws_bars", lambda file=None: True)
     membership_game(Rememberer(), RIGHT, make_population(), n_rounds=2, verbose=1)
     assert "rounds" in capsys.readouterr().err
 

@@ -500,7 +500,7 @@ def test_warnings_of_the_models_are_passed_on_once(records, n_jobs):
 
 @pytest.mark.parametrize("verbose", [0, 1])
 def test_progress_is_shown_on_demand(records, verbose, capsys, monkeypatch):
-    monkeypatch.setattr("skmia._core.progress.draws_bars", lambda file: True)
+    monkeypatch.setattr("skmia._core.progress.draws_bars", lambda file=None: True)
     fit_pool(LogisticRegression(), records, verbose=verbose)
     shown = capsys.readouterr().err
     assert ("shadow models: 100%" in shown and "4/4" in shown) == bool(verbose)

@@ -24,7 +24,7 @@ def at_once(monkeypatch):
     """Draw the bar at each move, as in a terminal."""
     monkeypatch.setattr(_progress, "_SECONDS_BETWEEN_MOVES", 0.0)
     monkeypatch.setattr(_bar, "_BETWEEN_MOVES", 0.0)
-    monkeypatch.setattr(_bar, "draws_bars", lambda file: True)
+    monkeypatch.setattr(_bar, "draws_bars", lambda file=None: True)
 
 
 def make_torch_net():

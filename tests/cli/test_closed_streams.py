@@ -1,0 +1,64 @@
+"""Programs without a standard output or error, as services are, lose nothing."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+
+
+def run_closed(folder, *arguments, closed=">&- 2>&-"):
+    """Run a command whose streams are closed, and return its exit code."""
+    command = " ".join([sys.executable, "-m", "skmia", *map(str, arguments), closed])
+    return subprocess.run(["sh", "-c", command], cwd=folder, timeout=300, check=False).returncode
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("closed")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["y"], frame["member"] = (X[:, 0] > 0).astype(int), np.arange(120) % 2
+    frame.to_csv(folder / "rows.csv", index=False)
+    for name, part in (("real", frame[:40]), ("holdout", frame[40:80]), ("made", frame[80:])):
+        part.to_csv(folder / f"{name}.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def audited(folder):
+    given = ["--data", "rows.csv", "--target", "y", "--members", "member", "--quick", "--seed", 0]
+    given += ["--estimator", "logistic"]
+    return run_closed(folder, "audit", *given, "--out", "out")
+
+
+def test_an_audit_writes_its_files(audited, folder):
+    assert audited in (0, 4)
+    assert json.loads((folder / "out" / "audit.json").read_text())["schema"] == "skmia.audit"
+    assert (folder / "out" / "report.html").exists()
+
+
+@pytest.mark.usefixtures("audited")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_documents_are_read_and_written(folder, closed):
+    assert run_closed(folder, "report", "out/audit.json", "--out", "again.html", closed=closed) == 0
+    assert "<html" in (folder / "again.html").read_text()
+    (folder / "again.html").unlink()
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_wrong_calls_have_their_code(folder, closed):
+    assert run_closed(folder, "report", "nothing.json", closed=closed) == 2
+    assert run_closed(folder, "--help", closed=closed) == 0
+
+
+def test_a_table_is_audited(folder):
+    given = ["made.csv", "real.csv", "--holdout", "holdout.csv"]
+    assert run_closed(folder, "table", *given, "--out", "table") in (0, 4)
+    assert (folder / "table" / "table.json").exists()
