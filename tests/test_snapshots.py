@@ -1246,7 +1246,6 @@ def defenses():
         TemperatureDefense,
         TopKDefense,
         evaluate_defense,
-        mislabel,
         soften,
         soften_values,
     )
@@ -1256,6 +1255,7 @@ def defenses():
         NonSphericalGaussianMechanism,
         gaussian_sigma,
     )
+    from skmia.epsilon.canaries import mislabel
 
     X, y = load_iris(return_X_y=True)
     made = {}

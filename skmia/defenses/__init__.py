@@ -8,7 +8,7 @@ from . import mechanisms
 from ._cross_fit import SELENADefense
 from ._dp_sgd import DPSGDClassifier, PrivacyLedger
 from ._evaluation import DefenseEvaluation as DefenseEvaluation
-from ._evaluation import evaluate_defense, mislabel
+from ._evaluation import evaluate_defense
 from ._exact_noise import COIN_BITS, PrivateRandomness, choose_grids, round_to
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
 from ._private_search import PrivateSearchCV
@@ -38,7 +38,6 @@ __all__ = [
     "TemperatureDefense",
     "TopKDefense",
     "evaluate_defense",
-    "mislabel",
     "move_thresholds",
     "soften",
     "soften_values",
