@@ -198,7 +198,8 @@ def describe_means(table, found, *, confidence_level):
     # table (n_rounds, n_groups) -> groups (n_groups, 5)
     groups = describe_groups(table, confidence_level)
     if found is not None:
-        groups["mean"], groups["standard_error"] = found.means, found.errors
+        # A mean of shares can lie beyond them by rounding.
+        groups["mean"], groups["standard_error"] = np.clip(found.means, -1, 1), found.errors
         _set_limits(groups, "mean", compute_half_width(found.errors, found.df, confidence_level))
     return groups
 
