@@ -507,7 +507,7 @@ EXCLUDED = {
     "SmoteGenerator": "needs imbalanced-learn, see tests/synthetic/test_generators.py",
     "DPSGDClassifier": "needs torch and opacus, see tests/defenses/test_dp_sgd.py",
     "PrivateSearchCV": "needs a private estimator, see tests/defenses/test_private_search.py",
-    "DisparityTest": "takes Records or a table of rounds, see tests/disparity",
+    "DisparityTest": "needs a column of groups, see tests/disparity",
     "Exposure": "takes sequences of tokens, see tests/memorization/test_exposure.py",
     "GradientStatistics": "takes Records, see the tests of transformers below",
     "LabelInferenceAttack": "takes Records, see tests/attacks/test_label_inference.py",

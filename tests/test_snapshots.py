@@ -491,7 +491,7 @@ def disparity():
     model = DecisionTreeClassifier(random_state=0)
     return {
         "games": DisparityTest(model, attack, n_rounds=8, random_state=0).fit(problem(240)[0]),
-        "table": DisparityTest().fit(_vulnerabilities()),
+        "table": DisparityTest.from_table(_vulnerabilities()),
     }
 
 

@@ -523,7 +523,10 @@ class Outputs:
 
     def _check_probabilistic(self):
         if self.kind not in ("proba", "logits"):
-            raise ValueError(f"Answers of kind {self.kind!r} hold no class probabilities.")
+            raise ValueError(
+                f"Answers of kind {self.kind!r} hold no class probabilities. ThresholdAttack and "
+                "LiRA read such answers, too."
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:

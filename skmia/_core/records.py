@@ -511,6 +511,16 @@ class Records:
     def _was_column(self):
         return self._column
 
+    def _get_features(self):
+        # Of the container, since the rows of a slice are taken only if they are read.
+        container, _ = self._rows
+        table = as_table(container)
+        names = [] if table is None else list(table.columns)
+        if len(container.shape) != 2 or names == [ID]:
+            return None, None
+        named = names and all(isinstance(name, str) for name in names)
+        return container.shape[1], np.array(names, dtype=object) if named else None
+
     def _replaced(self, rows, digests, y=None, fields=None):
         fields = dict(self._fields) if fields is None else fields
         y = self.y if y is None else y
@@ -692,6 +702,11 @@ def _describe(values):
     told = [f"{kind} ({count:,})" for kind, count in zip(kinds, counts)]
     few = _list_some(told) if len(told) <= _MOST_SHOWN else ""
     return f"{values.dtype}, {len(kinds):,} different{few}"
+
+
+def get_features(records):
+    """Return the number of the columns of X and their names; None where there are none."""
+    return records._get_features()
 
 
 def has_column(records):

@@ -8,7 +8,7 @@ from .asking import check_order, check_victim, query_victim
 from .filed import map_table
 from .numbers import as_series, show, to_array
 from .outputs import Outputs
-from .records import Records
+from .records import Records, get_features
 
 
 def check_records(records, *, labels=True):
@@ -22,6 +22,34 @@ def check_records(records, *, labels=True):
         raise ValueError("Expected at least 1 record; got 0.")
     if labels and records.y is None:
         raise ValueError("The records carry no task labels; give them as Records(X, y).")
+    return records
+
+
+_FEATURES = ("n_features_in_", "feature_names_in_")
+
+
+def forget_features(estimator):
+    """Remove what an earlier fit has set with :func:`set_features`."""
+    for name in _FEATURES:
+        vars(estimator).pop(name, None)
+
+
+def set_features(estimator, records):
+    """Set how many features records have, and their names, as scikit-learn does."""
+    forget_features(estimator)
+    for name, value in zip(_FEATURES, get_features(records), strict=True):
+        if value is not None:
+            setattr(estimator, name, value)
+
+
+def check_features(estimator, records):
+    """Check that records have as many features as those of fit."""
+    known, got = vars(estimator).get("n_features_in_"), get_features(records)[0]
+    if None not in (known, got) and known != got:
+        raise ValueError(
+            f"X has {got} features, but {type(estimator).__name__} is expecting {known} features "
+            "as input, those of the records that fit was given."
+        )
     return records
 
 

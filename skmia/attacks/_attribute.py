@@ -25,7 +25,7 @@ from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
 from .._core.types import ArrayLike, Seed
-from .._core.validation import check_finite, check_records
+from .._core.validation import check_features, check_finite, check_records, set_features
 from ..metrics import mean_interval, share_interval
 from ..victims import open_white_box
 
@@ -366,6 +366,7 @@ class AttributeInferenceAttack(CandidateScores):
         codes, self.baseline_values_ = pd.factorize(self._attribute.read(records.X), sort=True)
         with with_advice(self.baseline_, records.X):
             self.baseline_.fit(self._known_columns(records), codes)
+        set_features(self, records)
         return self
 
     def _known_columns(self, records):
@@ -395,7 +396,7 @@ class AttributeInferenceAttack(CandidateScores):
             If the records have other columns than in `fit`.
         """
         check_is_fitted(self)
-        records = check_records(X)
+        records = check_features(self, check_records(X))
         self._attribute.check(records.X)
         completed = [self._attribute.complete(records.X, value) for value in self.classes_]
         if self.criterion == "gradient":

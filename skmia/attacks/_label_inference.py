@@ -14,7 +14,7 @@ from .._core.asking import check_victim, log_label_scores, query_aligned, query_
 from .._core.outputs import Outputs
 from .._core.records import Records
 from .._core.types import Frozen
-from .._core.validation import check_records
+from .._core.validation import check_features, check_records, set_features
 from ..base import get_pool
 from ..metrics import advantage_interval, share_interval
 from ..shadow import ShadowPool
@@ -138,6 +138,7 @@ class LabelInferenceAttack(CandidateScores):
             self._check_kinds(outputs.kind)
             self.classes_ = np.union1d(self.classes_, self.pool_.classes_)
             self._fit_weights(records, outputs.kind == "label")
+        set_features(self, records)
         return self
 
     def _check_kinds(self, kind):
@@ -208,7 +209,7 @@ class LabelInferenceAttack(CandidateScores):
             Logarithms of numbers that are proportional to the probabilities of the labels.
         """
         check_is_fitted(self)
-        records = check_records(X, labels=False)
+        records = check_features(self, check_records(X, labels=False))
         scores = self._log_scores(query_aligned(self.victim, records.X, self.classes_))
         if self.pool_ is None:
             return scores

@@ -308,6 +308,7 @@ class ReleasedModelAttack(BaseAttack):
             raise ValueError(
                 f"No attack can read the file of {type(unwrap(self.victim)).__name__}. "
                 f"{' '.join(self.left_out_.values())}".rstrip()
+                + " ThresholdAttack and LiRA read its answers."
             )
         self._whole = whole
         self.is_combined_ = any(one.is_combined for one in fitted)

@@ -14,7 +14,14 @@ from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import validate_params_of
 from .._core.types import ArrayLike
-from .._core.validation import check_finite, check_membership, check_records
+from .._core.validation import (
+    check_features,
+    check_finite,
+    check_membership,
+    check_records,
+    forget_features,
+    set_features,
+)
 from ..metrics import membership_advantage_score, membership_roc_curve
 
 
@@ -69,6 +76,17 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
     A subclass implements ``_fit(records, membership)``, ``_score_samples(records)`` and
     ``_natural_offset(records)``, and declares in ``_needs()`` what it needs to run. All public
     methods are defined here.
+
+    Attributes
+    ----------
+    offset_ : float
+        Threshold of the score.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+    n_features_in_ : int
+        Number of features of the records of ``fit``, if their X is a matrix or a table.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X is a table whose columns are named by text.
     """
 
     _parameter_constraints: dict = {"victim": "no_validation"}
@@ -135,7 +153,9 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
                 f"{type(self).__name__} learns from known members and non-members. Pass their "
                 "membership: fit(records, membership)."
             )
+        forget_features(self)
         self._fit(records, membership)
+        set_features(self, records)
         self.classes_ = np.array([0, 1])
         if membership is None:
             self.offset_ = float(self._natural_offset(records))
@@ -157,7 +177,7 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
             Higher means more likely a member.
         """
         check_is_fitted(self)
-        records = check_records(X)
+        records = check_features(self, check_records(X))
         return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
 
     def decision_function(self, X: Records) -> np.ndarray:
@@ -228,7 +248,7 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
             attack needs one.
         """
         check_is_fitted(self)
-        records = check_records(X)
+        records = check_features(self, check_records(X))
         return np.asarray(self._can_judge(records), dtype=bool)
 
     def _can_judge(self, records):

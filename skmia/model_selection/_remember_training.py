@@ -6,13 +6,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 
 from .._core.containers import as_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.hashing import hash_records
 from .._core.records import as_labels
+from .._core.routing import make_router, route_params
 from .._core.sklearn import HasMethods, validate_params_of
 from .._core.types import ArrayLike, Rows
 
@@ -95,9 +95,9 @@ class RememberTraining(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
             Fitted estimator.
         """
         validate_params_of(self)
-        model = copy_unfitted(self.estimator)
-        rows = _list_rows(model.fit, X, y, fit_params)
-        self.estimator_ = model.fit(X, y, **fit_params)
+        model, routed = copy_unfitted(self.estimator), route_params(self, "fit", fit_params)
+        rows = _list_rows(model.fit, X, y, routed)
+        self.estimator_ = model.fit(X, y, **routed)
         self.training_rows_ = rows
         return self
 
@@ -122,8 +122,9 @@ class RememberTraining(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
         validate_params_of(self)
         known = "estimator_" in vars(self)
         model = self.estimator_ if known else copy_unfitted(self.estimator)
-        rows = _list_rows(model.partial_fit, X, y, fit_params)
-        self.estimator_ = model.partial_fit(X, y, **fit_params)
+        routed = route_params(self, "partial_fit", fit_params)
+        rows = _list_rows(model.partial_fit, X, y, routed)
+        self.estimator_ = model.partial_fit(X, y, **routed)
         self.training_rows_ = np.union1d(self.training_rows_, rows) if known else rows
         return self
 
@@ -139,11 +140,7 @@ class RememberTraining(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
         -------
         routing : MetadataRouter
         """
-        mapping = MethodMapping()
-        for method in ("fit", "partial_fit", "predict", "score"):
-            mapping.add(caller=method, callee=method)
-        router = MetadataRouter(owner=self)
-        return router.add(estimator=self.estimator, method_mapping=mapping)
+        return make_router(self, self.estimator, ("fit", "partial_fit", "predict", "score"))
 
     def __sklearn_tags__(self):
         return deepcopy(get_tags(self.estimator))

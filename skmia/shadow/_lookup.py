@@ -399,9 +399,15 @@ class PoolLookup:
             If neither the answers nor the models were kept, or the models are regressors.
         """
         if self.classes_ is None:
-            raise ValueError("The shadow models are regressors, which have no class probabilities.")
+            raise ValueError(
+                "The shadow models are regressors, which have no class probabilities; LiRA, RMIA "
+                "and CalibratedAttack compare their predictions."
+            )
         if self.output_kind_ == "label":
-            raise ValueError("The shadow models return labels, and no class probabilities.")
+            raise ValueError(
+                "The shadow models return labels, and no class probabilities; LiRA and "
+                "CalibratedAttack compare labels."
+            )
         if self.outputs_ is not None:
             return self.outputs_[:, self._known_columns(records)]
         if self.estimators_ is None:

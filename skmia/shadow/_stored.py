@@ -473,9 +473,12 @@ class StoredSignals:
         """
         found = self.locate_signal(signal).signal
         if not getattr(found, "has_likelihood", False):
+            cure = 'take signal="auto" or "loss"'
+            if self.output_kind_ == "label":
+                cure = "LiRA and CalibratedAttack compare labels"
             raise ValueError(
                 f"The signal {found.name!r} says nothing of the probability of the label, which "
-                'the attack compares; take signal="auto" or "loss".'
+                f"the attack compares; {cure}."
             )
         return Law(found, self.scale_)
 

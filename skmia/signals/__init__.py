@@ -39,6 +39,7 @@ from ._registry import (
     get_signal,
     get_signal_names,
     kinds_of,
+    threshold_signal_of,
     what_to_keep,
     what_to_read,
 )

@@ -283,6 +283,15 @@ class Signal(ABC):
         return None
 
 
+def _name_signals(kind):
+    """Say which signals suit outputs of a kind."""
+    from ._registry import names_that_read  # which imports the signals
+
+    names = names_that_read(kind)
+    few = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return f"Its answers suit the signal{'s' * (len(names) > 1)} {few}."
+
+
 class AnswerSignal(Signal):
     """Base class of signals that are computed from the victim's outputs.
 
@@ -408,7 +417,8 @@ class AnswerSignal(Signal):
             methods = [_METHODS[kind] for kind in self.reads if kind != "log_odds"]
             needs = " or ".join(dict.fromkeys(methods))
             raise ValueError(
-                f"Signal {self.name!r} needs {needs}; the victim has only {_METHODS[outputs.kind]}."
+                f"Signal {self.name!r} needs {needs}; the victim has only "
+                f"{_METHODS[outputs.kind]}. {_name_signals(outputs.kind)}"
             )
         if outputs.kind == "value" and np.asarray(y).dtype.kind not in "biuf":
             y = as_numbers(y, "y", "numbers, like the predictions of a regressor")
