@@ -16,7 +16,7 @@ from .._core.types import Frozen
 from .._core.validation import check_records
 from ..base import Comparison, PoolAttack, TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
-from ..signals import ScaledLogit, Signal, what_to_keep, what_to_read
+from ..signals import COMPARED_JOINTLY, ScaledLogit, Signal, what_to_keep, what_to_read
 from ._lira import Unsmoothed
 
 # Difference of log ratios, in nats, up to which two records of the population tie.
@@ -245,6 +245,7 @@ class RMIA(PoolAttack):
     True
     """
 
+    _compares = COMPARED_JOINTLY
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "online": ["boolean"],
@@ -336,7 +337,7 @@ class RMIA(PoolAttack):
         super()._fit(records, membership)
         self.population_ratios_ = None
         if self.population is not None:
-            check_records(self.population)
+            check_records(self.population, targets=True)
             self._check_population()
             reader, comparison = self._reader, self._comparison
             target = reader.of_victim(self.victim, self.population)

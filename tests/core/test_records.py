@@ -224,10 +224,15 @@ def test_the_arrays_of_the_user_stay_writable():
             "y has no label for 1 of 4 records, first at position 1.",
         ),
         (
-            lambda: Records(X, np.ones((4, 2))),
+            lambda: Records(X, np.ones((4, 2, 1))),
             ValueError,
-            "y must hold one task label per record; got an array of shape (4, 2); "
-            "skmia.victims.OneOutput attacks one of several outputs.",
+            "y must hold one task label per record, or one per record and target; got an array of "
+            "shape (4, 2, 1).",
+        ),
+        (
+            lambda: Records(X, [[1, 2], [1, np.nan], [1, 2], [1, np.nan]]),
+            ValueError,
+            "Column 1 of y: y has no label for 2 of 4 records, first at position 1.",
         ),
         (
             lambda: Records(X, group=[1, 2]),
