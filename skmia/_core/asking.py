@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .advice import with_advice
 from .containers import accepting_read_only, take_rows
-from .outputs import Outputs, join_outputs
+from .outputs import PREDICTIONS, Outputs, join_outputs
 from .randomness import preserved_randomness
 from .sklearn import validate_params_of
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
@@ -182,12 +182,19 @@ def _get_classes(model):
 
 
 def check_targets(model, outputs, y):
-    """Refuse several predictions for each record whose y has not as many columns."""
-    if outputs.kind != "values" or y is None or outputs.shape == np.shape(y):
+    """Refuse predictions of a regressor whose y has not as many columns."""
+    if outputs.kind not in PREDICTIONS or y is None or outputs.shape[1:] == np.shape(y)[1:]:
         return
-    n_targets = np.shape(y)[1] if np.ndim(y) == 2 else 1
+    shapes = outputs.shape, np.shape(y)
+    n_answered, n_targets = (shape[1] if len(shape) == 2 else 1 for shape in shapes)
+    name = type(unwrap(model)).__name__
+    if n_answered == 1:
+        raise ValueError(
+            f"{name} answers with one number for each record, and y has {n_targets}. Give the "
+            "target that it predicts, as Records(X, y[:, k])."
+        )
     raise ValueError(
-        f"{type(unwrap(model)).__name__} answers with {outputs.shape[1]} numbers for each record, "
+        f"{name} answers with {n_answered} numbers for each record, "
         f"as for several targets or quantiles, and y has {n_targets}. Give y with all targets, as "
         "Records(X, Y); or audit a model of one of them, or one column of its answers: "
         "Outputs(answers[:, k], kind='value'), on the command line --answers."

@@ -163,6 +163,9 @@ class Resolution:
 
 KINDS = ("proba", "logits", "decision", "log_odds", "label", "value", "values")
 
+# Kinds of the outputs of a regressor.
+PREDICTIONS = frozenset({"value", "values"})
+
 # Kinds of outputs for records with one task label.
 KINDS_OF_ONE_LABEL = tuple(kind for kind in KINDS if kind != "values")
 
@@ -553,6 +556,15 @@ class Outputs:
     def __repr__(self):
         classes = "" if self.classes is None else f", classes={show_classes(self.classes)}"
         return f"Outputs({len(self)} answers, kind={self.kind!r}{classes})"
+
+
+def measure_errors(outputs, y):
+    """Squared errors of a regressor, in variances of y; of several targets their mean."""
+    # -> errors (n,)
+    y = np.asarray(y, dtype=float).reshape(len(outputs), -1)
+    scale = y.var(axis=0)
+    errors = np.square(np.asarray(outputs.values, dtype=float).reshape(y.shape) - y)
+    return (errors / np.where(scale > 0, scale, 1.0)).mean(axis=1)
 
 
 def join_outputs(parts, n_records):

@@ -689,6 +689,7 @@ class Records:
 
     def __repr__(self):
         y = "" if self.y is None else f", y={self.y.dtype}"
+        y += f" x {self.y.shape[1]}" if self.y is not None and self.y.ndim == 2 else ""
         fields = f", fields={','.join(self._fields)}" if self._fields else ""
         return f"Records({len(self)} records, X={describe_rows(self.X)}{y}{fields})"
 
@@ -710,6 +711,8 @@ def _list_some(values):
 
 def _describe(values):
     """Type of the labels or of a field, and how often each value occurs if they are few."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return f"{values.dtype}, {values.shape[1]} columns"
     if not isinstance(values, np.ndarray) or values.ndim != 1:
         return "none" if values is None else show(values)
     kinds, counts = np.unique(values.astype(str), return_counts=True)
