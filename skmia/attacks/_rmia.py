@@ -217,7 +217,8 @@ class RMIA(PoolAttack):
     The published score counts the population records that a record beats, so it takes as many
     values as there are population records. Here it is interpolated linearly, so that records do not
     tie. For regressors, the likelihood is normal with the spread of the residuals of OUT records,
-    and the temperature is not used.
+    and the temperature is not used. Of several targets, it is the likelihood of their joint
+    residual, :class:`~skmia.signals.LogResidual`, with half as many degrees of freedom as targets.
 
     ``temperature="auto"`` needs a pool that stores the temperature 1, and can only choose if the
     pool stores more. The pools of :class:`~skmia.ShadowPool` and of audits store 1 and 2. Which of

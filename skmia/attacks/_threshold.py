@@ -23,7 +23,8 @@ class ThresholdAttack(BaseAttack):
         Signal to threshold, see :func:`skmia.signals.get_signal_names`.
     mean_train_loss : float, default=None
         Mean loss of the victim on its training records, if it is known: a finite number, 0 or
-        more, in nats (classifier) or squared units of y (regressor). It becomes the threshold for
+        more, in nats (classifier) or squared units of y (regressor; of several targets, the mean
+        over them). It becomes the threshold for
         ``signal="loss"``, as Yeom et al. propose. If None, the threshold is the mean of the signal
         over the records given to ``fit``.
 

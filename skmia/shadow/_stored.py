@@ -56,6 +56,10 @@ def smooth_when_read(signals, smoothings):
     return FiledArray(SmoothedRows(signals.rows, smoothings), signals.numbers)
 
 
+# Share of the targets of a regressor that the normal law of their joint length has as degrees of
+# freedom. With all of them, the few models with large errors decide, as in heavy tails.
+_SHARE_OF_TARGETS = 0.5
+
 # Number of values of the pool that are read at once, and the least number of records, whose rows
 # would be too short to be read fast.
 _BLOCK, _FEWEST_RECORDS = 1 << 20, 1 << 13
@@ -251,9 +255,8 @@ class StoredSignals:
         for row, inside in zip(self.signals_[0, 0], self.membership_, strict=True):
             total += np.exp(-2 * row[~inside].astype(np.float64)).sum()
             n_outside += np.count_nonzero(~inside)
-        # The normal law of several targets has a spread for each of them.
         n_targets = 1 if self.joint_residual_ is None else self.joint_residual_.weights.shape[1]
-        return float(np.sqrt(total / n_outside / n_targets))
+        return float(np.sqrt(total / n_outside / max(1, _SHARE_OF_TARGETS * n_targets)))
 
     def locate_signal(self, signal: str | tuple[str, float] | Signal = "auto") -> Reading:
         """Where the values of a signal are found.

@@ -12,9 +12,6 @@ from ._base import SMALLEST_RESIDUAL
 # of a tenth, below which differences between residuals carry no information.
 _LEAST_RATIO = 0.01
 
-# Weight of a direction that tells nothing, next to 1 / ratio - 1 for the others.
-_LEAST_WEIGHT = 1e-3
-
 # Share of the mean variance that keeps a covariance away from a singular one.
 _RIDGE = 1e-9
 
@@ -22,11 +19,10 @@ _RIDGE = 1e-9
 class JointResidual(NamedTuple):
     r"""Length of the vector of residuals of several targets, as a pool measures it.
 
-    With the covariances :math:`\Sigma_{in}` and :math:`\Sigma_{out}` of the residuals on records
-    inside and outside of the training sets of the pool's models, the squared length is
-    :math:`r^\top (\Sigma_{in}^{-1} - \Sigma_{out}^{-1}) r` up to a factor: twice the log ratio of
-    two normal laws of the residuals, without its constant. Targets that are learned alike count by
-    their Mahalanobis length, and those that are memorized the most count the most.
+    The squared length is :math:`r^\top \Sigma_{in}^{-1} r` up to a factor, with the covariance
+    :math:`\Sigma_{in}` of the residuals of models on their own training records. Targets that are
+    learned alike count by their Mahalanobis length, and those that are memorized the most count the
+    most. A variance below a hundredth of the one on other records counts as that much.
 
     Attributes
     ----------
@@ -70,7 +66,7 @@ class JointResidual(NamedTuple):
         amount = ledoit_wolf_shrinkage(means, assume_centered=True)
         into, out = (_shrink(one / np.outer(scale, scale), amount) for one in (into, out))
         ratios, directions = eigh(into, out)
-        found = np.maximum(1 / np.maximum(ratios, _LEAST_RATIO) - 1, _LEAST_WEIGHT)
+        found = 1 / np.maximum(ratios, _LEAST_RATIO)
         found /= found.sum()
         return cls(np.sqrt(found)[:, None] * directions.T / scale)
 
