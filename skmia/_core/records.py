@@ -67,10 +67,13 @@ def as_labels(y, n_records):
     y = as_array(y, "y")
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
+    if y.ndim == 2 and y.shape[1]:
+        columns = [_as_column(y[:, k], k, n_records) for k in range(y.shape[1])]
+        return read_only(np.column_stack(columns))
     if y.ndim != 1:
-        advice = "; skmia.victims.OneOutput attacks one of several outputs" if y.ndim == 2 else ""
         raise ValueError(
-            f"y must hold one task label per record; got an array of shape {y.shape}{advice}."
+            "y must hold one task label per record, or one per record and target; got an array of "
+            f"shape {y.shape}."
         )
     if len(y) != n_records:
         raise ValueError(f"X has {n_records} records and y has {len(y)} labels.")
@@ -84,6 +87,14 @@ def as_labels(y, n_records):
         y = as_series(y, infers=True).to_numpy()
     check_one_type(y)
     return read_only(y)
+
+
+def _as_column(values, number, n_records):
+    """Check one of several targets."""
+    try:
+        return as_labels(values, n_records)
+    except ValueError as error:
+        raise ValueError(f"Column {number} of y: {error}") from None
 
 
 def as_ids(ids):
@@ -165,17 +176,28 @@ def as_side(kind, name, side):
             f"{name}=Records(X, y, sample_weight=...)."
         )
     X, y = side
-    if (axes := _count_axes(y)) > 1:
+    if (axes := _count_axes(y)) > 1 and not _are_targets(X, y):
         if _count_axes(X) == 1:
             raise ValueError(f"{pair}; got the labels first. Write {name}=(X, y).")
         raise ValueError(
             f"{pair}; got {axes}-dimensional labels. train_test_split returns X_train, X_test, "
-            "y_train, y_test: write train=(X_train, y_train), held_out=(X_test, y_test)."
+            "y_train, y_test: write train=(X_train, y_train), held_out=(X_test, y_test). Several "
+            f"targets are given as {name}=Records(X, Y)."
         )
     try:
         return kind(X, y)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from None
+
+
+def _are_targets(X, y):
+    """Whether a table holds several targets of the rows of X, not features or indicators."""
+    shape, own = (tuple(getattr(values, "shape", None) or np.shape(values)) for values in (X, y))
+    if len(shape) < 2 or len(own) != 2 or shape[0] != own[0] or shape == own:
+        return False
+    values = np.asarray(y)
+    is_indicator = np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all()
+    return not is_indicator
 
 
 def _count_axes(values):
@@ -226,8 +248,8 @@ class Records:
         are not read as a whole: models are queried for blocks of rows. Neither are a path of a
         parquet file or a folder of them, a ``pyarrow.dataset`` and a dask frame, of which models
         get frames of pandas, nor a lazy frame of polars whose rows come in one order.
-    y : array-like of shape (n,), default=None
-        Task labels: classes (numbers or strings) or real values.
+    y : array-like of shape (n,) or (n, n_targets), default=None
+        Task labels: classes (numbers or strings), real values, or the values of several targets.
     **fields : array-like of length n
         Further facts per record, for example ``group``, ``record_id``, ``group_by`` (the person of
         each record; :class:`~skmia.ShadowPool` keeps the records of a person together),
@@ -238,7 +260,7 @@ class Records:
     ----------
     X : ndarray, DataFrame, Arrow table, sparse matrix or torch tensor
         Features, one row per record.
-    y : ndarray of shape (n,) or None
+    y : ndarray of shape (n,), (n, n_targets) or None
         Task labels.
     fields : mapping of str to array
         Further facts; ``records["group"]`` is short for ``records.fields["group"]``.
@@ -289,6 +311,7 @@ class Records:
         given, y = y, None if y is None else as_labels(y, n_records)
         # Labels that are one for each record, in two dimensions, are a column.
         column = given is not None and len(getattr(given, "shape", None) or np.shape(given)) == 2
+        column = column and y.ndim == 1
         check_order(checked, y)
         self._assign((X, None), y, checked, None, column)
 
@@ -610,9 +633,10 @@ class Records:
         >>> Records(X, y).with_outputs(victim)["outputs"]
         Outputs(150 answers, kind='proba', classes=[0, 1, 2])
         """
-        from .asking import check_order, query_victim
+        from .asking import check_order, check_targets, query_victim
 
         outputs = query_victim(victim, self.X)
+        check_targets(victim, outputs, self.y)
         check_order(victim, outputs, self.y)
         return self._with_checked({"outputs": outputs})
 
@@ -675,6 +699,7 @@ class Records:
 
     def __repr__(self):
         y = "" if self.y is None else f", y={self.y.dtype}"
+        y += f" x {self.y.shape[1]}" if self.y is not None and self.y.ndim == 2 else ""
         fields = f", fields={','.join(self._fields)}" if self._fields else ""
         return f"Records({len(self)} records, X={describe_rows(self.X)}{y}{fields})"
 
@@ -696,6 +721,8 @@ def _list_some(values):
 
 def _describe(values):
     """Type of the labels or of a field, and how often each value occurs if they are few."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return f"{values.dtype}, {values.shape[1]} columns"
     if not isinstance(values, np.ndarray) or values.ndim != 1:
         return "none" if values is None else show(values)
     kinds, counts = np.unique(values.astype(str), return_counts=True)

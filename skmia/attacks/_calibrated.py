@@ -208,7 +208,7 @@ class CalibratedAttack(PoolAttack):
         ):
             reads = Loss()
         if self.reference == "population":
-            check_records(self.population)
+            check_records(self.population, targets=True)
             values = self.pool_.victim_values(self.victim, self.population, reads)
             comparison = PopulationRank(np.sort(values, axis=1))
         else:

@@ -16,7 +16,7 @@ from .._core.types import Frozen
 from .._core.validation import check_records
 from ..base import Comparison, PoolAttack, TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
-from ..signals import ScaledLogit, Signal, what_to_keep, what_to_read
+from ..signals import COMPARED_JOINTLY, ScaledLogit, Signal, what_to_keep, what_to_read
 from ._lira import Unsmoothed
 
 # Difference of log ratios, in nats, up to which two records of the population tie.
@@ -217,7 +217,8 @@ class RMIA(PoolAttack):
     The published score counts the population records that a record beats, so it takes as many
     values as there are population records. Here it is interpolated linearly, so that records do not
     tie. For regressors, the likelihood is normal with the spread of the residuals of OUT records,
-    and the temperature is not used.
+    and the temperature is not used. Of several targets, it is the likelihood of their joint
+    residual, :class:`~skmia.signals.LogResidual`, with half as many degrees of freedom as targets.
 
     ``temperature="auto"`` needs a pool that stores the temperature 1, and can only choose if the
     pool stores more. The pools of :class:`~skmia.ShadowPool` and of audits store 1 and 2. Which of
@@ -245,6 +246,7 @@ class RMIA(PoolAttack):
     True
     """
 
+    _compares = COMPARED_JOINTLY
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "online": ["boolean"],
@@ -336,7 +338,7 @@ class RMIA(PoolAttack):
         super()._fit(records, membership)
         self.population_ratios_ = None
         if self.population is not None:
-            check_records(self.population)
+            check_records(self.population, targets=True)
             self._check_population()
             reader, comparison = self._reader, self._comparison
             target = reader.of_victim(self.victim, self.population)

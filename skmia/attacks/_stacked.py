@@ -30,6 +30,7 @@ from ..base import (
     score_in_place,
 )
 from ..shadow import ShadowPool
+from ..signals import COMPARED_JOINTLY
 from ._calibrated import AwayFromMiddle, CalibratedAttack
 from ._lira import LiRA
 from ._rmia import RMIA
@@ -661,6 +662,7 @@ class StackedAttack(PosteriorMixin, PoolAttack):
     """
 
     _learns_in_place = True
+    _compares = COMPARED_JOINTLY
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "boosted": ["boolean"],

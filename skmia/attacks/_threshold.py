@@ -26,7 +26,8 @@ class ThresholdAttack(BaseAttack):
         with decision values alone, and for labels whether they are correct (``"correctness"``).
     mean_train_loss : float, default=None
         Mean loss of the victim on its training records, if it is known: a finite number, 0 or
-        more, in nats (classifier) or squared units of y (regressor). It becomes the threshold of
+        more, in nats (classifier) or squared units of y (regressor; of several targets, the mean
+        over them). It becomes the threshold of
         the loss, as Yeom et al. propose. If None, the threshold is the mean of the signal
         over the records given to ``fit``.
 
@@ -88,7 +89,8 @@ class ThresholdAttack(BaseAttack):
 
     def _needs(self):
         if self.signal == "auto":
-            return Needs(POOLED if self.mean_train_loss is None else frozenset(Loss.reads))
+            losses = frozenset(Loss.reads)
+            return Needs(POOLED | losses if self.mean_train_loss is None else losses)
         signal = get_signal(self.signal)
         return Needs(frozenset(signal.reads), access=frozenset(signal.access))
 

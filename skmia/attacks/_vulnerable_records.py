@@ -253,7 +253,9 @@ class VulnerableRecordsAttack(PoolAttack):
 
     def _needs(self):
         needs = super()._needs()
-        return replace(needs, reads=needs.reads - {"value"}, keeps=needs.keeps | {"outputs"})
+        return replace(
+            needs, reads=needs.reads - {"value", "values"}, keeps=needs.keeps | {"outputs"}
+        )
 
     def _compare(self, records):
         # Records are sorted by content, so that the references do not depend on their order.

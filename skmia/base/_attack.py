@@ -20,6 +20,7 @@ from .._core.validation import (
     check_membership,
     check_records,
     forget_features,
+    say_one_label,
     set_features,
 )
 from ..metrics import membership_advantage_score, membership_roc_curve
@@ -144,7 +145,7 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
             Fitted estimator.
         """
         validate_params_of(self)
-        records = check_records(X)
+        records = self._check_labels(X)
         membership = None
         if y is not None:
             membership = check_membership(y, len(records))
@@ -163,6 +164,13 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
             self.offset_ = float(self._learned_offset(records, membership))
         return self
 
+    def _check_labels(self, X):
+        """Check records, and that the attack reads several targets if they have these."""
+        records = check_records(X, targets=True)
+        if records.y.ndim == 2 and "values" not in self.needs().reads:
+            raise ValueError(say_one_label(records, type(self).__name__))
+        return records
+
     def score_samples(self, X: Records) -> np.ndarray:
         """Compute a membership score of each record.
 
@@ -177,7 +185,7 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
             Higher means more likely a member.
         """
         check_is_fitted(self)
-        records = check_features(self, check_records(X))
+        records = check_features(self, self._check_labels(X))
         return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
 
     def decision_function(self, X: Records) -> np.ndarray:
@@ -248,7 +256,7 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
             attack needs one.
         """
         check_is_fitted(self)
-        records = check_features(self, check_records(X))
+        records = check_features(self, self._check_labels(X))
         return np.asarray(self._can_judge(records), dtype=bool)
 
     def _can_judge(self, records):

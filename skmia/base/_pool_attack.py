@@ -8,7 +8,7 @@ from numbers import Real
 
 import numpy as np
 from scipy import stats
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
@@ -19,7 +19,7 @@ from .._core.needs import Needs
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import ArrayLike
-from .._core.validation import check_outputs_source, check_records
+from .._core.validation import check_outputs_source, check_records, query
 from .._training.where import get_workers
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim
@@ -404,6 +404,10 @@ class PoolAttack(BaseAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
+        victim = unwrap(self.victim)
+        is_asked = victim is not None and not isinstance(victim, CallableVictim)
+        if is_asked and is_regressor(victim):
+            query(self.victim, records[:1])  # whose number of targets is not known before
         self._fit_shadows(records)
 
     def _fit_shadows(self, records):
@@ -519,7 +523,7 @@ class PoolAttack(BaseAttack):
             If no record can be judged with the remaining models.
         """
         check_is_fitted(self)
-        records, models = check_records(X), np.asarray(models, dtype=int)
+        records, models = check_records(X, targets=True), np.asarray(models, dtype=int)
         n_models = len(self.pool_.membership_)
         if n_models < _FEWEST_MODELS:
             raise TooFewModelsError(

@@ -373,7 +373,7 @@ def _read_records(X, y):
         X = Records(X, y)
     elif y is not None:
         raise ValueError("X holds records, which carry their labels; leave y out.")
-    check_records(X)
+    check_records(X, targets=True)
     X.fingerprint  # noqa: B018 - computed once, and not by every worker
     return X
 

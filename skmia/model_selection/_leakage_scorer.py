@@ -235,7 +235,7 @@ def make_leakage_scorer(
     >>> search.best_params_
     {'max_depth': 8}
     """
-    check_records(records)
+    check_records(records, targets=True)
     if attack is not None and needs_of(attack) is None:
         raise TypeError(f"attack must be an attack on membership; got {type(attack).__name__}.")
     named = isinstance(metric, str) and metric in ("advantage", "auc")

@@ -225,7 +225,7 @@ def power_curve(
 
 
 def _prepare(attack, records):
-    check_records(records)
+    check_records(records, targets=True)
     if not treats_models_as_victims(attack):
         raise TypeError(
             f"attack must be one that compares records with shadow models; got "

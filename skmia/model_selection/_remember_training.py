@@ -4,6 +4,7 @@ from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -84,7 +85,7 @@ class RememberTraining(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
         ----------
         X : array-like, DataFrame, sparse matrix or torch tensor of n_samples rows
             Training rows.
-        y : array-like of shape (n_samples,), default=None
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Labels or targets.
         **fit_params : dict
             Passed to ``fit`` of the estimator.
@@ -109,7 +110,7 @@ class RememberTraining(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
         ----------
         X : array-like, DataFrame, sparse matrix or torch tensor of n_samples rows
             Training rows.
-        y : array-like of shape (n_samples,), default=None
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Labels or targets.
         **fit_params : dict
             Passed to ``partial_fit`` of the estimator, such as ``classes``.
@@ -150,7 +151,7 @@ def _list_rows(fit, X, y, fit_params):
     """Return the fingerprints of the rows that a call of `fit` trains on, sorted."""
     try:
         rows = as_rows(X)
-        labels = None if y is None or _has_columns(y) else as_labels(y, rows.shape[0])
+        labels = None if y is None or issparse(y) else as_labels(y, rows.shape[0])
         fingerprint = hash_records(rows, labels)
     except (TypeError, ValueError):
         fit(X, y, **fit_params)  # what the estimator refuses as well, it names in its own words
@@ -159,9 +160,3 @@ def _list_rows(fit, X, y, fit_params):
     if weights is not None and np.shape(weights) == fingerprint.shape:
         fingerprint = fingerprint[np.asarray(weights) != 0]
     return np.unique(fingerprint)
-
-
-def _has_columns(y):
-    """Return whether rows have several labels each."""
-    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-    return len(shape) == 2 and shape[1] > 1

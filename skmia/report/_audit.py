@@ -16,6 +16,7 @@ from .._core.asking import unwrap
 from .._core.circumstances import Clock, list_versions, tell_time
 from .._core.filed import count_up
 from .._core.numbers import to_array
+from .._core.outputs import PREDICTIONS
 from .._core.progress import show_stages
 from .._core.records import Records
 from .._core.types import ArrayLike, Frozen, Rows, Seed
@@ -91,7 +92,7 @@ def _measure_performance(case):
     # and is NaN for fewer.
     outputs, y = case.request.outputs, case.records.y
     sides = {"members": case.membership, "nonmembers": ~case.membership}
-    if outputs.kind == "value":
+    if outputs.kind in PREDICTIONS:
         fit = {
             side: float(r2_score(y[rows], outputs.values[rows])) if rows.sum() > 1 else np.nan
             for side, rows in sides.items()

@@ -19,6 +19,7 @@ from .._core.checks import check_confidence_level, check_rates
 from .._core.containers import take_rows
 from .._core.needs import ACCESS
 from .._core.numbers import check_number, show
+from .._core.outputs import PREDICTIONS
 from .._core.progress import enter_stage
 from .._core.randomness import check_random_state, isolated_randomness, refuse_trained_module
 from .._core.records import Records, has_column, warn_of_rows
@@ -66,7 +67,7 @@ class StoredAnswers(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        if self.kind == "value":
+        if self.kind in PREDICTIONS:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         else:
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
@@ -559,7 +560,7 @@ def open_case(
     **pooling,
 ):
     """Check the user's parameters, prepare the victim and query it."""
-    check_records(records)
+    check_records(records, targets=True)
     _check_pooling(time_budget=time_budget, **pooling)
     check_pool_settings("audit", controls=controls, file=file)
     fprs, level = check_rates(fprs, "fprs"), check_confidence_level(confidence_level)

@@ -296,7 +296,7 @@ def check_request(report, model, records, policy, release, decimals):
     check_option(release, "release", WAYS)
     if records is None:
         raise ValueError("records must be the records of the audit; got None.")
-    check_records(records)
+    check_records(records, targets=True)
     if len(records) != len(report.membership):
         raise ValueError(
             f"records must be the {len(report.membership)} of the audit; got {len(records)}."

@@ -37,7 +37,7 @@ def augmented(records, augment):
     further = augment(records)
     further = [further] if hasattr(further, "fingerprint") else list(further)
     for changed in further:
-        check_records(changed)
+        check_records(changed, targets=True)
         if len(changed) != len(records):
             raise ValueError(
                 f"augment must keep the number of records; it returned {len(changed)} of "
@@ -432,5 +432,5 @@ class PoolLookup:
         inside : ndarray of shape (n, n_estimators), dtype bool
         """
         check_is_fitted(self)
-        check_records(records)
+        check_records(records, targets=True)
         return self.inside(self.locate(records)).T

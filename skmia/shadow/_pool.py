@@ -33,6 +33,7 @@ from ..signals import Signal
 from ._imported import ImportedPools, gather
 from ._job import (
     check_settings,
+    check_several_targets,
     describe_sampling,
     draw_entropy,
     drawn_design,
@@ -200,6 +201,8 @@ class ShadowPool(
     resolution_ : ndarray of shape (n_signals,)
         Step of the pool used for smoothing; 0 if none was needed. At other temperatures than 1, and
         for further signals, each model's own step is used beforehand, and this is 0.
+    joint_residual_ : JointResidual or None
+        How the residuals of several targets are joined to one signal; None for one task label.
     outputs_ : ndarray of shape (n_estimators, n, n_classes), dtype float32, or None
         Class probabilities (or logits), with ``store="outputs"``.
     estimators_ : list of estimators or None
@@ -332,7 +335,8 @@ class ShadowPool(
         """
         validate_params_of(self)
         check_settings(self)
-        records = check_records(X)
+        records = check_records(X, targets=True)
+        check_several_targets(self, records)
         checkpoint, entropy = self._start(records)
         job, notes = make_job(self, records, entropy)
         check_first_answers(job)
@@ -378,6 +382,7 @@ class ShadowPool(
     def _start(self, records):
         """Return the checkpoint and the entropy of all seeds, after checking for free memory."""
         n_signals = len(self.temperatures) + len(further_signals(self.signals))
+        n_signals += records.y.size // len(records) - 1
         if not self.on_disk:
             check_room(self.n_estimators, len(records), n_signals)
         refuse_trained_module(unwrap(self.estimator))
@@ -395,7 +400,7 @@ class ShadowPool(
 
     def _share(self, checkpoint):
         """Hold what is kept for a larger pool once, where smoothing has not changed it."""
-        if not self.resolution_.any():
+        if not self.resolution_.any() and self.joint_residual_ is None:
             checkpoint.share("raw", np.moveaxis(self.signals_, 2, 0))
         if self.outputs_ is not None:
             checkpoint.share("outputs", self.outputs_)

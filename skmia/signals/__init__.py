@@ -23,6 +23,7 @@ from ._confidence import (
     SquaredError,
 )
 from ._gradient import GradientNorm, GradientStatistics
+from ._joint_residual import JointResidual as JointResidual
 from ._perturbation import (
     LabelRobustness,
     Merlin,
@@ -34,6 +35,7 @@ from ._perturbation import (
 )
 from ._registry import (
     COMPARED,
+    COMPARED_JOINTLY,
     POOLED,
     auto_of,
     get_signal,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.filed import rows_of
 from .._core.needs import Needs
 from .._core.numbers import as_numbers
-from .._core.outputs import KINDS, Outputs
+from .._core.outputs import KINDS_OF_ONE_LABEL, Outputs
 from .._core.records import Records
 from .._core.types import ArrayLike, DTypeLike
 from .._core.validation import check_records, query
@@ -189,6 +189,7 @@ _METHODS = {
     "log_odds": "log odds of the label",
     "label": "predict",
     "value": "a regressor's predict",
+    "values": "a regressor's predict",
 }
 
 
@@ -211,7 +212,7 @@ class Signal(ABC):
     """
 
     name: str
-    reads: tuple[str, ...] = KINDS
+    reads: tuple[str, ...] = KINDS_OF_ONE_LABEL
     access: tuple[str, ...] = ()
 
     # How infinite values are made finite before moments over shadow models are computed.
@@ -361,6 +362,31 @@ class AnswerSignal(Signal):
         """
         return self._evaluate_raw(outputs, self._check(outputs, y), resolution)
 
+    def raw_parts(self, outputs: Outputs, y: ArrayLike, resolution: float = 0.0) -> np.ndarray:
+        """Compute the numbers from which a pool makes the signal, for moments over models.
+
+        Parameters
+        ----------
+        outputs : Outputs of n answers
+            Outputs of one model.
+        y : ndarray of shape (n,) or (n, n_targets)
+            Task labels.
+        resolution : float, default=0.0
+            As for :meth:`raw`.
+
+        Returns
+        -------
+        parts : ndarray of shape (n_parts, n)
+            The signal as :meth:`raw` gives it, or the residuals of several targets, which
+            :class:`JointResidual` joins.
+
+        Raises
+        ------
+        ValueError
+            If the model does not answer what the signal needs.
+        """
+        return self.raw(outputs, y, resolution)[None]
+
     @property
     def has_likelihood(self) -> bool:
         """Whether the signal determines the model's probability of the label."""
@@ -420,8 +446,14 @@ class AnswerSignal(Signal):
                 f"Signal {self.name!r} needs {needs}; the victim has only "
                 f"{_METHODS[outputs.kind]}. {_name_signals(outputs.kind)}"
             )
-        if outputs.kind == "value" and np.asarray(y).dtype.kind not in "biuf":
-            y = as_numbers(y, "y", "numbers, like the predictions of a regressor")
+        if outputs.kind in ("value", "values"):
+            if np.asarray(y).dtype.kind not in "biuf":
+                y = as_numbers(y, "y", "numbers, like the predictions of a regressor")
+            if np.shape(y) != outputs.shape:
+                raise ValueError(
+                    f"y must hold one number for each prediction; got y of shape {np.shape(y)} and "
+                    f"predictions of shape {outputs.shape}."
+                )
         return y
 
     @abstractmethod

@@ -92,11 +92,14 @@ _OF_KIND = {
     "log_odds": ScaledLogit(),
     "decision": Hinge(),
     "value": LogResidual(),
+    "values": LogResidual(),
     "label": Correctness(),
 }
 
-# Kinds of outputs on which shadow models are compared by a continuous signal.
-COMPARED = frozenset(_OF_KIND) - {"label"}
+# Kinds of outputs on which shadow models are compared by a continuous signal; further, by the joint
+# one of several targets.
+COMPARED = frozenset(_OF_KIND) - {"label", "values"}
+COMPARED_JOINTLY = COMPARED | {"values"}
 
 # Kinds of outputs of which a pool keeps a signal. Of labels it is a bit: correct or not.
 POOLED = frozenset(_OF_KIND)

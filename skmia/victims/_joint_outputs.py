@@ -93,8 +93,8 @@ def _get_last(model):
 class OneOutput(OutputsBase):
     """One output of a multi-output or multi-label classifier, as a classifier of its own.
 
-    Records have one task label, so the outputs are attacked one by one, each with its own column
-    of the labels. The result for one output is about what this output alone reveals.
+    Attacks on classifiers read one task label, so the outputs are attacked one by one, each with
+    its own column of the labels. The result for one output is about what this output alone reveals.
 
     Parameters
     ----------

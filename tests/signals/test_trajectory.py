@@ -162,7 +162,7 @@ def test_what_they_need():
     assert needs_of(Trajectories()).access == {"file"}
     assert needs_of(Trajectories(checkpoints=("epoch1",))).access == frozenset()
     assert needs_of(ThresholdAttack(signal=Trajectory(4, "entropy"))).access == {"file"}
-    assert needs_of(Trajectories(signal="log_residual")).reads == {"value"}
+    assert needs_of(Trajectories(signal="log_residual")).reads == {"value", "values"}
     assert Trajectory(4, "entropy", "mean").name == "entropy_mean"
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..._core.asking import query_victim
 from ..._core.containers import take_rows
-from ..._core.features import as_matrix
+from ..._core.features import FeatureEncoder
+from ..._core.outputs import PREDICTIONS
 from ._skill import AnswerScores, make_scores, measure_skill
 
 # Rows that a model is asked for again, with other columns or to see whether answers repeat.
@@ -46,7 +47,7 @@ class AnsweredRows:
 
     @property
     def is_value(self):
-        return self.outputs.kind == "value"
+        return self.outputs.kind in PREDICTIONS
 
     @property
     def is_told(self):
@@ -57,8 +58,19 @@ class AnsweredRows:
     def truth(self):
         y = self.records.y
         if self.is_value:
-            return np.asarray(y, dtype=np.float64).ravel()
+            return self._project(np.asarray(y, dtype=np.float64))
         return self.outputs.label_index(y)
+
+    @cached_property
+    def _direction(self):
+        """The direction in which several targets vary most, each in its own unit."""
+        y = np.asarray(self.case.records.y, dtype=np.float64)
+        scale = np.where((spread := y.std(axis=0)) > 0, spread, 1.0)
+        return np.linalg.eigh(np.cov(((y - y.mean(axis=0)) / scale).T))[1][:, -1] / scale
+
+    def _project(self, values):
+        """One number for each record: of several targets the one that varies most."""
+        return values @ self._direction if values.ndim == 2 else values
 
     @cached_property
     def scores(self):
@@ -66,6 +78,8 @@ class AnsweredRows:
 
     def read(self, outputs):
         """Any answers for these rows in the form of the model's."""
+        if self.is_value:
+            return AnswerScores(self._project(np.asarray(outputs.values, dtype=np.float64)))
         return make_scores(outputs, self.outputs.classes, self.outputs.kind == "label")
 
     def measure(self, scores, mask):
@@ -98,7 +112,8 @@ class AnsweredRows:
     def features(self):
         """Columns of the rows as numbers; None if there are none, or too many."""
         try:
-            found = as_matrix(self.records)[:, :-1]
+            encoder = FeatureEncoder(self.records)
+            found = encoder.encode(self.records)[:, : -encoder.n_labels]
         except Exception:  # lists in cells, or records without features
             return None
         if not 0 < found.shape[1] <= 1000:
