@@ -778,5 +778,5 @@ def test_a_pool_is_the_same_for_every_number_of_jobs():
 
 
 def test_an_unfitted_victim_of_signals_is_refused():
-    with pytest.raises(NotFittedError, match="FrozenEstimator"):
+    with pytest.raises(NotFittedError, match="fit it first"):
         Signals(LogisticRegression()).fit(RECORDS)

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Real
+from threading import Lock, RLock
 from types import MappingProxyType
 from typing import Any, Self, overload
 
@@ -189,6 +190,22 @@ def _count_axes(values):
 ID = "record_id"
 
 
+class MadeOnce:
+    """What was made for a table, by what it depends on; of several threads, one makes it."""
+
+    def __init__(self):
+        self._lock, self._locks, self._made = Lock(), {}, {}
+
+    def get(self, key, make):
+        """Return what was made for a key, and make it if nothing was."""
+        with self._lock:
+            own = self._locks.setdefault(key, RLock())
+        with own:
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
+
+
 def _no_matrix():
     return TypeError(
         "Records are not a matrix. Pass records to estimators that take them (attacks, Signals, "
@@ -217,6 +234,12 @@ class Records:
 
     The container is one-dimensional (``shape == (n,)``) and immutable. ``X`` is not copied, so the
     arrays that were passed must not be changed either.
+
+    A slice, such as the fold of a cross-validation, remembers the table that it was taken from, and
+    keeps it in memory, as a view of a numpy array does. The shadow models that an attack trains for
+    itself are trained on this table, once for equal settings. :meth:`detached` returns a slice
+    as a table of its own. A pickle of a slice, and records with further fields or outputs, are also
+    tables of their own.
 
     Parameters
     ----------
@@ -272,7 +295,11 @@ class Records:
 
     # _rows holds a container and the positions of its rows that belong to the records (None: all).
     # _column says whether y was given with the shape (n, 1), as some models were fitted on it.
-    __slots__ = ("_column", "_digests", "_fields", "_rows", "y")
+    # _origin is the table that a slice was taken from (None: the records are no slice), and _made
+    # holds what was made once for a table.
+    __slots__ = (
+        *("__weakref__", "_column", "_digests", "_fields", "_made", "_origin", "_rows", "y"),
+    )
 
     y: np.ndarray | Any  # None of records without labels
 
@@ -494,27 +521,34 @@ class Records:
         joined._assign(joined._rows, joined.y, joined._fields, None, first._was_column())
         return joined
 
-    def _assign(self, rows, y, fields, digests, column):
+    def _assign(self, rows, y, fields, digests, column, origin=None):
+        made = MadeOnce() if origin is None else None
         for name, value in zip(
-            ("_rows", "y", "_fields", "_digests", "_column"),
-            (rows, y, fields, digests, column),
+            ("_rows", "y", "_fields", "_digests", "_column", "_origin", "_made"),
+            (rows, y, fields, digests, column, origin, made),
             strict=True,
         ):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _from_checked(cls, rows, y, fields, digests=None, column=False):
+    def _from_checked(cls, rows, y, fields, digests=None, column=False, origin=None):
         records = cls.__new__(cls)
-        records._assign(rows, y, fields, digests, column)
+        records._assign(rows, y, fields, digests, column, origin)
         return records
+
+    def _get_origin(self):
+        return self if self._origin is None else self._origin
+
+    def _make_once(self, key, make):
+        return self._made.get(key, make)
 
     def _was_column(self):
         return self._column
 
-    def _replaced(self, rows, digests, y=None, fields=None):
+    def _replaced(self, rows, digests, y=None, fields=None, origin=None):
         fields = dict(self._fields) if fields is None else fields
         y = self.y if y is None else y
-        return self._from_checked(rows, y, fields, digests, self._column)
+        return self._from_checked(rows, y, fields, digests, self._column, origin)
 
     @property
     def has_features(self) -> bool:
@@ -625,7 +659,34 @@ class Records:
         key = as_key(key, len(self))
         fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
         y, digests = read_only(take_rows(self.y, key)), read_only(self.digests[:, key])
-        return self._replaced(self._select(key), digests, y, fields)
+        return self._replaced(self._select(key), digests, y, fields, self._get_origin())
+
+    def detached(self) -> Self:
+        """Return the same records as a table of their own, which is no slice of another one.
+
+        An attack with a number of shadow models, or an unfitted pool, trains them on the table that
+        the records were taken from. On detached records it trains them on these alone.
+
+        Returns
+        -------
+        records : Records
+            The records themselves if they are no slice. The arrays are shared.
+
+        Examples
+        --------
+        >>> from skmia.attacks import LiRA
+        >>> from skmia.datasets import make_membership_problem
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> records, membership = make_membership_problem(200, random_state=0)
+        >>> tree = DecisionTreeClassifier().fit(records[:50].X, records[:50].y)
+        >>> LiRA(tree, shadows=4).fit(records[:100]).pool_.n_records_
+        200
+        >>> LiRA(tree, shadows=4).fit(records[:100].detached()).pool_.n_records_
+        100
+        """
+        if self._origin is None:
+            return self
+        return self._replaced(self._rows, self._digests)
 
     def _select(self, key):
         container, known = self._rows
@@ -697,6 +758,16 @@ def _describe(values):
 def has_column(records):
     """Whether y of records was given with the shape (n, 1); it is flat in the records."""
     return records._was_column()
+
+
+def get_origin(records):
+    """The table that records were taken from; the records themselves if they are no slice."""
+    return records._get_origin()
+
+
+def make_once(records, key, make):
+    """Return what ``make`` returns, which a table keeps by a key as long as it is there itself."""
+    return records._make_once(key, make)
 
 
 Records.__module__ = "skmia"  # from where it is imported

@@ -14,7 +14,7 @@ from .._core.containers import is_frame, is_tensor, refuse_foreign
 from .._core.needs import BOTH
 from .._core.numbers import as_numbers, show
 from .._core.randomness import check_random_state
-from .._core.records import Records
+from .._core.records import Records, get_origin
 from .._core.sklearn import at_least
 from .._core.types import Frozen, Seed
 from .._core.validation import call_given, check_records
@@ -359,7 +359,7 @@ class RangeAttack(BaseAttack):
                 "range after it has learned from their center; use an attack that does not."
             )
         if self.shadows is not None and is_open(attack, "shadows"):
-            attack.set_params(shadows=open_pool(self, records))
+            attack.set_params(shadows=open_pool(self, get_origin(records)))
         if self.victim is not None:
             connect(attack, self.victim)
         if attack.victim is None:

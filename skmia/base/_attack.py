@@ -73,6 +73,9 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
 
     _parameter_constraints: dict = {"victim": "no_validation"}
 
+    # What is attacked, and with what: clones of the attack keep them.
+    _subjects = ("victim", "shadows")
+
     def __new__(cls, *args, **kwargs):
         parameters = signature(cls.__init__).parameters
         for name in {"n_jobs", "random_state", "verbose"} & kwargs.keys() - parameters.keys():

@@ -131,7 +131,7 @@ def choose_by_power(
     >>> choose_by_power(attacks, {}, records).power["attack"].tolist()
     ['LiRA', 'RMIA', 'calibrated']
     """
-    check_records(records)
+    records = check_records(records).detached()
     attacks = dict(attack) if isinstance(attack, Mapping) else {None: attack}
     pools = _get_pools(attacks, records)
     pool = next(iter(pools.values()))

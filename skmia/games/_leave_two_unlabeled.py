@@ -221,5 +221,6 @@ def _refit(attack, records, membership, pair, seeds):
     rest = np.delete(np.arange(len(records)), pair)
     attack = ready_attack(attack, seeds)
     with isolated_randomness(seeds):
-        attack.fit(records[rest], membership[rest].astype(int))
+        # No pool may be trained on the two records.
+        attack.fit(records[rest].detached(), membership[rest].astype(int))
         return _compare(*score(attack, records[pair]))

@@ -231,6 +231,7 @@ def _prepare(attack, records):
             f"attack must be one that compares records with shadow models; got "
             f"{type(attack).__name__}."
         )
+    records = records.detached()
     pool = get_pool(attack, records)
     attack = clone(attack).set_params(shadows=FrozenEstimator(pool))
     return attack.fit(records), pool

@@ -244,6 +244,8 @@ class ShadowPool(
     array([0.5, 0.5, 0.5])
     """
 
+    _guards = ("estimator",)
+
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],
         "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],

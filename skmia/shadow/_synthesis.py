@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import check_victim, query_victim
 from .._core.containers import is_frame, refuse_foreign
+from .._core.copies import CopiesParameters
 from .._core.features import code_cells
 from .._core.numbers import check_count, show, to_array
 from .._core.records import Records
@@ -130,8 +131,10 @@ def choose_features(n_chosen, n_features, rng):
     return chosen
 
 
-class Synthesizer(BaseEstimator, ABC):
+class Synthesizer(CopiesParameters, BaseEstimator, ABC):
     """Base class of synthesizers: learn from records in ``fit``, generate records in ``sample``."""
+
+    _subjects = ("victim",)
 
     def fit(self, X: Records, y: Any = None) -> Self:
         """Learn the possible values of the features.

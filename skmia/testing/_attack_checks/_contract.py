@@ -230,7 +230,7 @@ def check_attack_n_jobs(attack, records, membership):
 
 
 def check_attack_unfitted_victim(attack, records, membership):
-    """A victim that is not fitted is refused with the advice to freeze it."""
+    """A victim that is not fitted is refused with the advice to fit it."""
     victim = get_collaborator(attack, "victim")
     if victim is None:
         return
@@ -239,4 +239,4 @@ def check_attack_unfitted_victim(attack, records, membership):
         check_is_fitted(victim)  # where it learns nothing in fit, such as a CallableVictim
     except NotFittedError:
         fit = partial(fresh(attack).set_params(victim=victim).fit, records, membership)
-        expect_refusal(fit, NotFittedError, "frozenestimator", "An unfitted victim")
+        expect_refusal(fit, NotFittedError, "fit it", "An unfitted victim")

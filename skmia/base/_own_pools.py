@@ -1,0 +1,103 @@
+"""Shadow models that attacks train for themselves: once for a table and equal settings."""
+
+from functools import partial
+from multiprocessing import parent_process
+from types import FunctionType, MethodType
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from .._core.records import get_origin, make_once
+from .._training.digests import digest_code
+
+# Parameters of a pool without influence on what is trained.
+_WITHOUT_INFLUENCE = {"n_jobs", "verbose"}
+
+# A worker process gets a copy of the records with each task of a search. The table of its last task
+# stays, so that the shadow models are trained once per worker and not once per task.
+_table_of_worker: dict = {}
+
+
+def fit_once(pool, records):
+    """Fit an unfitted pool on the table of the records; pools of equal settings are one pool."""
+    # Membership is no input of a pool, so one pool serves all folds of a table.
+    table = _find_table(records)
+    return make_once(table, _describe_settings(pool), lambda: clone(pool).fit(table))
+
+
+def _find_table(records):
+    """Return the table that records were taken from; in a worker, an equal one that it knows."""
+    table = get_origin(records)
+    if parent_process() is None:
+        return table
+    content = joblib.hash(table)
+    if content not in _table_of_worker:
+        _table_of_worker.clear()
+        _table_of_worker[content] = table
+    return _table_of_worker[content]
+
+
+def _describe_settings(pool):
+    """Describe what the models of an unfitted pool depend on."""
+    settings = pool.get_params(deep=False)
+    counting = settings.keys() - _WITHOUT_INFLUENCE
+    return type(pool), _describe({name: settings[name] for name in counting})
+
+
+def _describe(value):
+    """Return what is equal for a value and its clones, also for those of another process."""
+    kind = type(value)
+    if kind in (type(None), bool, int, float, complex, str, bytes) or isinstance(value, type):
+        return kind, repr(value) if kind is float else value
+    if kind in (list, tuple):
+        return kind, tuple(map(_describe, value))
+    if kind in (dict, set, frozenset):
+        pairs = value.items() if kind is dict else ((item, None) for item in value)
+        return kind, frozenset((_describe(key), _describe(item)) for key, item in pairs)
+    if isinstance(value, np.random.RandomState):
+        return kind, joblib.hash(value.get_state())
+    if hasattr(value, "get_params") and not isinstance(value, FrozenEstimator):
+        return kind, _describe(value.get_params(deep=False))
+    return _describe_function(value) or _describe_content(value)
+
+
+def _describe_function(value):
+    """Describe a function by its code and what it holds; None for other values."""
+    if isinstance(value, MethodType):
+        return "method", _describe(value.__func__), _describe_content(value.__self__)
+    if isinstance(value, partial):
+        return "partial", *map(_describe, (value.func, value.args, value.keywords))
+    if not isinstance(value, FunctionType):
+        return None
+    name, code = (value.__module__, value.__qualname__), digest_code(value.__code__)
+    if not (value.__closure__ or value.__defaults__ or value.__kwdefaults__):
+        return name, code
+    return name, code, _describe_content(value, lambda: _read_cells(value))
+
+
+def _read_cells(function):
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return cells, function.__defaults__, function.__kwdefaults__
+
+
+def _describe_content(value, read=None):
+    """Describe a value, or what is read of it, by its content."""
+    try:
+        return type(value), joblib.hash(value if read is None else read())
+    except Exception:  # of whatever kind: what cannot be pickled is equal to itself alone
+        return type(value), _Itself(value)
+
+
+class _Itself:
+    """A value that is equal to no other one."""
+
+    def __init__(self, value):
+        self._value = value
+
+    def __eq__(self, other):
+        return isinstance(other, _Itself) and self._value is other._value
+
+    def __hash__(self):
+        return id(self._value)
