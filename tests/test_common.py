@@ -318,7 +318,7 @@ CHECKS_OF_A_CLASS = {
         *("refuses_a_matrix", "refuses_no_labels", "refuses_no_records"),
         *("refuses_bad_membership", "refuses_no_membership", "membership_forms"),
         *("in_pipeline", "in_grid_search", "in_cross_val_predict", "in_stacking"),
-        *("in_calibration", "clones"),
+        *("in_calibration", "clones", "spares_fitted_models"),
     )
 }
 

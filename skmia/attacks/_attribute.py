@@ -256,7 +256,7 @@ class AttributeInferenceAttack(CandidateScores):
     Parameters
     ----------
     victim : fitted estimator
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`.
+        Model under attack.
     sensitive : str, int, slice or sequence of them
         Column of the attribute, or the columns of a one-hot block: names in a DataFrame,
         positions in an array.

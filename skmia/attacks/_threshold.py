@@ -17,8 +17,8 @@ class ThresholdAttack(BaseAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If
-        None, the predictions stored by :meth:`skmia.Records.with_outputs` are used.
+        Classifier or regressor under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used.
     signal : str or Signal, default="loss"
         Signal to threshold, see :func:`skmia.signals.get_signal_names`.
     mean_train_loss : float, default=None

@@ -69,6 +69,13 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
     A subclass implements ``_fit(records, membership)``, ``_score_samples(records)`` and
     ``_natural_offset(records)``, and declares in ``_needs()`` what it needs to run. All public
     methods are defined here.
+
+    A clone keeps a fitted ``victim`` and a fitted pool ``shadows`` as they are, and copies the
+    other parameters. ``set_params(shadows__n_estimators=...)`` never changes a fitted pool, nor
+    ``victim__...`` a fitted victim: an unfitted copy takes its place. The shadow models of an
+    unfitted pool are trained once for the table that the records given to ``fit`` are slices of;
+    the notes of :class:`~skmia.ShadowPool` say where they are kept, and
+    :meth:`skmia.Records.detached` makes a slice a table of its own.
     """
 
     _parameter_constraints: dict = {"victim": "no_validation"}

@@ -91,8 +91,9 @@ class ShadowPool(
     in the training set of exactly one model of a pair, stratified by class. Equal records, and
     records with the same value of the field ``group_by``, are in or out together.
 
-    Training the pool is most of the cost of an audit. Fit it once, freeze it, and share it among
-    attacks and searches: ``FrozenEstimator(ShadowPool(model).fit(records))``.
+    Training the pool is most of the cost of an audit. Fit it once and share it among attacks and
+    searches: a clone of an attack keeps a fitted pool. An unfitted one, or a number of models, is
+    fitted by the attack, see Notes.
 
     Parameters
     ----------
@@ -230,6 +231,22 @@ class ShadowPool(
     --------
     skmia.attacks.LiRA : Likelihood-ratio attack on a pool.
     skmia.attacks.RMIA : Relative attack, suited to few models.
+
+    Notes
+    -----
+    ``fit`` of the pool trains on the records that it is given. An attack whose pool is unfitted, or
+    a number, fits one on the table that its records are slices of. All folds of a cross-validation
+    are slices of one table, and membership is not an input of a pool, so one pool serves all folds,
+    also those that are scored. Pools with equal parameters, apart from `n_jobs` and `verbose`, are
+    one pool, also with ``random_state=None``: a search over attack settings trains one, a search
+    over ``shadows=[4, 8, 16]`` three.
+
+    The table holds these pools until it is deleted itself, with all slices of it. Each takes 4
+    bytes per model, record and signal or temperature, and 1 byte per model and record; with
+    ``store="outputs"`` or ``"models"`` it also takes these. To free them earlier, search over
+    ``Records(records.X, records.y)`` and delete it afterwards. Each worker process of a search with
+    `n_jobs` gets a copy of the table, trains the pool once, and keeps the table of its last task;
+    with a pool that was fitted before, workers train nothing.
 
     Examples
     --------
