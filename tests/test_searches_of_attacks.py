@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier, VotingClassifier
@@ -400,17 +401,71 @@ def test_attacks_that_learn_from_membership_learn_from_the_fold_alone(problem):
     assert np.isfinite(scores).all() and CountedTree.n_fits == 8
 
 
-@pytest.mark.parametrize("kind", ["number", "pool"])
-def test_workers_train_a_pool_at_most_once_each(tmp_path, kind):
+@pytest.fixture
+def noted(tmp_path):
+    """A fitted tree whose clones note the process of each fit, and a function that reads it."""
     records, membership = make_membership_problem(100, random_state=0)
     members, path = records[membership == 1], tmp_path / "fits"
     tree = NotingTree(str(path)).fit(members.X, members.y)
-    pool = 4 if kind == "number" else ShadowPool(tree, 4, random_state=0)
     path.unlink()
-    search = GridSearchCV(
-        LiRA(tree, pool), {"prior": [0.1, 0.2, 0.3, 0.5]}, cv=3, scoring="roc_auc", n_jobs=2
-    )
-    search.fit(records, membership)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    fits = path.read_text().split()
+    return tree, records, membership, lambda: path.read_text().split()
+
+
+def search_part(attack, records, membership):
+    """Search on a part of a table, in workers."""
+    part = records[::2]
+    run = search_with(GridSearchCV, {"prior": [0.1, 0.2, 0.3, 0.5]}, n_jobs=2)
+    return run(attack, part, membership[::2])
+
+
+JOBS = {
+    "part of a table": search_part,
+    "jobs in a fold": lambda attack, *given: cross_val_score(
+        stack(attack).set_params(n_jobs=2), *given, cv=2, scoring="roc_auc"
+    ),
+    "GridSearchCV": search_with(GridSearchCV, {"prior": [0.1, 0.2, 0.3, 0.5]}, n_jobs=2),
+    "cross_val_predict": lambda *given: cross_val_predict(*given, cv=4, n_jobs=2),
+    "StackingClassifier": lambda attack, *given: (
+        stack(attack).set_params(n_jobs=2).fit(*given).predict_proba(given[0])
+    ),
+}
+
+
+@pytest.mark.parametrize("run", JOBS.values(), ids=JOBS)
+@pytest.mark.parametrize("kind", ["number", "pool"])
+def test_workers_train_a_pool_at_most_once_each(noted, run, kind):
+    tree, records, membership, read = noted
+    pool = 4 if kind == "number" else ShadowPool(tree, 4, random_state=0)
+    assert np.isfinite(run(LiRA(tree, pool), records, membership)).all()
+    fits = read()
+    assert len(fits) <= 12  # of two workers, and of this process
     assert max(map(fits.count, fits)) == 4
+
+
+def test_a_part_of_a_table_gets_the_same_scores_in_workers(noted):
+    tree, records, membership, _ = noted
+    attack = LiRA(tree, ShadowPool(tree, 8, random_state=0))
+    alone, sent = (
+        cross_val_score(attack, records[::2], membership[::2], scoring="roc_auc", n_jobs=n_jobs)
+        for n_jobs in (None, 2)
+    )
+    np.testing.assert_array_equal(sent, alone)
+    assert len(pickle.dumps(records[:2])) < 1000
+
+
+def test_threads_train_a_pool_once(problem):
+    tree, records, membership = problem
+    with parallel_config(backend="threading", n_jobs=4):
+        scores = cross_val_score(LiRA(tree, 8), records, membership, cv=8, scoring="roc_auc")
+    assert np.isfinite(scores).all() and CountedTree.n_fits == 8
+
+
+def test_a_worker_knows_a_table_by_its_content(noted):
+    tree, records, membership, read = noted
+    run = partial(cross_val_score, LiRA(tree, ShadowPool(tree, 4, random_state=0)), cv=2, n_jobs=2)
+    one = run(records, membership)
+    others = run(Records(records.X, records.y, group_by=np.arange(100) // 2), membership)
+    again = run(Records(records.X.copy(), records.y.copy()), membership)
+    np.testing.assert_array_equal(again, one)
+    assert np.isfinite(others).all()
+    assert 8 <= len(read()) <= 24

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from threading import Lock, RLock
+from threading import Lock, RLock, current_thread
 from types import MappingProxyType
 from typing import Any, Self, overload
 
@@ -36,6 +36,9 @@ from .visible import as_html, visible
 _MOST_NAMES = 30  # of columns, in a message
 _MOST_SHOWN = 12  # of columns or labels, in a notebook
 _RESERVED = frozenset({"X", "y", "fields"})
+
+# Name of the thread in which multiprocessing and loky pickle what they send to worker processes.
+_SENDER = "QueueFeederThread"
 
 
 def as_array(values, name):
@@ -238,8 +241,9 @@ class Records:
     A slice, such as the fold of a cross-validation, remembers the table that it was taken from, and
     keeps it in memory, as a view of a numpy array does. The shadow models that an attack trains for
     itself are trained on this table, once for equal settings. :meth:`detached` returns a slice
-    as a table of its own. A pickle of a slice, and records with further fields or outputs, are also
-    tables of their own.
+    as a table of its own. Records with further fields or outputs are also tables of their own, and
+    so is what is read from a pickle of a slice: the file holds no other records of the table. Only
+    joblib's worker processes get the table with a slice.
 
     Parameters
     ----------
@@ -716,13 +720,17 @@ class Records:
     def __reduce__(self):
         # The digests are included, so that equal records always pickle to equal bytes.
         fields = {name: pack(values) for name, values in self._fields.items()}
-        return self._from_checked_args, (pack(self.X), self.y, fields, self.digests, self._column)
+        args = pack(self.X), self.y, fields, self.digests, self._column
+        # A worker gets the table of a slice, so that it trains what this process would train. What
+        # is written to a file holds none of the other records.
+        is_sent = self._origin is not None and current_thread().name == _SENDER
+        return self._from_checked_args, (*args, self._origin) if is_sent else args
 
     @classmethod
-    def _from_checked_args(cls, X, y, fields, digests, column=False):
+    def _from_checked_args(cls, X, y, fields, digests, column=False, origin=None):
         fields = {name: read_only(unpack(values)) for name, values in fields.items()}
         rows = read_only(unpack(X)), None
-        return cls._from_checked(rows, read_only(y), fields, read_only(digests), column)
+        return cls._from_checked(rows, read_only(y), fields, read_only(digests), column, origin)
 
     def __repr__(self):
         y = "" if self.y is None else f", y={self.y.dtype}"

@@ -17,7 +17,6 @@ from ..base import (
     connect,
     count_pseudo_victims,
     cross_fit,
-    fit_own_pools,
     get_pool,
     is_open,
     judge,
@@ -441,7 +440,6 @@ def _judge(case, attack):
     """The fitted attack, or None if it is cross-fitted, and its judgment of the records."""
     queried, seed = case.queried, case.request.attack_seed
     if learns(attack):
-        fit_own_pools(attack, queried)  # once for all folds, because it does not use membership
         fitted, judged = None, cross_fit(attack, queried, case.membership, seed)
     else:
         fitted = attack.fit(queried)
