@@ -246,8 +246,8 @@ def open_pool(attack, records):
     is_number = isinstance(shadows, Integral) and not isinstance(shadows, bool)
     if not is_number or shadows < 2 or shadows % 2:
         raise (ValueError if is_number else TypeError)(
-            "shadows must be a ShadowPool, fitted or unfitted, or an even number of models from 2 "
-            f"on; got {shadows if is_number else type(shadows).__name__}."
+            "shadows must be a ShadowPool, either unfitted or fitted, or an even number of models "
+            f"from 2 on; got {shadows if is_number else type(shadows).__name__}."
         )
     victim = unwrap(attack.victim)
     if victim is None or not is_trainable(victim):

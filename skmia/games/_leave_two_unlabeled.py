@@ -157,7 +157,7 @@ def leave_two_unlabeled(
     True
     """
     validate_arguments(_CONSTRAINTS, locals(), "leave_two_unlabeled")
-    check_records(records)
+    records = check_records(records).detached()
     membership = check_membership(membership, len(records))
     if n_rounds is None and refit:
         raise ValueError(

@@ -41,7 +41,8 @@ class LeakageScorer:
         tested = self._find_tested(Records(X, y))
         estimator, trained = recall_training(estimator, self.records)
         chosen = trained | _choose_nonmembers(self.records, tested, trained)
-        records = self.records if chosen.all() else self.records[np.flatnonzero(chosen)].detached()
+        records = self.records if chosen.all() else self.records[np.flatnonzero(chosen)]
+        records = records.detached()
         membership = trained[chosen].astype(int)
         attack = self._prepare(estimator)
         if learns(attack):
