@@ -27,8 +27,8 @@ from sklearn.model_selection import (
     permutation_test_score,
     train_test_split,
 )
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
@@ -91,14 +91,18 @@ def test_a_search_gives_the_scores_of_a_frozen_model_and_pool(problem):
     frozen = LiRA(FrozenEstimator(tree), pool)
     fitted = LiRA(tree, pool.estimator)
     unfitted = LiRA(tree, ShadowPool(tree, 8, random_state=0))
-    scores = []
+    scores, CountedTree.n_fits = [], 0
     for attack in (frozen, fitted, unfitted):
         search = GridSearchCV(attack, VARIANCES, scoring="roc_auc").fit(records, membership)
         scores.append(search.cv_results_["mean_test_score"])
         assert np.isfinite(scores[-1]).all()
     np.testing.assert_array_equal(scores[1], scores[0])
     np.testing.assert_array_equal(scores[2], scores[0])
-    assert CountedTree.n_fits == 16
+    assert CountedTree.n_fits == 0  # the table knows the fitted pool
+    del pool, frozen, fitted, attack, search
+    gc.collect()
+    GridSearchCV(unfitted, VARIANCES, scoring="roc_auc").fit(records, membership)
+    assert CountedTree.n_fits == 8
 
 
 def stack(*attacks):
@@ -153,35 +157,35 @@ RUNS = {
 @pytest.mark.filterwarnings("error")
 def test_as_many_models_are_trained_as_the_pool_has(problem, run, kind):
     tree, records, membership = problem
-    pools = {"number": 8, "unfitted": ShadowPool(tree, 8, random_state=0)}
-    pools["fitted"] = ShadowPool(tree, 8, random_state=0).fit(records)
+    pool = 8 if kind == "number" else ShadowPool(tree, 8, random_state=0)
+    pool = pool.fit(records) if kind == "fitted" else pool
     CountedTree.n_fits = 0
-    scores = run(LiRA(tree, pools[kind]), records, membership)
+    scores = run(LiRA(tree, pool), records, membership)
     assert np.isfinite(scores).all()
     assert CountedTree.n_fits == (0 if kind == "fitted" else 8)
-    assert hasattr(pools["fitted"], "membership_") and hasattr(tree, "tree_")
+    assert hasattr(pool, "membership_") == (kind == "fitted") and hasattr(tree, "tree_")
 
 
 @pytest.mark.parametrize(
-    ("grid", "n_models"),
+    ("grid", "n_models", "n_known"),
     [
-        ({"shadows": [4, 8, 16]}, 28),
-        ({"shadows": [4, 8], "variance": ["shrunk", "pooled"]}, 12),
-        ({"shadows__n_estimators": [4, 8, 16]}, 28),
-        ({"shadows__max_samples": [0.25, 0.5]}, 16),
-        ({"shadows__estimator__max_depth": [2, 3]}, 16),
-        ({"shadows__n_jobs": [None, 1]}, 8),
+        ({"shadows": [4, 8, 16]}, 28, 0),
+        ({"shadows": [4, 8], "variance": ["shrunk", "pooled"]}, 12, 0),
+        ({"shadows__n_estimators": [4, 8, 16]}, 28, 8),
+        ({"shadows__max_samples": [0.25, 0.5]}, 16, 8),
+        ({"shadows__estimator__max_depth": [2, 3]}, 16, 0),
+        ({"shadows__n_jobs": [None, 1]}, 8, 8),
     ],
 )
 @pytest.mark.parametrize("fitted", [False, True])
-def test_a_grid_of_pools_trains_each_of_them_once(problem, grid, n_models, fitted):
+def test_a_grid_of_pools_trains_each_of_them_once(problem, grid, n_models, n_known, fitted):
     tree, records, membership = problem
     pool = ShadowPool(tree, 8, random_state=0)
     if fitted:
         pool.fit(records)
         CountedTree.n_fits, signals = 0, pool.signals_.copy()
     search = GridSearchCV(LiRA(tree, pool), grid, cv=3, scoring="roc_auc").fit(records, membership)
-    assert CountedTree.n_fits == n_models
+    assert CountedTree.n_fits == n_models - fitted * n_known
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert (pool.n_estimators, pool.max_samples, pool.n_jobs) == (8, 0.5, None)
     assert pool.estimator is tree and tree.max_depth is None
@@ -233,6 +237,39 @@ def test_pools_depend_on_the_fields_and_on_the_augmentation(problem):
 
 def _shift(records, by):
     return [Records(records.X + by, records.y)]
+
+
+def test_a_pool_among_the_signals_of_a_pipeline_is_trained_once(problem):
+    tree, records, membership = problem
+    scores = []
+    for fits in (False, True):
+        pool = ShadowPool(tree, 8, random_state=0)
+        pool = pool.fit(records) if fits else pool
+        union = FeatureUnion([("signals", Signals(tree)), ("pool", pool)])
+        attack = make_pipeline(union, StandardScaler(), LogisticRegression())
+        grid = {"logisticregression__C": [0.1, 1.0]}
+        search = GridSearchCV(attack, grid, cv=3, scoring="roc_auc").fit(records, membership)
+        scores.append(search.cv_results_["mean_test_score"])
+    assert CountedTree.n_fits == 16  # half of them by the explicit fit
+    np.testing.assert_array_equal(*scores)
+    assert np.isfinite(scores).all()
+
+
+def test_fitted_pools_are_values_of_a_grid(problem):
+    tree, records, membership = problem
+    pools = [ShadowPool(tree, n, random_state=0).fit(records) for n in (4, 8)]
+    search = GridSearchCV(LiRA(tree), {"shadows": pools}, cv=2, scoring="roc_auc")
+    search.fit(records, membership)
+    assert CountedTree.n_fits == 12
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    # A pool that was fitted again, or is gone, serves nobody.
+    one = clone(pools[0])
+    pools[0].set_params(n_estimators=6).fit(records)
+    del search, pools[1]
+    gc.collect()
+    CountedTree.n_fits = 0
+    LiRA(tree, one).fit(records)
+    assert CountedTree.n_fits == 4
 
 
 # Clones and parameters

@@ -1,6 +1,7 @@
 """The container of labeled records that every attack takes as its X."""
 
 import warnings
+import weakref
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from threading import Lock, RLock, current_thread
@@ -197,16 +198,28 @@ class MadeOnce:
     """What was made for a table, by what it depends on; of several threads, one makes it."""
 
     def __init__(self):
-        self._lock, self._locks, self._made = Lock(), {}, {}
+        self._lock, self._locks, self._made, self._noted = Lock(), {}, {}, {}
 
     def get(self, key, make):
         """Return what was made for a key, and make it if nothing was."""
         with self._lock:
             own = self._locks.setdefault(key, RLock())
         with own:
+            noted = self._get_noted(key)
+            if noted is not None:
+                return noted
             if key not in self._made:
                 self._made[key] = make()
             return self._made[key]
+
+    def note(self, key, thing, is_same):
+        """Know what was made elsewhere, as long as it is held there and is the same."""
+        self._noted[key] = weakref.ref(thing), is_same
+
+    def _get_noted(self, key):
+        held, is_same = self._noted.get(key, (lambda: None, None))
+        thing = held()
+        return thing if thing is not None and is_same(thing) else None
 
 
 def _no_matrix():
@@ -543,8 +556,8 @@ class Records:
     def _get_origin(self):
         return self if self._origin is None else self._origin
 
-    def _make_once(self, key, make):
-        return self._made.get(key, make)
+    def _get_made(self):
+        return self._made
 
     def _was_column(self):
         return self._column
@@ -775,7 +788,12 @@ def get_origin(records):
 
 def make_once(records, key, make):
     """Return what ``make`` returns, which a table keeps by a key as long as it is there itself."""
-    return records._make_once(key, make)
+    return records._get_made().get(key, make)
+
+
+def note_made(records, key, thing, is_same):
+    """Let a table know what was made of it, as long as that is held elsewhere and is the same."""
+    records._get_made().note(key, thing, is_same)
 
 
 Records.__module__ = "skmia"  # from where it is imported

@@ -15,10 +15,9 @@ from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import Frozen
-from ..shadow import ShadowPool
+from ..shadow import ShadowPool, fit_once
 from ..signals import Signal
 from ..victims import get_access, get_kind, is_trainable
-from ._own_pools import fit_once
 
 
 def _is_estimator(value):

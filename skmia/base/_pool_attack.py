@@ -20,10 +20,10 @@ from .._core.sklearn import Interval
 from .._core.types import ArrayLike
 from .._core.validation import check_outputs_source, check_records
 from .._training.where import get_workers
+from ..shadow import fit_once
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim
 from ._attack import BaseAttack, best_threshold
-from ._own_pools import fit_once
 from ._parts import open_pool
 
 # Relative difference of one score that is computed in two ways.

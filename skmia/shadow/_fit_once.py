@@ -1,4 +1,4 @@
-"""Shadow models that attacks train for themselves: once for a table and equal settings."""
+"""Pools that are fitted for a search: once for a table and equal settings."""
 
 from functools import partial
 from multiprocessing import parent_process
@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from .._core.records import get_origin, make_once
+from .._core.records import get_origin, make_once, note_made
 from .._training.digests import digest_code
 
 # Parameters of a pool without influence on what is trained.
@@ -25,6 +25,18 @@ def fit_once(pool, records):
     # Membership is no input of a pool, so one pool serves all folds of a table.
     table = _find_table(records)
     return make_once(table, _describe_settings(pool), lambda: clone(pool).fit(table))
+
+
+def note_fit(pool, records):
+    """Let a table know a pool that was fitted on it, which serves clones as long as it is there."""
+    if get_origin(records) is records:
+        stored = pool.stored_  # another list after another fit
+        is_same = partial(_is_fitted_as, stored)
+        note_made(records, _describe_settings(pool), pool, is_same)
+
+
+def _is_fitted_as(stored, pool):
+    return getattr(pool, "stored_", None) is stored
 
 
 def _find_table(records):
