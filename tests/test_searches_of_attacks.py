@@ -233,10 +233,21 @@ def test_pools_depend_on_the_fields_and_on_the_augmentation(problem):
     for augment in (shift, partial(_shift, by=0.1), partial(_shift, by=0.2)):
         LiRA(tree, clone(pool).set_params(augment=augment)).fit(records[:50])
     assert CountedTree.n_fits == 16
+    for by in (0.3, 0.3, 0.4):
+        globals()["_BY"] = by
+        LiRA(tree, clone(pool).set_params(augment=_shift_by_constant)).fit(records[:50])
+    assert CountedTree.n_fits == 24
+
+
+_BY = 0.0
 
 
 def _shift(records, by):
     return [Records(records.X + by, records.y)]
+
+
+def _shift_by_constant(records):
+    return _shift(records, _BY)
 
 
 def test_a_pool_among_the_signals_of_a_pipeline_is_trained_once(problem):

@@ -10,10 +10,13 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from .._core.records import get_origin, make_once, note_made
-from .._training.digests import digest_code
+from .._training.digests import digest_code, iter_reads
 
 # Parameters of a pool without influence on what is trained.
 _WITHOUT_INFLUENCE = {"n_jobs", "verbose"}
+
+# Global values that are taken for settings of a function that reads them.
+_CONSTANTS = bool, int, float, complex, str, bytes, tuple, np.ndarray, np.generic
 
 # A worker process gets a copy of the records with each task of a search. The table of its last task
 # stays, so that the shadow models are trained once per worker and not once per task.
@@ -55,7 +58,10 @@ def _describe_settings(pool):
     """Describe what the models of an unfitted pool depend on."""
     settings = pool.get_params(deep=False)
     counting = settings.keys() - _WITHOUT_INFLUENCE
-    return type(pool), _describe({name: settings[name] for name in counting})
+    try:
+        return type(pool), _describe({name: settings[name] for name in counting})
+    except Exception:  # of whatever kind, such as a parameter that holds itself
+        return type(pool), _Itself(pool)
 
 
 def _describe(value):
@@ -83,10 +89,25 @@ def _describe_function(value):
         return "partial", *map(_describe, (value.func, value.args, value.keywords))
     if not isinstance(value, FunctionType):
         return None
-    name, code = (value.__module__, value.__qualname__), digest_code(value.__code__)
+    own = _read_own(value, set())
     if not (value.__closure__ or value.__defaults__ or value.__kwdefaults__):
-        return name, code
-    return name, code, _describe_content(value, lambda: _read_cells(value))
+        return own
+    return own, _describe_content(value, lambda: _read_cells(value))
+
+
+def _read_own(function, seen):
+    """Return the name and code of a function, and the constants and functions that it reads."""
+    seen.add(function)
+    read = {name for name, _ in iter_reads(function.__code__)} & function.__globals__.keys()
+    found = []
+    for name in sorted(read):
+        value = function.__globals__[name]
+        if isinstance(value, FunctionType):  # those of other modules do not change
+            if value.__module__ == function.__module__ and value not in seen:
+                found.append(_read_own(value, seen))
+        elif isinstance(value, _CONSTANTS):  # a list or a dict may count calls
+            found.append((name, _describe(value)))
+    return function.__module__, function.__qualname__, digest_code(function.__code__), tuple(found)
 
 
 def _read_cells(function):
