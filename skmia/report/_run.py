@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 
 from .._core.filed import empty_table, find_where, sorted_table, take_where
 from .._core.progress import enter_stage
@@ -77,7 +76,7 @@ _N_TARGETS = 8
 
 def measure_power(attack, records):
     """AUC of an attack by the number of its shadow models."""
-    repeated = clone(attack).set_params(shadows=FrozenEstimator(attack.pool_))
+    repeated = clone(attack).set_params(shadows=attack.pool_)
     curve = power_curve(repeated, records, n_targets=_N_TARGETS, max_fprs=())
     rows = curve["auc"].groupby("n_estimators").agg(["mean", "std", "count"])
     return [
@@ -268,7 +267,7 @@ class _PowerMeter:
         found = {}
         for name, attack in self._attacks.items():
             attack = prepare(attack, self._request)
-            attack.set_params(victim=None, shadows=FrozenEstimator(pool))
+            attack.set_params(victim=None, shadows=pool)
             # A pool may have too few models in, or out, for some records.
             with suppress(ValueError):
                 found[name] = measure_models(
