@@ -33,8 +33,7 @@ class CopiesParameters:
         ----------
         **params : dict
             Parameters by name, those of an inner estimator as ``<parameter>__<inner parameter>``.
-            A fitted model or pool that was passed is not changed by them: an unfitted copy takes
-            its place.
+            Those of a fitted victim or pool do not change it: an unfitted copy takes its place.
 
         Returns
         -------

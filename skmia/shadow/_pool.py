@@ -244,11 +244,12 @@ class ShadowPool(
     with these parameters already holds.
 
     The table holds the pools that it was given by attacks until it is deleted itself, with all
-    slices of it. Each takes 4 bytes per model, record and signal or temperature, and 1 byte per
-    model and record; with ``store="outputs"`` or ``"models"`` it also takes these. To free them
-    earlier, search over ``Records(records.X, records.y)`` and delete it afterwards. Each worker
-    process of a search with `n_jobs` gets a copy of the table, trains the pool once, and keeps the
-    table of its last task; with a pool that was fitted before, workers train nothing.
+    slices of it. Each takes 4 bytes per model, record and signal or temperature, 1 byte per model
+    and record, and less than 100 bytes per record; with ``store="outputs"`` or ``"models"`` it also
+    takes these. To free them earlier, search over ``Records(records.X, records.y)`` and delete it
+    afterwards. Each worker process of a search with `n_jobs` gets a copy of the table, trains the
+    pool once, and keeps the table of its last task; with a pool that was fitted before, workers
+    train nothing.
 
     Examples
     --------
