@@ -42,6 +42,7 @@ from skmia.attacks import (
 )
 from skmia.attacks.white_box import WhiteBoxAttack
 from skmia.datasets import make_membership_problem
+from skmia.exceptions import CheckpointError
 from skmia.games import membership_game
 from skmia.memorization import Exposure, NGramModel, SequenceVictim
 from skmia.shadow import ModelBasedSynthesizer
@@ -488,6 +489,17 @@ def test_workers_train_a_pool_at_most_once_each(noted, run, kind):
     fits = read()
     assert len(fits) <= 12  # of two workers, and of this process
     assert max(map(fits.count, fits)) == 4
+
+
+def test_a_checkpoint_without_a_seed_serves_all_workers(noted, tmp_path):
+    tree, records, membership, _ = noted
+    for k in range(4):
+        pool = ShadowPool(DecisionTreeClassifier(), 4, checkpoint=tmp_path / f"pool{k}")
+        run = partial(cross_val_score, LiRA(tree, pool), cv=4, scoring="roc_auc")
+        sent, alone = (run(records, membership, n_jobs=n_jobs) for n_jobs in (2, None))
+        np.testing.assert_array_equal(sent, alone)
+    with pytest.raises(CheckpointError, match="belongs to another pool"):
+        LiRA(tree, pool).fit(Records(records.X + 1, records.y))
 
 
 def test_a_part_of_a_table_gets_the_same_scores_in_workers(noted):

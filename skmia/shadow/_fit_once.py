@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 
 from .._core.records import get_origin, make_once, note_made
 from .._training.digests import digest_code, iter_reads
+from ..exceptions import CheckpointError
 
 # Parameters of a pool without influence on what is trained.
 _WITHOUT_INFLUENCE = {"n_jobs", "verbose"}
@@ -27,7 +28,17 @@ def fit_once(pool, records):
     """Fit an unfitted pool on the table of the records; pools of equal settings are one pool."""
     # Membership is no input of a pool, so one pool serves all folds of a table.
     table = _find_table(records)
-    return make_once(table, _describe_settings(pool), lambda: clone(pool).fit(table))
+    return make_once(table, _describe_settings(pool), lambda: _fit_clone(pool, table))
+
+
+def _fit_clone(pool, table):
+    try:
+        return clone(pool).fit(table)
+    except CheckpointError:
+        if pool.random_state is not None:
+            raise
+        # Another worker may have begun the folder, whose seeds then are those of this pool.
+        return clone(pool).fit(table)
 
 
 def note_fit(pool, records):
