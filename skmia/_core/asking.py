@@ -125,8 +125,9 @@ def check_fitted(estimator, role):
         check_is_fitted(estimator)
     except NotFittedError:
         raise NotFittedError(
-            f"The {role} {type(estimator).__name__} is not fitted. Fit the {role.split()[-1]} and "
-            "wrap it in sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
+            f"The {role} {type(estimator).__name__} is not fitted: fit it first, and wrap it in "
+            "sklearn.frozen.FrozenEstimator where it is a value in the grid of a search, which "
+            "clones such values."
         ) from None
 
 

@@ -1,8 +1,10 @@
 """The container of labeled records that every attack takes as its X."""
 
 import warnings
+import weakref
 from collections.abc import Mapping, Sequence
 from numbers import Real
+from threading import Lock, RLock, current_thread
 from types import MappingProxyType
 from typing import Any, Self, overload
 
@@ -35,6 +37,9 @@ from .visible import as_html, visible
 _MOST_NAMES = 30  # of columns, in a message
 _MOST_SHOWN = 12  # of columns or labels, in a notebook
 _RESERVED = frozenset({"X", "y", "fields"})
+
+# Name of the thread in which multiprocessing and loky pickle what they send to worker processes.
+_SENDER = "QueueFeederThread"
 
 
 def as_array(values, name):
@@ -211,6 +216,34 @@ def _count_axes(values):
 ID = "record_id"
 
 
+class MadeOnce:
+    """What was made for a table, by what it depends on; of several threads, one makes it."""
+
+    def __init__(self):
+        self._lock, self._locks, self._made, self._noted = Lock(), {}, {}, {}
+
+    def get(self, key, make):
+        """Return what was made for a key, and make it if nothing was."""
+        with self._lock:
+            own = self._locks.setdefault(key, RLock())
+        with own:
+            noted = self._get_noted(key)
+            if noted is not None:
+                return noted
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
+
+    def note(self, key, thing, is_same):
+        """Know what was made elsewhere, as long as it is held there and is the same."""
+        self._noted[key] = weakref.ref(thing), is_same
+
+    def _get_noted(self, key):
+        held, is_same = self._noted.get(key, (lambda: None, None))
+        thing = held()
+        return thing if thing is not None and is_same(thing) else None
+
+
 def _no_matrix():
     return TypeError(
         "Records are not a matrix. Pass records to estimators that take them (attacks, Signals, "
@@ -239,6 +272,13 @@ class Records:
 
     The container is one-dimensional (``shape == (n,)``) and immutable. ``X`` is not copied, so the
     arrays that were passed must not be changed either.
+
+    A slice, such as the fold of a cross-validation, remembers the table that it was taken from, and
+    keeps it in memory, as a view of a numpy array does. The shadow models that an attack trains for
+    itself are trained on this table, once for equal settings. :meth:`detached` returns a slice
+    as a table of its own. Records with further fields or outputs are also tables of their own, and
+    so is what is read from a pickle of a slice: the file holds no other records of the table. Only
+    joblib's worker processes get the table with a slice.
 
     Parameters
     ----------
@@ -294,7 +334,11 @@ class Records:
 
     # _rows holds a container and the positions of its rows that belong to the records (None: all).
     # _column says whether y was given with the shape (n, 1), as some models were fitted on it.
-    __slots__ = ("_column", "_digests", "_fields", "_rows", "y")
+    # _origin is the table that a slice was taken from (None: the records are no slice), and _made
+    # holds what was made once for a table.
+    __slots__ = (
+        *("__weakref__", "_column", "_digests", "_fields", "_made", "_origin", "_rows", "y"),
+    )
 
     y: np.ndarray | Any  # None of records without labels
 
@@ -517,19 +561,26 @@ class Records:
         joined._assign(joined._rows, joined.y, joined._fields, None, first._was_column())
         return joined
 
-    def _assign(self, rows, y, fields, digests, column):
+    def _assign(self, rows, y, fields, digests, column, origin=None):
+        made = MadeOnce() if origin is None else None
         for name, value in zip(
-            ("_rows", "y", "_fields", "_digests", "_column"),
-            (rows, y, fields, digests, column),
+            ("_rows", "y", "_fields", "_digests", "_column", "_origin", "_made"),
+            (rows, y, fields, digests, column, origin, made),
             strict=True,
         ):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _from_checked(cls, rows, y, fields, digests=None, column=False):
+    def _from_checked(cls, rows, y, fields, digests=None, column=False, origin=None):
         records = cls.__new__(cls)
-        records._assign(rows, y, fields, digests, column)
+        records._assign(rows, y, fields, digests, column, origin)
         return records
+
+    def _get_origin(self):
+        return self if self._origin is None else self._origin
+
+    def _get_made(self):
+        return self._made
 
     def _was_column(self):
         return self._column
@@ -544,10 +595,10 @@ class Records:
         named = names and all(isinstance(name, str) for name in names)
         return container.shape[1], np.array(names, dtype=object) if named else None
 
-    def _replaced(self, rows, digests, y=None, fields=None):
+    def _replaced(self, rows, digests, y=None, fields=None, origin=None):
         fields = dict(self._fields) if fields is None else fields
         y = self.y if y is None else y
-        return self._from_checked(rows, y, fields, digests, self._column)
+        return self._from_checked(rows, y, fields, digests, self._column, origin)
 
     @property
     def has_features(self) -> bool:
@@ -659,7 +710,34 @@ class Records:
         key = as_key(key, len(self))
         fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
         y, digests = read_only(take_rows(self.y, key)), read_only(self.digests[:, key])
-        return self._replaced(self._select(key), digests, y, fields)
+        return self._replaced(self._select(key), digests, y, fields, self._get_origin())
+
+    def detached(self) -> Self:
+        """Return the same records as a table of their own, which is no slice of another one.
+
+        An attack with a number of shadow models, or an unfitted pool, trains them on the table that
+        the records were taken from. On detached records it trains them on these alone.
+
+        Returns
+        -------
+        records : Records
+            The records themselves if they are no slice. The arrays are shared.
+
+        Examples
+        --------
+        >>> from skmia.attacks import LiRA
+        >>> from skmia.datasets import make_membership_problem
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> records, membership = make_membership_problem(200, random_state=0)
+        >>> tree = DecisionTreeClassifier().fit(records[:50].X, records[:50].y)
+        >>> LiRA(tree, shadows=4).fit(records[:100]).pool_.n_records_
+        200
+        >>> LiRA(tree, shadows=4).fit(records[:100].detached()).pool_.n_records_
+        100
+        """
+        if self._origin is None:
+            return self
+        return self._replaced(self._rows, self._digests)
 
     def _select(self, key):
         container, known = self._rows
@@ -689,13 +767,17 @@ class Records:
     def __reduce__(self):
         # The digests are included, so that equal records always pickle to equal bytes.
         fields = {name: pack(values) for name, values in self._fields.items()}
-        return self._from_checked_args, (pack(self.X), self.y, fields, self.digests, self._column)
+        args = pack(self.X), self.y, fields, self.digests, self._column
+        # A worker gets the table of a slice, so that it trains what this process would train. What
+        # is written to a file holds none of the other records.
+        is_sent = self._origin is not None and current_thread().name == _SENDER
+        return self._from_checked_args, (*args, self._origin) if is_sent else args
 
     @classmethod
-    def _from_checked_args(cls, X, y, fields, digests, column=False):
+    def _from_checked_args(cls, X, y, fields, digests, column=False, origin=None):
         fields = {name: read_only(unpack(values)) for name, values in fields.items()}
         rows = read_only(unpack(X)), None
-        return cls._from_checked(rows, read_only(y), fields, read_only(digests), column)
+        return cls._from_checked(rows, read_only(y), fields, read_only(digests), column, origin)
 
     def __repr__(self):
         y = "" if self.y is None else f", y={self.y.dtype}"
@@ -739,6 +821,21 @@ def get_features(records):
 def has_column(records):
     """Whether y of records was given with the shape (n, 1); it is flat in the records."""
     return records._was_column()
+
+
+def get_origin(records):
+    """The table that records were taken from; the records themselves if they are no slice."""
+    return records._get_origin()
+
+
+def make_once(records, key, make):
+    """Return what ``make`` returns, which a table keeps by a key as long as it is there itself."""
+    return records._get_made().get(key, make)
+
+
+def note_made(records, key, thing, is_same):
+    """Let a table know what was made of it, as long as that is held elsewhere and is the same."""
+    records._get_made().note(key, thing, is_same)
 
 
 Records.__module__ = "skmia"  # from where it is imported

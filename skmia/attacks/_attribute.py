@@ -20,6 +20,7 @@ from .._core.advice import with_advice
 from .._core.asking import check_victim, query_victim
 from .._core.checks import check_finite_vector
 from .._core.containers import is_frame, is_tensor, refuse_foreign, to_numpy
+from .._core.copies import CopiesParameters
 from .._core.numbers import show, to_array
 from .._core.randomness import seed_estimator
 from .._core.records import Records
@@ -175,8 +176,10 @@ def _make_baseline():
     )
 
 
-class CandidateScores(ClassifierMixin, BaseEstimator, ABC):
+class CandidateScores(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
     """Base class of attacks that score candidates, ``classes_``, for a value of each record."""
+
+    _subjects = ("victim", "shadows")
 
     def predict(self, X: Records) -> np.ndarray:
         """Infer the value of each record.
@@ -253,7 +256,7 @@ class AttributeInferenceAttack(CandidateScores):
     Parameters
     ----------
     victim : fitted estimator
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`.
+        Model under attack.
     sensitive : str, int, slice or sequence of them
         Column of the attribute, or the columns of a one-hot block: names in a DataFrame,
         positions in an array.

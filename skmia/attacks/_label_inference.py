@@ -38,15 +38,14 @@ class LabelInferenceAttack(CandidateScores):
     Parameters
     ----------
     victim : fitted estimator
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. It may return only
-        labels.
+        Classifier under attack. It may return only labels.
     shadows : ShadowPool or int, default=None
-        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``, and a number trains as many clones of the victim. It must keep
-        its models (``store="models"``) or, for records of the pool, their outputs
-        (``store="outputs"``). Labels are then preferred to which the victim gives more probability
-        than shadow models do that were not trained on the record. If None, the label that the
-        victim predicts is inferred.
+        A fitted pool; an unfitted one is fitted once on the table that the records given to ``fit``
+        are taken from, and a number trains as many clones of the victim. It must keep its models
+        (``store="models"``) or, for records of the pool, their outputs (``store="outputs"``).
+        Labels are then preferred to which the victim gives more probability than shadow models do
+        that were not trained on the record. If None, the label that the victim predicts is
+        inferred.
 
     Attributes
     ----------

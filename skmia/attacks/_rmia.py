@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
 
 from .._core.left_out import part_of, values_of
 from .._core.moments import CACHED, count_models, cut
@@ -143,12 +142,12 @@ class RMIA(PoolAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
-        stored by :meth:`skmia.Records.with_outputs` are used.
+        Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
+        are used.
     shadows : ShadowPool or int
-        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``. A number trains as many clones of the victim, anew in each
-        ``fit``; for `n_jobs` or a `random_state`, pass a pool.
+        A fitted pool, or an unfitted one, which is fitted once on the table that the records given
+        to ``fit`` are taken from. A number trains as many clones of the victim, also once for a
+        table; for `n_jobs` or a `random_state`, pass a pool.
     online : bool, default=True
         Whether to use the IN models. They exist only for records of the pool.
     signal : "auto", str or Signal, default="auto"
@@ -302,7 +301,7 @@ class RMIA(PoolAttack):
         self.pool_.locate_signal(self._reads())
         grid = {name: values for name, values in self._list_choices().items() if name in left}
         if grid and len(self.pool_.membership_) >= _FEWEST_TO_CHOOSE_BY:
-            own = {**settled, "victim": None, "shadows": FrozenEstimator(self.pool_)}
+            own = {**settled, "victim": None, "shadows": self.pool_}
             attack = type(self)(**{**self.get_params(deep=False), **own})
             try:
                 choice = choose_by_power(attack, grid, records, criterion=self._choose_criterion())

@@ -100,8 +100,7 @@ class StoredValuesAttack(BaseAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model or transformer whose file is attacked, in a
-        :class:`~sklearn.frozen.FrozenEstimator`.
+        Model or transformer whose file is attacked.
 
     Attributes
     ----------

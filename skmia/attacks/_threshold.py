@@ -18,8 +18,8 @@ class ThresholdAttack(BaseAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If
-        None, the predictions stored by :meth:`skmia.Records.with_outputs` are used.
+        Classifier or regressor under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used.
     signal : str or Signal, default="auto"
         Signal to threshold, see :func:`skmia.signals.get_signal_names`. ``"auto"`` is the loss of a
         classifier with probabilities or of a regressor, the margin (``"hinge"``) of a classifier

@@ -138,12 +138,12 @@ class VulnerableRecordsAttack(PoolAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
-        predictions stored by :meth:`skmia.Records.with_outputs` are used.
+        Classifier under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool or int
-        A pool with ``store="outputs"``, fitted and in a :class:`~sklearn.frozen.FrozenEstimator`;
-        an unfitted one is fitted on the records given to ``fit``, and a number trains as many
-        clones of the victim.
+        A pool with ``store="outputs"``, fitted or not; an unfitted one is fitted once on the table
+        that the records given to ``fit`` are taken from, and a number trains as many clones of the
+        victim.
     radius : float or "auto", default="auto"
         Maximum cosine distance between the outputs of neighbors, in [0, 2]. If ``"auto"``, the
         radius at which ``share`` of the references are vulnerable.

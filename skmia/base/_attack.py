@@ -78,6 +78,13 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
     ``_natural_offset(records)``, and declares in ``_needs()`` what it needs to run. All public
     methods are defined here.
 
+    A clone keeps a fitted ``victim`` and a fitted pool ``shadows`` as they are, and copies the
+    other parameters. ``set_params(shadows__n_estimators=...)`` never changes a fitted pool, nor
+    ``victim__...`` a fitted victim: an unfitted copy takes its place. The shadow models of an
+    unfitted pool are trained once for the table that the records given to ``fit`` are slices of;
+    the notes of :class:`~skmia.ShadowPool` say where they are kept, and
+    :meth:`skmia.Records.detached` makes a slice a table of its own.
+
     Attributes
     ----------
     offset_ : float
@@ -91,6 +98,9 @@ class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
     """
 
     _parameter_constraints: dict = {"victim": "no_validation"}
+
+    # What is attacked, and with what: clones of the attack keep them.
+    _subjects = ("victim", "shadows")
 
     def __new__(cls, *args, **kwargs):
         parameters = signature(cls.__init__).parameters

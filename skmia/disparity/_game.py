@@ -131,6 +131,7 @@ def read_exposures(played):
 def play(test, records, groups):
     # -> game: result of membership_game, without the guesses; None if no victim was trained
     people = number_people(records, groups)
+    records = records.detached()
     if test.estimator is None and treats_models_as_victims(test.attack):
         pool = get_pool(test.attack, records)
         attack = clone(test.attack).set_params(shadows=FrozenEstimator(pool))

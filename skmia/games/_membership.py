@@ -139,7 +139,8 @@ def _play(game, rounds, k, victim, attack):
     start, seeds = perf_counter(), rounds.attack_seeds[k]
     with isolated_randomness(seeds):
         set_victim(attack, victim)
-        guesses, judged = _judge(attack, game.records[reference], asked, inside, seeds)
+        reference = game.records[reference].detached()  # no pool may be trained on other records
+        guesses, judged = _judge(attack, reference, asked, inside, seeds)
     attack_time = perf_counter() - start
     group = game.group[rows]
     outcome = {"attack_time": attack_time, "n_unjudged": np.count_nonzero(~judged)}

@@ -59,6 +59,7 @@ class LeakageScorer:
         estimator, trained = find_training(estimator, self.records, tested, sample_weight)
         chosen = trained | _choose_nonmembers(self.records, is_tested, trained)
         records = self.records if chosen.all() else self.records[np.flatnonzero(chosen)]
+        records = records.detached()
         membership = trained[chosen].astype(int)
         attack = self._prepare(estimator)
         if learns(attack):

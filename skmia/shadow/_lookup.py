@@ -249,9 +249,9 @@ class PoolLookup:
         if types != self._types:
             return f"they hold {types}, but the pool holds {self._types}, and types must agree."
         return (
-            "a held-out fold has no IN models, so fit the pool on all records once and pass "
-            "FrozenEstimator(pool), in a search over its size shadows=[FrozenEstimator("
-            'pool.first(n)) for n in sizes], or set online=False and fit it with store="models".'
+            "fit the pool on all records, or pass an unfitted one or shadows=16, which an attack "
+            "trains on the Records that its folds are slices of; models that were trained on none "
+            'of the records suffice with online=False and store="models".'
         )
 
     def locate_usable(self, records: Records) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.copies import CopiesParameters
 from .._core.filed import rows_of
 from .._core.needs import Needs
 from .._core.numbers import as_numbers
@@ -495,8 +496,10 @@ class VictimSignal(Signal):
         """Compute the signal from a fitted victim."""
 
 
-class SignalColumns(TransformerMixin, BaseEstimator, ABC):
+class SignalColumns(CopiesParameters, TransformerMixin, BaseEstimator, ABC):
     """Base class of transformers from records to columns of signals."""
+
+    _subjects: tuple = ("victim",)
 
     @abstractmethod
     def needs(self) -> Needs:

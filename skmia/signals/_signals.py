@@ -221,6 +221,8 @@ class Trajectories(SignalColumns):
     array([[0.52, 1.38, 2.14, 2.85]])
     """
 
+    _subjects = ("victim", "checkpoints")
+
     _parameter_constraints = {
         "victim": "no_validation",
         "checkpoints": "no_validation",
