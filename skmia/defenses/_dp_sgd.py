@@ -248,7 +248,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             If settings contradict each other, or when clipping would not bound what one row
             changes in the net.
         """
-        check_target(self.target_epsilon)
+        check_target(self)
         validate_params_of(self)
         self._check_settings()
         import_optional("opacus", "dp")

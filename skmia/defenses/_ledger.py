@@ -17,6 +17,7 @@ import pandas as pd
 
 from .._core.accountant import total_epsilon
 from .._core.checks import check_option
+from .._core.copies import Remembered
 from .._core.files import locked, write_atomically, write_bytes
 from .._core.numbers import check_count, check_number, show
 from .._core.visible import visible
@@ -132,7 +133,7 @@ class PrivacyLedger:
     max_epsilon: float | None = field(default=None, kw_only=True)
     delta: float | None = field(default=None, kw_only=True)
     # The last _Mark that was seen. Clones share it, and copies in other processes take it along.
-    _seen: dict[str, _Mark] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _seen: Remembered = field(default_factory=Remembered, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         text = self.path if isinstance(self.path, str | os.PathLike) else None

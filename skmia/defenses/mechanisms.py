@@ -17,7 +17,7 @@ from .._core.checks import check_option
 from .._core.containers import is_tensor, to_numpy
 from .._core.matrix import check_container
 from .._core.numbers import check_number, to_array
-from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.sklearn import Interval, InvalidParameterError, StrOptions, validate_params_of
 from .._core.tradeoff import privacy_profile
 from .._core.types import ArrayLike, Seed
 from ..exceptions import PrivacyWarning
@@ -106,12 +106,12 @@ def choose_delta(target_delta, n_rows):
     return target_delta
 
 
-def check_target(target_epsilon):
-    """Refuse an infinite target, which is training without privacy."""
-    if isinstance(target_epsilon, Real) and target_epsilon == np.inf:
-        raise ValueError(
-            "target_epsilon must be finite; got inf. To train without privacy, set "
-            "noise_multiplier=0 and leave target_epsilon out."
+def check_target(estimator):
+    """Refuse an infinite ``target_epsilon``, which is training without privacy."""
+    if isinstance(estimator.target_epsilon, Real) and estimator.target_epsilon == np.inf:
+        raise InvalidParameterError(
+            f"The 'target_epsilon' parameter of {type(estimator).__name__} must be finite. Got inf "
+            "instead. To train without privacy, set noise_multiplier=0 and leave it out."
         )
 
 

@@ -544,7 +544,7 @@ class DPWassersteinGAN(BaseEstimator):
         self : object
             Fitted estimator.
         """
-        check_target(self.target_epsilon)
+        check_target(self)
         validate_params_of(self)
         self._check_settings()
         import_optional("torch", "torch")

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from skmia._core import files
+from skmia._training.digests import Walker
 from skmia.defenses import PrivacyLedger, _ledger
 
 DELTA = 1e-5
@@ -535,6 +536,18 @@ def test_copies_know_what_the_object_knows(ledger, tmp_path):
     for made in (ledger, carried):
         with pytest.raises(FileNotFoundError, match="had 4 fits, is not there any more"):
             made.epsilon(DELTA)
+
+
+def test_what_it_remembers_does_not_make_it_another_ledger(tmp_path):
+    # Or a checkpoint of models that are trained with it could not go on.
+    def digest(path):
+        ledger = PrivacyLedger(path)
+        yield Walker().digest(ledger)
+        yield Walker().digest(write(ledger))
+
+    first, second = digest(tmp_path / "fits.jsonl")
+    assert first == second
+    assert first not in digest(tmp_path / "others.jsonl")
 
 
 def test_the_clock_goes_back(ledger, monkeypatch):
