@@ -63,6 +63,15 @@ PRIVACY = {
         (ACCIDENTS, "test_many_processes_write_at_once"),
     ],
     "P10": [("defenses/test_ledger.py", "test_a_limit_refuses_the_fit_that_would_exceed_it")],
+    "P11": [
+        ("defenses/test_private_search.py", "test_the_best_of_sixteen_costs_little_more_than_two"),
+        (
+            "defenses/test_private_search.py",
+            "test_the_exact_divergence_of_the_best_of_normal_numbers_is_below_the_bound",
+        ),
+        ("defenses/test_private_search.py", "test_a_search_costs_a_third_of_what_its_fits_would"),
+        ("defenses/test_private_search.py", "test_a_ledger_counts_a_search_once"),
+    ],
     "A1": [
         (GUARANTEE, "test_what_training_would_have_to_call_is_refused"),
         (GUARANTEE, "test_settings_that_would_not_be_followed_are_refused"),

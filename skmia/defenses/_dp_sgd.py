@@ -298,7 +298,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
         classes, n_rows = self._read_classes(np.asarray(y)), len(X)
         with isolated_randomness(np.random.SeedSequence(0)):
-            net = training.make_net(self.estimator, X.shape[1], len(classes))
+            net = training.make_net(self.estimator, X.shape[1], len(classes), self.poisson_sampling)
         training.check_trainable(net)
         delta = choose_delta(self.target_delta, n_rows)
         privacy = self._plan(training, net, n_rows, delta)
