@@ -250,7 +250,10 @@ def recommend_release(
 
 
 # Structural checks that query the model for the records, or look for these in its file.
-_OF_RECORDS = ("k", "class_disclosure", "small_cells", "smallest_leaf", "residual_dof", "keeps_rows")
+_OF_RECORDS = {
+    *("k", "class_disclosure", "small_cells"),
+    *("smallest_leaf", "residual_dof", "keeps_rows"),
+}
 
 
 def withdraw_passes(checks):
