@@ -555,3 +555,30 @@ def test_a_model_that_is_wrong_by_itself_is_not_repaired_by_chance():
     model = KNeighborsClassifier(1).fit(X, wrong)
     found = check_agreement(model, Records(X, y), [1] * 200 + [0] * 200, random_state=0)
     assert found.cause != "repairs"
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_calibrations_that_turn_the_answers_round_are_sound(hidden):
+    # From 40 rows the machine learns less than chance, so that the calibration reverses it.
+    rng = np.random.default_rng(18)
+    X = rng.normal(size=(80, 8))
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0)).astype(int)
+    model = CalibratedClassifierCV(SVC(), cv=3).fit(X[:40], y[:40])
+    assert model.score(X[:40], y[:40]) < 0.2
+    given = CallableVictim(model.predict_proba, model.classes_) if hidden else model
+    found = check_agreement(given, Records(X, y), [1] * 40 + [0] * 40, random_state=0)
+    assert found.status == "warn"
+    assert ("gives the same answers" in found.text) == (not hidden)
+
+
+@pytest.mark.parametrize("seed", [13, 14, 17])
+def test_a_forgotten_scaler_is_named_where_more_than_half_of_the_skill_is_left(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(800, 8))
+    y = (X[:, :4] @ [6.0, -4.0, 3.2, 2.4] + rng.logistic(size=800) > 0).astype(int)
+    raw = X * np.exp(rng.normal(1, 1.5, 8)) + rng.normal(0, 10, 8)
+    model = LogisticRegression().fit(StandardScaler().fit_transform(raw[:400]), y[:400])
+    assert model.score(raw[:400], y[:400]) > 0.75
+    found = check_agreement(model, Records(raw, y), [1] * 400 + [0] * 400, random_state=0)
+    assert (found.status, found.cause) == ("stop", "repairs")
+    assert "trained behind a scaler" in found.text

@@ -86,6 +86,12 @@ class AnsweredRows:
     def _fits(self):
         return [self.measure(self.scores, self.inside == side) for side in (False, True)]
 
+    def fit_answers_of(self, scores):
+        """The skill of the model on members, if other answers were the labels."""
+        truth = scores.values if self.is_value else scores.predicted
+        rows = self.inside
+        return measure_skill(self.scores.take(rows), truth[rows], self.units[rows])
+
     def fit_of(self, clones, inside=True):
         """The skill of clones on members that they have not seen, or on the others."""
         return self.measure(clones.fresh, clones.is_fresh & (self.inside == inside))

@@ -11,7 +11,7 @@ from .._evidence import CANNOT_TELL, STOP, WARN
 from .._run import draw_sample, take_records
 from .._text import describe_error
 from ._answered_rows import AnsweredRows
-from ._clones import is_costly, list_recipes, train_clones
+from ._clones import is_costly, list_recipes, train_and_ask, train_clones
 from ._file_questions import KnownValuesQuestion, OwnNumbersQuestion
 from ._repairs import LabelsQuestion, RepairsQuestion
 from ._repeats_question import RepeatsQuestion
@@ -21,6 +21,9 @@ from ._skill_questions import ConstantQuestion, RecipeQuestion, SkillQuestion, U
 
 # Of more records a sample is looked at.
 _MOST_RECORDS = 20_000
+
+# Of fewer members, stand-ins do not stop an audit of a model that is worse than chance.
+_FEWEST_MEMBERS = 50
 
 # In the order of causes: the first that is found is told.
 QUESTIONS = (
@@ -54,7 +57,8 @@ def meet(case):
             references, n_models = _train(met, recipes, 1 if costly else 2, notes)
     _ask_all(met, references, replies, asked, notes)
     listed = [replies[one.name] for one in QUESTIONS if one.name in replies]
-    listed = _excuse_skilled(met, references, _excuse_noise(met, listed))
+    for excuse in (_excuse_noise, _excuse_skilled, _excuse_reproduced, _excuse_few):
+        listed = excuse(met, references, listed)
     return conclude(met, references, listed, asked, notes, n_models)
 
 
@@ -127,7 +131,7 @@ def _excuse_skilled(met, references, replies):
     ]
 
 
-def _excuse_noise(met, replies):
+def _excuse_noise(met, references, replies):
     """Warn in place of stopping where answers differ when the model is asked twice."""
     noisy = {one.name for one in QUESTIONS if one.is_of_noise}
     stops = [one for one in replies if one.status == STOP]
@@ -136,3 +140,33 @@ def _excuse_noise(met, replies):
     noise = RepeatsQuestion().warn_of_noise(met)
     others = [one for one in replies if one.question != noise.question]
     return [*(one._replace(status=WARN, cure="") for one in others), noise]
+
+
+def _excuse_reproduced(met, references, replies):
+    """Warn in place of stopping where a clone that is trained on all members answers alike."""
+    # Such as a calibration of a model that has learned nothing: its answers can be reversed.
+    own = next((one for one in references if one.is_own), None)
+    if own is None or not any(one.status == STOP for one in replies):
+        return replies
+    _, answers = train_and_ask(met, own.recipe, met.inside, met.case.seeds["agreement"])
+    if not met.fit_answers_of(answers).decision.low > 0.5:
+        return replies
+    text = " A clone that is trained on the same rows gives the same answers."
+    return [
+        one._replace(status=WARN, text=one.text + text, cure="")
+        if one.status == STOP and one.question not in ("known values", "own numbers")
+        else one
+        for one in replies
+    ]
+
+
+def _excuse_few(met, references, replies):
+    """Warn in place of stopping where a model is worse than chance on few members."""
+    # As calibrations of models that have learned nothing are; a clone of the model would tell.
+    is_told = met.count(True) >= _FEWEST_MEMBERS or any(one.is_own for one in references)
+    if is_told or not references or not met.fit().decision.value < 0 or met.is_value:
+        return replies
+    of_clones = {one.name for one in QUESTIONS if one.needs_clones} | {"labels"}
+    return [
+        one._replace(status=WARN, cure="") if one.question in of_clones else one for one in replies
+    ]

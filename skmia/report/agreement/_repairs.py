@@ -71,7 +71,10 @@ class RepairsQuestion(AgreementQuestion):
         new = fits[0].decision.value
         gain = max(_LEAST_GAIN, Z * np.sqrt(2 / max(n_members, 1)))
         # A repair that only leads to chance is none, as for a model that is surely wrong by itself.
-        if new - own <= gain or own >= 0.5 * new or fits[0].decision.low <= 0:
+        # Scaling sharpens models that are regularized; clones of the model are so as well.
+        is_known = bool(references) and all(one.is_own for one in references)
+        share = 0.75 if is_known and met.model is not None else 0.5
+        if new - own <= gain or own >= share * new or fits[0].decision.low <= 0:
             return False
         if n_others >= _FEWEST_OTHERS:
             if fits[1].decision.value - others <= _LEAST_GAIN_OF_OTHERS:

@@ -45,7 +45,12 @@ class SkillQuestion(AgreementQuestion):
         if below and all(below) and is_known:
             cure = f"{_CURE}{'.' if met.model is not None else f', {_OF_STORED}.'}"
             return self.stop("The model does not know these rows.", cure)
-        if any(below) or any(is_surely_below(own.decision, one.decision, 0.5) for one in fresh):
+        # Clones of the model have not seen what they answer, so that the model should be better.
+        shares = [0.8 if one.is_own else 0.5 for one in references]
+        if any(below) or any(
+            is_surely_below(own.decision, one.decision, share)
+            for one, share in zip(fresh, shares, strict=True)
+        ):
             return self.warn("The answers fit the labels less than they should.")
         seen = [met.measure(one.seen, one.is_seen) for one in references if one.is_own]
         if any(_is_little(own, one) for one in seen):
