@@ -28,6 +28,9 @@ from .._core.visible import visible
 # within a line, is beyond the last number: no step of such a fit was made.
 _FORMAT, _VERSION, _WIDTH = "private fits of skmia", 2, 128
 
+# A training, one whose first weights were declared to be public, and the noise of mechanisms.
+_FITS, _NOISES = ("fit", "fit from public weights"), ("normal", "laplace")
+
 _COLUMNS = ("kind", "noise_multiplier", "sample_rate", "n_steps", "n_rows")
 
 # Noise below this has no finite epsilon in double precision.
@@ -161,7 +164,7 @@ class PrivacyLedger:
         sample_rate: float,
         n_steps: int,
         n_rows: int,
-        kind: Literal["fit", "normal", "laplace"] = "fit",
+        kind: Literal["fit", "fit from public weights", "normal", "laplace"] = "fit",
     ) -> None:
         """Append a fit, or what a mechanism releases.
 
@@ -179,8 +182,9 @@ class PrivacyLedger:
             Planned number of steps, or number of rows that a mechanism releases, at least 1.
         n_rows : int
             Number of rows; 0 for a mechanism, which does not know it.
-        kind : {"fit", "normal", "laplace"}, default="fit"
-            A training, or the noise of a mechanism.
+        kind : {"fit", "fit from public weights", "normal", "laplace"}, default="fit"
+            A training, one whose first weights were declared to be public, or the noise of a
+            mechanism. Both trainings cost the same.
 
         Raises
         ------
@@ -386,7 +390,7 @@ def _check_fit(kind, noise_multiplier, sample_rate, n_steps, n_rows):
     """Values of a line, in the types in which they are written."""
     noise_multiplier, sample_rate = _as_plain(noise_multiplier), _as_plain(sample_rate)
     return {
-        "kind": check_option(kind, "kind", ("fit", "normal", "laplace")),
+        "kind": check_option(kind, "kind", (*_FITS, *_NOISES)),
         "noise_multiplier": float(
             check_number(noise_multiplier, "noise_multiplier", "finite and 0 or more", 0)
         ),
@@ -394,7 +398,7 @@ def _check_fit(kind, noise_multiplier, sample_rate, n_steps, n_rows):
             check_number(sample_rate, "sample_rate", "above 0 and at most 1", _TINY, 1)
         ),
         "n_steps": check_count(n_steps, "n_steps"),
-        "n_rows": check_count(n_rows, "n_rows", 1 if kind == "fit" else 0),
+        "n_rows": check_count(n_rows, "n_rows", 1 if kind in _FITS else 0),
     }
 
 
@@ -410,7 +414,8 @@ def _price(fits, delta, accountant):
     for fit in fits:
         noise, rate, n = fit["noise_multiplier"], fit["sample_rate"], fit["n_steps"]
         line = {"fit": (noise, rate, n), "normal": (noise, n), "laplace": (1 / noise, n)}
-        parts[fit["kind"]].append(line[fit["kind"]])
+        kind = "fit" if fit["kind"] in _FITS else fit["kind"]
+        parts[kind].append(line[kind])
     return total_epsilon(parts["fit"], parts["normal"], parts["laplace"], delta, accountant)
 
 
