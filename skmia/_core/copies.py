@@ -9,8 +9,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .numbers import show
-from .randomness import refuse_trained_module
 from .sklearn import copy_configuration
+from .trained_modules import refuse_trained_module
 
 
 class Remembered(dict):

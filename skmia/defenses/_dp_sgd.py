@@ -24,6 +24,7 @@ from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
 from ._ledger import PrivacyLedger
 from ._meta import _ask_units
+from ._repeated_fits import CountsPrivateFits
 from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
@@ -35,7 +36,7 @@ from .mechanisms import (
 from .schema import DeclaredSchema
 
 
-class DPSGDClassifier(ClassifierMixin, BaseEstimator):
+class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
     """A skorch net trained by differentially private gradient descent.
 
     In each step every row takes part with the same probability, independently of the others. Its
@@ -121,6 +122,11 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         Probability with which a row takes part in a step.
     n_steps_ : int
         Number of steps performed.
+    n_fits_ : int
+        Without a ledger, number of private fits of this estimator and its clones until this one,
+        as far as this process knows: fits in other processes are taken for like this one.
+    total_epsilon_ : float
+        Epsilon of all of them together at ``delta_``, if they read the same rows.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_ : int
@@ -409,7 +415,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     def _train(self, training, X, codes, together):
         net = self.estimator_
         privacy = self._plan(training, net, len(X), self.delta_)
-        noise = float(privacy.noise_multiplier) if self._is_covered else 0.0
+        is_covered = self._is_covered and privacy.noise_multiplier > 0
+        noise = float(privacy.noise_multiplier) if is_covered else 0.0
         planned = privacy.n_steps * privacy.n_epochs
         self.epsilon_ = spent_epsilon(
             [(noise, privacy.sample_rate, planned)], self.delta_, self.accountant
@@ -422,6 +429,9 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
                 n_rows=len(X),
                 kind="fit from public weights" if self.public_weights else "fit",
             )
+        elif is_covered:
+            steps = (noise, privacy.sample_rate, planned)
+            self.n_fits_, self.total_epsilon_ = self._count_fit(steps, self.delta_, self.accountant)
         if not self.poisson_sampling:  # a loader would draw rows that contribute nothing
             X, codes = X[codes >= 0], codes[codes >= 0]
             if not len(X):

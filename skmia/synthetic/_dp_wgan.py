@@ -21,6 +21,7 @@ from .._core.types import ArrayLike, Seed
 from ..defenses import (
     DELTA,
     FINITE_POSITIVE,
+    CountsPrivateFits,
     PrivacyLedger,
     PrivateRandomness,
     check_target,
@@ -296,7 +297,7 @@ def _is_set(value, default):
     return np.ndim(value) > 0 or value != default
 
 
-class DPWassersteinGAN(BaseEstimator):
+class DPWassersteinGAN(CountsPrivateFits, BaseEstimator):
     """A generator of rows, trained against a critic that sees real rows through noise only.
 
     The critic is trained with a penalty on its slope (WGAN-GP). Its gradients need not be clipped:
@@ -386,6 +387,11 @@ class DPWassersteinGAN(BaseEstimator):
         Probability with which a row takes part in a step.
     n_steps_ : int
         Steps that saw real rows.
+    n_fits_ : int
+        Without a ledger, number of private fits of this generator and its clones until this one, as
+        far as this process knows: fits in other processes are taken for like this one.
+    total_epsilon_ : float
+        Epsilon of all of them together at ``delta_``, if they read the same rows.
     history_ : DataFrame
         A row for each of these steps: ``gradient_bound`` and ``penalty_bound``, norms of the most
         that one row changes the two sums (the penalty with its weight), and ``noise``, the root of
@@ -652,6 +658,10 @@ class DPWassersteinGAN(BaseEstimator):
             self.epsilon_ = spent_epsilon([tuple(steps.values())], self.delta_, self.accountant)
         if self.ledger is not None:
             self.ledger.record(**steps, n_rows=n_rows)
+        elif noise_multiplier:
+            self.n_fits_, self.total_epsilon_ = self._count_fit(
+                tuple(steps.values()), self.delta_, self.accountant
+            )
 
     def _train(self, rows, contributes, noise_seed):
         from ._gan_training import Training
