@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from .containers import in_memory
+from .copies import copy_unfitted
 from .features import as_matrix, split_columns
 from .numbers import as_series
 from .records import Records
@@ -38,7 +38,7 @@ def score_blindly(records, membership, seed, n_jobs=None):
         return None
     rows, records, membership = sample.rows, sample.records, sample.membership
     X = as_matrix(records)
-    model = clone(_MODEL).set_params(n_jobs=n_jobs, random_state=seed)
+    model = copy_unfitted(_MODEL).set_params(n_jobs=n_jobs, random_state=seed)
     model.fit(X[train], membership[train])
     return rows[~train], model.predict_proba(X[~train])[:, 1]
 

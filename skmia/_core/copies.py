@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .numbers import show
 from .sklearn import copy_configuration
+from .trained_modules import refuse_trained_module
 
 
 class Remembered(dict):
@@ -98,6 +99,15 @@ def list_parameters(estimator):
 
 
 def copy_unfitted(estimator):
+    """Copy an estimator that is about to be trained, from the beginning.
+
+    A net that holds a module as an object is refused: its copies start where other fits ended.
+    """
+    refuse_trained_module(estimator)
+    return copy_parameters(estimator)
+
+
+def copy_parameters(estimator):
     """Clone an estimator, or copy it by its parameters if ``clone`` refuses to.
 
     ``clone`` refuses an estimator whose constructor copies or converts a parameter, such as the
@@ -108,15 +118,16 @@ def copy_unfitted(estimator):
     except Exception:  # of whatever kind: the copy says what is wrong
         if not hasattr(estimator, "get_params") or isinstance(estimator, type):
             raise
-        return copy_changed(estimator, _keep_parameters)
+        return _copy_value(estimator, _keep_parameters, type(estimator).__name__)
 
 
 def copy_changed(estimator, change):
     """Copy an estimator unfitted, with ``change(part, parameters)`` for those of each part.
 
     The parameters are changed before they are copied, so that what cannot be copied, such as an
-    open file, can be left out.
+    open file, can be left out. As in :func:`copy_unfitted`, modules as objects are refused.
     """
+    refuse_trained_module(estimator)
     return _copy_value(estimator, change, type(estimator).__name__)
 
 

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
-from sklearn.base import clone
 from sklearn.utils import gen_batches
 
+from .copies import copy_unfitted
 from .numbers import as_numbers, check_numbers, show
 from .sklearn import HasMethods, StrOptions
 
@@ -299,7 +299,7 @@ def estimate_moments(X, covariance, shrinkage=None):
     # X (n, d)
     if isinstance(covariance, str):
         return _estimate_from_rows(X, covariance, shrinkage)
-    fitted = clone(covariance).fit(X, None)
+    fitted = copy_unfitted(covariance).fit(X, None)
     if not (hasattr(fitted, "location_") and hasattr(fitted, "covariance_")):
         raise TypeError(
             "covariance must be an estimator with location_ and covariance_, like the estimators "

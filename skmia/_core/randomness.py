@@ -91,20 +91,6 @@ def seed_estimator(estimator, seeds):
     estimator.set_params(**{name: seed for name, seed in seeded.items() if name not in leaving})
 
 
-def refuse_trained_module(estimator):
-    """Refuse a skorch net around an instance of a module, because its clones share the weights."""
-    torch = sys.modules.get("torch")
-    for name, value in estimator.get_params(deep=True).items():
-        if torch is None or not isinstance(value, torch.nn.Module):
-            continue
-        if any(parameter.requires_grad for parameter in value.parameters()):
-            raise ValueError(
-                f"Parameter {name!r} of {type(estimator).__name__} is a torch module, which fit "
-                "trains in place, so that shadow models would start from the victim's weights; "
-                "pass the module's class or a function that makes it."
-            )
-
-
 @contextmanager
 def isolated_randomness(seeds):
     """Seed the global generators of Python, numpy and torch, and restore them afterwards."""

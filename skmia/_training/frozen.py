@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.caches import clone_to_train
-from .._core.copies import CopiesParameters, copy_unfitted
+from .._core.copies import CopiesParameters, copy_parameters, copy_unfitted
 from .._core.writers import drop_writers_of_fit
 from .recalled import recall_fit
 
@@ -164,7 +164,7 @@ def _is_fitted(estimator):
 
 def list_shared_parts(estimator):
     """List the fitted estimators that all clones of an estimator share."""
-    values = copy_unfitted(estimator).get_params(deep=True)
+    values = copy_parameters(estimator).get_params(deep=True)
     # A part in a list, such as a step, also has its own parameter; that name comes first.
     order = sorted(values, key=lambda name: not _is_estimator(values[name]))
     found = {}
@@ -199,7 +199,7 @@ def name_shared_parts(estimator):
 def _keeps_its_state(part):
     if not _is_fitted(part):
         return False
-    fresh = copy_unfitted(part)
+    fresh = copy_parameters(part)
     return fresh is part or not _is_fitted(fresh)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
@@ -20,7 +20,7 @@ from .._core.advice import with_advice
 from .._core.asking import check_victim, query_victim
 from .._core.checks import check_finite_vector
 from .._core.containers import is_frame, is_tensor, refuse_foreign, to_numpy
-from .._core.copies import CopiesParameters
+from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.numbers import show, to_array
 from .._core.randomness import seed_estimator
 from .._core.records import Records
@@ -362,7 +362,7 @@ class AttributeInferenceAttack(CandidateScores):
             )
         self._attribute = SensitiveAttribute(records.X, self.sensitive, self.values)
         self.classes_ = self._attribute.values
-        self.baseline_ = _make_baseline() if self.baseline is None else clone(self.baseline)
+        self.baseline_ = _make_baseline() if self.baseline is None else copy_unfitted(self.baseline)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         seed_estimator(self.baseline_, np.random.SeedSequence(seed))
         # Positions of the values, because scikit-learn treats 0.5 as a measurement, not as a class.

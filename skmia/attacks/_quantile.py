@@ -6,11 +6,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
 
 from .._core.asking import unwrap
+from .._core.copies import copy_unfitted
 from .._core.features import FeatureEncoder
 from .._core.needs import NOBODY, NON_MEMBERS, Needs
 from .._core.randomness import seed_estimator
@@ -284,7 +285,7 @@ class QuantileAttack(BaseAttack):
         seeds = iter(np.random.SeedSequence(seed).spawn(self.cv * (self.cv + 3) // 2))
 
         def regress(target, rows):
-            model, chosen = clone(estimator), population[rows]
+            model, chosen = copy_unfitted(estimator), population[rows]
             seed_estimator(model, next(seeds))
             encoder = FeatureEncoder(chosen)
             return _Regression(encoder, model.fit(encoder.encode(chosen), target[rows]))

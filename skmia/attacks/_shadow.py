@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from .._core.copies import copy_unfitted
 from .._core.needs import Needs
 from .._core.outputs import Outputs
 from .._core.randomness import seed_estimator
@@ -184,7 +185,7 @@ class ShadowAttack(PosteriorMixin, BaseAttack):
     def _fit_estimator(self, X, inside, rng):
         estimator = self.attack_estimator
         is_default = estimator is None
-        estimator = HistGradientBoostingClassifier() if is_default else clone(estimator)
+        estimator = HistGradientBoostingClassifier() if is_default else copy_unfitted(estimator)
         seed_estimator(estimator, np.random.SeedSequence(rng.randint(np.iinfo(np.int32).max)))
         # The boosted trees are small, so threads gain little. If other processes use the cores, the
         # threads wait for each other ten times as long as they work.

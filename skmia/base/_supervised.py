@@ -4,12 +4,12 @@ import warnings
 from abc import abstractmethod
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import check_random_state
 
+from .._core.copies import copy_unfitted
 from .._core.randomness import seed_estimator
 from .._core.sklearn import HasMethods, at_least
 from .._core.validation import check_outputs_source
@@ -142,7 +142,7 @@ class LearnedAttack(PosteriorMixin, SupervisedAttack):
         if self.attack_estimator is None:
             estimator = make_pipeline(MinMaxScaler(), self._make_classifier())
         else:
-            estimator = clone(self.attack_estimator)
+            estimator = copy_unfitted(self.attack_estimator)
         seed_estimator(estimator, np.random.SeedSequence(int(seed)))
         with warnings.catch_warnings():
             if self.attack_estimator is None:  # the number of its epochs is part of the method

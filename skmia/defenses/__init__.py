@@ -14,6 +14,7 @@ from ._ledger import PrivacyLedger
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
 from ._private_search import PrivateSearchCV
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
+from ._repeated_fits import CountsPrivateFits
 from ._soft_labels import (
     LabelSmoothingDefense,
     SoftLabelDefense,

@@ -17,7 +17,6 @@ from .._core.copies import copy_unfitted
 from .._core.hashing import hash_records
 from .._core.randomness import (
     isolated_randomness,
-    refuse_trained_module,
     seed_estimator,
     spawn_seeds,
 )
@@ -130,7 +129,6 @@ def check_numbers_of_models(defense):
             f"n_left_out must be below n_estimators={defense.n_estimators}, so that models are "
             f"left that are trained on a row; got {defense.n_left_out}."
         )
-    refuse_trained_module(defense.estimator)
 
 
 def draw_for(defense, data, seed, *, is_classification):

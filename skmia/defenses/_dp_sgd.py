@@ -1,5 +1,6 @@
 """Neural networks trained with differential privacy."""
 
+import copy
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -9,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from .._core.accountant import choose_noise_multiplier, spent_epsilon
 from .._core.advice import with_advice
@@ -23,6 +24,7 @@ from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
 from ._ledger import PrivacyLedger
 from ._meta import _ask_units
+from ._repeated_fits import CountsPrivateFits
 from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
@@ -31,9 +33,10 @@ from .mechanisms import (
     choose_delta,
     validate_rows,
 )
+from .schema import DeclaredSchema
 
 
-class DPSGDClassifier(ClassifierMixin, BaseEstimator):
+class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
     """A skorch net trained by differentially private gradient descent.
 
     In each step every row takes part with the same probability, independently of the others. Its
@@ -71,6 +74,15 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     classes : array-like of shape (n_classes,), default=None
         All possible labels, known without the data. A row with another label contributes nothing.
         If None, they are taken from ``y``, which ``epsilon_`` does not cover, with a warning.
+    schema : DeclaredSchema, default=None
+        Columns and classes of the table, declared without looking at it: then nothing about types
+        and shapes comes from the rows, and the net gets the inputs that
+        :meth:`skmia.defenses.schema.DeclaredSchema.encode` makes. A row that does not fit
+        contributes nothing. Takes the place of ``classes``.
+    public_weights : bool, default=False
+        If False, the net begins with new weights. If True, with those that it has, which is a
+        declaration that they do not depend on private rows, as those of a module that was trained
+        on public data; ``epsilon_`` relies on it, and the ledger says so.
     ledger : PrivacyLedger, default=None
         Where each fit is written down before its first step, so that the cost of all fits on the
         same rows can be stated, as those of a search.
@@ -110,6 +122,11 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         Probability with which a row takes part in a step.
     n_steps_ : int
         Number of steps performed.
+    n_fits_ : int
+        Without a ledger, number of private fits of this estimator and its clones until this one,
+        as far as this process knows: fits in other processes are taken for like this one.
+    total_epsilon_ : float
+        Epsilon of all of them together at ``delta_``, if they read the same rows.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_ : int
@@ -178,6 +195,9 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
+    # Each fit draws its weights, or they are declared to be public: copies know no rows.
+    _begins_anew = True
+
     _parameter_constraints = {
         "estimator": [HasMethods(["initialize", "partial_fit", "predict_proba"]), callable],
         "target_epsilon": [FINITE_POSITIVE, None],
@@ -187,6 +207,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         "poisson_sampling": ["boolean"],
         "accountant": [StrOptions({"rdp", "prv"})],
         "classes": ["array-like", None],
+        "schema": [DeclaredSchema, None],
+        "public_weights": ["boolean"],
         "ledger": [PrivacyLedger, None],
         "on_step": [callable, None],
         "extra_gradients": [callable, None],
@@ -205,6 +227,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         poisson_sampling: bool = True,
         accountant: Literal["rdp", "prv"] = "rdp",
         classes: ArrayLike | None = None,
+        schema: DeclaredSchema | None = None,
+        public_weights: bool = False,
         ledger: PrivacyLedger | None = None,
         on_step: Callable[..., Any] | None = None,
         extra_gradients: Callable[..., Any] | None = None,
@@ -219,6 +243,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         self.poisson_sampling = poisson_sampling
         self.accountant = accountant
         self.classes = classes
+        self.schema = schema
+        self.public_weights = public_weights
         self.ledger = ledger
         self.on_step = on_step
         self.extra_gradients = extra_gradients
@@ -255,23 +281,30 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         import_optional("skorch", "torch")
         from . import _private_training as training
 
-        X, y = validate_rows(self, X, y, allow_nd=True)
-        y = column_or_1d(y)
-        check_classification_targets(y)
-        classes = self._read_classes(y)
+        X, y, classes = self._read_rows(X, y)
         given = self.random_state is not None
         seed = check_random_state(self.random_state).randint(2**31 - 1) if given else None
         self.delta_ = choose_delta(self.target_delta, len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
             self.estimator_ = training.make_net(
-                self.estimator, self.n_features_in_, len(classes), self.poisson_sampling
+                self.estimator,
+                X.shape[1],
+                len(classes),
+                self.poisson_sampling,
+                self.public_weights,
             )
             training.check_trainable(self.estimator_)
             with np.errstate(over="ignore"):  # a warning would tell of the row
                 X = X.astype(self._dtype(), copy=False)
             self.classes_ = self._name_units(X.shape[1:], classes)
             together = training.try_net(self.estimator_, X.shape[1:], len(self.classes_))
-            self._train(training, X, training.encode(y, self.classes_), together)
+            if self.schema is None:
+                codes = training.encode(y, self.classes_)
+            elif len(classes) == len(self.classes_):  # y are places among the declared classes
+                codes = y
+            else:  # which are numbers of units
+                codes = np.where(y < 0, -1, classes[y]).astype(np.int64)
+            self._train(training, X, codes, together)
         return self
 
     def plan_steps(self, X: Rows, y: ArrayLike) -> list[tuple[float, float, int]]:
@@ -296,7 +329,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         import_optional("skorch", "torch")
         from . import _private_training as training
 
-        classes, n_rows = self._read_classes(np.asarray(y)), len(X)
+        X, _, classes = copy.copy(self)._read_rows(X, y)
+        n_rows = len(X)
         with isolated_randomness(np.random.SeedSequence(0)):
             net = training.make_net(self.estimator, X.shape[1], len(classes), self.poisson_sampling)
         training.check_trainable(net)
@@ -319,6 +353,19 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         noise = needed_noise if self.noise_multiplier is None else self.noise_multiplier
         return training.plan(net, n_rows, noise, self.max_grad_norm, self.poisson_sampling)
 
+    def _read_rows(self, X, y):
+        """Features, labels and all classes; with a schema, of labels the places among these."""
+        if self.schema is None:
+            X, y = validate_rows(self, X, y, allow_nd=True)
+            y = column_or_1d(y)
+            check_classification_targets(y)
+            return X, y, self._read_classes(y)
+        classes = self.schema.find_classes()
+        (X, fits), codes = self.schema.encode(X), self.schema.read_labels(y, classes)
+        check_consistent_length(X, codes)
+        self.schema._name_features(self)
+        return X, np.where(fits, codes, -1), classes
+
     def _read_classes(self, y):
         if self.classes is not None:
             classes = np.unique(check_classes(self.classes, "classes"))
@@ -340,6 +387,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
                 "Give one of target_epsilon and noise_multiplier; got "
                 f"{'both' if all(given) else 'neither'}."
             )
+        if self.schema is not None and self.classes is not None:
+            raise ValueError("classes are those of the schema; leave classes out.")
         if self.max_grad_norm == np.inf and self.noise_multiplier != 0:
             raise ValueError("Noise needs a finite max_grad_norm; got inf.")
         if self.target_epsilon is not None and not self.poisson_sampling:
@@ -366,7 +415,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     def _train(self, training, X, codes, together):
         net = self.estimator_
         privacy = self._plan(training, net, len(X), self.delta_)
-        noise = float(privacy.noise_multiplier) if self._is_covered else 0.0
+        is_covered = self._is_covered and privacy.noise_multiplier > 0
+        noise = float(privacy.noise_multiplier) if is_covered else 0.0
         planned = privacy.n_steps * privacy.n_epochs
         self.epsilon_ = spent_epsilon(
             [(noise, privacy.sample_rate, planned)], self.delta_, self.accountant
@@ -377,7 +427,11 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
                 sample_rate=privacy.sample_rate,
                 n_steps=planned,
                 n_rows=len(X),
+                kind="fit from public weights" if self.public_weights else "fit",
             )
+        elif is_covered:
+            steps = (noise, privacy.sample_rate, planned)
+            self.n_fits_, self.total_epsilon_ = self._count_fit(steps, self.delta_, self.accountant)
         if not self.poisson_sampling:  # a loader would draw rows that contribute nothing
             X, codes = X[codes >= 0], codes[codes >= 0]
             if not len(X):
@@ -413,7 +467,10 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             If the net returns NaN, as after training with noise beyond what its type can hold.
         """
         check_is_fitted(self)
-        X = validate_matrix(self, X, allow_nd=True, reset=False)
+        if self.schema is None:
+            X = validate_matrix(self, X, allow_nd=True, reset=False)
+        else:
+            X, _ = self.schema.encode(X)
         # Asking draws as well: a data loader of torch takes a seed for each pass.
         with preserved_randomness(), with_advice(self.estimator_, X):
             proba = self.estimator_.predict_proba(X.astype(self._dtype(), copy=False))

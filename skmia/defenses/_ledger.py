@@ -31,6 +31,8 @@ _FORMAT, _VERSION, _WIDTH = "private fits of skmia", 2, 128
 
 # The kind of a line of a search whose choice is private.
 _SEARCH = "search"
+# A training, one whose first weights were declared to be public, and the noise of mechanisms.
+_FITS, _NOISES = ("fit", "fit from public weights"), ("normal", "laplace")
 
 _COLUMNS = ("kind", "noise_multiplier", "sample_rate", "n_steps", "n_rows")
 
@@ -165,7 +167,7 @@ class PrivacyLedger:
         sample_rate: float,
         n_steps: int,
         n_rows: int,
-        kind: Literal["fit", "normal", "laplace"] = "fit",
+        kind: Literal["fit", "fit from public weights", "normal", "laplace"] = "fit",
     ) -> None:
         """Append a fit, or what a mechanism releases.
 
@@ -183,8 +185,9 @@ class PrivacyLedger:
             Planned number of steps, or number of rows that a mechanism releases, at least 1.
         n_rows : int
             Number of rows; 0 for a mechanism, which does not know it.
-        kind : {"fit", "normal", "laplace"}, default="fit"
-            A training, or the noise of a mechanism.
+        kind : {"fit", "fit from public weights", "normal", "laplace"}, default="fit"
+            A training, one whose first weights were declared to be public, or the noise of a
+            mechanism. Both trainings cost the same.
 
         Raises
         ------
@@ -420,7 +423,7 @@ def _check_fit(kind, noise_multiplier, sample_rate, n_steps, n_rows, divergences
         return _check_search(n_rows, divergences)
     noise_multiplier, sample_rate = _as_plain(noise_multiplier), _as_plain(sample_rate)
     return {
-        "kind": check_option(kind, "kind", ("fit", "normal", "laplace")),
+        "kind": check_option(kind, "kind", (*_FITS, *_NOISES)),
         "noise_multiplier": float(
             check_number(noise_multiplier, "noise_multiplier", "finite and 0 or more", 0)
         ),
@@ -428,7 +431,7 @@ def _check_fit(kind, noise_multiplier, sample_rate, n_steps, n_rows, divergences
             check_number(sample_rate, "sample_rate", "above 0 and at most 1", _TINY, 1)
         ),
         "n_steps": check_count(n_steps, "n_steps"),
-        "n_rows": check_count(n_rows, "n_rows", 1 if kind == "fit" else 0),
+        "n_rows": check_count(n_rows, "n_rows", 1 if kind in _FITS else 0),
     }
 
 
@@ -459,7 +462,8 @@ def _price(fits, delta, accountant):
             continue
         noise, rate, n = fit["noise_multiplier"], fit["sample_rate"], fit["n_steps"]
         line = {"fit": (noise, rate, n), "normal": (noise, n), "laplace": (1 / noise, n)}
-        parts[fit["kind"]].append(line[fit["kind"]])
+        kind = "fit" if fit["kind"] in _FITS else fit["kind"]
+        parts[kind].append(line[kind])
     return total_epsilon(parts["fit"], parts["normal"], parts["laplace"], delta, accountant, curves)
 
 

@@ -12,13 +12,14 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from .._core.accountant import (
     choose_noise_multiplier,
     compute_divergences,
     convert_divergences,
 )
+from .._core.containers import as_rows, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.numbers import show
 from .._core.optional import import_optional
@@ -27,7 +28,7 @@ from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, 
 from .._core.types import ArrayLike, Rows, Seed
 from ._exact_noise import PrivateRandomness, choose_grids
 from ._trial_laws import NegativeBinomialTrials, PoissonTrials
-from .mechanisms import DELTA, choose_delta, validate_rows
+from .mechanisms import DELTA, choose_delta
 
 # Candidates of a search over lists alone, beyond which they are drawn as from distributions.
 _MOST_CANDIDATES = 1_000
@@ -226,14 +227,14 @@ class PrivateSearchCV(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
         self.noise_seed = noise_seed
         self.random_state = random_state
 
-    def fit(self, X: Rows, y: ArrayLike | None = None) -> Self:
+    def fit(self, X: Rows, y: ArrayLike) -> Self:
         """Train a random number of candidates, and keep the best.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Private rows.
-        y : array-like of shape (n_samples,), default=None
+        y : array-like of shape (n_samples,)
             Labels or targets.
 
         Returns
@@ -248,22 +249,23 @@ class PrivateSearchCV(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
         """
         validate_params_of(self)
         import_optional("opacus", "dp")
-        X, y = validate_rows(self, X, y, allow_nd=True)
+        X, y = as_rows(X), column_or_1d(y)
+        check_consistent_length(X, y)
         self._check_scoring()
         candidates = self._list_candidates()
-        delta = choose_delta(self.target_delta, len(X))
-        training, held_out = self._split(len(X))
-        part = X[training], y[training]
+        delta = choose_delta(self.target_delta, len(y))
+        training, held_out = self._split(len(y))
+        part = take_rows(X, training), y[training]
         divergences = self._bound_trial(candidates, part)
         if self.public is None:
             divergences, noise = _cover_score(divergences, delta)
-            comparison = _Comparison(X[held_out], y[held_out], self.scoring, noise)
+            comparison = _Comparison(take_rows(X, held_out), y[held_out], self.scoring, noise)
         else:
             comparison = _Comparison(self.public.X, self.public.y, self.scoring, None)
         law = self._make_law()
         whole = law.spend(divergences) if np.isfinite(divergences).any() else divergences
         epsilon = np.inf if self.noise_seed is not None else convert_divergences(whole, delta)
-        self._record(whole if self.noise_seed is None else np.full_like(whole, np.inf), len(X))
+        self._record(whole if self.noise_seed is None else np.full_like(whole, np.inf), len(y))
         best = self._run_trials(law, candidates, part, comparison)
         self.delta_, self.epsilon_, self.n_candidates_ = delta, epsilon, len(candidates)
         self._release(best, candidates)
@@ -304,6 +306,8 @@ class PrivateSearchCV(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
 
     def _make(self, settings):
         made = copy_unfitted(self.estimator).set_params(**_copy_settings(settings))
+        # What clones count together would tell how many trials there were.
+        vars(made).pop("_fits_of_clones", None)
         return made.set_params(ledger=None) if "ledger" in made.get_params(deep=False) else made
 
     def _bound_trial(self, candidates, part):
@@ -358,6 +362,22 @@ class PrivateSearchCV(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
         }
         if hasattr(best.estimator, "classes_"):
             self.classes_ = best.estimator.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen in ``fit``."""
+        return self._of_best("n_features_in_")
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features seen in ``fit``, where there were any."""
+        return self._of_best("feature_names_in_")
+
+    def _of_best(self, name):
+        # An unfitted search has no such attribute, rather than one that fails.
+        if "best_estimator_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
+        return getattr(self.best_estimator_, name)
 
     @_best_has("predict")
     def predict(self, X: Rows) -> np.ndarray:

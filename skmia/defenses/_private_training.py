@@ -13,6 +13,7 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from .._core.progress import show_progress
 from .._core.randomness import preserved_randomness, seed_everything
 from .._core.torch_parts import layers_of
 from ._exact_noise import choose_grids
+from ._fresh_weights import check_drawn, renew_modules
 
 # What code of others raises where its settings are of the wrong kind.
 _CANNOT_MAKE = (TypeError, ValueError, RuntimeError, AttributeError, AssertionError, IndexError)
@@ -120,15 +122,30 @@ class Extras(NamedTuple):
 # The net
 
 
-def make_net(net, n_features, n_classes, poisson):
-    """An initialized net: a clone, or what a callable makes of the two numbers."""
+def make_net(net, n_features, n_classes, poisson, public_weights=False):
+    """An initialized net with new weights, of a net or of a callable of the two numbers."""
+    make = partial(_make_once, net, n_features, n_classes, poisson, public_weights)
+    made = make()
+    if not public_weights and isinstance(made, skorch.NeuralNet):
+        check_drawn(made, make)
+    return made
+
+
+def _make_once(net, n_features, n_classes, poisson, public_weights):
+    """A copy of a net or of what a callable returns, initialized."""
+    is_net = hasattr(net, "initialize")
     with _saying_what("makes no net of two numbers"):
-        made = clone(net) if hasattr(net, "initialize") else net(n_features, n_classes)
-        if not hasattr(made, "initialize"):
-            raise TypeError(f"got {type(made).__name__}")
-    if isinstance(made, skorch.NeuralNet):
-        _check_settings(made)
-        _check_loader(made, poisson)
+        given = net if is_net else net(n_features, n_classes)
+        if not hasattr(given, "initialize"):
+            raise TypeError(f"got {type(given).__name__}")
+    if isinstance(given, skorch.NeuralNet):
+        _check_settings(given)
+        _check_loader(given, poisson)
+        _check_methods(given)
+    with _saying_what("cannot be copied"):
+        made = clone(given)  # training would change a module that the user holds
+    if is_net and not public_weights:
+        renew_modules(made)
     with _saying_what("cannot be initialized"):
         return made.initialize()
 
@@ -515,6 +532,7 @@ class _Training:
         named = self.gradients.module.named_parameters()
         groups, settings = net.get_params_for_optimizer("optimizer", named)
         self.optimizer = net.optimizer(*groups, **settings)
+        _check_optimizer(self.optimizer, self.gradients.module)
         self.schedules = [
             (callback.step_every, callback.policy_(self.optimizer, **callback.kwargs))
             for callback in list_schedules(net)
@@ -662,6 +680,23 @@ class _Training:
                 f"steps of an epoch; got {len(self._turns)} and {n}."
             )
         return self._turns == turn
+
+
+def _check_optimizer(optimizer, module):
+    """Refuse an optimizer that has made steps, or that would change other weights."""
+    own = {id(parameter) for parameter in module.parameters()}
+    groups = optimizer.param_groups
+    if any(id(parameter) not in own for group in groups for parameter in group["params"]):
+        raise ValueError(
+            "The optimizer of the net holds weights that are not the net's; give its class, such "
+            "as torch.optim.SGD."
+        )
+    steps = [state.get("step") for state in optimizer.state.values()]
+    if any(step is not None and step > 0 for step in steps):
+        raise ValueError(
+            "The optimizer of the net has made steps before, which epsilon_ does not cover; give "
+            "its class, such as torch.optim.SGD."
+        )
 
 
 def _choose_grid(privacy, n_rows):

@@ -4,7 +4,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -183,7 +183,7 @@ class StudentDefense(AnswersProba):
         if not hasattr(self.public, "fit"):
             return self.public
         random_state = check_random_state(self.random_state)
-        generator = clone(self.public)
+        generator = copy_unfitted(self.public)
         if "random_state" in generator.get_params():
             generator.set_params(random_state=random_state.randint(np.iinfo(np.int32).max))
         drawn = draw_samples(generator.fit(X), self.n_samples or len(as_rows(X)), random_state)

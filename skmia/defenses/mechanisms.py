@@ -33,6 +33,7 @@ from ._exact_noise import (
     system_words,
 )
 from ._ledger import PrivacyLedger
+from .schema import DeclaredSchema, ValuesColumn
 
 __all__ = [
     "GaussianMechanism",
@@ -127,6 +128,7 @@ class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
 
     _parameter_constraints: dict = {
         "epsilon": [FINITE_POSITIVE],
+        "schema": [DeclaredSchema, None],
         "ledger": [PrivacyLedger, None],
         "random_state": ["random_state"],
     }
@@ -147,7 +149,7 @@ class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
             Fitted estimator. It holds nothing of the values.
         """
         validate_params_of(self)
-        X = validate_rows(self, X, dtype=np.float64)
+        X = self._read(X, reset=True)
         self._calibrate(X.shape[1])
         # Without a seed each call asks the operating system, so that two copies of a fitted
         # mechanism never add the same noise.
@@ -176,7 +178,7 @@ class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
             If the ``ledger`` refuses the release, or cannot be written: as its method ``record``.
         """
         check_is_fitted(self)
-        X = self._limit(validate_rows(self, X, dtype=np.float64, reset=False))
+        X = self._limit(self._read(X, reset=False))
         words = system_words if self._rng is None else seeded_words(self._rng)
         noisy = self._steps > 0
         if self.ledger is not None and noisy.any():
@@ -185,6 +187,20 @@ class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
         noise = self._sample(self._steps[noisy], (len(X), int(noisy.sum())), words)
         released[:, noisy] = add_on_grid(X[:, noisy], noise, self._exponents[noisy])
         return released
+
+    def _read(self, X, reset):
+        """Numbers of the rows; with a schema in its ranges, and the lower end where one is none."""
+        if self.schema is None:
+            return validate_rows(self, X, dtype=np.float64, reset=reset)
+        for name, column in self.schema.columns.items():
+            if isinstance(column, ValuesColumn):
+                raise ValueError(
+                    f"A mechanism adds noise to numbers; the schema declares {name!r} as a "
+                    "ValuesColumn. Declare a NumberColumn, or leave it out."
+                )
+        if reset:
+            self.schema._name_features(self)
+        return self.schema.read_table(X)[0]
 
     def _write_down(self, n_releases, n_features):
         self.ledger.record(
@@ -227,6 +243,9 @@ class LaplaceMechanism(NoiseMechanism):
     sensitivity : float, default=1.0
         Largest change of a row of X by one record, as the sum of the absolute changes over its
         columns (L1). This is a claim of the user that cannot be checked.
+    schema : DeclaredSchema, default=None
+        Names and ranges of the columns, all numbers, declared without looking at them. Values are
+        moved into the ranges, and a cell that is no number to the lower end, without an error.
     ledger : PrivacyLedger, default=None
         Where each call of ``transform`` is written down before it returns, each row of X as a
         release of its own; with a ``random_state``, at an infinite cost.
@@ -297,11 +316,13 @@ class LaplaceMechanism(NoiseMechanism):
         epsilon: float = 1.0,
         sensitivity: float = 1.0,
         *,
+        schema: DeclaredSchema | None = None,
         ledger: PrivacyLedger | None = None,
         random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.sensitivity = sensitivity
+        self.schema = schema
         self.ledger = ledger
         self.random_state = random_state
 
@@ -470,6 +491,9 @@ class GaussianMechanism(NoiseMechanism):
     calibration : {"exact", "classic"}, default="exact"
         The smallest noise, or the textbook formula for epsilon below 1; see
         :func:`gaussian_sigma`.
+    schema : DeclaredSchema, default=None
+        Names and ranges of the columns, all numbers, declared without looking at them. Values are
+        moved into the ranges, and a cell that is no number to the lower end, without an error.
     ledger : PrivacyLedger, default=None
         Where each call of ``transform`` is written down before it returns, each row of X as a
         release of its own; with a ``random_state``, at an infinite cost.
@@ -534,6 +558,7 @@ class GaussianMechanism(NoiseMechanism):
         sensitivity: float = 1.0,
         *,
         calibration: Literal["exact", "classic"] = "exact",
+        schema: DeclaredSchema | None = None,
         ledger: PrivacyLedger | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -541,6 +566,7 @@ class GaussianMechanism(NoiseMechanism):
         self.delta = delta
         self.sensitivity = sensitivity
         self.calibration = calibration
+        self.schema = schema
         self.ledger = ledger
         self.random_state = random_state
 
@@ -582,8 +608,8 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     delta : float, default=1e-5
         Above 0 and below 1; far below one over the number of records.
     lower, upper : float or array-like of shape (n_features,), default=None
-        Ends of the range of each column, given without looking at the data. ``transform`` moves
-        values outside to the nearer end, so that the claim holds.
+        Ends of the range of each column, given without looking at the data, or by ``schema``.
+        ``transform`` moves values outside to the nearer end, so that the claim holds.
     widths : float or array-like of shape (n_features,), default=None
         Instead of the ends, the most that one record changes each column; then no value is moved,
         and the claim is the user's. For the mean of B values it is the range divided by B.
@@ -592,6 +618,9 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         smallest sum of variances for the same budget.
     calibration : {"exact", "classic"}, default="exact"
         See :func:`gaussian_sigma`; the published mechanism is the classic one, for epsilon below 1.
+    schema : DeclaredSchema, default=None
+        Names and ranges of the columns, all numbers, declared without looking at them. Values are
+        moved into the ranges, and a cell that is no number to the lower end, without an error.
     ledger : PrivacyLedger, default=None
         Where each call of ``transform`` is written down before it returns, each row of X as a
         release of its own; with a ``random_state``, at an infinite cost.
@@ -662,6 +691,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         widths: float | ArrayLike | None = None,
         allocation: Literal["proportional", "minimum_trace"] = "proportional",
         calibration: Literal["exact", "classic"] = "exact",
+        schema: DeclaredSchema | None = None,
         ledger: PrivacyLedger | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -672,6 +702,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         self.widths = widths
         self.allocation = allocation
         self.calibration = calibration
+        self.schema = schema
         self.ledger = ledger
         self.random_state = random_state
 
@@ -716,8 +747,13 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         given = (self.lower is not None, self.upper is not None, self.widths is not None)
         if given == (False, False, True):
             return None
-        if given != (True, True, False):
-            raise ValueError("Pass either both lower and upper, or widths.")
+        if self.schema is not None and given != (False, False, False):
+            raise ValueError("The schema has the ranges; leave lower and upper out.")
+        if self.schema is None and given != (True, True, False):
+            raise ValueError("Pass either both lower and upper, or widths, or a schema.")
+        if self.schema is not None:
+            ends = [column._ends() for column in self.schema.columns.values()]
+            return tuple(np.transpose(ends))
         lower = column_values("lower", self.lower, n_features)
         upper = column_values("upper", self.upper, n_features)
         if (crossed := lower > upper).any():

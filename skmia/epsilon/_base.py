@@ -19,7 +19,7 @@ from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.groups import sorted_values
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import show, to_array
-from .._core.randomness import isolated_randomness, refuse_trained_module, seed_estimator
+from .._core.randomness import isolated_randomness, seed_estimator
 from .._core.records import Records, has_column
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from .._core.targets import shape_targets
@@ -125,7 +125,6 @@ class EpsilonAuditBase(CopiesParameters, BaseEstimator, ABC):
     def _make_estimator(self):
         if self.estimator is None:
             return LogisticRegression(max_iter=1000)
-        refuse_trained_module(self.estimator)
         return clone_to_train(self.estimator)
 
     def _own_delta(self):

@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
 
 from .._core.checks import check_confidence_level
+from .._core.copies import copy_unfitted
 from .._core.matrix import check_matrix
 from .._core.numbers import to_array
 from .._core.progress import show_progress
@@ -199,7 +200,7 @@ def _play_side(game, inside, for_mechanism, for_attack, rng):
 
 def _release(mechanism, rows, seeds):
     """One sample of a mechanism that was fitted on some rows."""
-    mechanism = clone(mechanism)
+    mechanism = copy_unfitted(mechanism)
     seed_estimator(mechanism, seeds)
     with isolated_randomness(seeds):
         state = int(seeds.generate_state(1)[0] >> np.uint32(1))
@@ -351,7 +352,7 @@ def per_datum_game(
         reference = population.split(n_reference, np.random.default_rng(first))
         attack = fit_attack(attack, reference, first)
         n_reference = 0
-    game = Game(clone(mechanism), attack, target, population, n_samples, n_reference)
+    game = Game(copy_unfitted(mechanism), attack, target, population, n_samples, n_reference)
     rounds = play_all(game, seeds, n_jobs, verbose)
     return assemble(*rounds, level)
 
@@ -496,5 +497,7 @@ def average_datum_game(
     if not (refit and reference_size):
         reference = population.split(reference_size, np.random.default_rng(first))
         n_reference = 0
-    game = Game(clone(mechanism), attack, None, population, n_samples, n_reference, reference)
+    game = Game(
+        copy_unfitted(mechanism), attack, None, population, n_samples, n_reference, reference
+    )
     return assemble(*play_all(game, seeds, n_jobs, verbose), level)

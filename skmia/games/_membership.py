@@ -22,7 +22,6 @@ from .._core.needs import BOTH
 from .._core.randomness import (
     isolated_randomness,
     preserved_randomness,
-    refuse_trained_module,
     seed_estimator,
     spawn_seeds,
 )
@@ -408,7 +407,6 @@ def _read_sizes(train_size, test_size, reference_size, n_records):
 def _check_players(estimator, attack, parallel):
     """Clone the model and the attack; they start no workers if rounds run in parallel."""
     estimator = unwrap(estimator)
-    refuse_trained_module(estimator)
     shared = name_shared_parts(estimator)
     if shared:
         warnings.warn(

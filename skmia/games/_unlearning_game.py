@@ -16,7 +16,7 @@ from .._core.asking import query_aligned, unwrap
 from .._core.checks import check_confidence_level, check_rate
 from .._core.copies import copy_unfitted
 from .._core.numbers import show
-from .._core.randomness import isolated_randomness, refuse_trained_module, spawn_seeds
+from .._core.randomness import isolated_randomness, spawn_seeds
 from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, Interval, at_least, validate_arguments
@@ -245,7 +245,6 @@ def _read_estimator(train, records):
     if not hasattr(train, "fit"):
         return FunctionClassifier(train, classes=np.unique(records.y))
     estimator = unwrap(train)
-    refuse_trained_module(estimator)
     return copy_unfitted(estimator)
 
 

@@ -7,12 +7,12 @@ from numbers import Integral
 import numpy as np
 from joblib import Parallel
 from scipy import fft, sparse, special
-from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
+from .._core.copies import copy_unfitted
 from .._core.randomness import seed_estimator
 from .._core.tasks import delayed
 
@@ -94,7 +94,7 @@ class Witness(ABC):
 
 
 def _fit(estimator, X, members, seed):
-    model = HistGradientBoostingClassifier() if estimator is None else clone(estimator)
+    model = HistGradientBoostingClassifier() if estimator is None else copy_unfitted(estimator)
     seed_estimator(model, np.random.SeedSequence(seed))
     # If other processes use the cores, the threads of small trees wait more than they work.
     limit = nullcontext() if estimator is not None else threadpool_limits(1, user_api="openmp")

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -31,6 +30,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from .._core.asking import query_aligned, query_victim, unwrap
 from .._core.containers import in_memory, is_frame
+from .._core.copies import copy_unfitted
 from .._core.numbers import as_series
 from .._core.outputs import PREDICTIONS, Outputs
 from .._core.splits import compute_strata, draw_halves, number_units
@@ -172,7 +172,7 @@ def list_kinds(records, outputs):
         model = BernoulliNB() if is_sparse and isinstance(model, GaussianNB) else model
         scaler = [MaxAbsScaler() if is_sparse else StandardScaler()] if place < 2 else []
         steps = [*([] if encoder is None else [encoder]), *scaler, model]
-        kinds.append(clone(make_pipeline(*steps) if len(steps) > 1 else model))
+        kinds.append(copy_unfitted(make_pipeline(*steps) if len(steps) > 1 else model))
     return kinds
 
 

@@ -4,9 +4,9 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from .._core.asking import unwrap
+from .._core.copies import copy_parameters
 from ..inspection import inspect_model
 from ..victims import has_file, is_trainable
 from ._case import describe_held_back, is_recipe, train_victim
@@ -86,7 +86,7 @@ def take_recipe(victim):
     model = unwrap(victim)
     while hasattr(model, "best_estimator_"):
         model = unwrap(model.best_estimator_)
-    return clone(model)
+    return copy_parameters(model)
 
 
 def why_unlisted(checks, provenance):

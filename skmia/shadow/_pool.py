@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.asking import unwrap
 from .._core.copies import CopiesParameters
 from .._core.needs import LABELS
-from .._core.randomness import refuse_trained_module
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import MOST_MODELS, check_room
+from .._core.trained_modules import refuse_trained_module
 from .._core.types import Seed
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint

@@ -21,6 +21,7 @@ from .._core.types import ArrayLike, Seed
 from ..defenses import (
     DELTA,
     FINITE_POSITIVE,
+    CountsPrivateFits,
     PrivacyLedger,
     PrivateRandomness,
     check_target,
@@ -28,6 +29,7 @@ from ..defenses import (
     column_values,
     validate_rows,
 )
+from ..defenses.schema import DeclaredSchema, NumberColumn, ValuesColumn
 
 # Most values that a column has without being told which.
 MOST_VALUES = 128
@@ -40,6 +42,8 @@ class Columns:
         is_frame = isinstance(X, pd.DataFrame)
         self._names = X.columns if is_frame else None
         self._dtypes = list(X.dtypes) if is_frame else getattr(X, "dtype", None)
+        if not may_look:  # a reader of files guesses types from all rows
+            self._dtypes = [np.dtype(np.float64)] * X.shape[1] if is_frame else None
         named = _read_named(X, estimator.columns, getattr(X, "columns", ()))
         if is_frame:
             if estimator.columns != "number":
@@ -50,9 +54,11 @@ class Columns:
             raise ValueError(f"columns has {most}, which is not a column of X.")
         # Of each column as an Index; None for numbers.
         self.values = [named.get(place) for place in range(coded.shape[1])]
-        if is_frame:
-            self._dtypes = [_public_type(*pair) for pair in zip(self._dtypes, self.values)]
-        else:
+        self.contributes = np.ones(len(coded), dtype=bool)
+        if is_frame and not may_look:
+            pairs = zip(self._dtypes, self.values)
+            self._dtypes = [dtype if own is None else own.dtype for dtype, own in pairs]
+        if not is_frame:
             for place, values in named.items():
                 if values is not None:
                     coded[:, place] = _codes(pd.Series(coded[:, place]), values, place)
@@ -67,12 +73,15 @@ class Columns:
         )
         lower[~is_number], upper[~is_number] = 0, [len(v) - 1 for v in self.values if v is not None]
         _check_ranges(coded, lower, upper)
-        if estimator.columns != "number":
+        if estimator.columns != "number" and self._dtypes is not None:
             for place in np.flatnonzero(is_number):
                 if place not in named and (values := self._whole(place, lower, upper)) is not None:
                     coded[:, place] -= values[0]
                     self.values[place] = values
                     lower[place], upper[place] = 0, len(values) - 1
+        self._scale(coded, lower, upper)
+
+    def _scale(self, coded, lower, upper):
         from ._gan_training import Layout  # torch is an extra
 
         self.lower, self.span = lower, upper - lower
@@ -82,8 +91,8 @@ class Columns:
         self._rows = np.where(self.layout.is_number, np.clip(scaled, 0, 1), coded)
 
     def take_rows(self):
-        """The table in the form of the layout, which is not kept."""
-        return self.__dict__.pop("_rows")
+        """The table in the form of the layout, and which rows contribute; neither is kept."""
+        return self.__dict__.pop("_rows"), self.__dict__.pop("contributes")
 
     def _whole(self, place, lower, upper):
         """The whole numbers of the range of a column of whole numbers; None if there are many."""
@@ -108,10 +117,44 @@ class Columns:
                 columns.append(values[np.broadcast_to(codes, len(rows))])
         if self._names is not None:
             typed = [_as_type(*parts) for parts in zip(columns, self._dtypes)]
-            return pd.concat(typed, axis=1, keys=self._names)
+            made = pd.concat(typed, axis=1)
+            made.columns = self._names
+            return made
         made = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
         is_whole = self._dtypes is not None and self._dtypes.kind in "biu"
         return made.round().astype(self._dtypes) if is_whole else made
+
+
+class DeclaredColumns(Columns):
+    """Columns of a declared schema; of a table nothing counts but what its cells say."""
+
+    def __init__(self, X, estimator):
+        schema = estimator.schema
+        coded, self.contributes = schema.read_table(X)
+        schema._name_features(estimator)
+        declared = list(schema.columns.values())
+        self._names = pd.Index(list(schema.columns), tupleize_cols=False)
+        self._dtypes = [column._dtype() for column in declared]
+        lower, upper = np.zeros((2, len(declared)))
+        self.values = []
+        for place, column in enumerate(declared):
+            self.values.append(_list_values(column))
+            if isinstance(column, NumberColumn):
+                lower[place], upper[place] = column._ends()
+            if (values := self.values[-1]) is not None:
+                coded[:, place] -= lower[place]
+                lower[place], upper[place] = 0, len(values) - 1
+        self._scale(coded, lower, upper)
+
+
+def _list_values(column):
+    """The values of a declared column, also of one of few whole numbers; None for numbers."""
+    if isinstance(column, ValuesColumn):
+        return pd.Index(list(column.values), tupleize_cols=False)
+    first, last = column._ends()
+    if column.whole and last - first < MOST_VALUES:
+        return pd.Index(np.arange(first, last + 1))
+    return None
 
 
 def _read_named(X, columns, names):
@@ -143,13 +186,14 @@ def _read_values(values, column):
 
 
 def _look(X, named, may_look):
-    """Values of truth values, and of columns that are not numbers where they may be read off."""
+    """Values of columns that are not numbers, where they may be read off."""
     found = {}
     for place, dtype in enumerate(X.dtypes):
         if place in named:
             continue
-        if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
-            lacks = may_look and X.iloc[:, place].isna().any()
+        is_listed = isinstance(dtype, pd.CategoricalDtype)
+        if may_look and pd.api.types.is_bool_dtype(dtype) and not is_listed:
+            lacks = X.iloc[:, place].isna().any()
             found[place] = pd.Index([False, True, None] if lacks else [False, True])
         elif pd.api.types.is_datetime64_any_dtype(dtype):
             raise ValueError(
@@ -158,7 +202,6 @@ def _look(X, named, may_look):
             )
         elif may_look and not pd.api.types.is_numeric_dtype(dtype):
             column = X.iloc[:, place]
-            is_listed = isinstance(dtype, pd.CategoricalDtype)
             values = dtype.categories if is_listed else pd.Index(column.dropna().unique())
             if len(values) > MOST_VALUES:
                 raise ValueError(
@@ -240,15 +283,6 @@ def _check_ranges(X, lower, upper):
         )
 
 
-def _public_type(dtype, values):
-    """The type of a column without categories that may have been read off the rows."""
-    if not isinstance(dtype, pd.CategoricalDtype):
-        return dtype
-    if values is None:
-        return np.dtype(np.float64)
-    return pd.CategoricalDtype(values[~values.isna()], dtype.ordered)
-
-
 def _as_type(column, dtype):
     """A column of the type of the training table."""
     if isinstance(dtype, pd.CategoricalDtype):
@@ -259,7 +293,11 @@ def _as_type(column, dtype):
     return pd.Series(column).astype(dtype)
 
 
-class DPWassersteinGAN(BaseEstimator):
+def _is_set(value, default):
+    return np.ndim(value) > 0 or value != default
+
+
+class DPWassersteinGAN(CountsPrivateFits, BaseEstimator):
     """A generator of rows, trained against a critic that sees real rows through noise only.
 
     The critic is trained with a penalty on its slope (WGAN-GP). Its gradients need not be clipped:
@@ -272,11 +310,15 @@ class DPWassersteinGAN(BaseEstimator):
         Ends of the range of each column of numbers, or a dictionary from names of columns to ends.
         They must be public, not computed from the data.
     columns : {"auto", "number"} or dict, default="auto"
-        Which columns have a list of values, with a place in a block of inputs for each. ``"auto"``:
-        truth values, and columns of an integer type with at most 128 whole numbers in their range;
-        with ``privacy=None`` also columns of a DataFrame that are not numeric. ``"number"``: none.
-        A dictionary has for names or places of columns the values, which must be public, with None
-        if cells can be empty, or ``"number"``; other columns follow ``"auto"``.
+        Which columns have a list of values, with a place in a block of inputs for each. A
+        dictionary has for names or places of columns the values, which must be public, with None if
+        cells can be empty, or ``"number"``. All other columns are decimal numbers, whatever type
+        they have, as types are guessed from all rows. With ``privacy=None`` alone, ``"auto"`` takes
+        truth values, columns of an integer type with at most 128 whole numbers in their range, and
+        columns of a DataFrame that are not numeric as lists of values; ``"number"`` takes none.
+    schema : DeclaredSchema, default=None
+        Names, types, ranges and values of the columns, in place of ``lower``, ``upper`` and
+        ``columns``. A row that does not fit contributes nothing; without a schema it is an error.
     target_epsilon : float, default=None
         Total privacy budget epsilon of all steps, in nats. Set either this or ``noise_multiplier``.
     target_delta : float, default=None
@@ -345,6 +387,11 @@ class DPWassersteinGAN(BaseEstimator):
         Probability with which a row takes part in a step.
     n_steps_ : int
         Steps that saw real rows.
+    n_fits_ : int
+        Without a ledger, number of private fits of this generator and its clones until this one, as
+        far as this process knows: fits in other processes are taken for like this one.
+    total_epsilon_ : float
+        Epsilon of all of them together at ``delta_``, if they read the same rows.
     history_ : DataFrame
         A row for each of these steps: ``gradient_bound`` and ``penalty_bound``, norms of the most
         that one row changes the two sums (the penalty with its weight), and ``noise``, the root of
@@ -360,8 +407,8 @@ class DPWassersteinGAN(BaseEstimator):
     ImportError
         If torch is not installed, or opacus, which accounts for the noise.
     ValueError
-        If a row lies outside the ranges or has a value that is not known, or settings contradict
-        each other.
+        If, without a ``schema``, a row lies outside the ranges or has a value that is not known, or
+        if settings contradict each other.
 
     See Also
     --------
@@ -375,11 +422,11 @@ class DPWassersteinGAN(BaseEstimator):
     drawn from them, under these assumptions. Neighboring tables differ by one row that is replaced
     with one that contributes nothing (zero-out neighbors); the number of rows is public, and with
     it the sampling rate and the noise, and so are the ranges; the rows of a step are a Poisson
-    sample. The error on a row outside the ranges is about the data: cut rows to the ranges first
-    where it could be seen. Searches over settings cost more. Sums and noise are rounded to a grid
-    and added without error; the noise is drawn from the exact law of rounded normal numbers.
-    :ref:`The limits of the guarantee <privacy_limits>` has what is
-    not covered.
+    sample. Without a ``schema``, the names of the columns are public, and the error on a row
+    outside the ranges is about the data: cut rows to the ranges first where it could be seen.
+    Searches over settings cost more. Sums and noise are rounded to a grid and added without error;
+    the noise is drawn from the exact law of rounded normal numbers. :ref:`The limits of the
+    guarantee <privacy_limits>` has what is not covered.
 
     A step releases two sums over the real rows of the sample: gradients of the critic's answers,
     and gradients of the penalty between these rows and made-up ones. With bounds w on the absolute
@@ -435,12 +482,15 @@ class DPWassersteinGAN(BaseEstimator):
     >>> gan.sample(3, random_state=0).shape
     (3, 2)
 
-    Whole numbers and categories come back as such; values of categories have to be named.
+    Whole numbers and values of categories have to be declared.
 
     >>> import pandas as pd
+    >>> from skmia.defenses.schema import DeclaredSchema, NumberColumn, ValuesColumn
     >>> table = pd.DataFrame({"age": [23, 35, 61] * 50, "sex": ["f", "m", "f"] * 50})
-    >>> gan = DPWassersteinGAN({"age": 18}, {"age": 90}, columns={"sex": ["f", "m"]},
-    ...                        noise_multiplier=1.0, max_iter=20, random_state=0)
+    >>> schema = DeclaredSchema(
+    ...     {"age": NumberColumn(18, 90, whole=True), "sex": ValuesColumn(["f", "m"])}
+    ... )
+    >>> gan = DPWassersteinGAN(schema=schema, noise_multiplier=1.0, max_iter=20, random_state=0)
     >>> made = gan.fit(table).sample(100, random_state=0)
     >>> made.dtypes.equals(table.dtypes), sorted(made["sex"].unique())
     (True, ['f', 'm'])
@@ -450,6 +500,7 @@ class DPWassersteinGAN(BaseEstimator):
         "lower": [Interval(Real, None, None, closed="neither"), "array-like", Mapping],
         "upper": [Interval(Real, None, None, closed="neither"), "array-like", Mapping],
         "columns": [StrOptions({"auto", "number"}), Mapping],
+        "schema": [DeclaredSchema, None],
         "target_epsilon": [FINITE_POSITIVE, None],
         "target_delta": [DELTA, None],
         "noise_multiplier": [Interval(Real, 0, np.inf, closed="left"), None],
@@ -480,6 +531,7 @@ class DPWassersteinGAN(BaseEstimator):
         upper: float | ArrayLike | Mapping[Any, float] = 1.0,
         *,
         columns: Literal["auto", "number"] | Mapping[Any, Any] = "auto",
+        schema: DeclaredSchema | None = None,
         target_epsilon: float | None = None,
         target_delta: float | None = None,
         noise_multiplier: float | None = None,
@@ -506,6 +558,7 @@ class DPWassersteinGAN(BaseEstimator):
         self.lower = lower
         self.upper = upper
         self.columns = columns
+        self.schema = schema
         self.target_epsilon = target_epsilon
         self.target_delta = target_delta
         self.noise_multiplier = noise_multiplier
@@ -551,8 +604,11 @@ class DPWassersteinGAN(BaseEstimator):
         check_container(X, "X")
         X = to_numpy(X) if is_tensor(X) else X
         # With noise all that the nets are made for has to be public.
-        self._columns = Columns(X, self, may_look=self.privacy is None)
-        rows = self._columns.take_rows()
+        if self.schema is None:
+            self._columns = Columns(X, self, may_look=self.privacy is None)
+        else:
+            self._columns = DeclaredColumns(X, self)
+        rows, contributes = self._columns.take_rows()
         seed = None
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -567,13 +623,18 @@ class DPWassersteinGAN(BaseEstimator):
         self._price(self.noise_multiplier_ if is_covered else 0.0, len(rows))
         with isolated_randomness(np.random.SeedSequence(seed)):
             # Without privacy there is nothing to hide, and a training can be repeated.
-            self._train(rows, seed if self.privacy is None else self.noise_seed)
+            self._train(rows, contributes, seed if self.privacy is None else self.noise_seed)
         return self
 
     def _check_settings(self):
         given = [self.target_epsilon is not None, self.noise_multiplier is not None]
         if self.privacy is None and any(given):
             raise ValueError("privacy=None takes neither target_epsilon nor noise_multiplier.")
+        if self.schema is not None:
+            taken = {"lower": 0.0, "upper": 1.0, "columns": "auto"}
+            doubled = [name for name in taken if _is_set(getattr(self, name), taken[name])]
+            if doubled:
+                raise ValueError(f"The schema has what {doubled[0]} says; leave it out.")
         if self.privacy is not None and sum(given) != 1:
             raise ValueError(
                 "Give one of target_epsilon and noise_multiplier; got "
@@ -597,13 +658,17 @@ class DPWassersteinGAN(BaseEstimator):
             self.epsilon_ = spent_epsilon([tuple(steps.values())], self.delta_, self.accountant)
         if self.ledger is not None:
             self.ledger.record(**steps, n_rows=n_rows)
+        elif noise_multiplier:
+            self.n_fits_, self.total_epsilon_ = self._count_fit(
+                tuple(steps.values()), self.delta_, self.accountant
+            )
 
-    def _train(self, rows, noise_seed):
+    def _train(self, rows, contributes, noise_seed):
         from ._gan_training import Training
 
         settings = {**self.get_params(deep=False), "noise_multiplier": self.noise_multiplier_}
         plan, randomness = SimpleNamespace(**settings), PrivateRandomness(noise_seed)
-        training = Training(rows, plan, randomness, self._columns.layout)
+        training = Training(rows, plan, randomness, self._columns.layout, contributes)
         training.run()
         self.generator_, self.critic_ = training.generator, training.critic
         columns = ["gradient_bound", "penalty_bound", "noise"]
@@ -622,8 +687,9 @@ class DPWassersteinGAN(BaseEstimator):
         Returns
         -------
         X : DataFrame or ndarray of shape (n_samples, n_features)
-            Within the ranges, with the columns and types of the training table; whole numbers are
-            rounded if their type is. Categories are the values named in ``columns``.
+            Within the ranges, with the columns and types of the ``schema``, or the columns of the
+            training table; with ``privacy=None`` alone also with its types. Values are those named
+            in ``columns``, and other numbers are then decimal.
         """
         check_is_fitted(self)
         n_samples = check_count(n_samples, "n_samples")

@@ -205,7 +205,10 @@ class Training:
 
     # rows (n_rows, n_features); plan has the parameters of DPWassersteinGAN
 
-    def __init__(self, rows, plan, randomness, layout=None):
+    # contributes (n_rows,): a row that does not is never drawn, and counts in sizes and rates
+
+    def __init__(self, rows, plan, randomness, layout=None, contributes=None):
+        self._contributes = np.ones(len(rows), bool) if contributes is None else contributes
         self.rows, self.plan, self.randomness = torch.tensor(rows), plan, randomness
         self.layout = layout or Layout([1] * rows.shape[1])
         n_places = self.layout.n_places
@@ -234,7 +237,8 @@ class Training:
         """One step of the critic on a Poisson sample of the real rows."""
         lot = min(self.plan.batch_size, len(self.rows))
         coins = self.randomness.coins(len(self.rows), lot / len(self.rows))
-        real = self.layout.expand(self.rows[coins.nonzero()[0]])
+        drawn = np.flatnonzero(coins & self._contributes)
+        real = self.layout.expand(self.rows[drawn])
         gradient = self._release(real)
         if self.plan.privacy != "clipping":  # where each real row brings a made-up one with it
             gradient += flat_gradient(self.critic(self._draw(lot)).sum(), self.critic)

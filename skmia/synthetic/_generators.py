@@ -5,10 +5,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import draw_samples
+from .._core.copies import copy_unfitted
 from .._core.matrix import validate_matrix
 from .._core.numbers import check_count
 from .._core.optional import import_optional
@@ -460,7 +461,7 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if isinstance(table, pd.DataFrame):
             X = table  # a generator may need names and types of columns
         random_state = check_random_state(self.random_state)
-        self.generator_ = clone(self.generator)
+        self.generator_ = copy_unfitted(self.generator)
         if "random_state" in self.generator_.get_params():
             self.generator_.set_params(random_state=random_state.randint(np.iinfo(np.int32).max))
         self.generator_.fit(X)

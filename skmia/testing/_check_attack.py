@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
 from .._core.asking import refuse_class
+from .._core.copies import copy_unfitted
 from .._core.records import Records
 from .._core.types import ArrayLike, Frozen, Seed
 from ..shadow import ShadowPool
@@ -92,7 +93,7 @@ def make_attack_problem(
     records = Records(X, y, group=np.where(rng.uniform(size=n_records) < 0.5, "a", "b"))
     membership = rng.permutation(np.arange(n_records) % 2)
     members = records[membership == 1]
-    victim = clone(estimator).fit(members.X, members.y)
+    victim = copy_unfitted(estimator).fit(members.X, members.y)
     seed = rng.randint(np.iinfo(np.int32).max)
     pool = ShadowPool(estimator, n_estimators, store=store, random_state=seed).fit(records)
     return AttackProblem(FrozenEstimator(victim), FrozenEstimator(pool), records, membership)

@@ -17,11 +17,12 @@ from ..._core.groups import number_groups
 from ..._core.numbers import show
 from ..._core.outputs import PREDICTIONS
 from ..._core.pvalues import format_pvalue
-from ..._core.randomness import check_random_state, refuse_trained_module
+from ..._core.randomness import check_random_state
 from ..._core.records import Records, has_column
 from ..._core.sample_weights import weights_for
 from ..._core.skorch_nets import is_skorch
 from ..._core.splits import compute_strata, draw_halves, number_units
+from ..._core.trained_modules import refuse_trained_module
 from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
 from ..._training.frozen import make_recipe

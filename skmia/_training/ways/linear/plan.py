@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import clone, is_regressor
+from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.extmath import softmax
 
 from ...._core.containers import is_foreign, is_frame, is_tensor, name_kind, take_rows
+from ...._core.copies import copy_unfitted
 from ...._core.outputs import Outputs
 from ...._core.randomness import seed_estimator
 from ...job import Trained, keep
@@ -184,7 +185,7 @@ class Plan:
         for row in np.flatnonzero((spread <= least).any(axis=1)):
             columns = np.flatnonzero(spread[row] <= least)
             part = self.X[np.ix_(inside[row], columns)]
-            spread[row, columns] = clone(self.scaler).fit(part).scale_
+            spread[row, columns] = copy_unfitted(self.scaler).fit(part).scale_
         return spread
 
     def _without_idle(self, spread, models):
@@ -201,7 +202,7 @@ class Plan:
     def fit_scaler(self, k):
         """Fit the scaler on the training set of one model."""
         members = np.flatnonzero(self.membership[k])
-        return clone(self.scaler).fit(take_rows(self._records, members), self.y[members])
+        return copy_unfitted(self.scaler).fit(take_rows(self._records, members), self.y[members])
 
 
 def affine_map(scaler):
@@ -236,7 +237,7 @@ class Workshop:
         # The pattern has all attributes of a fitted estimator in the installed version of
         # scikit-learn, including the type of the coefficients, and gives the warnings about its
         # parameters.
-        pattern = clone(self._job.estimator)
+        pattern = copy_unfitted(self._job.estimator)
         model = split_estimator(pattern)[1]
         steps = model.get_params().get("max_iter")
         if steps is not None:

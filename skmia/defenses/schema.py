@@ -1,0 +1,449 @@
+"""What is known of a private table without looking at it: names, types, ranges, values, classes."""
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._core.containers import in_memory, is_frame, is_tensor, to_numpy
+from .._core.matrix import check_container
+from .._core.numbers import check_number, show
+from .._core.types import ArrayLike, Rows
+
+__all__ = ["DeclaredSchema", "NumberColumn", "ValuesColumn"]
+
+# Whole numbers up to here are exact in double precision.
+_LARGEST_WHOLE = 2.0**53
+
+# Cells of other kinds than numbers, texts and dates; equal to nothing.
+_FOREIGN = object()
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers in a public range.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Ends of the range. Numbers outside are moved to the nearer one.
+    whole : bool, default=False
+        Whether the numbers are whole; others are rounded.
+    missing : float, default=None
+        The number that a missing cell stands for. If None, a row that lacks one does not fit.
+
+    See Also
+    --------
+    DeclaredSchema : Such columns by their names.
+
+    Examples
+    --------
+    >>> from skmia.defenses.schema import NumberColumn
+    >>> NumberColumn(18, 90, whole=True).lower
+    18
+    """
+
+    lower: float
+    upper: float
+    whole: bool = False
+    missing: float | None = None
+
+    def __post_init__(self) -> None:
+        most = _LARGEST_WHOLE if self.whole else np.finfo(float).max / 2
+        for name in ("lower", "upper"):
+            check_number(getattr(self, name), name, f"from {-most:g} to {most:g}", -most, most)
+        lower, upper = self._ends()
+        if lower > upper:
+            what = "hold a whole number" if self.whole else "not be empty"
+            raise ValueError(f"The range must {what}; got {self.lower} to {self.upper}.")
+        if self.missing is not None:
+            allowed = "a number of the range, or None"
+            check_number(self.missing, "missing", allowed, self.lower, self.upper)
+
+    def _ends(self):
+        if self.whole:
+            return float(np.ceil(self.lower)), float(np.floor(self.upper))
+        return float(self.lower), float(self.upper)
+
+    def _read(self, column):
+        """Numbers of a column, and which cells are numbers."""
+        numbers = _read_numbers(column)
+        if self.missing is not None:
+            numbers[_is_missing(column)] = self.missing
+        fits = ~np.isnan(numbers)
+        lower, upper = self._ends()
+        numbers = np.clip(np.where(fits, numbers, lower), lower, upper)
+        return np.round(numbers) if self.whole else numbers, fits
+
+    def _dtype(self):
+        return np.dtype(np.int64 if self.whole else np.float64)
+
+
+@dataclass(frozen=True)
+class ValuesColumn:
+    """A column that has one of a list of values.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_values,)
+        All values that a cell can have, each once, with None if it can be missing.
+
+    See Also
+    --------
+    DeclaredSchema : Such columns by their names.
+
+    Examples
+    --------
+    >>> from skmia.defenses.schema import ValuesColumn
+    >>> ValuesColumn(["baker", "clerk", None]).values
+    ('baker', 'clerk', None)
+    """
+
+    values: Iterable[Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _check_values(self.values, "values"))
+
+    def _read(self, column):
+        """Places of values of a column, and which cells have one."""
+        places = _find_places(column, self.values)
+        return np.maximum(places, 0).astype(np.float64), places >= 0
+
+    def _dtype(self):
+        return pd.Index(list(self.values)).dtype
+
+
+class DeclaredSchema:
+    """The columns and classes of a private table, declared without looking at it.
+
+    Private estimators that get it take nothing about shape or type from the rows: which inputs a
+    net has, which columns and types a synthetic table has, and what a cell means follow from here
+    alone. A reader of files guesses the type of a column from all of its cells, so that a single
+    row can change it.
+
+    Parameters
+    ----------
+    columns : dict
+        For each column, by its name in a DataFrame, a :class:`NumberColumn` or a
+        :class:`ValuesColumn`. Columns of an array are taken in this order.
+    classes : array-like of shape (n_classes,), default=None
+        All possible labels, for classifiers.
+
+    Attributes
+    ----------
+    columns : dict
+        As given.
+    classes : tuple or None
+        As given.
+
+    See Also
+    --------
+    skmia.defenses.DPSGDClassifier, skmia.synthetic.DPWassersteinGAN : Take one as ``schema``.
+    skmia.defenses.mechanisms.NonSphericalGaussianMechanism : Takes ranges from it.
+
+    Notes
+    -----
+    A cell is read by itself. The number 2, the text "2" and the truth value of a column that was
+    guessed otherwise are the same wherever they mean the same: texts of numbers are numbers, true
+    and false are 1 and 0, a date is its text in ISO 8601. Two declared values that are read as the
+    same, such as "1" and "01", are therefore refused.
+
+    A row with a cell that does not fit (a text or a missing cell among numbers, a value that is not
+    named) contributes nothing, without an error, which would tell of it. :meth:`count_misfits`
+    says beforehand how many there are; that is a fact about the rows, and not private.
+
+    Columns that are not declared are left out. Names and their order are those of the schema.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skmia.defenses.schema import DeclaredSchema, NumberColumn, ValuesColumn
+    >>> schema = DeclaredSchema(
+    ...     {"age": NumberColumn(18, 90, whole=True), "job": ValuesColumn(["clerk", "nurse"])}
+    ... )
+    >>> table = pd.DataFrame({"age": ["23", "35", "n/a"], "job": ["nurse", "pilot", "clerk"]})
+    >>> schema.count_misfits(table).to_dict()
+    {'age': 1, 'job': 1}
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[Any, NumberColumn | ValuesColumn],
+        *,
+        classes: ArrayLike | None = None,
+    ) -> None:
+        if not isinstance(columns, Mapping) or not columns:
+            raise ValueError(
+                "columns must be a dictionary from names to a NumberColumn or a ValuesColumn; got "
+                f"{show(columns)}."
+            )
+        for name, column in columns.items():
+            if not isinstance(column, NumberColumn | ValuesColumn):
+                raise ValueError(
+                    f"columns[{name!r}] must be a NumberColumn or a ValuesColumn; got "
+                    f"{show(column)}."
+                )
+        self.columns = dict(columns)
+        self.classes = None if classes is None else _check_values(classes, "classes")
+        if self.classes is not None and (len(self.classes) < 2 or None in self.classes):
+            raise ValueError(
+                "classes must hold two labels or more, none of them missing; got "
+                f"{list(self.classes)}."
+            )
+
+    def __repr__(self) -> str:
+        return f"DeclaredSchema({self.columns!r}, classes={self.classes!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DeclaredSchema):
+            return NotImplemented
+        return repr(self) == repr(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def count_misfits(self, X: Rows, y: ArrayLike | None = None) -> pd.Series:
+        """Count the cells that do not fit, whose rows contribute nothing.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, n_columns)
+            Rows.
+        y : array-like of shape (n_rows,), default=None
+            Labels.
+
+        Returns
+        -------
+        counts : Series
+            Number of cells by column, and of labels as ``"classes"``. It depends on the rows
+            exactly: show it to nobody who may not see them.
+        """
+        counts = {
+            name: int((~fits).sum())
+            for name, (_, fits) in zip(self.columns, self._read_columns(X), strict=True)
+        }
+        if y is not None:
+            counts["classes"] = int((self.read_labels(y, self.find_classes()) < 0).sum())
+        return pd.Series(counts, dtype=int)
+
+    def read_table(self, X: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """Read rows: numbers in their ranges, and places of values.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, n_columns)
+            Rows.
+
+        Returns
+        -------
+        coded : ndarray of shape (n_rows, n_columns)
+            Numbers, and places in the list of values; where a cell does not fit, the lower end or
+            the first value.
+        fits : ndarray of shape (n_rows,)
+            Whether all cells of a row fit.
+        """
+        parts = self._read_columns(X)
+        coded = np.stack([numbers for numbers, _ in parts], axis=1)
+        return coded, np.all([fits for _, fits in parts], axis=0)
+
+    def encode(self, X: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """Read rows as inputs of a net.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, n_columns)
+            Rows.
+
+        Returns
+        -------
+        inputs : ndarray of shape (n_rows, n_inputs)
+            In the order of the columns: a number, scaled to [0, 1] by its range, or an input for
+            each value, which is 1 for the value of the row. All are 0 where a cell does not fit.
+        fits : ndarray of shape (n_rows,)
+            Whether all cells of a row fit.
+        """
+        inputs, whole = [], []
+        for column, (found, fits) in zip(self.columns.values(), self._read_columns(X), strict=True):
+            whole.append(fits)
+            if isinstance(column, NumberColumn):
+                lower, upper = column._ends()
+                inputs.append(((found - lower) / (upper - lower or 1.0))[:, None])
+            else:
+                made = found[:, None] == np.arange(len(column.values))
+                inputs.append(made & fits[:, None])
+        return np.concatenate(inputs, axis=1, dtype=np.float64), np.all(whole, axis=0)
+
+    def find_classes(self) -> np.ndarray:
+        """Return the declared labels as an array, sorted where they are of one type.
+
+        Returns
+        -------
+        classes : ndarray of shape (n_classes,)
+        """
+        if self.classes is None:
+            raise ValueError("The schema has no classes; give all possible labels as classes.")
+        labels = pd.Index(list(self.classes)).to_numpy()
+        try:
+            return np.unique(np.array(labels.tolist()) if labels.dtype == object else labels)
+        except TypeError:
+            return labels
+
+    def read_labels(self, y: ArrayLike, classes: ArrayLike) -> np.ndarray:
+        """Find the places of labels among classes.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Labels.
+        classes : array-like of shape (n_classes,)
+            Classes.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_rows,)
+            Places; -1 for a label that is not among the classes.
+        """
+        y = to_numpy(y) if is_tensor(y) else y
+        labels = pd.Series(y, dtype=object) if isinstance(y, list | tuple) else y
+        if np.ndim(labels) == 2 and np.shape(labels)[1] == 1:
+            labels = np.ravel(labels)
+        if np.ndim(labels) != 1:
+            raise ValueError(f"y must have one label for each row; got shape {np.shape(labels)}.")
+        return _find_places(pd.Series(labels), np.asarray(classes, dtype=object))
+
+    def _read_columns(self, X):
+        """What each column says, and which of its cells fit."""
+        check_container(X, "X")
+        X = to_numpy(X) if is_tensor(X) else in_memory(X)
+        if is_frame(X):
+            parts = [_take_column(X, name) for name in self.columns]
+        else:
+            # numpy would make texts of all cells of a list that has one.
+            X = X if isinstance(X, np.ndarray) else np.array(_list_rows(X), dtype=object)
+            if X.ndim != 2 or X.shape[1] != len(self.columns):
+                raise ValueError(
+                    f"X must have the {len(self.columns)} columns of the schema; got an array of "
+                    f"shape {X.shape}."
+                )
+            parts = [pd.Series(X[:, place]) for place in range(X.shape[1])]
+        if len(parts[0]) == 0:
+            raise ValueError("X has no rows.")
+        return [column._read(part) for column, part in zip(self.columns.values(), parts)]
+
+    def _name_features(self, estimator):
+        """Set what scikit-learn's estimators say about columns, from the schema alone."""
+        estimator.n_features_in_ = len(self.columns)
+        vars(estimator).pop("feature_names_in_", None)
+        if all(isinstance(name, str) for name in self.columns):
+            estimator.feature_names_in_ = np.array(list(self.columns), dtype=object)
+
+
+def _check_values(values, name):
+    """Values as a tuple, each once, also as they are read."""
+    is_listed = np.iterable(values) and not isinstance(values, str | bytes | Mapping | set)
+    listed = [None if _is_gap(value) else value for value in values] if is_listed else []
+    if not listed:
+        raise ValueError(f"{name} must be a list of values; got {show(values)}.")
+    seen: dict[Any, Any] = {}
+    for value in (item.item() if isinstance(item, np.generic) else item for item in listed):
+        key = _read_cell(value)
+        if key is _FOREIGN:
+            raise ValueError(
+                f"{name} must hold numbers, texts, truth values, dates or None; got {show(value)}."
+            )
+        if key in seen:
+            raise ValueError(
+                f"{name} must hold each value once; {show(seen[key])} and {show(value)} are read "
+                "as the same."
+            )
+        seen[key] = value
+    return tuple(seen.values())
+
+
+def _list_rows(X):
+    try:
+        return [list(row) for row in X]
+    except TypeError:
+        raise ValueError(f"X must be a table of rows; got {show(X)}.") from None
+
+
+def _take_column(X, name):
+    places = np.flatnonzero([type(own) is type(name) and own == name for own in X.columns])
+    if len(places) != 1:
+        found = "has no such column" if not len(places) else f"has {len(places)} of them"
+        raise ValueError(f"The schema declares the column {name!r}; X {found}.")
+    return X.iloc[:, places[0]]
+
+
+def _read_numbers(column):
+    """Numbers of a column; NaN where a cell is none."""
+    if (numbers := _as_numbers(column)) is not None:
+        return numbers
+    keys = _read_cells(column)
+    return np.array([key if isinstance(key, float) else np.nan for key in keys], dtype=np.float64)
+
+
+def _find_places(column, values):
+    """Place of each cell among values; -1 where it has none of them."""
+    places = {_read_cell(value): place for place, value in enumerate(values)}
+    return np.array([places.get(key, -1) for key in _read_cells(column)], dtype=np.int64)
+
+
+def _is_missing(column):
+    return np.array([key is None for key in _read_cells(column)], dtype=bool)
+
+
+def _as_numbers(column):
+    """Numbers of a column that has a type of numbers; None of another one."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(dtype):
+        return None
+    if pd.api.types.is_complex_dtype(dtype):
+        return None
+    with np.errstate(all="ignore"):  # a warning would tell of the row
+        return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+
+
+def _read_cells(column):
+    """What the cells of a column say."""
+    if (numbers := _as_numbers(column)) is not None:
+        return [None if number != number else number for number in numbers.tolist()]
+    return [_read_cell(cell) for cell in column.astype(object)]
+
+
+def _is_gap(cell):
+    is_number = isinstance(cell, Real)
+    return cell is None or cell is pd.NA or cell is pd.NaT or (is_number and cell != cell)
+
+
+def _read_cell(cell):
+    """What a cell says, whatever type was guessed for its column: None, a number or a text."""
+    if _is_gap(cell):
+        return None
+    if isinstance(cell, str):
+        return _read_text(cell.strip())
+    if isinstance(cell, datetime.date | np.datetime64):
+        return str(cell).replace("T", " ").removesuffix(" 00:00:00")
+    if not isinstance(cell, Real | Decimal | np.bool_):
+        return _FOREIGN
+    try:
+        number = float(cell)
+    except OverflowError:
+        return float(np.inf if cell > 0 else -np.inf)
+    except ValueError:  # a signaling NaN
+        return None
+    return None if number != number else number
+
+
+def _read_text(text):
+    if text.lower() in ("true", "false"):
+        return float(text.lower() == "true")
+    try:
+        number = float(text)
+    except ValueError:
+        return text or None
+    return None if number != number else number
