@@ -113,7 +113,7 @@ def total_epsilon(steps, releases, pure, delta, name):
     if left <= 0:
         return bound
     if not steps:  # then all are one release with less noise
-        shift = math.sqrt(math.fsum(n / noise**2 for noise, n in releases))
+        shift = math.sqrt(math.fsum(n / min(noise, _MOST_COUNTED) ** 2 for noise, n in releases))
         exact = max(_LEAST_EXACT, float(privacy_budget(left, shift)))
         exact = float(privacy_budget(left, shift * (1 + _CANCELLED * (1 + 1 / exact))))
         alone = math.fsum(epsilon * n for epsilon, n in pure)

@@ -356,11 +356,11 @@ class PrivacyLedger:
         path = self._count_path()
         try:
             stored = json.loads(path.read_bytes())
-            mark = _Mark(**stored)
+            mark = _Mark(**{**stored, "began": visible(str(stored["began"]))})
             check_count(mark.n_fits, "n_fits", 0)
         except FileNotFoundError:
             return
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, KeyError):
             raise ValueError(
                 f"{_quote(path)} is damaged, which keeps the number of fits of a ledger; bring "
                 "it back, or remove it if you know that the ledger is whole."
@@ -491,7 +491,7 @@ def _read_first_line(line, name):
         raise ValueError(f"{name} is not a ledger of private fits: {show(_as_text(line[:60]))}.")
     with suppress(KeyError, TypeError):
         if _write_first_line(values["id"], values["began"]) == line + b"\n":
-            return values["id"], values["began"]
+            return values["id"], visible(str(values["began"]))
     raise ValueError(
         f"The first line of the ledger {name} was changed, cut, or written by another version; "
         "bring back the file, or use another path."

@@ -1,12 +1,15 @@
 """Samplers of discrete laws, against the laws."""
 
+import ast
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 from twister import follows_from_a_seed
 
+import skmia
 from skmia.defenses import _exact_noise
 from skmia.defenses._exact_noise import (
     PrivateRandomness,
@@ -163,6 +166,29 @@ def test_no_state_is_made_of_a_seed():
     assert len(seeds) == 3 and max(seeds) > 2**48
     for name, words in read_states().items():
         np.testing.assert_array_equal(words, before[name])
+
+
+PRIVATE_CODE = [
+    "defenses/_dp_sgd.py",
+    "defenses/_exact_noise.py",
+    "defenses/_private_training.py",
+    "synthetic/_dp_wgan.py",
+    "synthetic/_gan_training.py",
+]
+
+
+@pytest.mark.parametrize("file", PRIVATE_CODE)
+def test_private_code_seeds_nothing(file):
+    tree = ast.parse((Path(skmia.__file__).parent / file).read_text("utf-8"))
+    # The trial with synthetic rows sees no other ones.
+    seeding = {
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef) and function.name != "_try_rows"
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute | ast.Name) and function.name != "gradients"
+    }
+    assert not seeding & {"manual_seed", "manual_seed_all", "seed_everything", "RandomState"}
 
 
 def test_torch_draws_from_the_words_that_it_was_given():

@@ -334,6 +334,11 @@ def test_what_the_number_of_fits_is_kept_in(ledger):
     beside.write_text("{}")
     with pytest.raises(ValueError, match="'.*fits.jsonl.count' is damaged"):
         ledger.epsilon(DELTA)
+    mark = {"identity": "0", "began": "\x1b[2J now", "n_fits": 1, "digest": "0"}
+    beside.write_text(json.dumps(mark))
+    with pytest.raises(ValueError, match="was replaced with another one") as caught:
+        ledger.epsilon(DELTA)
+    assert "\x1b" not in str(caught.value)
     beside.unlink()  # as when a ledger was moved to another folder
     assert len(write(ledger, LINES[:1]).read()) == 5 and beside.exists()
 
