@@ -11,6 +11,7 @@ GUIDE = ROOT / "doc" / "user_guide"
 
 # By the number on a page: files below tests/ and names of tests in them.
 GUARANTEE, PAIRS = "defenses/test_dp_sgd_guarantee.py", "defenses/test_planted_pairs.py"
+COINS, SCHEMA = "defenses/test_coin_flips.py", "defenses/test_schema.py"
 ACCIDENTS = "defenses/test_ledger_accidents.py"
 PRIVACY = {
     "P1": [
@@ -64,6 +65,22 @@ PRIVACY = {
     ],
     "P10": [("defenses/test_ledger.py", "test_a_limit_refuses_the_fit_that_would_exceed_it")],
     "P11": [
+        (COINS, "test_no_way_to_make_it_knows_more_than_its_epsilon_allows"),
+        (COINS, "test_usual_layers_are_drawn_anew"),
+        (COINS, "test_a_module_of_the_user_is_never_changed"),
+        (
+            COINS,
+            "test_weights_that_are_declared_to_be_public_are_kept_and_their_module_stays_as_it_is",
+        ),
+        ("core/test_copies.py", "test_nets_that_were_trained_before_are_refused_at_every_door"),
+    ],
+    "P12": [
+        (SCHEMA, "test_no_cell_changes_what_other_cells_say"),
+        (SCHEMA, "test_a_cell_of_any_kind_changes_nothing_but_numbers"),
+        (SCHEMA, "test_a_label_of_any_kind_changes_nothing_but_weights"),
+        (SCHEMA, "test_a_row_that_does_not_fit_contributes_nothing"),
+    ],
+    "P13": [
         ("defenses/test_private_search.py", "test_the_best_of_sixteen_costs_little_more_than_two"),
         (
             "defenses/test_private_search.py",
@@ -71,6 +88,13 @@ PRIVACY = {
         ),
         ("defenses/test_private_search.py", "test_a_search_costs_a_third_of_what_its_fits_would"),
         ("defenses/test_private_search.py", "test_a_ledger_counts_a_search_once"),
+    ],
+    "P14": [
+        ("defenses/test_repeated_fits.py", "test_a_search_says_once_what_it_cost"),
+        (
+            "defenses/test_repeated_fits.py",
+            "test_fits_in_other_processes_are_taken_for_like_this_one",
+        ),
     ],
     "A1": [
         (GUARANTEE, "test_what_training_would_have_to_call_is_refused"),

@@ -33,7 +33,7 @@ from .mechanisms import (
     choose_delta,
     validate_rows,
 )
-from .schema import DeclaredSchema
+from .schema import DeclaredSchema, name_features
 
 
 class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
@@ -148,8 +148,15 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
     nothing (zero-out neighbors; for any other replacement, apply the guarantee twice); the rows of
     a step are a Poisson sample; the number of rows is public, and with it the sampling rate, the
     number of steps and the noise; all weights of all steps may be seen. It holds for one fit:
-    searches over settings, other choices that depend on the data and earlier training of the module
-    cost more. :ref:`The limits of the guarantee <privacy_limits>` lists what else is not covered.
+    searches over settings and other choices that depend on the data cost more. :ref:`The limits of
+    the guarantee <privacy_limits>` lists what else is not covered.
+
+    The net begins with new weights: a module that is given as an object is copied, and its layers
+    draw theirs by ``reset_parameters``. Three nets are made before each fit; what is the same in
+    two of different seeds and no constant, or differs between two of the same seed, was not drawn
+    and is refused. Weights that do not depend on private rows can be kept by
+    ``public_weights=True``; ``epsilon_`` is then a statement about this training alone, and relies
+    on the declaration.
 
     At the order a, of Rényi, a step of the sampling rate q and the noise multiplier s costs
     ``log(sum_k binom(a, k) (1 - q)**(a - k) q**k exp(k (k - 1) / (2 s**2))) / (a - 1)``. T steps
@@ -363,7 +370,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         classes = self.schema.find_classes()
         (X, fits), codes = self.schema.encode(X), self.schema.read_labels(y, classes)
         check_consistent_length(X, codes)
-        self.schema._name_features(self)
+        name_features(self, self.schema)
         return X, np.where(fits, codes, -1), classes
 
     def _read_classes(self, y):

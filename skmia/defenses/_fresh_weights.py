@@ -32,7 +32,8 @@ def _renew_layer(layer):
     draw = getattr(layer, "reset_parameters", None) or getattr(layer, "_reset_parameters", None)
     if not callable(draw):
         return
-    own = {name: weight for name, weight in layer._parameters.items() if _has_numbers(weight)}
+    own = dict(layer.named_parameters(recurse=False))
+    own = {name: weight for name, weight in own.items() if _has_numbers(weight)}
     with torch.no_grad():
         for weight in own.values():  # so that none is made of an old one
             if weight.is_floating_point():
@@ -97,12 +98,11 @@ def _is_reset(module, name, value):
     """Whether a single number is what its layer sets it to, such as the slope of a PReLU."""
     place, _, own = name.rpartition(".")
     layer = dict(module.named_modules()).get(place)
-    if value.numel() != 1 or own not in getattr(layer, "_parameters", ()):
-        return False
-    if not callable(getattr(layer, "reset_parameters", None)):
+    if value.numel() != 1 or not callable(getattr(layer, "reset_parameters", None)):
         return False
     _renew_layer(layer)
-    return bool((layer._parameters[own].detach().cpu() == value).all())
+    after = dict(layer.named_parameters(recurse=False)).get(own)
+    return after is not None and bool((after.detach().cpu() == value).all())
 
 
 def _list_numbers(module):

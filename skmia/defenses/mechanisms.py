@@ -33,7 +33,7 @@ from ._exact_noise import (
     system_words,
 )
 from ._ledger import PrivacyLedger
-from .schema import DeclaredSchema, ValuesColumn
+from .schema import DeclaredSchema, ValuesColumn, find_ends, name_features
 
 __all__ = [
     "GaussianMechanism",
@@ -199,7 +199,7 @@ class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
                     "ValuesColumn. Declare a NumberColumn, or leave it out."
                 )
         if reset:
-            self.schema._name_features(self)
+            name_features(self, self.schema)
         return self.schema.read_table(X)[0]
 
     def _write_down(self, n_releases, n_features):
@@ -752,7 +752,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         if self.schema is None and given != (True, True, False):
             raise ValueError("Pass either both lower and upper, or widths, or a schema.")
         if self.schema is not None:
-            ends = [column._ends() for column in self.schema.columns.values()]
+            ends = [find_ends(column) for column in self.schema.columns.values()]
             return tuple(np.transpose(ends))
         lower = column_values("lower", self.lower, n_features)
         upper = column_values("upper", self.upper, n_features)

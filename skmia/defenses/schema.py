@@ -57,7 +57,7 @@ class NumberColumn:
         most = _LARGEST_WHOLE if self.whole else np.finfo(float).max / 2
         for name in ("lower", "upper"):
             check_number(getattr(self, name), name, f"from {-most:g} to {most:g}", -most, most)
-        lower, upper = self._ends()
+        lower, upper = find_ends(self)
         if lower > upper:
             what = "hold a whole number" if self.whole else "not be empty"
             raise ValueError(f"The range must {what}; got {self.lower} to {self.upper}.")
@@ -65,23 +65,15 @@ class NumberColumn:
             allowed = "a number of the range, or None"
             check_number(self.missing, "missing", allowed, self.lower, self.upper)
 
-    def _ends(self):
-        if self.whole:
-            return float(np.ceil(self.lower)), float(np.floor(self.upper))
-        return float(self.lower), float(self.upper)
-
     def _read(self, column):
         """Numbers of a column, and which cells are numbers."""
         numbers = _read_numbers(column)
         if self.missing is not None:
             numbers[_is_missing(column)] = self.missing
         fits = ~np.isnan(numbers)
-        lower, upper = self._ends()
+        lower, upper = find_ends(self)
         numbers = np.clip(np.where(fits, numbers, lower), lower, upper)
         return np.round(numbers) if self.whole else numbers, fits
-
-    def _dtype(self):
-        return np.dtype(np.int64 if self.whole else np.float64)
 
 
 @dataclass(frozen=True)
@@ -113,9 +105,6 @@ class ValuesColumn:
         """Places of values of a column, and which cells have one."""
         places = _find_places(column, self.values)
         return np.maximum(places, 0).astype(np.float64), places >= 0
-
-    def _dtype(self):
-        return pd.Index(list(self.values)).dtype
 
 
 class DeclaredSchema:
@@ -204,7 +193,7 @@ class DeclaredSchema:
             return NotImplemented
         return repr(self) == repr(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def count_misfits(self, X: Rows, y: ArrayLike | None = None) -> pd.Series:
         """Count the cells that do not fit, whose rows contribute nothing.
@@ -270,7 +259,7 @@ class DeclaredSchema:
         for column, (found, fits) in zip(self.columns.values(), self._read_columns(X), strict=True):
             whole.append(fits)
             if isinstance(column, NumberColumn):
-                lower, upper = column._ends()
+                lower, upper = find_ends(column)
                 inputs.append(((found - lower) / (upper - lower or 1.0))[:, None])
             else:
                 made = found[:, None] == np.arange(len(column.values))
@@ -334,12 +323,27 @@ class DeclaredSchema:
             raise ValueError("X has no rows.")
         return [column._read(part) for column, part in zip(self.columns.values(), parts)]
 
-    def _name_features(self, estimator):
-        """Set what scikit-learn's estimators say about columns, from the schema alone."""
-        estimator.n_features_in_ = len(self.columns)
-        vars(estimator).pop("feature_names_in_", None)
-        if all(isinstance(name, str) for name in self.columns):
-            estimator.feature_names_in_ = np.array(list(self.columns), dtype=object)
+
+def find_ends(column):
+    """Ends of the range of a column of numbers, of whole ones if these are."""
+    if column.whole:
+        return float(np.ceil(column.lower)), float(np.floor(column.upper))
+    return float(column.lower), float(column.upper)
+
+
+def find_type(column):
+    """The type of a declared column in a table that is released."""
+    if isinstance(column, ValuesColumn):
+        return pd.Index(list(column.values)).dtype
+    return np.dtype(np.int64 if column.whole else np.float64)
+
+
+def name_features(estimator, schema):
+    """Set what estimators of scikit-learn say about columns, from the schema alone."""
+    estimator.n_features_in_ = len(schema.columns)
+    vars(estimator).pop("feature_names_in_", None)
+    if all(isinstance(name, str) for name in schema.columns):
+        estimator.feature_names_in_ = np.array(list(schema.columns), dtype=object)
 
 
 def _check_values(values, name):

@@ -5,13 +5,14 @@ from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from .._core.asking import unwrap
+from .._core.copies import copy_parameters
 from .._core.outputs import PREDICTIONS, measure_errors
 from .._core.randomness import isolated_randomness
 from .._core.sample_weights import fit_weighted, weights_for
+from .._core.trained_modules import refuse_trained_module
 from ..signals import Confidence
 from ..victims import is_trainable
 from ._case import is_recipe, train_victim
@@ -154,7 +155,8 @@ class SidesReader:
         frozen = any(
             isinstance(part, FrozenEstimator) for part in victim.get_params(deep=True).values()
         )
-        model = clone(victim) if frozen else deepcopy(victim)
+        refuse_trained_module(victim)
+        model = copy_parameters(victim) if frozen else deepcopy(victim)
         with isolated_randomness(np.random.SeedSequence(case.seeds["checks"])):
             return fit_weighted(model, rows.X, rows.y, weights_for(model, rows), None)
 

@@ -29,7 +29,14 @@ from ..defenses import (
     column_values,
     validate_rows,
 )
-from ..defenses.schema import DeclaredSchema, NumberColumn, ValuesColumn
+from ..defenses.schema import (
+    DeclaredSchema,
+    NumberColumn,
+    ValuesColumn,
+    find_ends,
+    find_type,
+    name_features,
+)
 
 # Most values that a column has without being told which.
 MOST_VALUES = 128
@@ -131,16 +138,16 @@ class DeclaredColumns(Columns):
     def __init__(self, X, estimator):
         schema = estimator.schema
         coded, self.contributes = schema.read_table(X)
-        schema._name_features(estimator)
+        name_features(estimator, schema)
         declared = list(schema.columns.values())
         self._names = pd.Index(list(schema.columns), tupleize_cols=False)
-        self._dtypes = [column._dtype() for column in declared]
+        self._dtypes = [find_type(column) for column in declared]
         lower, upper = np.zeros((2, len(declared)))
         self.values = []
         for place, column in enumerate(declared):
             self.values.append(_list_values(column))
             if isinstance(column, NumberColumn):
-                lower[place], upper[place] = column._ends()
+                lower[place], upper[place] = find_ends(column)
             if (values := self.values[-1]) is not None:
                 coded[:, place] -= lower[place]
                 lower[place], upper[place] = 0, len(values) - 1
@@ -151,7 +158,7 @@ def _list_values(column):
     """The values of a declared column, also of one of few whole numbers; None for numbers."""
     if isinstance(column, ValuesColumn):
         return pd.Index(list(column.values), tupleize_cols=False)
-    first, last = column._ends()
+    first, last = find_ends(column)
     if column.whole and last - first < MOST_VALUES:
         return pd.Index(np.arange(first, last + 1))
     return None

@@ -1,6 +1,9 @@
 """Estimators that clone refuses are copied by their parameters, and what cannot be is named."""
 
+import ast
+import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +15,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from skmia import ShadowPool
+import skmia
+from skmia import ShadowPool, audit
 from skmia._core.copies import copy_unfitted
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
-from skmia.defenses import RoundingDefense, SoftLabelDefense
-from skmia.games import membership_game
+from skmia.defenses import (
+    DPSGDClassifier,
+    LabelOnlyDefense,
+    RoundingDefense,
+    SELENADefense,
+    SoftLabelDefense,
+    StudentDefense,
+    evaluate_defense,
+)
+from skmia.epsilon import EpsilonAudit
+from skmia.games import membership_game, unlearning_game
+from skmia.leakage import LeaveOneOutLeakage
 from skmia.model_selection import RememberTraining
 
 RECORDS, MEMBERSHIP = make_membership_problem(80, random_state=0)
@@ -141,3 +155,71 @@ def test_catboost_with_its_categories_in_the_constructor():
     model = catboost.CatBoostClassifier(cat_features=[0, 1], **settings).fit(table, Y)
     copied = copy_unfitted(make_pipeline("passthrough", model))[-1]
     assert copied.get_params()["cat_features"] == [0, 1] and not copied.is_fitted()
+
+
+# Nets around a module object, whose copies start where an earlier fit has ended.
+
+
+def make_net(module, **settings):
+    skorch, torch = pytest.importorskip("skorch"), pytest.importorskip("torch")
+    return skorch.NeuralNetClassifier(
+        module, criterion=torch.nn.CrossEntropyLoss, train_split=None, verbose=0, max_epochs=1,
+        **settings,
+    )  # fmt: skip
+
+
+def trained_net():
+    torch = pytest.importorskip("torch")
+    net = make_net(torch.nn.Linear(X.shape[1], 2))
+    return net.fit(X.astype(np.float32), Y.astype(np.int64))
+
+
+DOORS = {
+    "pool": lambda net: ShadowPool(net, 4).fit(RECORDS),
+    "pipeline": lambda net: ShadowPool(make_pipeline(StandardScaler(), net), 4).fit(RECORDS),
+    "search": lambda net: RememberTraining(
+        GridSearchCV(LogisticRegression(), {"C": [net]})
+    ).fit(X, Y),
+    "remembering": lambda net: RememberTraining(net).fit(X, Y),
+    "student": lambda net: StudentDefense(LogisticRegression(), X, student=net).fit(X, Y),
+    "label only": lambda net: LabelOnlyDefense(net).fit(X, Y),
+    "SELENA": lambda net: SELENADefense(net).fit(X, Y),
+    "teacher": lambda net: StudentDefense(net, X).fit(X, Y),
+    "evaluation": lambda net: evaluate_defense({"net": net}, RECORDS),
+    "game": lambda net: membership_game(net, ThresholdAttack(), RECORDS),
+    "unlearning": lambda net: unlearning_game(net, "retrain", RECORDS),
+    "epsilon": lambda net: EpsilonAudit(net, n_trials=4).fit(X, Y),
+    "leave one out": lambda net: LeaveOneOutLeakage(net).fit(X, Y),
+    "audit": lambda net: audit(net, RECORDS, MEMBERSHIP, random_state=0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_nets_that_were_trained_before_are_refused_at_every_door(door):
+    with pytest.raises(ValueError, match="is a torch module, which fit trains in place"):
+        DOORS[door](trained_net())
+
+
+def test_a_module_that_no_fit_begins_with_is_taken():
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Linear(2, 2)
+    private = DPSGDClassifier(make_net(module), noise_multiplier=1.0)
+    assert copy_unfitted(make_pipeline(private))[-1].estimator.module is not module
+    assert copy_unfitted(make_net(torch.nn.Linear, module__in_features=2)) is not None
+    for parameter in module.parameters():
+        parameter.requires_grad_(False)
+    assert copy_unfitted(make_net(module)) is not None
+
+
+def test_estimators_are_copied_in_one_place():
+    # What is to be trained is copied by copy_unfitted or clone_to_train, which refuse such nets.
+    root = Path(skmia.__file__).parent
+    copied = set()
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "clone":
+                copied.add((str(path.relative_to(root)), ast.unparse(node.args[0])))
+    own = {("_core/copies.py", "estimator"), ("defenses/_private_training.py", "given")}
+    own |= {("testing/_attack_checks/_contract.py", "unwrap(victim)")}
+    others = {what for what in copied - own if not re.search("attack|pool", what[1])}
+    assert own <= copied and others == set()
