@@ -24,6 +24,7 @@ from .._core.numbers import show, to_array
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_finite, check_records
 from ..metrics import mean_interval, share_interval
@@ -175,7 +176,7 @@ def _make_baseline():
     )
 
 
-class CandidateScores(ClassifierMixin, BaseEstimator, ABC):
+class CandidateScores(TransactionMixin, ClassifierMixin, BaseEstimator, ABC):
     """Base class of attacks that score candidates, ``classes_``, for a value of each record."""
 
     def predict(self, X: Records) -> np.ndarray:

@@ -25,6 +25,7 @@ from .._core.optional import import_optional
 from .._core.probabilities import check_answered
 from .._core.randomness import isolated_randomness, preserved_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, PathLike, Rows, Seed
 from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
@@ -165,7 +166,7 @@ class PrivacyLedger:
             ) from None
 
 
-class DPSGDClassifier(ClassifierMixin, BaseEstimator):
+class DPSGDClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
     """A skorch net trained by differentially private gradient descent.
 
     In each step every row takes part with the same probability, independently of the others. Its
@@ -458,7 +459,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         warnings.warn(
             "classes were read off y, which epsilon_ does not cover: give all labels as classes.",
             PrivacyWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         return np.unique(y)
 

@@ -20,11 +20,12 @@ from .._core.numbers import to_array
 from .._core.probabilities import check_answered
 from .._core.randomness import preserved_randomness
 from .._core.sklearn import HasMethods, InvalidParameterError, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._training.ways.torch_nets.plan import find_net
 
 
-class Defended(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
+class Defended(TransactionMixin, CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     """Base class of defenses that wrap an estimator."""
 
     # A subclass sets estimator_, the fitted estimator.

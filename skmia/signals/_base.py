@@ -14,6 +14,7 @@ from .._core.needs import Needs
 from .._core.numbers import as_numbers
 from .._core.outputs import KINDS, Outputs
 from .._core.records import Records
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, DTypeLike
 from .._core.validation import check_records, query
 
@@ -453,7 +454,7 @@ class VictimSignal(Signal):
         """Compute the signal from a fitted victim."""
 
 
-class SignalColumns(TransformerMixin, BaseEstimator, ABC):
+class SignalColumns(TransactionMixin, TransformerMixin, BaseEstimator, ABC):
     """Base class of transformers from records to columns of signals."""
 
     @abstractmethod

@@ -17,6 +17,7 @@ from .._core.numbers import check_count, show
 from .._core.optional import import_optional
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from ..defenses import (
     DELTA,
@@ -258,7 +259,7 @@ def _as_type(column, dtype):
     return pd.Series(column).astype(dtype)
 
 
-class DPWassersteinGAN(BaseEstimator):
+class DPWassersteinGAN(TransactionMixin, BaseEstimator):
     """A generator of rows, trained against a critic that sees real rows through noise only.
 
     The critic is trained with a penalty on its slope (WGAN-GP). Its gradients need not be clipped:
