@@ -15,14 +15,21 @@ from public import PUBLIC
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import SGDClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
 
 import skmia
-from skmia import ShadowPool
+from skmia import Records, ShadowPool
 from skmia._core.transactions import TransactionMixin
-from skmia.attacks import AttributeInferenceAttack, LabelInferenceAttack
+from skmia.attacks import AttributeInferenceAttack, LabelInferenceAttack, LiRA
+from skmia.base import BaseAttack
+from skmia.defenses.mechanisms import (
+    GaussianMechanism,
+    LaplaceMechanism,
+    NonSphericalGaussianMechanism,
+)
 from skmia.disparity import DisparityTest
 from skmia.epsilon import EpsilonAudit, LabelAudit, OneRunAudit
 from skmia.memorization import CanaryFormat, Exposure, FunctionSequenceVictim, NGramModel
@@ -147,8 +154,12 @@ def make_numbers(seed):
     return (np.random.default_rng(seed).normal(size=(12, 3)),)
 
 
+MODEL = train_sequences(*TOKENS[0], 0)
+SIGNS = [(Records(np.sign(records.X), records.y),) for records, _ in TABLES]
+
+
 def train(X, y, seed):
-    return GaussianNB().fit(X, y)
+    return GaussianNB().fit(X, y).predict_proba
 
 
 def find_fits():
@@ -159,11 +170,11 @@ def find_fits():
         (ShadowPool(TREE, 4, warm_start=True, random_state=0), PAIRS[:1] * 2),
         (Signals(victim, ["loss", "entropy"]), PAIRS),
         (GradientStatistics(NET.victim), [(records,) for records, _ in split(NET)]),
-        (Trajectories(victim, ("outputs", victim)), PAIRS),
+        (Trajectories(victim, (victim, victim)), PAIRS),
         (MarginalSynthesizer(random_state=0), PAIRS),
         (ModelBasedSynthesizer(victim, random_state=0), PAIRS),
         (NoisyRecords(random_state=0), PAIRS),
-        (AttributeInferenceAttack(victim, 0, random_state=0), PAIRS),
+        (AttributeInferenceAttack(victim, 0, random_state=0), SIGNS),
         (LabelInferenceAttack(victim), PAIRS),
         (CopyTest(random_state=0), THREE),
         (InferenceRisk(n_permutations=0, random_state=0), THREE),
@@ -172,13 +183,16 @@ def find_fits():
         (PrivacyLoss(n_permutations=0, random_state=0), THREE),
         (DisparityTest(), [make_rounds(0), make_rounds(1)]),
         (RankingTest(), [make_numbers(0), make_numbers(1)]),
-        (Exposure(train_sequences(*TOKENS[0], 0), SECRETS, method="skew_normal"), TOKENS),
+        (Exposure(FrozenEstimator(MODEL), SECRETS, method="skew_normal", random_state=0), TOKENS),
         (NGramModel(2, n_tokens=10), TOKENS),
         (FunctionSequenceVictim(train_sequences), TOKENS),
         (FunctionClassifier(train), MATRICES),
         (EpsilonAudit(TREE, n_trials=4, random_state=0), MATRICES),
         (LabelAudit(TREE, n_canaries=20, random_state=0), MATRICES),
         (OneRunAudit(TREE, n_canaries=20, random_state=0), MATRICES),
+        (LaplaceMechanism(random_state=0), MATRICES),
+        (GaussianMechanism(random_state=0), MATRICES),
+        (NonSphericalGaussianMechanism(widths=1.0, random_state=0), MATRICES),
         (RememberTraining(SGDClassifier(random_state=0)), MATRICES),
         *(
             (one, split(NET))
@@ -216,30 +230,158 @@ def test_every_public_estimator_is_interrupted():
     assert found.keys() - OTHERS == {type(one).__name__ for one, _ in FITS}
 
 
-@each
-def test_an_interruption_leaves_the_fit_before(estimator, fits, random_seed):
-    rng = random.Random(random_seed)
-    estimator, (first, second) = clone(estimator).fit(*fits[0]), fits
-    answer(estimator, first[0])  # fills what is stored on first use
-    state, expected = freeze(vars(estimator)), answer(estimator, first[0])
-    given = freeze((estimator.get_params(deep=False), second))
-    n_lines = run_to_line(lambda: copy.deepcopy(estimator).fit(*second))
-    places = [*(rng.randint(1, n_lines) for _ in range(9)), n_lines]
-    stopped = [interrupt(lambda: estimator.fit(*second), place) for place in places]
-    print(n_lines, stopped)
-    if all(stopped):
-        assert freeze(vars(estimator)) == state
-        assert_same_answers(answer(estimator, first[0]), expected)
-    assert freeze((estimator.get_params(deep=False), second)) == given
+def assert_interruptions_leave(fitted, learn, X):
+    """Interrupt copies of a fitted estimator at ten places while they learn; the last is one."""
+    expected, n_stopped = answer(fitted, X), 0
+    n_lines = run_to_line(lambda: learn(copy.deepcopy(fitted)))
+    for place in [*(random.randint(1, n_lines) for _ in range(9)), n_lines]:
+        trial = copy.deepcopy(fitted)
+        state = freeze(vars(trial))
+        if interrupt(lambda: learn(trial), place):  # noqa: B023 - called at once
+            n_stopped += 1
+            assert freeze(vars(trial)) == state
+            assert_same_answers(answer(trial, X), expected)
+    assert n_stopped >= 8  # another time it can take a few lines less
 
 
 @each
-def test_an_interrupted_first_fit_leaves_nothing(estimator, fits, random_seed):
-    rng, unfitted = random.Random(random_seed), clone(estimator)
-    clone(estimator).fit(*fits[0])  # fills what parameters store on first use
-    before = freeze(vars(unfitted))
+def test_an_interruption_leaves_the_fit_before(estimator, fits):
+    (first, second), fitted = fits, clone(estimator).fit(*fits[0])
+    given = freeze(second)
+    assert_interruptions_leave(fitted, lambda one: one.fit(*second), first[0])
+    assert freeze(second) == given
+
+
+@each
+def test_a_fit_changes_no_parameter_and_leaves_nothing_of_the_fit_before(estimator, fits):
+    (first, second), fitted = fits, clone(estimator)
+    parameters = fitted.get_params(deep=False)
+    given = freeze((parameters, first))
+    fitted.fit(*first)
+    assert all(fitted.get_params(deep=False)[name] is parameters[name] for name in parameters)
+    assert freeze((parameters, first)) == given
+    fitted.left_ = "of the fit before"
+    assert vars(fitted.fit(*second)).keys() == vars(clone(estimator).fit(*second)).keys()
+
+
+@each
+def test_an_interrupted_first_fit_leaves_nothing(estimator, fits):
     n_lines = run_to_line(lambda: clone(estimator).fit(*fits[0]))
-    if interrupt(lambda: unfitted.fit(*fits[0]), rng.randint(1, n_lines)):
-        assert freeze(vars(unfitted)) == before
-        with pytest.raises(NotFittedError):
-            check_is_fitted(unfitted)
+    for place in [random.randint(1, n_lines) for _ in range(3)]:
+        unfitted = clone(estimator)
+        before = freeze(vars(unfitted))
+        if interrupt(lambda: unfitted.fit(*fits[0]), place):  # noqa: B023 - called at once
+            assert freeze(vars(unfitted)) == before
+            with pytest.raises(NotFittedError):
+                check_is_fitted(unfitted)
+
+
+# Further ways to learn
+
+
+def test_an_interrupted_fit_transform_leaves_the_fit_before():
+    fitted = ShadowPool(TREE, 4, random_state=0).fit(*PAIRS[0])
+    assert_interruptions_leave(fitted, lambda one: one.fit_transform(*PAIRS[1]), PAIRS[0][0])
+
+
+def test_an_interrupted_partial_fit_leaves_the_fit_before():
+    fitted = RememberTraining(SGDClassifier(random_state=0)).fit(*MATRICES[0])
+    assert_interruptions_leave(fitted, lambda one: one.partial_fit(*MATRICES[1]), MATRICES[0][0])
+
+
+def test_a_model_that_is_trained_further_is_not_changed_by_a_failure(monkeypatch):
+    X, y = MATRICES[0]
+    model = RememberTraining(SGDClassifier(random_state=0)).fit(X, y)
+    coef, state = model.estimator_.coef_, freeze(vars(model))
+    before, original = coef.copy(), SGDClassifier.partial_fit
+
+    def fail(self, X, y):
+        original(self, X, y)
+        raise RuntimeError("after learning")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SGDClassifier, "partial_fit", fail)
+        with pytest.raises(RuntimeError, match="after learning"):
+            model.partial_fit(*MATRICES[1])
+    assert freeze(vars(model)) == state
+    model.partial_fit(*MATRICES[1])
+    np.testing.assert_array_equal(coef, before)  # it learned on a copy
+    assert not np.array_equal(model.estimator_.coef_, before)
+
+
+# Estimators of users
+
+
+class MeanAttack(BaseAttack):
+    """An attack with a constructor that sets more, and a fit of its own around that of the base."""
+
+    def __init__(self, victim=None, *, lambda_=1.0, warm_start=False):
+        self.victim = victim
+        self.lambda_ = lambda_
+        self.warm_start = warm_start
+        self._notes = []
+
+    def fit(self, X, y=None):
+        self.n_fits_ = getattr(self, "n_fits_", 0) + 1
+        self._private = len(X)
+        super().fit(X, y)
+        if self.lambda_ < 0:
+            self.means_[:] = np.nan
+            raise ValueError("after all attributes")
+        return self
+
+    def _fit(self, records, membership):
+        if not hasattr(self, "means_"):
+            self.means_ = np.zeros(records.X.shape[1])
+        self.means_ += records.X.mean(axis=0)
+
+    def _score_samples(self, records):
+        return records.X @ self.means_
+
+    def _natural_offset(self, records):
+        return 0.0
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_a_fit_of_a_user_is_a_transaction(warm_start):
+    (first, membership), _ = TABLES
+    attack = MeanAttack(warm_start=warm_start)
+    notes, attack.note = attack._notes, "of the user"
+    assert attack.fit(first, membership) is attack
+    means, expected = attack.means_, attack.means_.copy()
+    state = freeze(vars(attack))
+    with pytest.raises(ValueError, match="after all attributes"):
+        attack.set_params(lambda_=-1.0).fit(first)
+    attack.set_params(lambda_=1.0)
+    assert freeze(vars(attack)) == state
+    assert attack.means_ is means
+    attack.fit(first)
+    np.testing.assert_array_equal(attack.means_, expected * (2 if warm_start else 1))
+    np.testing.assert_array_equal(means, expected)
+    assert attack.n_fits_ == 1 + warm_start
+    assert attack._notes is notes
+    assert attack.note == "of the user"
+    assert clone(attack).fit(first).n_fits_ == 1
+
+
+def test_the_estimator_is_of_one_fit_while_another_one_runs():
+    seen = []
+
+    class Looking(LogisticRegression):
+        def fit(self, X, y):
+            seen.append(defense.predict(MATRICES[0][0]).tolist())
+            return super().fit(X, y)
+
+    defense = clone(common.EXAMPLES["TopKDefense"]).fit(*MATRICES[0])
+    expected = defense.predict(MATRICES[0][0]).tolist()
+    defense.set_params(estimator=Looking()).fit(*MATRICES[1])
+    assert seen == [expected]
+
+
+def test_what_scikit_learn_reads_of_fit_is_there():
+    assert list(inspect.signature(LiRA.fit).parameters) == ["self", "X", "y"]
+    assert LiRA.fit.__doc__ == BaseAttack.fit.__doc__
+    assert hasattr(common.EXAMPLES["SELENADefense"], "set_fit_request")
+    assert not hasattr(RememberTraining(LogisticRegression()), "partial_fit")
+    pool = ShadowPool(TREE, 4, random_state=0).set_output(transform="pandas")
+    assert isinstance(pool.fit_transform(*PAIRS[0]), pd.DataFrame)
