@@ -230,7 +230,7 @@ def save_tests(results):
             continue
         rounds = pd.read_csv(path).query("group != 'all'")
         wide = rounds.pivot(index="round", columns="group", values="vulnerability")
-        test = DisparityTest(correction="fdr_bh").fit(wide)
+        test = DisparityTest.from_table(wide, correction="fdr_bh")
         line = {"table": overall, "data": name, "F": test.anova_statistic_}
         tests.append({**line, "p": test.anova_pvalue_, "rounds": test.n_rounds_})
         for row in test.pairwise_.itertuples():

@@ -318,7 +318,7 @@ CHECKS_OF_A_CLASS = {
         *("refuses_a_matrix", "refuses_no_labels", "refuses_no_records"),
         *("refuses_bad_membership", "refuses_no_membership", "membership_forms"),
         *("in_pipeline", "in_grid_search", "in_cross_val_predict", "in_stacking"),
-        *("in_calibration", "clones"),
+        *("in_calibration", "clones", "spares_fitted_models"),
     )
 }
 
@@ -507,7 +507,7 @@ EXCLUDED = {
     "SmoteGenerator": "needs imbalanced-learn, see tests/synthetic/test_generators.py",
     "DPSGDClassifier": "needs torch and opacus, see tests/defenses/test_dp_sgd.py",
     "PrivateSearchCV": "needs a private estimator, see tests/defenses/test_private_search.py",
-    "DisparityTest": "takes Records or a table of rounds, see tests/disparity",
+    "DisparityTest": "needs a column of groups, see tests/disparity",
     "Exposure": "takes sequences of tokens, see tests/memorization/test_exposure.py",
     "GradientStatistics": "takes Records, see the tests of transformers below",
     "LabelInferenceAttack": "takes Records, see tests/attacks/test_label_inference.py",
@@ -785,5 +785,5 @@ def test_a_pool_is_the_same_for_every_number_of_jobs():
 
 
 def test_an_unfitted_victim_of_signals_is_refused():
-    with pytest.raises(NotFittedError, match="FrozenEstimator"):
+    with pytest.raises(NotFittedError, match="fit it first"):
         Signals(LogisticRegression()).fit(RECORDS)

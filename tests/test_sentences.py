@@ -138,11 +138,11 @@ CALLS = {
         "attack|max_fprs",
     ),
     "n_canaries": (
-        lambda: defenses.mislabel(RECORDS, ()),
+        lambda: epsilon.canaries.mislabel(RECORDS, ()),
         r"n_canaries must be an integer from 1 to 24; got \(\)",
     ),
     "n_canaries, a boolean": (
-        lambda: defenses.mislabel(RECORDS, True),
+        lambda: epsilon.canaries.mislabel(RECORDS, True),
         "n_canaries must be an integer from 1 to 24; got True",
     ),
     "batch_size": (

@@ -312,10 +312,10 @@ CALLS |= {
     ),
     "groups of a game": (
         lambda: games.membership_game(MODEL, ThresholdAttack(), RECORDS, groups="a"),
-        "group must name a field of the records; got 'a', they have none",
+        "groups='a' is not a field of the records, nor a column of X: the fields are none",
     ),
     "vulnerabilities beyond a float": (
-        lambda: disparity.DisparityTest().fit(pd.DataFrame([[10**400, 1], [1, 1]])),
+        lambda: disparity.DisparityTest.from_table(pd.DataFrame([[10**400, 1], [1, 1]])),
         "The table must hold numbers",
     ),
     "a sparse table of Gower": (

@@ -491,7 +491,7 @@ def disparity():
     model = DecisionTreeClassifier(random_state=0)
     return {
         "games": DisparityTest(model, attack, n_rounds=8, random_state=0).fit(problem(240)[0]),
-        "table": DisparityTest().fit(_vulnerabilities()),
+        "table": DisparityTest.from_table(_vulnerabilities()),
     }
 
 
@@ -1246,7 +1246,6 @@ def defenses():
         TemperatureDefense,
         TopKDefense,
         evaluate_defense,
-        mislabel,
         soften,
         soften_values,
     )
@@ -1256,6 +1255,7 @@ def defenses():
         NonSphericalGaussianMechanism,
         gaussian_sigma,
     )
+    from skmia.epsilon.canaries import mislabel
 
     X, y = load_iris(return_X_y=True)
     made = {}

@@ -187,7 +187,7 @@ GUESSES = [
     (
         "an attack that is cloned with its model",
         lambda: cross_val_predict(ThresholdAttack(MODEL), RECORDS, MEMBERSHIP),
-        "wrap it in sklearn.frozen.FrozenEstimator",
+        FINE,
     ),
     ("a scorer that was not made", lambda: search(membership_advantage_scorer), r"scorer\(\)"),
     ("a rate that was not given", lambda: search(tpr_at_fpr_scorer), r"tpr_at_fpr_scorer\(0\.01\)"),

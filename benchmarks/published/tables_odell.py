@@ -50,7 +50,7 @@ def _batches(results, data):
     """What other sizes of batches give; F grows with the number of rounds."""
     rows = []
     for size, seed, of_all, wide in _read_batches(results, data):
-        F, means = DisparityTest().fit(wide).anova_statistic_, wide.mean()
+        F, means = DisparityTest.from_table(wide).anova_statistic_, wide.mean()
         low, high = (to_number(100 * value, 2) for value in (means.min(), means.max()))
         rank = of_all["vulnerability"].corr(of_all["gap"].abs())
         cells = [size, seed, len(wide), f"{F:.1f}", f"{F * 200 / len(wide):.0f}"]
@@ -96,7 +96,9 @@ def _pairs(pairs, results, data):
         "Bonferroni-corrected."
     )
     for size, seed, _, wide in _read_batches(results, data):
-        found = DisparityTest(correction="fdr_bh").fit(wide).pairwise_.set_index(["group", "other"])
+        found = DisparityTest.from_table(wide, correction="fdr_bh").pairwise_.set_index(
+            ["group", "other"]
+        )
         found = found.loc[[tuple(pair.split(" - ")) for pair in pairs["pair"]]]
         rejected = found["t_pvalue_adjusted"].to_numpy() <= 0.01
         said = _agree(pairs, found["t_statistic"].to_numpy(), rejected)

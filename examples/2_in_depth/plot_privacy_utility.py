@@ -18,7 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia.datasets import load_sklearn
-from skmia.defenses import SoftLabelDefense, TopKDefense, evaluate_defense, mislabel
+from skmia.defenses import SoftLabelDefense, TopKDefense, evaluate_defense
+from skmia.epsilon.canaries import mislabel
 from skmia.metrics import PrivacyUtilityDisplay
 from skmia.model_selection import RememberTraining, best_below_leakage, make_leakage_scorer
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .advice import with_advice
 from .containers import accepting_read_only, take_rows
-from .outputs import Outputs, join_outputs
+from .outputs import PREDICTIONS, Outputs, join_outputs
 from .randomness import preserved_randomness
 from .sklearn import validate_params_of
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
@@ -126,8 +126,9 @@ def check_fitted(estimator, role):
         check_is_fitted(estimator)
     except NotFittedError:
         raise NotFittedError(
-            f"The {role} {type(estimator).__name__} is not fitted. Fit the {role.split()[-1]} and "
-            "wrap it in sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
+            f"The {role} {type(estimator).__name__} is not fitted: fit it first, and wrap it in "
+            "sklearn.frozen.FrozenEstimator where it is a value in the grid of a search, which "
+            "clones such values."
         ) from None
 
 
@@ -147,9 +148,9 @@ def _ask(model, X):
     if answers_queries(model):
         return model.query(X)
     if is_regressor(model):
-        values = model.predict(X)
-        _refuse_several_values(model, values)
-        return Outputs(values, kind="value")
+        values = np.asarray(model.predict(X))
+        several = values.ndim == 2 and values.shape[1] > 1
+        return Outputs(values, kind="values" if several else "value")
     if gives_logits(model):
         return query_logits(model, X)
     if hasattr(model, "predict_proba"):
@@ -182,15 +183,24 @@ def _get_classes(model):
     raise ValueError(f"A classifier or a regressor is needed, and {name} has no classes.")
 
 
-def _refuse_several_values(model, values):
-    """Refuse several numbers for each record, of which an audit takes one."""
-    shape = np.shape(values)
-    if len(shape) == 2 and shape[1] > 1:
+def check_targets(model, outputs, y):
+    """Refuse predictions of a regressor whose y has not as many columns."""
+    if outputs.kind not in PREDICTIONS or y is None or outputs.shape[1:] == np.shape(y)[1:]:
+        return
+    shapes = outputs.shape, np.shape(y)
+    n_answered, n_targets = (shape[1] if len(shape) == 2 else 1 for shape in shapes)
+    name = type(unwrap(model)).__name__
+    if n_answered == 1:
         raise ValueError(
-            f"{type(unwrap(model)).__name__} answers with {shape[1]} numbers for each record, as "
-            "for several targets or quantiles. Audit a model of one of them, or one column of its "
-            "answers: Outputs(answers[:, k], kind='value'), on the command line --answers."
+            f"{name} answers with one number for each record, and y has {n_targets}. Give the "
+            "target that it predicts, as Records(X, y[:, k])."
         )
+    raise ValueError(
+        f"{name} answers with {n_answered} numbers for each record, "
+        f"as for several targets or quantiles, and y has {n_targets}. Give y with all targets, as "
+        "Records(X, Y); or audit a model of one of them, or one column of its answers: "
+        "Outputs(answers[:, k], kind='value'), on the command line --answers."
+    )
 
 
 def _refuse_outputs(answers, model, X):
@@ -282,6 +292,7 @@ def query_victim(victim, X):
 def query_aligned(model, X, y):
     """Query a model; add a column for every class that occurs only in ``y``."""
     outputs = query_victim(model, X)
+    check_targets(model, outputs, y)
     if outputs.classes is None:  # numbers, such as the predictions of a regressor
         return outputs
     return outputs.aligned_to(np.union1d(outputs.classes, y))

@@ -5,16 +5,96 @@ import copy
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .numbers import show
 from .sklearn import copy_configuration
 
 
+class Remembered(dict):
+    """What an object remembers of what was done with it, which is no part of what it is."""
+
+    # Pickles carry it; digests that tell whether two objects are the same leave it out.
+
+
 class CopiesParameters:
-    """Mixin of estimators that hold estimators of users; ``clone`` copies them in our way."""
+    """Mixin of estimators that hold estimators of users; ``clone`` copies them in our way.
+
+    ``_subjects`` names the parameters that the estimator does not fit, such as the victim of an
+    attack: a clone keeps them as they are if they are fitted. ``_guards`` names those whose fitted
+    value ``set_params`` never changes: an unfitted copy takes its place.
+    """
+
+    _subjects: tuple = ()
+    _guards: tuple = ()
 
     def __sklearn_clone__(self):
         return _copy_parametrized(self, _keep_parameters)
+
+    def set_params(self, **params):
+        """Set parameters of the estimator and of the estimators in it.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name, those of an inner estimator as ``<parameter>__<inner parameter>``.
+            Those of a fitted victim or pool do not change it: an unfitted copy takes its place.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        inner, own = {}, self.get_params(deep=False)
+        for key in list(params):
+            name, is_inner, rest = key.partition("__")
+            if is_inner and name in own and name in (*self._subjects, *self._guards):
+                inner.setdefault(name, {})[rest] = params.pop(key)
+        super().set_params(**params)
+        for name, values in inner.items():
+            value = getattr(self, name)
+            if not hasattr(value, "set_params"):
+                raise ValueError(
+                    f"Parameter {name!r} of {type(self).__name__} is {show(value)}, which has no "
+                    f"parameter {next(iter(values))!r}; set {name!r} itself, or pass an estimator "
+                    "with this parameter."
+                )
+            changed = _as_changeable(value)
+            changed.set_params(**values)  # that of a frozen one returns None
+            setattr(self, name, changed)
+        return self
+
+
+def _as_changeable(value):
+    """Return an estimator whose parameters can be set without changing a fitted one."""
+    if isinstance(value, FrozenEstimator):
+        return copy.copy(value)
+    return copy_unfitted(value) if is_fitted(value) else value
+
+
+def is_fitted(value):
+    """Whether a model is fitted; an object without ``fit`` counts as fitted."""
+    try:
+        check_is_fitted(value)
+    except NotFittedError:
+        return False
+    except (TypeError, AttributeError):  # not an estimator; check_victim has a better message
+        pass
+    return True
+
+
+def list_parameters(estimator):
+    """Return all parameters at any depth, without those inside of a fitted victim or pool."""
+    found = estimator.get_params(deep=True)
+    closed = [
+        f"{prefix}{name}__"
+        for prefix, part in [("", estimator), *((f"{name}__", one) for name, one in found.items())]
+        if isinstance(part, CopiesParameters) and not isinstance(part, type)
+        for name in part._subjects
+        if hasattr(getattr(part, name, None), "get_params") and is_fitted(getattr(part, name))
+    ]
+    return {name: value for name, value in found.items() if not name.startswith(tuple(closed))}
 
 
 def copy_unfitted(estimator):
@@ -64,6 +144,14 @@ def _has_own_clone(estimator):
     return own is not None and own not in usual
 
 
+def _copy_subject(value, change, place):
+    """Keep what is fitted or no estimator, such as the function of a service; copy the rest."""
+    if type(value) in (list, tuple):
+        return type(value)(_copy_subject(item, change, place) for item in value)
+    is_estimator = hasattr(value, "get_params") and not isinstance(value, type)
+    return _copy_value(value, change, place) if is_estimator and not is_fitted(value) else value
+
+
 def _copy_deep(value, place):
     try:
         return copy.deepcopy(value)
@@ -78,8 +166,11 @@ def _copy_deep(value, place):
 def _copy_parametrized(estimator, change):
     """Make an estimator of the same class with copies of its parameters."""
     kind = type(estimator)
+    subjects = getattr(kind, "_subjects", ())
     given = {
-        name: _copy_value(value, change, f"The parameter {name!r} of {kind.__name__}")
+        name: (_copy_subject if name in subjects else _copy_value)(
+            value, change, f"The parameter {name!r} of {kind.__name__}"
+        )
         for name, value in change(estimator, estimator.get_params(deep=False)).items()
     }
     made = kind(**given)

@@ -60,7 +60,7 @@ def split_columns(X):
 
 
 class FeatureEncoder:
-    """Turns records like those given into a matrix: a column per feature, the label last."""
+    """Turns records like those given into a matrix: a column per feature, the labels last."""
 
     # Values that were not among those given have the code -1, as missing ones have. Sequences of
     # tokens become counts of their tokens, because a position of a text is not a feature.
@@ -69,14 +69,21 @@ class FeatureEncoder:
         self._bag = BagOfTokens(records.X) if hold_tokens(records) else None
         columns = split_columns(in_memory(records.X))
         self._columns = None if columns is None else [_Column(column) for column in columns]
-        self._label = _Column(records.y)
+        # One label, or those of several targets.
+        self.n_labels = records.y.shape[1] if records.y.ndim == 2 else 1
+        self._labels = [_Column(column) for column in self._list_labels(records)]
+
+    def _list_labels(self, records):
+        return records.y.reshape(len(records), self.n_labels).T
 
     def encode(self, records):
-        """Features and label of each record."""
-        # -> matrix (n, n_features + 1): sparse where X is. Infinite values are missing (NaN); 0 in
-        # a sparse matrix
+        """Features and labels of each record."""
+        # -> matrix (n, n_features + n_labels): sparse where X is. Infinite values are missing: NaN,
+        # or 0 in a sparse matrix
         with np.errstate(over="ignore"):  # what is too large for float32 is infinite
-            X, label = in_memory(records.X), self._label.encode(records.y)[:, None]
+            pairs = zip(self._labels, self._list_labels(records), strict=True)
+            label = np.column_stack([known.encode(column) for known, column in pairs])
+            X = in_memory(records.X)
             X = X if self._bag is None else self._bag.encode(X)
             if sparse.issparse(X):
                 matrix = sparse.hstack(

@@ -1,10 +1,12 @@
 """Numbering of the groups of records."""
 
 from collections.abc import Hashable
+from numbers import Integral
 
 import numpy as np
 import pandas as pd
 
+from .containers import as_table, in_memory, take_column
 from .numbers import show, to_array
 
 
@@ -39,6 +41,39 @@ def read_names(records, field):
     if not one_each or not all(isinstance(name, Hashable) for name in names.tolist()):
         raise ValueError(f"The field {field!r} must hold one name for each record; some are lists.")
     return _as_names(names)
+
+
+def find_groups(records, group, name="group"):
+    """Return the group of each record: a field, a column of X, or an array that is given."""
+    if isinstance(group, str | Integral) and not isinstance(group, bool):
+        if isinstance(group, str) and group in records.fields:
+            return read_names(records, group)
+        return _take_group_column(records.X, group, records.fields, name)
+    shape = to_array(group, name, f"hold one value for each of {len(records)} records").shape
+    if shape != (len(records),):
+        raise ValueError(
+            f"{name} needs one value for each of {len(records)} records; got shape {shape}. Name a "
+            "column of X or a field of the records instead, which is split with them."
+        )
+    return group
+
+
+def _take_group_column(X, group, fields, name):
+    table = as_table(X)
+    columns = [] if table is None else list(table.columns)
+    if group in columns:
+        if columns.count(group) > 1:
+            raise ValueError(f"X has {columns.count(group)} columns {show(group)}; give one.")
+        return np.asarray(take_column(table, group))
+    n_columns = X.shape[1] if table is None and X.ndim == 2 else 0
+    if not isinstance(group, str) and 0 <= group < n_columns:
+        return np.asarray(in_memory(X)[:, [group]]).ravel()
+    have = ", ".join(map(str, columns)) or (f"0 to {n_columns - 1}" if n_columns else "none")
+    raise ValueError(
+        f"{name}={show(group)} is not a field of the records, nor a column of X: the fields are "
+        f"{', '.join(fields) or 'none'}, the columns {have}. Name one of them, or give the group "
+        "of each record."
+    )
 
 
 def _as_names(values):

@@ -332,7 +332,7 @@ def digest_records(X, y=None):
         for rows in (slice(start, start + _LAZY_ROWS) for start in range(0, n_rows, _LAZY_ROWS)):
             digests[:, rows] = digest_records(take_rows(X, rows), take_rows(y, rows))
         return digests
-    table, labels = _as_table(X), None if y is None else _Cells([as_column(y)])
+    table, labels = _as_table(X), None if y is None else _Cells(_list_label_columns(y))
     types = f"{table.types} | {'' if labels is None else labels.types}"
     step = max(1, _BLOCK_BYTES // max(1, table.row_bytes))
     for rows in (slice(start, start + step) for start in range(0, n_rows, step)):
@@ -346,6 +346,11 @@ def digest_records(X, y=None):
     return digests
 
 
+def _list_label_columns(y):
+    """The column of the labels, or a column for each of several targets."""
+    return [as_column(column) for column in (y.T if np.ndim(y) == 2 else [y])]
+
+
 def hash_records(X, y):
     """The first 64 bits of :func:`digest_records`, shape (n,)."""
     return digest_records(X, y)[0]
@@ -354,7 +359,10 @@ def hash_records(X, y):
 def describe_types(X, y):
     """Types of the columns of X, and of y, as they count: ``"float64 x 20, labels int64"``."""
     types = _as_table(take_rows(X, slice(0))).types
-    return types if y is None else f"{types}, labels {as_column(y).type}"
+    if y is None:
+        return types
+    several = f" x {np.shape(y)[1]}" if np.ndim(y) == 2 else ""
+    return f"{types}, labels {as_column(y).type}{several}"
 
 
 def check_fingerprints(digests):

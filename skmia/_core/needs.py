@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from .outputs import KINDS
+from .outputs import KINDS, KINDS_OF_ONE_LABEL
 
-ANY = frozenset(KINDS)
+ANY = frozenset(KINDS_OF_ONE_LABEL)
 
 KNOWN = NOBODY, NON_MEMBERS, BOTH = "nobody", "non-members", "members and non-members"
 
@@ -24,6 +24,7 @@ _ANSWERS = {
     "log_odds": "log odds of the label",
     "label": "predicted labels",
     "value": "the predictions of a regressor",
+    "values": "the predictions of a regressor of several targets",
 }
 ACCESS = {
     "queries": "further queries",
@@ -51,7 +52,8 @@ class Needs:
     Attributes
     ----------
     reads : frozenset of str
-        Kinds of :class:`~skmia.Outputs`; any one of them suffices; ``"value"`` is regression.
+        Kinds of :class:`~skmia.Outputs`; any one of them suffices; ``"value"`` is regression, and
+        ``"values"`` regression of several targets.
     access : frozenset of str, default=frozenset()
         Access to the victim beyond stored outputs: ``"queries"`` for further records,
         ``"gradients"``, ``"layers"``, ``"tokens"`` (the log-probability of each token of a text),

@@ -53,8 +53,8 @@ def as_key(key, n_records):
     )
 
 
-# Kinds with one number per record, and what it is.
-NUMBERS = {"value": "value", "log_odds": "number"}
+# Kinds of numbers without classes, and what the model returns for each record.
+NUMBERS = {"value": "value", "values": "value for each of several targets", "log_odds": "number"}
 
 
 def check_classes(classes, kind):
@@ -65,20 +65,24 @@ def check_classes(classes, kind):
 
 
 def check_single(values, kind):
-    """Return one label or number for each record, of shape (n,)."""
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
+    """Return one label or number for each record, of shape (n,); "values" have columns."""
+    if kind == "values":
+        is_single = values.ndim != 2 or values.shape[1] < 2
+    else:
+        values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+        is_single = values.ndim != 1
+    if is_single:
+        cure = ' Use kind="values" for a regressor of several targets.'
         raise ValueError(
-            f"The model must return one {NUMBERS.get(kind, kind)} per record; "
-            f"got an array of shape {values.shape}."
+            f"The model must return one {NUMBERS.get(kind, kind)} per record; got an array of "
+            f"shape {values.shape}.{cure if kind == 'value' and values.ndim == 2 else ''}"
         )
     if kind in NUMBERS:
         # Log odds keep their precision, which tells how near to 1 a probability could be.
         is_precise = kind == "log_odds" and values.dtype in (np.float32, np.float64)
         dtype = values.dtype if is_precise else np.float64
         values = to_array(values, f"Answers of kind {kind!r}", "hold numbers", dtype)
-        check_answered(values[:, None])
+        check_answered(values.reshape(len(values), -1))
     return values
 
 
@@ -157,7 +161,13 @@ class Resolution:
         return float(max(self._smallest, np.finfo(self._dtype).eps))
 
 
-KINDS = ("proba", "logits", "decision", "log_odds", "label", "value")
+KINDS = ("proba", "logits", "decision", "log_odds", "label", "value", "values")
+
+# Kinds of the outputs of a regressor.
+PREDICTIONS = frozenset({"value", "values"})
+
+# Kinds of outputs for records with one task label.
+KINDS_OF_ONE_LABEL = tuple(kind for kind in KINDS if kind != "values")
 
 
 class Outputs:
@@ -165,16 +175,17 @@ class Outputs:
 
     Parameters
     ----------
-    values : array-like of shape (n, n_classes) or (n,)
-        Probabilities, logits or decision values with one column per class, or one predicted label,
-        value or log odds per record.
+    values : array-like of shape (n, n_classes), (n, n_targets) or (n,)
+        Probabilities, logits or decision values with one column per class, predictions with one
+        column per target, or one predicted label, value or log odds per record.
     classes : array-like of shape (n_classes,), default=None
-        Labels of the columns, in order; not for ``"value"`` and ``"log_odds"``, else required.
-    kind : {"proba", "logits", "decision", "log_odds", "label", "value"}, default="proba"
+        Labels of the columns, in order; required for class probabilities, logits, decision values
+        and labels, not used for the other kinds.
+    kind : {"proba", "logits", "decision", "log_odds", "label", "value", "values"}, default="proba"
         Kind of the values. The softmax of ``"logits"`` gives probabilities; ``"decision"`` values
-        only rank the classes; ``"value"`` is the prediction of a regressor. ``"log_odds"`` are
-        those of the label, log p_y - log(1 - p_y) in nats, for victims of whose answers nothing
-        else was kept.
+        only rank the classes; ``"value"`` is the prediction of a regressor, and ``"values"`` are
+        those of a regressor of two or more targets. ``"log_odds"`` are those of the label,
+        log p_y - log(1 - p_y) in nats, for victims of whose answers nothing else was kept.
 
     Raises
     ------
@@ -200,7 +211,9 @@ class Outputs:
         self,
         values: ArrayLike,
         classes: ArrayLike | None = None,
-        kind: Literal["proba", "logits", "decision", "log_odds", "label", "value"] = "proba",
+        kind: Literal[
+            "proba", "logits", "decision", "log_odds", "label", "value", "values"
+        ] = "proba",
     ) -> None:
         if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {show(kind)}.")
@@ -523,7 +536,10 @@ class Outputs:
 
     def _check_probabilistic(self):
         if self.kind not in ("proba", "logits"):
-            raise ValueError(f"Answers of kind {self.kind!r} hold no class probabilities.")
+            raise ValueError(
+                f"Answers of kind {self.kind!r} hold no class probabilities. ThresholdAttack and "
+                "LiRA read such answers, too."
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -543,6 +559,15 @@ class Outputs:
     def __repr__(self):
         classes = "" if self.classes is None else f", classes={show_classes(self.classes)}"
         return f"Outputs({len(self)} answers, kind={self.kind!r}{classes})"
+
+
+def measure_errors(outputs, y):
+    """Squared errors of a regressor, in variances of y; of several targets their mean."""
+    # -> errors (n,)
+    y = np.asarray(y, dtype=float).reshape(len(outputs), -1)
+    scale = y.var(axis=0)
+    errors = np.square(np.asarray(outputs.values, dtype=float).reshape(y.shape) - y)
+    return (errors / np.where(scale > 0, scale, 1.0)).mean(axis=1)
 
 
 def join_outputs(parts, n_records):

@@ -8,6 +8,7 @@ from threading import RLock
 import numpy as np
 import sklearn.utils
 
+from .copies import list_parameters
 from .numbers import check_count, show
 
 
@@ -76,10 +77,10 @@ PROCESS_LOCK = RLock()
 
 
 def seed_estimator(estimator, seeds):
-    """Set every ``random_state`` of an estimator, also of nested ones."""
+    """Set every ``random_state`` of an estimator, also of nested ones; not of fitted victims."""
     names = sorted(
         name
-        for name in estimator.get_params(deep=True)
+        for name in list_parameters(estimator)
         if name == "random_state" or name.endswith("__random_state")
     )
     states = seeds.generate_state(max(1, len(names))) >> np.uint32(1)

@@ -1,8 +1,10 @@
 """The container of labeled records that every attack takes as its X."""
 
 import warnings
+import weakref
 from collections.abc import Mapping, Sequence
 from numbers import Real
+from threading import Lock, RLock, current_thread
 from types import MappingProxyType
 from typing import Any, Self, overload
 
@@ -36,6 +38,9 @@ _MOST_NAMES = 30  # of columns, in a message
 _MOST_SHOWN = 12  # of columns or labels, in a notebook
 _RESERVED = frozenset({"X", "y", "fields"})
 
+# Name of the thread in which multiprocessing and loky pickle what they send to worker processes.
+_SENDER = "QueueFeederThread"
+
 
 def as_array(values, name):
     """Convert values to an array in which missing values can still be found."""
@@ -67,10 +72,13 @@ def as_labels(y, n_records):
     y = as_array(y, "y")
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
+    if y.ndim == 2 and y.shape[1]:
+        columns = [_as_column(y[:, k], k, n_records) for k in range(y.shape[1])]
+        return read_only(np.column_stack(columns))
     if y.ndim != 1:
-        advice = "; skmia.victims.OneOutput attacks one of several outputs" if y.ndim == 2 else ""
         raise ValueError(
-            f"y must hold one task label per record; got an array of shape {y.shape}{advice}."
+            "y must hold one task label per record, or one per record and target; got an array of "
+            f"shape {y.shape}."
         )
     if len(y) != n_records:
         raise ValueError(f"X has {n_records} records and y has {len(y)} labels.")
@@ -84,6 +92,14 @@ def as_labels(y, n_records):
         y = as_series(y, infers=True).to_numpy()
     check_one_type(y)
     return read_only(y)
+
+
+def _as_column(values, number, n_records):
+    """Check one of several targets."""
+    try:
+        return as_labels(values, n_records)
+    except ValueError as error:
+        raise ValueError(f"Column {number} of y: {error}") from None
 
 
 def as_ids(ids):
@@ -165,17 +181,28 @@ def as_side(kind, name, side):
             f"{name}=Records(X, y, sample_weight=...)."
         )
     X, y = side
-    if (axes := _count_axes(y)) > 1:
+    if (axes := _count_axes(y)) > 1 and not _are_targets(X, y):
         if _count_axes(X) == 1:
             raise ValueError(f"{pair}; got the labels first. Write {name}=(X, y).")
         raise ValueError(
             f"{pair}; got {axes}-dimensional labels. train_test_split returns X_train, X_test, "
-            "y_train, y_test: write train=(X_train, y_train), held_out=(X_test, y_test)."
+            "y_train, y_test: write train=(X_train, y_train), held_out=(X_test, y_test). Several "
+            f"targets are given as {name}=Records(X, Y)."
         )
     try:
         return kind(X, y)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from None
+
+
+def _are_targets(X, y):
+    """Whether a table holds several targets of the rows of X, not features or indicators."""
+    shape, own = (tuple(getattr(values, "shape", None) or np.shape(values)) for values in (X, y))
+    if len(shape) < 2 or len(own) != 2 or shape[0] != own[0] or shape == own:
+        return False
+    values = np.asarray(y)
+    is_indicator = np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all()
+    return not is_indicator
 
 
 def _count_axes(values):
@@ -187,6 +214,34 @@ def _count_axes(values):
 
 
 ID = "record_id"
+
+
+class MadeOnce:
+    """What was made for a table, by what it depends on; of several threads, one makes it."""
+
+    def __init__(self):
+        self._lock, self._locks, self._made, self._noted = Lock(), {}, {}, {}
+
+    def get(self, key, make):
+        """Return what was made for a key, and make it if nothing was."""
+        with self._lock:
+            own = self._locks.setdefault(key, RLock())
+        with own:
+            noted = self._get_noted(key)
+            if noted is not None:
+                return noted
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
+
+    def note(self, key, thing, is_same):
+        """Know what was made elsewhere, as long as it is held there and is the same."""
+        self._noted[key] = weakref.ref(thing), is_same
+
+    def _get_noted(self, key):
+        held, is_same = self._noted.get(key, (lambda: None, None))
+        thing = held()
+        return thing if thing is not None and is_same(thing) else None
 
 
 def _no_matrix():
@@ -218,6 +273,13 @@ class Records:
     The container is one-dimensional (``shape == (n,)``) and immutable. ``X`` is not copied, so the
     arrays that were passed must not be changed either.
 
+    A slice, such as the fold of a cross-validation, remembers the table that it was taken from, and
+    keeps it in memory, as a view of a numpy array does. The shadow models that an attack trains for
+    itself are trained on this table, once for equal settings. :meth:`detached` returns a slice
+    as a table of its own. Records with further fields or outputs are also tables of their own, and
+    so is what is read from a pickle of a slice: the file holds no other records of the table. Only
+    joblib's worker processes get the table with a slice.
+
     Parameters
     ----------
     X : ndarray of shape (n, ...), DataFrame, Arrow table, sparse matrix, torch tensor or path
@@ -226,8 +288,8 @@ class Records:
         are not read as a whole: models are queried for blocks of rows. Neither are a path of a
         parquet file or a folder of them, a ``pyarrow.dataset`` and a dask frame, of which models
         get frames of pandas, nor a lazy frame of polars whose rows come in one order.
-    y : array-like of shape (n,), default=None
-        Task labels: classes (numbers or strings) or real values.
+    y : array-like of shape (n,) or (n, n_targets), default=None
+        Task labels: classes (numbers or strings), real values, or the values of several targets.
     **fields : array-like of length n
         Further facts per record, for example ``group``, ``record_id``, ``group_by`` (the person of
         each record; :class:`~skmia.ShadowPool` keeps the records of a person together),
@@ -238,7 +300,7 @@ class Records:
     ----------
     X : ndarray, DataFrame, Arrow table, sparse matrix or torch tensor
         Features, one row per record.
-    y : ndarray of shape (n,) or None
+    y : ndarray of shape (n,), (n, n_targets) or None
         Task labels.
     fields : mapping of str to array
         Further facts; ``records["group"]`` is short for ``records.fields["group"]``.
@@ -272,7 +334,11 @@ class Records:
 
     # _rows holds a container and the positions of its rows that belong to the records (None: all).
     # _column says whether y was given with the shape (n, 1), as some models were fitted on it.
-    __slots__ = ("_column", "_digests", "_fields", "_rows", "y")
+    # _origin is the table that a slice was taken from (None: the records are no slice), and _made
+    # holds what was made once for a table.
+    __slots__ = (
+        *("__weakref__", "_column", "_digests", "_fields", "_made", "_origin", "_rows", "y"),
+    )
 
     y: np.ndarray | Any  # None of records without labels
 
@@ -289,6 +355,7 @@ class Records:
         given, y = y, None if y is None else as_labels(y, n_records)
         # Labels that are one for each record, in two dimensions, are a column.
         column = given is not None and len(getattr(given, "shape", None) or np.shape(given)) == 2
+        column = column and y.ndim == 1
         check_order(checked, y)
         self._assign((X, None), y, checked, None, column)
 
@@ -494,27 +561,44 @@ class Records:
         joined._assign(joined._rows, joined.y, joined._fields, None, first._was_column())
         return joined
 
-    def _assign(self, rows, y, fields, digests, column):
+    def _assign(self, rows, y, fields, digests, column, origin=None):
+        made = MadeOnce() if origin is None else None
         for name, value in zip(
-            ("_rows", "y", "_fields", "_digests", "_column"),
-            (rows, y, fields, digests, column),
+            ("_rows", "y", "_fields", "_digests", "_column", "_origin", "_made"),
+            (rows, y, fields, digests, column, origin, made),
             strict=True,
         ):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _from_checked(cls, rows, y, fields, digests=None, column=False):
+    def _from_checked(cls, rows, y, fields, digests=None, column=False, origin=None):
         records = cls.__new__(cls)
-        records._assign(rows, y, fields, digests, column)
+        records._assign(rows, y, fields, digests, column, origin)
         return records
+
+    def _get_origin(self):
+        return self if self._origin is None else self._origin
+
+    def _get_made(self):
+        return self._made
 
     def _was_column(self):
         return self._column
 
-    def _replaced(self, rows, digests, y=None, fields=None):
+    def _get_features(self):
+        # Of the container, since the rows of a slice are taken only if they are read.
+        container, _ = self._rows
+        table = as_table(container)
+        names = [] if table is None else list(table.columns)
+        if len(container.shape) != 2 or names == [ID]:
+            return None, None
+        named = names and all(isinstance(name, str) for name in names)
+        return container.shape[1], np.array(names, dtype=object) if named else None
+
+    def _replaced(self, rows, digests, y=None, fields=None, origin=None):
         fields = dict(self._fields) if fields is None else fields
         y = self.y if y is None else y
-        return self._from_checked(rows, y, fields, digests, self._column)
+        return self._from_checked(rows, y, fields, digests, self._column, origin)
 
     @property
     def has_features(self) -> bool:
@@ -600,9 +684,10 @@ class Records:
         >>> Records(X, y).with_outputs(victim)["outputs"]
         Outputs(150 answers, kind='proba', classes=[0, 1, 2])
         """
-        from .asking import check_order, query_victim
+        from .asking import check_order, check_targets, query_victim
 
         outputs = query_victim(victim, self.X)
+        check_targets(victim, outputs, self.y)
         check_order(victim, outputs, self.y)
         return self._with_checked({"outputs": outputs})
 
@@ -625,7 +710,34 @@ class Records:
         key = as_key(key, len(self))
         fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
         y, digests = read_only(take_rows(self.y, key)), read_only(self.digests[:, key])
-        return self._replaced(self._select(key), digests, y, fields)
+        return self._replaced(self._select(key), digests, y, fields, self._get_origin())
+
+    def detached(self) -> Self:
+        """Return the same records as a table of their own, which is no slice of another one.
+
+        An attack with a number of shadow models, or an unfitted pool, trains them on the table that
+        the records were taken from. On detached records it trains them on these alone.
+
+        Returns
+        -------
+        records : Records
+            The records themselves if they are no slice. The arrays are shared.
+
+        Examples
+        --------
+        >>> from skmia.attacks import LiRA
+        >>> from skmia.datasets import make_membership_problem
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> records, membership = make_membership_problem(200, random_state=0)
+        >>> tree = DecisionTreeClassifier().fit(records[:50].X, records[:50].y)
+        >>> LiRA(tree, shadows=4).fit(records[:100]).pool_.n_records_
+        200
+        >>> LiRA(tree, shadows=4).fit(records[:100].detached()).pool_.n_records_
+        100
+        """
+        if self._origin is None:
+            return self
+        return self._replaced(self._rows, self._digests)
 
     def _select(self, key):
         container, known = self._rows
@@ -655,16 +767,21 @@ class Records:
     def __reduce__(self):
         # The digests are included, so that equal records always pickle to equal bytes.
         fields = {name: pack(values) for name, values in self._fields.items()}
-        return self._from_checked_args, (pack(self.X), self.y, fields, self.digests, self._column)
+        args = pack(self.X), self.y, fields, self.digests, self._column
+        # A worker gets the table of a slice, so that it trains what this process would train. What
+        # is written to a file holds none of the other records.
+        is_sent = self._origin is not None and current_thread().name == _SENDER
+        return self._from_checked_args, (*args, self._origin) if is_sent else args
 
     @classmethod
-    def _from_checked_args(cls, X, y, fields, digests, column=False):
+    def _from_checked_args(cls, X, y, fields, digests, column=False, origin=None):
         fields = {name: read_only(unpack(values)) for name, values in fields.items()}
         rows = read_only(unpack(X)), None
-        return cls._from_checked(rows, read_only(y), fields, read_only(digests), column)
+        return cls._from_checked(rows, read_only(y), fields, read_only(digests), column, origin)
 
     def __repr__(self):
         y = "" if self.y is None else f", y={self.y.dtype}"
+        y += f" x {self.y.shape[1]}" if self.y is not None and self.y.ndim == 2 else ""
         fields = f", fields={','.join(self._fields)}" if self._fields else ""
         return f"Records({len(self)} records, X={describe_rows(self.X)}{y}{fields})"
 
@@ -686,6 +803,8 @@ def _list_some(values):
 
 def _describe(values):
     """Type of the labels or of a field, and how often each value occurs if they are few."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return f"{values.dtype}, {values.shape[1]} columns"
     if not isinstance(values, np.ndarray) or values.ndim != 1:
         return "none" if values is None else show(values)
     kinds, counts = np.unique(values.astype(str), return_counts=True)
@@ -694,9 +813,29 @@ def _describe(values):
     return f"{values.dtype}, {len(kinds):,} different{few}"
 
 
+def get_features(records):
+    """Return the number of the columns of X and their names; None where there are none."""
+    return records._get_features()
+
+
 def has_column(records):
     """Whether y of records was given with the shape (n, 1); it is flat in the records."""
     return records._was_column()
+
+
+def get_origin(records):
+    """The table that records were taken from; the records themselves if they are no slice."""
+    return records._get_origin()
+
+
+def make_once(records, key, make):
+    """Return what ``make`` returns, which a table keeps by a key as long as it is there itself."""
+    return records._get_made().get(key, make)
+
+
+def note_made(records, key, thing, is_same):
+    """Let a table know what was made of it, as long as that is held elsewhere and is the same."""
+    records._get_made().note(key, thing, is_same)
 
 
 Records.__module__ = "skmia"  # from where it is imported

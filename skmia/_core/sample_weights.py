@@ -1,6 +1,7 @@
 """Sample weights of records, and how they reach the fit of an estimator."""
 
 from collections.abc import Mapping
+from contextlib import contextmanager
 
 import numpy as np
 import sklearn
@@ -34,8 +35,10 @@ def read_weights(records):
 
 def name_parameter(estimator):
     """Return the parameter of an estimator's fit that takes sample weights, or None."""
+    if requests_weights(estimator):
+        return WEIGHTS
     if sklearn.get_config()["enable_metadata_routing"]:
-        return WEIGHTS if requests_weights(estimator) else None
+        return None
     if isinstance(estimator, Pipeline) and estimator.steps:
         step, last = estimator.steps[-1]
         inner = None if isinstance(last, str) or last is None else name_parameter(unwrap(last))
@@ -79,4 +82,17 @@ def fit_weighted(model, X, y, weights, fit_params=None):
         )
     if name is not None:
         given.setdefault(name, weights)
-    return model.fit(given.pop("X", X), given.pop("y", y), **given)
+    with routing_requests(model if name is not None else None):
+        return model.fit(given.pop("X", X), given.pop("y", y), **given)
+
+
+@contextmanager
+def routing_requests(estimator):
+    """Enable metadata routing while an estimator is fitted that requests sample weights."""
+    # Requests can be set only where routing is enabled. Worker processes do not know that it is.
+    enabled = sklearn.get_config()["enable_metadata_routing"]
+    if enabled or estimator is None or not requests_weights(estimator):
+        yield
+    else:
+        with sklearn.config_context(enable_metadata_routing=True):
+            yield

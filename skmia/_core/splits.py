@@ -17,6 +17,7 @@ from .filed import (
     take_table,
 )
 from .groups import number_groups
+from .numbers import SMALLEST
 
 _N_BINS = 10
 
@@ -71,9 +72,12 @@ def join_copies(membership, fingerprint):
 
 
 def compute_strata(y, is_classification):
-    """Return the class of each record, or the decile of a real target."""
+    """Return the class of each record, or the decile of a real target, or of a mean of several."""
     if is_classification:
         return find_places(np.unique(y), y)
+    if np.ndim(y) == 2:
+        y = np.asarray(y, dtype=np.float64)
+        y = ((y - y.mean(axis=0)) / np.maximum(y.std(axis=0), SMALLEST)).mean(axis=1)
     ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
     return ranks * _N_BINS // len(y)
 

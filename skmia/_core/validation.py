@@ -4,15 +4,16 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from .asking import check_order, check_victim, query_victim
+from .asking import check_order, check_targets, check_victim, query_victim
 from .filed import map_table
 from .numbers import as_series, show, to_array
 from .outputs import Outputs
-from .records import Records
+from .records import Records, get_features
 
 
-def check_records(records, *, labels=True):
-    """Check that the input is a non-empty set of records."""
+def check_records(records, *, labels=True, targets=False):
+    """Check that the input is a non-empty set of records, and of what kind their labels are."""
+    # targets says whether y may have several columns, of a regressor of several targets
     if not isinstance(records, Records):
         raise TypeError(
             f"Expected skmia.Records, got {type(records).__name__}; "
@@ -22,7 +23,47 @@ def check_records(records, *, labels=True):
         raise ValueError("Expected at least 1 record; got 0.")
     if labels and records.y is None:
         raise ValueError("The records carry no task labels; give them as Records(X, y).")
+    if not targets and np.ndim(records.y) == 2:
+        raise ValueError(say_one_label(records))
     return records
+
+
+_FEATURES = ("n_features_in_", "feature_names_in_")
+
+
+def forget_features(estimator):
+    """Remove what an earlier fit has set with :func:`set_features`."""
+    for name in _FEATURES:
+        vars(estimator).pop(name, None)
+
+
+def set_features(estimator, records):
+    """Set how many features records have, and their names, as scikit-learn does."""
+    forget_features(estimator)
+    for name, value in zip(_FEATURES, get_features(records), strict=True):
+        if value is not None:
+            setattr(estimator, name, value)
+
+
+def check_features(estimator, records):
+    """Check that records have as many features as those of fit."""
+    known, got = vars(estimator).get("n_features_in_"), get_features(records)[0]
+    if None not in (known, got) and known != got:
+        raise ValueError(
+            f"X has {got} features, but {type(estimator).__name__} is expecting {known} features "
+            "as input, those of the records that fit was given."
+        )
+    return records
+
+
+def say_one_label(records, reader="This"):
+    """Say that a part of the package takes records with one task label."""
+    return (
+        f"{reader} takes records with one task label, and y has {records.y.shape[1]} columns. "
+        "LiRA, RMIA, CalibratedAttack, StackedAttack and ThresholdAttack read several targets; "
+        "for one of them, store its predictions: Records(X, y[:, k], "
+        "outputs=Outputs(model.predict(X)[:, k], kind='value'))."
+    )
 
 
 def check_membership(membership, n_records):
@@ -96,6 +137,7 @@ def query(victim: BaseEstimator | None, records: Records) -> Outputs:
     """
     if victim is not None:
         outputs = query_victim(victim, records.X)
+        check_targets(victim, outputs, records.y)
         check_order(victim, outputs, records.y)
         return outputs
     if "outputs" not in records.fields:

@@ -16,7 +16,7 @@ from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 from .._core.apart import is_apart, start_process
-from .._core.copies import copy_unfitted
+from .._core.copies import copy_unfitted, list_parameters
 from .._core.randomness import PROCESS_LOCK
 from .._core.tasks import delayed
 from ..exceptions import TrainingError
@@ -46,11 +46,11 @@ class Workers(ABC):
 
 
 def use_one_job(estimator):
-    """Set every ``n_jobs`` of an estimator, also of nested ones, to 1."""
+    """Set every ``n_jobs`` of an estimator, also of nested ones, to 1; not of fitted victims."""
     # None already means one job within a worker, and LogisticRegression warns about other values.
     names = [
         name
-        for name, value in estimator.get_params(deep=True).items()
+        for name, value in list_parameters(estimator).items()
         if name.split("__")[-1] == "n_jobs" and value is not None
     ]
     return estimator.set_params(**dict.fromkeys(names, 1))

@@ -36,8 +36,8 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
-        stored by :meth:`skmia.Records.with_outputs` are used, and ``estimator`` must be given.
+        Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
+        are used, and ``estimator`` must be given.
     estimator : estimator, default=None
         How the victim was trained: an unfitted LogisticRegression, LinearRegression or Ridge, or a
         Pipeline that ends in one. If None, a clone of the victim.

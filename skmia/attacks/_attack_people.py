@@ -5,7 +5,6 @@ from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.checks import check_option
@@ -421,7 +420,7 @@ def _attack_means(attack, records, people, inside, _):
     stand_in = ShadowPool.from_outputs(means, inside, ids, kind="log_odds", resolution=0.0)
     own = people.sum(of_victim[None])[0] / people.counts
     stored = ids.with_fields(outputs=Outputs(own, kind="log_odds"))
-    settings = {"victim": None, "shadows": FrozenEstimator(stand_in), "signal": "auto"}
+    settings = {"victim": None, "shadows": stand_in, "signal": "auto"}
     variance = "example" if attack.variance == "joint" else attack.variance
     settings |= {"variance": variance, "target_fpr": None}
     on_people = clone(attack).set_params(**settings).fit(stored)

@@ -20,13 +20,14 @@ from .._core.advice import with_advice
 from .._core.asking import check_victim, query_victim
 from .._core.checks import check_finite_vector
 from .._core.containers import is_frame, is_tensor, refuse_foreign, to_numpy
+from .._core.copies import CopiesParameters
 from .._core.numbers import show, to_array
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from .._core.validation import check_finite, check_records
+from .._core.validation import check_features, check_finite, check_records, set_features
 from ..metrics import mean_interval, share_interval
 from ..victims import open_white_box
 
@@ -176,8 +177,10 @@ def _make_baseline():
     )
 
 
-class CandidateScores(TransactionMixin, ClassifierMixin, BaseEstimator, ABC):
+class CandidateScores(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
     """Base class of attacks that score candidates, ``classes_``, for a value of each record."""
+
+    _subjects = ("victim", "shadows")
 
     def predict(self, X: Records) -> np.ndarray:
         """Infer the value of each record.
@@ -254,7 +257,7 @@ class AttributeInferenceAttack(CandidateScores):
     Parameters
     ----------
     victim : fitted estimator
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`.
+        Model under attack.
     sensitive : str, int, slice or sequence of them
         Column of the attribute, or the columns of a one-hot block: names in a DataFrame,
         positions in an array.
@@ -367,6 +370,7 @@ class AttributeInferenceAttack(CandidateScores):
         codes, self.baseline_values_ = pd.factorize(self._attribute.read(records.X), sort=True)
         with with_advice(self.baseline_, records.X):
             self.baseline_.fit(self._known_columns(records), codes)
+        set_features(self, records)
         return self
 
     def _known_columns(self, records):
@@ -396,7 +400,7 @@ class AttributeInferenceAttack(CandidateScores):
             If the records have other columns than in `fit`.
         """
         check_is_fitted(self)
-        records = check_records(X)
+        records = check_features(self, check_records(X))
         self._attribute.check(records.X)
         completed = [self._attribute.complete(records.X, value) for value in self.classes_]
         if self.criterion == "gradient":

@@ -82,12 +82,12 @@ class CalibratedAttack(PoolAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
-        stored by :meth:`skmia.Records.with_outputs` are used.
+        Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
+        are used.
     shadows : ShadowPool or int
-        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``. A number trains as many clones of the victim, anew in each
-        ``fit``; for `n_jobs` or a `random_state`, pass a pool.
+        A fitted pool, or an unfitted one, which is fitted once on the table that the records given
+        to ``fit`` are taken from. A number trains as many clones of the victim, also once for a
+        table; for `n_jobs` or a `random_state`, pass a pool.
     reference : {"out", "midpoint", "rank", "population"}, default="out"
         - ``"out"``: signal minus the mean over OUT models (Watson et al.);
         - ``"midpoint"``: signal minus the midpoint of the means over IN and over OUT models
@@ -208,7 +208,7 @@ class CalibratedAttack(PoolAttack):
         ):
             reads = Loss()
         if self.reference == "population":
-            check_records(self.population)
+            check_records(self.population, targets=True)
             values = self.pool_.victim_values(self.victim, self.population, reads)
             comparison = PopulationRank(np.sort(values, axis=1))
         else:

@@ -14,7 +14,7 @@ from .._core.asking import check_victim, log_label_scores, query_aligned, query_
 from .._core.outputs import Outputs
 from .._core.records import Records
 from .._core.types import Frozen
-from .._core.validation import check_records
+from .._core.validation import check_features, check_records, set_features
 from ..base import get_pool
 from ..metrics import advantage_interval, share_interval
 from ..shadow import ShadowPool
@@ -38,15 +38,14 @@ class LabelInferenceAttack(CandidateScores):
     Parameters
     ----------
     victim : fitted estimator
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. It may return only
-        labels.
+        Classifier under attack. It may return only labels.
     shadows : ShadowPool or int, default=None
-        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``, and a number trains as many clones of the victim. It must keep
-        its models (``store="models"``) or, for records of the pool, their outputs
-        (``store="outputs"``). Labels are then preferred to which the victim gives more probability
-        than shadow models do that were not trained on the record. If None, the label that the
-        victim predicts is inferred.
+        A fitted pool; an unfitted one is fitted once on the table that the records given to ``fit``
+        are taken from, and a number trains as many clones of the victim. It must keep its models
+        (``store="models"``) or, for records of the pool, their outputs (``store="outputs"``).
+        Labels are then preferred to which the victim gives more probability than shadow models do
+        that were not trained on the record. If None, the label that the victim predicts is
+        inferred.
 
     Attributes
     ----------
@@ -138,6 +137,7 @@ class LabelInferenceAttack(CandidateScores):
             self._check_kinds(outputs.kind)
             self.classes_ = np.union1d(self.classes_, self.pool_.classes_)
             self._fit_weights(records, outputs.kind == "label")
+        set_features(self, records)
         return self
 
     def _check_kinds(self, kind):
@@ -208,7 +208,7 @@ class LabelInferenceAttack(CandidateScores):
             Logarithms of numbers that are proportional to the probabilities of the labels.
         """
         check_is_fitted(self)
-        records = check_records(X, labels=False)
+        records = check_features(self, check_records(X, labels=False))
         scores = self._log_scores(query_aligned(self.victim, records.X, self.classes_))
         if self.pool_ is None:
             return scores

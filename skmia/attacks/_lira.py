@@ -461,15 +461,16 @@ class LiRA(PosteriorMixin, PoolAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
-        stored by :meth:`skmia.Records.with_outputs` are used.
+        Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
+        are used.
     shadows : ShadowPool or int
-        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``. A number trains as many clones of the victim, anew in each
-        ``fit``; for `n_jobs` or a `random_state`, pass a pool.
+        A fitted pool, or an unfitted one, which is fitted once on the table that the records given
+        to ``fit`` are taken from. A number trains as many clones of the victim, also once for a
+        table; for `n_jobs` or a `random_state`, pass a pool.
     signal : "auto", str or Signal, default="auto"
         Signal that is compared: ``"auto"`` is the log odds of the label for a classifier, the
-        margin for a model without probabilities, minus the log residual for a regressor, and
+        margin for a model without probabilities, minus the log residual for a regressor (of several
+        targets their joint one, :class:`~skmia.signals.LogResidual`), and
         whether the predicted label is correct for a model with labels alone. Any other signal must
         be stored by the pool (``ShadowPool(signals=("auto", "entropy"))``), except the loss and the
         confidence, which are computed from the log odds.

@@ -44,12 +44,11 @@ class MomentsAttack(CandidatesAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`: GaussianNB,
-        BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB, LinearDiscriminantAnalysis,
-        QuadraticDiscriminantAnalysis, NearestCentroid, DummyClassifier, StandardScaler,
-        SimpleImputer, PCA, TfidfTransformer, TfidfVectorizer, EmpiricalCovariance,
-        ShrunkCovariance, LedoitWolf or OAS, a Pipeline with some of them, or a search that has
-        chosen one.
+        Model whose file is attacked: GaussianNB, BernoulliNB, MultinomialNB, ComplementNB,
+        CategoricalNB, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, NearestCentroid,
+        DummyClassifier, StandardScaler, SimpleImputer, PCA, TfidfTransformer, TfidfVectorizer,
+        EmpiricalCovariance, ShrunkCovariance, LedoitWolf or OAS, a Pipeline with some of them, or a
+        search that has chosen one.
     outsiders : float, default=0.0
         Share of the training rows that are not among the candidates, in [0, 1).
     prior : float, default=0.5

@@ -60,7 +60,7 @@ class MorganAttack(SupervisedAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`.
+        Classifier or regressor under attack.
     n_changes : int, default=100
         Number of changed copies of each record.
     scale : float, default=0.01

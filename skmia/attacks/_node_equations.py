@@ -23,10 +23,10 @@ class NodeEquationsAttack(EquationsAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`: a decision
-        tree, random forest, extra trees, bagged decision trees, AdaBoostClassifier of decision
-        trees, IsolationForest, gradient boosting, histogram gradient boosting, XGBoost, LightGBM or
-        CatBoost model, a Pipeline that ends in such a model, or a search that has chosen one.
+        Model whose file is attacked: a decision tree, random forest, extra trees, bagged decision
+        trees, AdaBoostClassifier of decision trees, IsolationForest, gradient boosting, histogram
+        gradient boosting, XGBoost, LightGBM or CatBoost model, a Pipeline that ends in such a
+        model, or a search that has chosen one.
     outsiders : float or "auto", default="auto"
         Share of the training rows that are not among the candidates, in [0, 1). Set it if you know
         that training rows are missing: they make equations contradict each other, and even a rough

@@ -172,14 +172,12 @@ class OneQueryAttack(QueryAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. It may return only
-        labels.
+        Classifier under attack. It may return only labels.
     shadows : ShadowPool or int
-        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``, and a number trains as many clones of the victim. It must keep
-        its models (``store="models"``), whose gradients :func:`skmia.victims.open_white_box` must
-        be able to read, and which must take the features as they are, without a Pipeline that
-        transforms them.
+        A fitted pool; an unfitted one is fitted once on the table that the records given to ``fit``
+        are taken from, and a number trains as many clones of the victim. It must keep its models
+        (``store="models"``), whose gradients :func:`skmia.victims.open_white_box` must be able to
+        read, and which must take the features as they are, without a Pipeline that transforms them.
     penalty : "auto" or float, default="auto"
         Weight of the squared distance between the query and the record. ``"auto"``: the pool
         chooses among 0.3, 1, 3 and infinity, for which the query is the record itself: queries are

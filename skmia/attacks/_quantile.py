@@ -72,9 +72,8 @@ class QuantileAttack(BaseAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If
-        None, the predictions stored by :meth:`skmia.Records.with_outputs` are used, and the
-        population must hold them too.
+        Classifier or regressor under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used, and the population must hold them too.
     population : Records
         Known non-members from the same population as the records under attack. They may be among
         the records that are scored.

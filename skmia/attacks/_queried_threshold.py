@@ -197,9 +197,8 @@ class QueriedThresholdAttack(CandidatesAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`, or a service in a
-        :class:`~skmia.victims.CallableVictim`, which returns class probabilities, decision values
-        or the predictions of a regressor.
+        Model under attack, or a service in a :class:`~skmia.victims.CallableVictim`, which returns
+        class probabilities, decision values or the predictions of a regressor.
     max_queries : int, default=40_000
         Maximum number of queries by ``fit``. A query is the prediction for one row.
     columns : sequence, default=None

@@ -17,7 +17,6 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, SVR
 from sklearn.tree import BaseDecisionTree
@@ -184,7 +183,7 @@ class ReleasedModelAttack(BaseAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`.
+        Model whose file is attacked.
     outsiders : float or "auto", default="auto"
         Share of the training rows that are not among the candidates, in [0, 1). With ``"auto"``, it
         is 0, or estimated if the equations of nodes contradict each other, see
@@ -308,6 +307,7 @@ class ReleasedModelAttack(BaseAttack):
             raise ValueError(
                 f"No attack can read the file of {type(unwrap(self.victim)).__name__}. "
                 f"{' '.join(self.left_out_.values())}".rstrip()
+                + " ThresholdAttack and LiRA read its answers."
             )
         self._whole = whole
         self.is_combined_ = any(one.is_combined for one in fitted)
@@ -366,7 +366,7 @@ class ReleasedModelAttack(BaseAttack):
         y = inner.y
         if y is None:  # thresholds do not depend on labels
             y = np.zeros(inner.X.shape[0])
-        one.fit(FrozenEstimator(inner.model), Records(inner.X, y), kinds)
+        one.fit(inner.model, Records(inner.X, y), kinds)
         if one.attacks:
             self._inner.append(one)
 

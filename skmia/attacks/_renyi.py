@@ -30,8 +30,8 @@ class RenyiAttack(SupervisedAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
-        predictions stored by :meth:`skmia.Records.with_outputs` are used.
+        Classifier under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used.
     alpha : float, default=5e-4
         Order of the divergence, above 0 and not 1. Towards 0 it becomes alpha times the
         Kullback-Leibler divergence of the reference from the answer.

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
 
 from .._core.left_out import part_of, values_of
 from .._core.moments import CACHED, count_models, cut
@@ -16,7 +15,7 @@ from .._core.types import Frozen
 from .._core.validation import check_records
 from ..base import Comparison, PoolAttack, TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
-from ..signals import ScaledLogit, Signal, what_to_keep, what_to_read
+from ..signals import COMPARED_JOINTLY, ScaledLogit, Signal, what_to_keep, what_to_read
 from ._lira import Unsmoothed
 
 # Difference of log ratios, in nats, up to which two records of the population tie.
@@ -143,12 +142,12 @@ class RMIA(PoolAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
-        stored by :meth:`skmia.Records.with_outputs` are used.
+        Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
+        are used.
     shadows : ShadowPool or int
-        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``. A number trains as many clones of the victim, anew in each
-        ``fit``; for `n_jobs` or a `random_state`, pass a pool.
+        A fitted pool, or an unfitted one, which is fitted once on the table that the records given
+        to ``fit`` are taken from. A number trains as many clones of the victim, also once for a
+        table; for `n_jobs` or a `random_state`, pass a pool.
     online : bool, default=True
         Whether to use the IN models. They exist only for records of the pool.
     signal : "auto", str or Signal, default="auto"
@@ -217,7 +216,8 @@ class RMIA(PoolAttack):
     The published score counts the population records that a record beats, so it takes as many
     values as there are population records. Here it is interpolated linearly, so that records do not
     tie. For regressors, the likelihood is normal with the spread of the residuals of OUT records,
-    and the temperature is not used.
+    and the temperature is not used. Of several targets, it is the likelihood of their joint
+    residual, :class:`~skmia.signals.LogResidual`, with half as many degrees of freedom as targets.
 
     ``temperature="auto"`` needs a pool that stores the temperature 1, and can only choose if the
     pool stores more. The pools of :class:`~skmia.ShadowPool` and of audits store 1 and 2. Which of
@@ -245,6 +245,7 @@ class RMIA(PoolAttack):
     True
     """
 
+    _compares = COMPARED_JOINTLY
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "online": ["boolean"],
@@ -300,7 +301,7 @@ class RMIA(PoolAttack):
         self.pool_.locate_signal(self._reads())
         grid = {name: values for name, values in self._list_choices().items() if name in left}
         if grid and len(self.pool_.membership_) >= _FEWEST_TO_CHOOSE_BY:
-            own = {**settled, "victim": None, "shadows": FrozenEstimator(self.pool_)}
+            own = {**settled, "victim": None, "shadows": self.pool_}
             attack = type(self)(**{**self.get_params(deep=False), **own})
             try:
                 choice = choose_by_power(attack, grid, records, criterion=self._choose_criterion())
@@ -336,7 +337,7 @@ class RMIA(PoolAttack):
         super()._fit(records, membership)
         self.population_ratios_ = None
         if self.population is not None:
-            check_records(self.population)
+            check_records(self.population, targets=True)
             self._check_population()
             reader, comparison = self._reader, self._comparison
             target = reader.of_victim(self.victim, self.population)

@@ -45,12 +45,12 @@ class ShadowAttack(PosteriorMixin, BaseAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
-        predictions stored by :meth:`skmia.Records.with_outputs` are used.
+        Classifier under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool or int
-        A pool fitted with ``store="outputs"`` or ``store="models"``, in a
-        :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on the records given to
-        ``fit``, and a number trains as many clones of the victim.
+        A pool with ``store="outputs"`` or ``store="models"``, fitted or not; an unfitted one is
+        fitted once on the table that the records given to ``fit`` are taken from, and a number
+        trains as many clones of the victim.
     attack_estimator : classifier, default=None
         Unfitted classifier with ``predict_proba`` that learns membership from the features. If
         None, a :class:`~sklearn.ensemble.HistGradientBoostingClassifier` is used.

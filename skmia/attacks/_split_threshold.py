@@ -194,10 +194,9 @@ class SplitThresholdAttack(CandidatesAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`: a decision
-        tree, random forest, bagged decision trees, AdaBoost of decision trees, gradient boosting,
-        histogram gradient boosting, XGBoost, LightGBM or CatBoost model, a Pipeline that ends in
-        one or a search that has chosen one.
+        Model whose file is attacked: a decision tree, random forest, bagged decision trees,
+        AdaBoost of decision trees, gradient boosting, histogram gradient boosting, XGBoost,
+        LightGBM or CatBoost model, a Pipeline that ends in one or a search that has chosen one.
     outsiders : float, default=0.0
         Share of the training rows that are not among the candidates, in [0, 1). They are taken to
         have values as often as candidates do.

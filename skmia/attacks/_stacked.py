@@ -30,6 +30,7 @@ from ..base import (
     score_in_place,
 )
 from ..shadow import ShadowPool
+from ..signals import COMPARED_JOINTLY
 from ._calibrated import AwayFromMiddle, CalibratedAttack
 from ._lira import LiRA
 from ._rmia import RMIA
@@ -555,12 +556,12 @@ class StackedAttack(PosteriorMixin, PoolAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
-        stored by :meth:`skmia.Records.with_outputs` are used.
+        Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
+        are used.
     shadows : ShadowPool or int
-        A pool of at least 4 models, fitted and in a :class:`~sklearn.frozen.FrozenEstimator`; an
-        unfitted one is fitted on the records given to ``fit``, and a number trains as many clones
-        of the victim.
+        A pool of at least 4 models, fitted or not; an unfitted one is fitted once on the table that
+        the records given to ``fit`` are taken from, and a number trains as many clones of the
+        victim.
     boosted : bool, default=True
         Whether the sum of the log odds of the logistic regression and of boosted trees is tried.
         Without it, the attack takes a fraction of the time and is a little weaker.
@@ -661,6 +662,7 @@ class StackedAttack(PosteriorMixin, PoolAttack):
     """
 
     _learns_in_place = True
+    _compares = COMPARED_JOINTLY
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "boosted": ["boolean"],

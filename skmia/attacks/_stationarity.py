@@ -22,10 +22,9 @@ class StationarityAttack(EquationsAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`:
-        LogisticRegression, LinearRegression, Ridge, RidgeClassifier, SVC or SVR, RidgeCV or
-        RidgeClassifierCV with ``cv=None``, a Pipeline that ends in one or a search that has chosen
-        one.
+        Model whose file is attacked: LogisticRegression, LinearRegression, Ridge, RidgeClassifier,
+        SVC or SVR, RidgeCV or RidgeClassifierCV with ``cv=None``, a Pipeline that ends in one or a
+        search that has chosen one.
     outsiders : float, default=0.0
         Share of the training rows that are not among the candidates, in [0, 1).
     prior : float, default=0.5

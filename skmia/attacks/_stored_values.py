@@ -100,8 +100,7 @@ class StoredValuesAttack(BaseAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model or transformer whose file is attacked, in a
-        :class:`~sklearn.frozen.FrozenEstimator`.
+        Model or transformer whose file is attacked.
 
     Attributes
     ----------
@@ -250,7 +249,8 @@ def _read_victim(victim):
     name = type(unwrap(victim)).__name__
     if not has_file(victim):
         raise TypeError(
-            f"StoredValuesAttack reads the file of a model; got {name}, which has none."
+            f"StoredValuesAttack reads the file of a model; got {name}, which has none. "
+            "ThresholdAttack and LiRA read its answers."
         )
     if not hasattr(victim, "fit"):
         raise TypeError(f"victim must be a fitted estimator with a method fit; got {name}.")

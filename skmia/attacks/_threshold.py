@@ -6,9 +6,10 @@ from sklearn.base import BaseEstimator
 
 from .._core.needs import Needs
 from .._core.sklearn import Interval
-from .._core.validation import check_outputs_source
+from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
-from ..signals import Signal, get_signal
+from ..signals import POOLED, Loss, Signal, get_signal, threshold_signal_of
+from ..victims import get_kind
 
 
 class ThresholdAttack(BaseAttack):
@@ -17,14 +18,17 @@ class ThresholdAttack(BaseAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If
-        None, the predictions stored by :meth:`skmia.Records.with_outputs` are used.
-    signal : str or Signal, default="loss"
-        Signal to threshold, see :func:`skmia.signals.get_signal_names`.
+        Classifier or regressor under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used.
+    signal : str or Signal, default="auto"
+        Signal to threshold, see :func:`skmia.signals.get_signal_names`. ``"auto"`` is the loss of a
+        classifier with probabilities or of a regressor, the margin (``"hinge"``) of a classifier
+        with decision values alone, and for labels whether they are correct (``"correctness"``).
     mean_train_loss : float, default=None
         Mean loss of the victim on its training records, if it is known: a finite number, 0 or
-        more, in nats (classifier) or squared units of y (regressor). It becomes the threshold for
-        ``signal="loss"``, as Yeom et al. propose. If None, the threshold is the mean of the signal
+        more, in nats (classifier) or squared units of y (regressor; of several targets, the mean
+        over them). It becomes the threshold of
+        the loss, as Yeom et al. propose. If None, the threshold is the mean of the signal
         over the records given to ``fit``.
 
     Attributes
@@ -57,6 +61,13 @@ class ThresholdAttack(BaseAttack):
     >>> attack = ThresholdAttack(victim, signal="loss").fit(records)
     >>> bool(attack.score(records, membership) > 0.5)
     True
+
+    The default signal suits every kind of victim:
+
+    >>> from sklearn.svm import SVC
+    >>> attack = ThresholdAttack(SVC(C=100).fit(members.X, members.y)).fit(records)
+    >>> attack.signal_.name, bool(attack.score(records, membership) > 0.1)
+    ('hinge', True)
     """
 
     _parameter_constraints = {
@@ -69,7 +80,7 @@ class ThresholdAttack(BaseAttack):
         self,
         victim: BaseEstimator | None = None,
         *,
-        signal: str | Signal = "loss",
+        signal: str | Signal = "auto",
         mean_train_loss: float | None = None,
     ) -> None:
         self.victim = victim
@@ -77,17 +88,26 @@ class ThresholdAttack(BaseAttack):
         self.mean_train_loss = mean_train_loss
 
     def _needs(self):
+        if self.signal == "auto":
+            losses = frozenset(Loss.reads)
+            return Needs(POOLED | losses if self.mean_train_loss is None else losses)
         signal = get_signal(self.signal)
         return Needs(frozenset(signal.reads), access=frozenset(signal.access))
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
-        self.signal_ = get_signal(self.signal)
+        self.signal_ = self._choose_signal(records)
         if self.mean_train_loss is not None and self.signal_.name != "loss":
             raise ValueError(
                 "mean_train_loss is a threshold of the signal 'loss'; "
                 f"the signal is {self.signal_.name!r}."
             )
+
+    def _choose_signal(self, records):
+        if self.signal != "auto":
+            return get_signal(self.signal)
+        stored = self.victim is None
+        return threshold_signal_of(query(None, records).kind if stored else get_kind(self.victim))
 
     def _score_samples(self, records):
         return self.signal_.of(self.victim, records)

@@ -199,12 +199,11 @@ class TransferredQueryAttack(QueryAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. It may return only
-        labels.
+        Classifier under attack. It may return only labels.
     shadows : ShadowPool or int
-        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``, and a number trains as many clones of the victim. It must keep
-        its models (``store="models"``). The records under attack need not be in it.
+        A fitted pool; an unfitted one is fitted once on the table that the records given to ``fit``
+        are taken from, and a number trains as many clones of the victim. It must keep its models
+        (``store="models"``). The records under attack need not be in it.
     search : {"auto", "gradient", "swap"}, default="auto"
         How the query is found:
 

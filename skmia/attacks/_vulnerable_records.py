@@ -138,12 +138,12 @@ class VulnerableRecordsAttack(PoolAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
-        predictions stored by :meth:`skmia.Records.with_outputs` are used.
+        Classifier under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool or int
-        A pool with ``store="outputs"``, fitted and in a :class:`~sklearn.frozen.FrozenEstimator`;
-        an unfitted one is fitted on the records given to ``fit``, and a number trains as many
-        clones of the victim.
+        A pool with ``store="outputs"``, fitted or not; an unfitted one is fitted once on the table
+        that the records given to ``fit`` are taken from, and a number trains as many clones of the
+        victim.
     radius : float or "auto", default="auto"
         Maximum cosine distance between the outputs of neighbors, in [0, 2]. If ``"auto"``, the
         radius at which ``share`` of the references are vulnerable.
@@ -253,7 +253,9 @@ class VulnerableRecordsAttack(PoolAttack):
 
     def _needs(self):
         needs = super()._needs()
-        return replace(needs, reads=needs.reads - {"value"}, keeps=needs.keeps | {"outputs"})
+        return replace(
+            needs, reads=needs.reads - {"value", "values"}, keeps=needs.keeps | {"outputs"}
+        )
 
     def _compare(self, records):
         # Records are sorted by content, so that the references do not depend on their order.

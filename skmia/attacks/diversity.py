@@ -202,8 +202,8 @@ class DiversityAttack(SupervisedAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
-        predictions stored by :meth:`skmia.Records.with_outputs` are used.
+        Classifier under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used.
     method : {"closed_form", "learned"}, default="closed_form"
         How the matrices are estimated.
     learning_rate : float, default=0.01

@@ -14,7 +14,7 @@ from .._core.containers import is_frame, is_tensor, refuse_foreign
 from .._core.needs import BOTH
 from .._core.numbers import as_numbers, show
 from .._core.randomness import check_random_state
-from .._core.records import Records
+from .._core.records import Records, get_origin
 from .._core.sklearn import at_least
 from .._core.types import Frozen, Seed
 from .._core.validation import call_given, check_records
@@ -228,16 +228,15 @@ class RangeAttack(BaseAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, that of
-        ``attack``.
+        Model under attack. If None, that of ``attack``.
     attack : BaseAttack, default=None
         Unfitted attack that scores the points, with or without its own victim and shadow models.
         It must not learn from known members. If None, :class:`~skmia.attacks.RMIA`.
     shadows : ShadowPool or int, default=None
-        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``, and a number trains as many clones of the victim. If the
-        attack uses shadow models, they must have been kept (``store="models"``), because they are
-        queried for the points.
+        A fitted pool; an unfitted one is fitted once on the table that the records given to ``fit``
+        are taken from, and a number trains as many clones of the victim. If the attack uses shadow
+        models, they must have been kept (``store="models"``), because they are queried for the
+        points.
     sampler : callable, default=None
         ``sampler(records, rng)`` returns :class:`~skmia.Records` with one point of the range of
         each record, in their order. A point must depend on its record and ``rng`` alone. If None,
@@ -291,7 +290,6 @@ class RangeAttack(BaseAttack):
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import LiRA, RangeAttack
     >>> from skmia.attacks.ranges import GaussianRange
@@ -301,7 +299,7 @@ class RangeAttack(BaseAttack):
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> pool = ShadowPool(model, n_estimators=8, store="models", random_state=0).fit(records)
     >>> attack = RangeAttack(
-    ...     FrozenEstimator(model), LiRA(), FrozenEstimator(pool),
+    ...     model, LiRA(), pool,
     ...     sampler=GaussianRange(0.3), random_state=0,
     ... )
     >>> bool(attack.fit(records, membership).score(records, membership) > 0.3)
@@ -359,7 +357,7 @@ class RangeAttack(BaseAttack):
                 "range after it has learned from their center; use an attack that does not."
             )
         if self.shadows is not None and is_open(attack, "shadows"):
-            attack.set_params(shadows=open_pool(self, records))
+            attack.set_params(shadows=open_pool(self, get_origin(records)))
         if self.victim is not None:
             connect(attack, self.victim)
         if attack.victim is None:

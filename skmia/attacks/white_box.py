@@ -55,8 +55,8 @@ class EnsembleAttack(LearnedAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
-        stored by :meth:`skmia.Records.with_outputs` are used, which suffice for signals of outputs.
+        Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
+        are used, which suffice for signals of outputs.
     signals : sequence of str or Signal, default=SIX_SIGNALS
         Signals that the perceptron reads. By default the six of the thesis: largest probability,
         modified entropy, loss, gradient norms with respect to parameters and inputs, adversarial
@@ -94,7 +94,6 @@ class EnsembleAttack(LearnedAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.attacks.white_box import EnsembleAttack
     >>> from skmia.datasets import make_membership_problem
@@ -102,7 +101,7 @@ class EnsembleAttack(LearnedAttack):
     >>> members = records[membership == 1]
     >>> victim = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> signals = ["loss", "entropy", "correctness"]
-    >>> attack = EnsembleAttack(FrozenEstimator(victim), signals=signals, cv=2, random_state=0)
+    >>> attack = EnsembleAttack(victim, signals=signals, cv=2, random_state=0)
     >>> bool(attack.fit(records, membership).score(records, membership) > 0.5)
     True
     """
@@ -151,8 +150,7 @@ class GradientAttack(LearnedAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
-        :func:`skmia.victims.open_white_box` for those that have gradients.
+        Model under attack; see :func:`skmia.victims.open_white_box` for those that have gradients.
     wrt : {"parameters", "inputs"}, default="parameters"
         What the gradient is taken with respect to.
     attack_estimator : classifier, default=None
@@ -185,14 +183,13 @@ class GradientAttack(LearnedAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks.white_box import GradientAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
-    >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
+    >>> victim = victim.fit(members.X, members.y)
     >>> attack = GradientAttack(victim, random_state=0).fit(records, membership)
     >>> bool(attack.score(records, membership) > 0.3)
     True
@@ -239,8 +236,7 @@ class LayerOutputsAttack(LearnedAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
-        :func:`skmia.victims.open_white_box` for those that have layers.
+        Model under attack; see :func:`skmia.victims.open_white_box` for those that have layers.
     layers : sequence of str or int, default=(-2, -1)
         Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`. If the model has
         fewer layers, all of them are read.
@@ -272,14 +268,13 @@ class LayerOutputsAttack(LearnedAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks.white_box import LayerOutputsAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
-    >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
+    >>> victim = victim.fit(members.X, members.y)
     >>> attack = LayerOutputsAttack(victim, cv=2, random_state=0).fit(records, membership)
     >>> attack.score_samples(records).shape
     (1000,)
@@ -339,8 +334,8 @@ class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
-        :func:`skmia.victims.open_white_box` for those that have gradients and layers.
+        Classifier under attack; see :func:`skmia.victims.open_white_box` for those that have
+        gradients and layers.
     layers : sequence of str or int, default=None
         Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`. If None, all
         layers are read.
@@ -384,14 +379,13 @@ class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
     Examples
     --------
     >>> import torch
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks.white_box import WhiteBoxAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
-    >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
+    >>> victim = victim.fit(members.X, members.y)
     >>> attack = WhiteBoxAttack(victim, max_iter=5, cv=2, random_state=0)
     >>> bool(attack.fit(records, membership).score(records, membership) > 0.3)
     True
@@ -565,8 +559,8 @@ class FisherRaoAttack(LayerDistanceAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
-        :func:`skmia.victims.open_white_box` for those that have layers.
+        Classifier under attack; see :func:`skmia.victims.open_white_box` for those that have
+        layers.
     layers : sequence of str or int, default=None
         Hidden layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`. If None,
         all layers except the last are read. The logits are always read.
@@ -612,14 +606,13 @@ class FisherRaoAttack(LayerDistanceAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks.white_box import FisherRaoAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
-    >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
+    >>> victim = victim.fit(members.X, members.y)
     >>> attack = FisherRaoAttack(victim, cv=2, random_state=0).fit(records, membership)
     >>> attack.weights_.shape
     (2,)
@@ -715,8 +708,8 @@ class MahalanobisAttack(LayerDistanceAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
-        :func:`skmia.victims.open_white_box` for those that have layers.
+        Classifier under attack; see :func:`skmia.victims.open_white_box` for those that have
+        layers.
     layers : sequence of str or int, default=None
         Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`. If None, all
         layers are read.
@@ -752,14 +745,13 @@ class MahalanobisAttack(LayerDistanceAttack):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks.white_box import MahalanobisAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
-    >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
+    >>> victim = victim.fit(members.X, members.y)
     >>> attack = MahalanobisAttack(victim, random_state=0).fit(records, membership)
     >>> attack.weights_.shape
     (2,)

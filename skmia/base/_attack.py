@@ -15,7 +15,15 @@ from .._core.records import Records
 from .._core.sklearn import validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
-from .._core.validation import check_finite, check_membership, check_records
+from .._core.validation import (
+    check_features,
+    check_finite,
+    check_membership,
+    check_records,
+    forget_features,
+    say_one_label,
+    set_features,
+)
 from ..metrics import membership_advantage_score, membership_roc_curve
 
 
@@ -70,9 +78,30 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
     A subclass implements ``_fit(records, membership)``, ``_score_samples(records)`` and
     ``_natural_offset(records)``, and declares in ``_needs()`` what it needs to run. All public
     methods are defined here.
+
+    A clone keeps a fitted ``victim`` and a fitted pool ``shadows`` as they are, and copies the
+    other parameters. ``set_params(shadows__n_estimators=...)`` never changes a fitted pool, nor
+    ``victim__...`` a fitted victim: an unfitted copy takes its place. The shadow models of an
+    unfitted pool are trained once for the table that the records given to ``fit`` are slices of;
+    the notes of :class:`~skmia.ShadowPool` say where they are kept, and
+    :meth:`skmia.Records.detached` makes a slice a table of its own.
+
+    Attributes
+    ----------
+    offset_ : float
+        Threshold of the score.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+    n_features_in_ : int
+        Number of features of the records of ``fit``, if their X is a matrix or a table.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X is a table whose columns are named by text.
     """
 
     _parameter_constraints: dict = {"victim": "no_validation"}
+
+    # What is attacked, and with what: clones of the attack keep them.
+    _subjects = ("victim", "shadows")
 
     def __new__(cls, *args, **kwargs):
         parameters = signature(cls.__init__).parameters
@@ -127,7 +156,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             Fitted estimator.
         """
         validate_params_of(self)
-        records = check_records(X)
+        records = self._check_labels(X)
         membership = None
         if y is not None:
             membership = check_membership(y, len(records))
@@ -136,13 +165,22 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
                 f"{type(self).__name__} learns from known members and non-members. Pass their "
                 "membership: fit(records, membership)."
             )
+        forget_features(self)
         self._fit(records, membership)
+        set_features(self, records)
         self.classes_ = np.array([0, 1])
         if membership is None:
             self.offset_ = float(self._natural_offset(records))
         else:
             self.offset_ = float(self._learned_offset(records, membership))
         return self
+
+    def _check_labels(self, X):
+        """Check records, and that the attack reads several targets if they have these."""
+        records = check_records(X, targets=True)
+        if records.y.ndim == 2 and "values" not in self.needs().reads:
+            raise ValueError(say_one_label(records, type(self).__name__))
+        return records
 
     def score_samples(self, X: Records) -> np.ndarray:
         """Compute a membership score of each record.
@@ -158,7 +196,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             Higher means more likely a member.
         """
         check_is_fitted(self)
-        records = check_records(X)
+        records = check_features(self, self._check_labels(X))
         return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
 
     def decision_function(self, X: Records) -> np.ndarray:
@@ -229,7 +267,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             attack needs one.
         """
         check_is_fitted(self)
-        records = check_records(X)
+        records = check_features(self, self._check_labels(X))
         return np.asarray(self._can_judge(records), dtype=bool)
 
     def _can_judge(self, records):

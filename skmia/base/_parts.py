@@ -15,7 +15,7 @@ from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import Frozen
-from ..shadow import ShadowPool
+from ..shadow import ShadowPool, fit_once
 from ..signals import Signal
 from ..victims import get_access, get_kind, is_trainable
 
@@ -146,10 +146,6 @@ def _with_own(part, offer):
     return offer
 
 
-def _freeze(model):
-    return model if isinstance(model, FrozenEstimator) else FrozenEstimator(model)
-
-
 def connect(
     estimator: BaseEstimator,
     victim: BaseEstimator,
@@ -185,13 +181,13 @@ def connect(
     >>> from skmia.base import connect
     >>> tree = DecisionTreeClassifier().fit([[0], [1]], [0, 1])
     >>> connect(ThresholdAttack(), tree).victim
-    FrozenEstimator(estimator=DecisionTreeClassifier())
+    DecisionTreeClassifier()
     """
     for part in parts_of(estimator):
         if pool is not None and is_open(part, "shadows"):
-            part.set_params(shadows=_freeze(pool))
+            part.set_params(shadows=pool)
         if is_open(part, "victim") and not (stored and _reads_stored(part)):
-            part.set_params(victim=_freeze(victim))
+            part.set_params(victim=victim)
     return estimator
 
 
@@ -206,7 +202,7 @@ def set_victim(estimator, victim):
     """Set every parameter ``victim`` of an attack, at any depth, whatever its value."""
     for part in parts_of(estimator) or [estimator]:
         if "victim" in part.get_params(deep=False):
-            part.set_params(victim=None if victim is None else _freeze(victim))
+            part.set_params(victim=victim)
     return estimator
 
 
@@ -249,8 +245,8 @@ def open_pool(attack, records):
     is_number = isinstance(shadows, Integral) and not isinstance(shadows, bool)
     if not is_number or shadows < 2 or shadows % 2:
         raise (ValueError if is_number else TypeError)(
-            "shadows must be a ShadowPool, either unfitted or fitted and frozen, or an even number "
-            f"of models from 2 on; got {shadows if is_number else type(shadows).__name__}."
+            "shadows must be a ShadowPool, either unfitted or fitted, or an even number of models "
+            f"from 2 on; got {shadows if is_number else type(shadows).__name__}."
         )
     victim = unwrap(attack.victim)
     if victim is None or not is_trainable(victim):
@@ -270,12 +266,12 @@ def get_own_pools(attack, records):
         for name, value in part.get_params(deep=False).items():
             if name == "shadows" and isinstance(value, Integral):
                 value = open_pool(part, records)
-            if isinstance(value, ShadowPool):
+            if isinstance(value, ShadowPool) and not hasattr(value, "membership_"):
                 pools.append((part, name, value))
     return pools
 
 
 def fit_own_pools(attack, records):
-    """Fit the pools of an attack on all records, before the attack is fitted on subsets."""
+    """Fit the pools of an attack on records, before the attack is fitted on others."""
     for part, name, pool in get_own_pools(attack, records):
-        part.set_params(**{name: FrozenEstimator(pool.fit(records))})
+        part.set_params(**{name: fit_once(pool, records)})

@@ -8,7 +8,7 @@ from numbers import Real
 
 import numpy as np
 from scipy import stats
-from sklearn.base import clone
+from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
@@ -16,11 +16,12 @@ from .._core.filed import empty_table, find_where, map_table, sorted_table
 from .._core.left_out import choose_others, part_of, values_of
 from .._core.moments import compute_sides, cut, take_records
 from .._core.needs import Needs
-from .._core.records import Records
+from .._core.records import Records, get_origin
 from .._core.sklearn import Interval
 from .._core.types import ArrayLike
-from .._core.validation import check_outputs_source, check_records
+from .._core.validation import check_outputs_source, check_records, query
 from .._training.where import get_workers
+from ..shadow import fit_once
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim
 from ._attack import BaseAttack, best_threshold
@@ -114,9 +115,9 @@ def _score_apart(attack, part):
 
 
 def get_pool(attack, records):
-    """Return the fitted pool of the parameter ``shadows``; fit it on the records if unfitted."""
-    pool = unwrap(open_pool(attack, records))
-    return pool if hasattr(pool, "membership_") else clone(pool).fit(records)
+    """Return the fitted pool of ``shadows``; an unfitted one is fitted on the table of records."""
+    pool = unwrap(open_pool(attack, get_origin(records)))
+    return pool if hasattr(pool, "membership_") else fit_once(pool, records)
 
 
 def treats_models_as_victims(attack):
@@ -404,6 +405,10 @@ class PoolAttack(BaseAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
+        victim = unwrap(self.victim)
+        is_asked = victim is not None and not isinstance(victim, CallableVictim)
+        if is_asked and is_regressor(victim):
+            query(self.victim, records[:1])  # whose number of targets is not known before
         self._fit_shadows(records)
 
     def _fit_shadows(self, records):
@@ -519,7 +524,7 @@ class PoolAttack(BaseAttack):
             If no record can be judged with the remaining models.
         """
         check_is_fitted(self)
-        records, models = check_records(X), np.asarray(models, dtype=int)
+        records, models = check_records(X, targets=True), np.asarray(models, dtype=int)
         n_models = len(self.pool_.membership_)
         if n_models < _FEWEST_MODELS:
             raise TooFewModelsError(

@@ -6,7 +6,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import ParameterGrid
 
 from .._core.asking import unwrap
@@ -108,14 +107,13 @@ def choose_by_power(
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import LiRA
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.model_selection import choose_by_power
     >>> records, _ = make_membership_problem(random_state=0)
     >>> pool = ShadowPool(RandomForestClassifier(10), 8, random_state=0).fit(records)
-    >>> attack = LiRA(shadows=FrozenEstimator(pool))
+    >>> attack = LiRA(shadows=pool)
     >>> choice = choose_by_power(attack, {"online": [True, False]}, records)
     >>> choice.params
     {'online': True}
@@ -125,13 +123,12 @@ def choose_by_power(
     Attacks of different classes:
 
     >>> from skmia.attacks import RMIA, CalibratedAttack
-    >>> shadows = FrozenEstimator(pool)
-    >>> attacks = {"LiRA": attack, "RMIA": RMIA(shadows=shadows)}
-    >>> attacks["calibrated"] = CalibratedAttack(shadows=shadows)
+    >>> attacks = {"LiRA": attack, "RMIA": RMIA(shadows=pool)}
+    >>> attacks["calibrated"] = CalibratedAttack(shadows=pool)
     >>> choose_by_power(attacks, {}, records).power["attack"].tolist()
     ['LiRA', 'RMIA', 'calibrated']
     """
-    check_records(records)
+    records = check_records(records, targets=True).detached()
     attacks = dict(attack) if isinstance(attack, Mapping) else {None: attack}
     pools = _get_pools(attacks, records)
     pool = next(iter(pools.values()))
@@ -153,9 +150,7 @@ def choose_by_power(
     models, units = _list_pseudo_victims(pool, len(records))
     figures = [
         measure_models(
-            clone(attacks[name]).set_params(
-                **params, shadows=FrozenEstimator(pools[name]), victim=None
-            ),
+            clone(attacks[name]).set_params(**params, shadows=pools[name], victim=None),
             records,
             models,
             rate,

@@ -26,6 +26,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_array
 
+from .._core.copies import is_fitted
 from .._core.sklearn import (
     load_tree_types,
     read_categories_of_boosting,
@@ -33,7 +34,6 @@ from .._core.sklearn import (
     read_support_vectors,
     read_trees_of_boosting,
 )
-from ..report import is_fitted
 from ..victims import OBLIVIOUS, is_catboost, is_lightgbm, is_xgboost, load_catboost, load_lightgbm
 
 # Estimators of an ensemble that a file may ask for beyond those that are fitted.

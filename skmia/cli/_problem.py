@@ -15,6 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from .._core.containers import take_rows
+from .._core.copies import is_fitted
 from .._core.label_maps import match_labels, sort_by_value
 from .._core.records import Records, has_column
 from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter, weights_for
@@ -23,7 +24,7 @@ from .._core.targets import shape_targets
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_sklearn
-from ..report import StoredAnswers, draw_members, find_shared_rows, is_fitted, join_names
+from ..report import StoredAnswers, draw_members, find_shared_rows, join_names
 from ..victims import is_xgboost
 from ._answers import read_answers
 from ._labels import can_be_numbered, map_labels, propose_classes, propose_map, say_matched

@@ -141,7 +141,9 @@ def draw_for(defense, data, seed, *, is_classification):
             f"{type(defense).__name__} leaves rows out and needs at least 2 different ones; got "
             f"n_samples = {len(data.y)}{', all equal' if len(data.y) > 1 else ''}."
         )
-    strata = compute_strata(data.y, is_classification=is_classification)
+    # Of different rows, so that a row of weight 2 counts as the row twice.
+    _, first, unit = np.unique(units, return_index=True, return_inverse=True)
+    strata = compute_strata(data.y[first], is_classification=is_classification)[unit]
     rng = np.random.default_rng(seed)
     return draw_left_out(units, strata, defense.n_estimators, defense.n_left_out, rng)
 

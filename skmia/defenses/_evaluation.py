@@ -142,7 +142,8 @@ def evaluate_defense(
     max_fpr : float, default=0.01
         False positive rate at which the true positive rate is reported.
     canaries : array-like of shape (n,), dtype bool, default=None
-        Records on which leakage is measured, such as canaries of :func:`mislabel`. If None, all
+        Records on which leakage is measured, such as canaries of
+        :func:`~skmia.epsilon.canaries.mislabel`. If None, all
         records. Accuracies are measured on the others.
     n_jobs : int, default=None
         Number of jobs that train shadow models.
@@ -203,50 +204,6 @@ def evaluate_defense(
             exposure[name] = np.full(len(records), np.nan)
     targets = pd.concat(tables, names=["candidate", "target"])
     return DefenseEvaluation(targets, pd.DataFrame(exposure)[measured])
-
-
-def mislabel(
-    records: Records, n_canaries: int, *, random_state: Seed = None
-) -> tuple[Records, np.ndarray]:
-    """Give some records another label, as canaries that a classifier can only memorize.
-
-    Parameters
-    ----------
-    records : Records of n records
-        Labeled records.
-    n_canaries : int
-        Number of canaries.
-    random_state : int, RandomState instance or None, default=None
-        Controls the draw of canaries and their labels.
-
-    Returns
-    -------
-    records : Records of n records
-        Records with wrong labels for the canaries.
-    canaries : ndarray of shape (n,), dtype bool
-        Marks the canaries.
-
-    Examples
-    --------
-    >>> from skmia.datasets import load_sklearn
-    >>> from skmia.defenses import mislabel
-    >>> records = load_sklearn("iris")
-    >>> changed, canaries = mislabel(records, 10, random_state=0)
-    >>> int(canaries.sum()), bool((changed.y[canaries] == records.y[canaries]).any())
-    (10, False)
-    """
-    check_records(records)
-    classes, label = np.unique(records.y, return_inverse=True)
-    allowed = f"an integer from 1 to {len(records)}"
-    check_number(n_canaries, "n_canaries", allowed, 1, len(records), whole=True)
-    if len(classes) < 2:
-        raise ValueError("The records need two classes for wrong labels; got 1 class.")
-    rng = check_random_state(random_state)
-    canaries = np.zeros(len(records), dtype=bool)
-    canaries[rng.choice(len(records), n_canaries, replace=False)] = True
-    step = rng.randint(1, len(classes), size=n_canaries)
-    label[canaries] = (label[canaries] + step) % len(classes)
-    return Records(records.X, classes[label], **records.fields), canaries
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,15 @@
 
 from abc import abstractmethod
 from contextlib import contextmanager
-from typing import NamedTuple, Self
+from inspect import signature
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_consistent_length, get_tags
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -19,6 +22,8 @@ from .._core.matrix import check_classes
 from .._core.numbers import to_array
 from .._core.probabilities import check_answered
 from .._core.randomness import preserved_randomness
+from .._core.routing import make_router, route_weights
+from .._core.sample_weights import fit_weighted, requests_weights, routing_requests
 from .._core.sklearn import HasMethods, InvalidParameterError, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
@@ -45,6 +50,17 @@ class Defended(TransactionMixin, CopiesParameters, MetaEstimatorMixin, BaseEstim
     @property
     def _asked(self):
         return getattr(self, "estimator_", self.estimator)
+
+    _routed = ("fit",)  # methods whose parameters go to the same method of the estimator
+
+    def get_metadata_routing(self) -> Any:
+        """Return the routing of metadata: all of it goes to the estimator.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        return make_router(self, self.estimator, self._routed)
 
     def _of_estimator(self, name):
         # An unfitted defense has no such attribute, rather than one that fails.
@@ -120,6 +136,13 @@ def check_takes_targets(estimator, name):
         )
 
 
+def continue_on_targets(model, data, targets, classes):
+    """Train a classifier further on target probabilities, by its ``partial_fit``."""
+    X, labels, weight = _copy_rows(data.X, targets, classes, data.sample_weight)
+    with with_advice(model, X):
+        return model.partial_fit(X, labels, classes=classes, sample_weight=weight)
+
+
 def fit_on_targets(model, X, y, targets, classes, sample_weight=None):
     """Fit a classifier on target probabilities, in place."""
     # Steps of a Pipeline before the last are fitted once, on the plain rows and their labels.
@@ -127,13 +150,22 @@ def fit_on_targets(model, X, y, targets, classes, sample_weight=None):
     if type(model) is Pipeline:
         if len(model.steps) > 1:
             head = model[:-1]
-            X = head.fit_transform(X, y)
+            weights = _weights_of_head(head, sample_weight)
+            with routing_requests(head if weights else None):
+                X = head.fit_transform(X, y, **weights)
             model.steps[:-1] = head.steps  # with a memory they are fitted copies
         fit_on_targets(model[-1], X, y, targets, classes, sample_weight)
         return model
     with with_advice(model, X):
         _choose_trainer(model)(model, X, y, targets, classes, sample_weight)
     return model
+
+
+def _weights_of_head(head, sample_weight):
+    """Return the sample weights for the steps before the last, if they request them."""
+    if sample_weight is None or not requests_weights(head):
+        return {}
+    return {"sample_weight": sample_weight}
 
 
 def _last_step(estimator):
@@ -164,6 +196,12 @@ _GRID = 2.0**-40
 
 def _fit_copies(model, X, y, targets, classes, sample_weight):
     """Fit a classifier that takes sample weights."""
+    X, labels, weight = _copy_rows(X, targets, classes, sample_weight)
+    model.fit(X, labels, sample_weight=weight)
+
+
+def _copy_rows(X, targets, classes, sample_weight):
+    """Return a copy of each row for each class, its label, and its weight."""
     # A tree decides between equally good splits by the last bit of sums of weights. Rounded to
     # a grid, the weight of a row and the copies of the row have the same sums to the last bit.
     targets = np.rint(targets / _GRID) * _GRID
@@ -171,7 +209,7 @@ def _fit_copies(model, X, y, targets, classes, sample_weight):
     weight = targets[rows, columns]
     if sample_weight is not None:
         weight = weight * sample_weight[rows]
-    model.fit(take_rows(as_rows(X), rows), classes[columns], sample_weight=weight)
+    return take_rows(as_rows(X), rows), classes[columns], weight
 
 
 def _fit_net(model, X, y, targets, classes, sample_weight):
@@ -244,7 +282,7 @@ class Labeled(NamedTuple):
     sample_weight: np.ndarray | None  # (n,), positive
 
     def take(self, rows):
-        return Labeled(*(take_rows(part, rows) for part in self))
+        return type(self)(*(take_rows(part, rows) for part in self))
 
     def fit(self, model, targets, classes):
         """Fit a model on targets for these rows, in place; see :func:`fit_on_targets`."""
@@ -259,6 +297,15 @@ class Labeled(NamedTuple):
         return self.fit(model, one_hot(self.y, classes), classes)
 
 
+class Targeted(Labeled):
+    """Training rows of a regression."""
+
+    def fit_labels(self, model):
+        """Fit a model on the targets, in place."""
+        with with_advice(model, self.X):
+            return fit_weighted(model, self.X, self.y, self.sample_weight)
+
+
 def check_labeled(X, y, sample_weight):
     """Training rows without rows of weight 0, which count as absent."""
     if not isinstance(X, np.ndarray) or X.ndim == 0:
@@ -269,25 +316,42 @@ def check_labeled(X, y, sample_weight):
     check_consistent_length(X, y)
     if len(y) == 0:
         raise ValueError("Expected at least 1 row; got 0.")
+    return weigh(Labeled(X, y, None), sample_weight)
+
+
+def weigh(data, sample_weight):
+    """Training rows with their weights, without rows of weight 0."""
     if sample_weight is None:
-        return Labeled(X, y, None)
+        return data
     weight = to_array(sample_weight, "sample_weight", "hold one number for each row", np.float64)
-    if weight.shape != y.shape:
+    if weight.shape != data.y.shape:
         raise ValueError(
-            f"sample_weight must have the shape {y.shape}, one number for each row; "
+            f"sample_weight must have the shape {data.y.shape}, one number for each row; "
             f"got {weight.shape}."
         )
     if not (np.isfinite(weight).all() and weight.min(initial=0) >= 0):
         raise ValueError("sample_weight must be finite and not negative.")
     if not weight.any():
         raise ValueError("sample_weight is zero for every row.")
-    data = Labeled(X, y, weight)
+    data = data._replace(sample_weight=weight)
     return data if weight.all() else data.take(np.flatnonzero(weight))
 
 
 def one_hot(y, classes):
     """Target probabilities that are the labels themselves, shape (n, n_classes)."""
     return (y[:, None] == classes).astype(np.float64)
+
+
+def can_continue(defense):
+    """Condition that the estimator of a defense can be trained further, and is not kept fitted."""
+    frozen = isinstance(defense.estimator, FrozenEstimator)
+    return not frozen and hasattr(defense._asked, "partial_fit")
+
+
+def can_continue_on_targets(defense):
+    """Condition that the classifier of a defense can be trained further with sample weights."""
+    takes = getattr(defense._asked, "partial_fit", None)
+    return can_continue(defense) and "sample_weight" in signature(takes).parameters
 
 
 def inner_has(name):
@@ -326,7 +390,11 @@ class SoftTargetDefense(AnswersProba):
 
     # A subclass implements _fit_targets.
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    __metadata_request__fit = {"sample_weight": UNUSED}  # the estimator requests them
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
         """Make the targets and fit the classifier on them.
 
         Parameters
@@ -336,7 +404,11 @@ class SoftTargetDefense(AnswersProba):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the loss of each row; a row of weight 0 counts as absent.
+            Factors of the loss of each row; a row of weight 0 counts as absent. With metadata
+            routing enabled, the estimator has to request them.
+        **fit_params : dict
+            With metadata routing enabled, sample weights under the name by which the estimator
+            requests them.
 
         Returns
         -------
@@ -345,7 +417,7 @@ class SoftTargetDefense(AnswersProba):
         """
         validate_params_of(self)
         check_takes_targets(self.estimator, type(self).__name__)
-        data = check_labeled(X, y, sample_weight)
+        data = check_labeled(X, y, route_weights(self, sample_weight, fit_params))
         self._fit_targets(data)
         self.classes_ = np.union1d(np.unique(data.y), self.estimator_.classes_)
         return self

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,9 +16,10 @@ from .._core.advice import with_advice
 from .._core.copies import copy_unfitted
 from .._core.numbers import to_array
 from .._core.probabilities import PROBABILITY_FLOOR
+from .._core.routing import route_params
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.types import ArrayLike
-from ._meta import DefendedClassifier
+from ._meta import DefendedClassifier, can_continue
 
 
 def _has_probabilities(defense):
@@ -46,7 +48,8 @@ class OutputDefense(DefendedClassifier):
         y : array-like of shape (n_samples,)
             Labels.
         **fit_params : dict
-            Passed to the ``fit`` of the classifier.
+            Passed to the ``fit`` of the classifier; with metadata routing enabled, if it requests
+            them.
 
         Returns
         -------
@@ -59,6 +62,14 @@ class OutputDefense(DefendedClassifier):
             If there are several outputs for each row, of which the probabilities are changed.
         """
         validate_params_of(self)
+        y = self._read_labels(y)
+        routed = route_params(self, "fit", fit_params)
+        with with_advice(self.estimator, X):
+            self.estimator_ = copy_unfitted(self.estimator).fit(X, y, **routed)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def _read_labels(self, y):
         shape = to_array(y, "y").shape
         if not self._takes_outputs and len(shape) == 2:
             if shape[1] > 1:
@@ -68,10 +79,7 @@ class OutputDefense(DefendedClassifier):
                     f"sklearn.multioutput.MultiOutputClassifier({name}(...)), which defends each."
                 )
             y = column_or_1d(y, warn=True)
-        with with_advice(self.estimator, X):
-            self.estimator_ = copy_unfitted(self.estimator).fit(X, y, **fit_params)
-        self.classes_ = self.estimator_.classes_
-        return self
+        return y
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -81,7 +89,48 @@ class OutputDefense(DefendedClassifier):
         return tags
 
 
-class ProbabilityDefense(OutputDefense):
+class ContinuedDefense(OutputDefense):
+    """Base class of output defenses whose classifier can be trained further."""
+
+    _routed = ("fit", "partial_fit")
+    __metadata_request__partial_fit = {"classes": UNUSED}  # passed on as they are
+
+    @available_if(can_continue)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
+        """Train the classifier further.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that any call has. Most classifiers need them in the first call.
+        **fit_params : dict
+            Passed to the ``partial_fit`` of the classifier; with metadata routing enabled, if it
+            requests them.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        y = self._read_labels(y)
+        given = fit_params if classes is None else {"classes": classes, **fit_params}
+        routed = route_params(self, "partial_fit", given)
+        known = "estimator_" in vars(self)
+        model = self.estimator_ if known else copy_unfitted(self.estimator)
+        with with_advice(model, X):
+            self.estimator_ = model.partial_fit(X, y, **routed)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+
+class ProbabilityDefense(ContinuedDefense):
     """Base of output defenses that change probabilities; a subclass implements ``_change``."""
 
     @available_if(_has_probabilities)
@@ -131,7 +180,7 @@ def renormalized(proba):
     return np.where(total > 0, proba / np.where(total > 0, total, 1), 1 / proba.shape[1])
 
 
-class LabelOnlyDefense(OutputDefense):
+class LabelOnlyDefense(ContinuedDefense):
     """Classifier that returns the predicted label and no probability.
 
     There is no ``predict_proba``: tools that need one refuse it. Labels alone still leak membership

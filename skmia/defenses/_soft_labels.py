@@ -8,14 +8,17 @@ import numpy as np
 from joblib import Memory
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from .._core.advice import with_advice
 from .._core.checks import check_option
 from .._core.containers import as_rows
 from .._core.copies import copy_unfitted
 from .._core.numbers import check_numbers, to_array
 from .._core.randomness import isolated_randomness, seed_estimator, spawn_seeds
+from .._core.routing import route_weights
+from .._core.sample_weights import name_parameter
 from .._core.sklearn import (
     Interval,
     InvalidParameterError,
@@ -34,7 +37,17 @@ from ._cross_fit import (
     stack_left_out,
     train_left_out,
 )
-from ._meta import Defended, Labeled, SoftTargetDefense, one_hot
+from ._meta import (
+    Defended,
+    SoftTargetDefense,
+    Targeted,
+    can_continue_on_targets,
+    check_labeled,
+    check_takes_targets,
+    continue_on_targets,
+    one_hot,
+    weigh,
+)
 
 
 def soften(
@@ -295,9 +308,81 @@ class LabelSmoothingDefense(SoftTargetDefense):
 
     def _fit_targets(self, data):
         classes = np.unique(data.y)
-        labels = one_hot(data.y, classes)
-        targets = (1 - self.smoothing) * labels + self.smoothing / len(classes)
+        targets = self._smooth(data.y, classes)
         self.estimator_ = data.fit(copy_unfitted(self.estimator), targets, classes)
+
+    def _smooth(self, y, classes):
+        return (1 - self.smoothing) * one_hot(y, classes) + self.smoothing / len(classes)
+
+    _routed = ("fit", "partial_fit")
+    __metadata_request__partial_fit = {"classes": UNUSED, "sample_weight": UNUSED}
+
+    @available_if(can_continue_on_targets)
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Train the classifier further on the smoothed labels of these rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that any call has; required in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the loss of each row, as in `fit`.
+        **fit_params : dict
+            With metadata routing enabled, sample weights under the name by which the estimator
+            requests them.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the first call has no ``classes``, or if a label is not among them.
+        """
+        validate_params_of(self)
+        check_takes_targets(self.estimator, type(self).__name__)
+        weights = route_weights(self, sample_weight, fit_params, "partial_fit")
+        data = check_labeled(X, y, weights)
+        known = "estimator_" in vars(self)
+        classes = self._read_all_classes(classes, data.y)
+        model = self.estimator_ if known else copy_unfitted(self.estimator)
+        targets = self._smooth(data.y, classes)
+        self.estimator_ = continue_on_targets(model, data, targets, classes)
+        self.classes_ = classes
+        return self
+
+    def _read_all_classes(self, classes, y):
+        """Return the labels of all calls of partial_fit, as the first one gave them."""
+        if classes is None:
+            if not hasattr(self, "classes_"):
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            classes = self.classes_
+        classes = np.unique(to_array(classes, "classes"))
+        known = getattr(self, "classes_", classes)
+        if not np.array_equal(classes, known):
+            raise ValueError(
+                f"classes must be those of the first call, {known.tolist()}; got "
+                f"{classes.tolist()}."
+            )
+        foreign = np.setdiff1d(y, classes)
+        if len(foreign):
+            raise ValueError(
+                f"y must hold labels of classes, {classes.tolist()}; got {foreign.tolist()[0]!r}."
+            )
+        return classes
 
 
 class SoftLabelDefense(CrossFitDefense):
@@ -545,7 +630,11 @@ class SoftRegressionDefense(RegressorMixin, Defended):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    __metadata_request__fit = {"sample_weight": UNUSED}  # the estimator requests them
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
         """Make the soft targets and fit the regressor on them.
 
         Parameters
@@ -554,6 +643,12 @@ class SoftRegressionDefense(RegressorMixin, Defended):
             Features.
         y : array-like of shape (n_samples,)
             Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights for ``fit`` of sub-models and regressor; a row of weight 0 counts as absent.
+            With metadata routing enabled, the estimator has to request them.
+        **fit_params : dict
+            With metadata routing enabled, sample weights under the name by which the estimator
+            requests them.
 
         Returns
         -------
@@ -563,6 +658,12 @@ class SoftRegressionDefense(RegressorMixin, Defended):
         validate_params_of(self)
         check_numbers_of_models(self)
         data = _check_rows(X, y)
+        weights = route_weights(self, sample_weight, fit_params)
+        if weights is not None and name_parameter(self.estimator) is None:
+            raise InvalidParameterError(
+                f"fit of {type(self.estimator).__name__} takes no sample_weight; leave it out."
+            )
+        data = weigh(data, weights)
         for_rows, for_models, for_estimator = spawn_seeds(self.random_state, 3)
         left_out = draw_for(self, data, for_rows, is_classification=False)
         left_out, answers, caught = train_left_out(
@@ -578,8 +679,8 @@ class SoftRegressionDefense(RegressorMixin, Defended):
         targets = soften_values(predictions, data.y, self.alpha)
         estimator = copy_unfitted(self.estimator)
         seed_estimator(estimator, for_estimator)
-        with isolated_randomness(for_estimator), with_advice(estimator, data.X):
-            self.estimator_ = estimator.fit(data.X, targets)
+        with isolated_randomness(for_estimator):
+            self.estimator_ = data._replace(y=targets).fit_labels(estimator)
         self.targets_ = targets if self.store_targets else None
         return self
 
@@ -597,7 +698,7 @@ def _check_rows(X, y):
     check_consistent_length(X, y)
     if len(y) == 0:
         raise ValueError("Expected at least 1 row; got 0.")
-    return Labeled(X, y, None)
+    return Targeted(X, y, None)
 
 
 def _read_values(outputs):

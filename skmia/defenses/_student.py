@@ -14,6 +14,7 @@ from .._core.asking import draw_samples
 from .._core.containers import as_rows, is_frame
 from .._core.copies import copy_unfitted
 from .._core.randomness import check_random_state
+from .._core.routing import route_params
 from .._core.sklearn import (
     HasMethods,
     InvalidParameterError,
@@ -126,7 +127,8 @@ class StudentDefense(AnswersProba):
         y : array-like of shape (n_samples,)
             Labels.
         **fit_params : dict
-            Passed to the ``fit`` of the teacher.
+            Passed to the ``fit`` of the teacher; with metadata routing enabled, if it requests
+            them.
 
         Returns
         -------
@@ -137,8 +139,9 @@ class StudentDefense(AnswersProba):
         student = copy_unfitted(self.estimator if self.student is None else self.student)
         if self.labels == "soft":
             self._check_soft(student)
+        routed = route_params(self, "fit", fit_params)
         with with_advice(self.estimator, X):
-            teacher = copy_unfitted(self.estimator).fit(X, y, **fit_params)
+            teacher = copy_unfitted(self.estimator).fit(X, y, **routed)
         public = self._get_public(X)
         with with_advice(teacher, public):
             labels = teacher.predict(public)

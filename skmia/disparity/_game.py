@@ -64,13 +64,6 @@ class Played(NamedTuple):
     people: np.ndarray
 
 
-def read_groups(records, field):
-    if field not in records.fields:
-        have = ", ".join(records.fields) or "none"
-        raise ValueError(f"group={field!r} is not a field of the records; they have {have}.")
-    return records[field]
-
-
 def read_guesses(given):
     """Check guesses and number their groups and people."""
     must = "be an array of shape (n_rounds, n)"
@@ -138,28 +131,30 @@ def read_exposures(played):
 def play(test, records, groups):
     # -> game: result of membership_game, without the guesses; None if no victim was trained
     people = number_people(records, groups)
+    records = records.detached()
     if test.estimator is None and treats_models_as_victims(test.attack):
         pool = get_pool(test.attack, records)
         attack = clone(test.attack).set_params(shadows=FrozenEstimator(pool))
         guesses, membership = play_pool(attack.fit(records), records, test.n_rounds)
         return None, GroupGuesses(guesses, membership, groups, people)
-    game = _train_and_play(test, records)
+    game = _train_and_play(test, records, groups)
     return game, GroupGuesses(game.pop("guesses"), game.pop("membership"), groups, people)
 
 
-def _train_and_play(test, records):
+def _train_and_play(test, records, groups):
     from ..games import membership_game
 
     for name in ("estimator", "attack"):
         if getattr(test, name) is None:
             raise ValueError(
-                f"{name} is needed to play the game on records; without it, fit takes guesses, a "
-                "table of vulnerabilities, or records with an attack on a pool of shadow models."
+                f"{name} is needed to play the game on records; without it, fit takes guesses, or "
+                "records with an attack on a pool of shadow models. A table of vulnerabilities is "
+                "tested by DisparityTest.from_table(table)."
             )
     names = "n_rounds train_size test_size reference_size n_jobs verbose random_state".split()
     settings = {name: getattr(test, name) for name in names}
     given = test.estimator, test.attack, records
-    return membership_game(*given, groups=test.group, return_guesses=True, **settings)
+    return membership_game(*given, groups=groups, return_guesses=True, **settings)
 
 
 def play_pool(attack, records, n_rounds):

@@ -2,26 +2,28 @@
 
 import warnings
 from itertools import combinations
-from numbers import Real
+from numbers import Integral, Real
 from textwrap import indent
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.containers import as_table
+from .._core.groups import find_groups
 from .._core.numbers import to_array
 from .._core.pvalues import adjust_pvalues, format_pvalue
 from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.transactions import TransactionMixin
-from .._core.types import ArrayLike, Seed
+from .._core.types import ArrayLike, Rows, Seed
 from .._core.validation import check_records
 from .._core.visible import visible
-from ._game import GroupGuesses, play, read_exposures, read_groups, read_guesses, tabulate
+from ._game import GroupGuesses, play, read_exposures, read_guesses, tabulate
 from ._permutation import compare_exposures
 
 
@@ -29,11 +31,11 @@ def check_table(table):
     """Return a table of floats, NaN where a value is missing."""
     # table (n_rounds, n_groups)
     if not isinstance(table, pd.DataFrame):
-        table = to_array(table, "The table", "be Records or a row for each round")
+        table = to_array(table, "The table", "have a row for each round")
         if table.ndim != 2:
             raise ValueError(
-                "fit takes Records or a table with a row for each round and a column for each "
-                f"group; got an array of shape {table.shape}."
+                "The table must have a row for each round and a column for each group; got an "
+                f"array of shape {table.shape}."
             )
         table = pd.DataFrame(table)
     if table.shape[1] < 2:
@@ -199,9 +201,47 @@ def describe_means(table, found, *, confidence_level):
     # table (n_rounds, n_groups) -> groups (n_groups, 5)
     groups = describe_groups(table, confidence_level)
     if found is not None:
-        groups["mean"], groups["standard_error"] = found.means, found.errors
+        # A mean of shares can lie beyond them by rounding.
+        groups["mean"], groups["standard_error"] = np.clip(found.means, -1, 1), found.errors
         _set_limits(groups, "mean", compute_half_width(found.errors, found.df, confidence_level))
     return groups
+
+
+def read_players(X, y):
+    """Return the records of a game, made of features and labels if they are none yet."""
+    if isinstance(X, Records):
+        if y is not None:
+            raise ValueError(
+                "X holds records, which carry their labels, and each round draws its members; "
+                "leave y out."
+            )
+        return X
+    if y is None:
+        raise ValueError(
+            "fit takes features X and labels y, Records, or GroupGuesses; got "
+            f"{type(X).__name__} without y. A table of vulnerabilities, with a row for each round "
+            "and a column for each group, is tested by DisparityTest.from_table(table)."
+        )
+    return Records(X, y)
+
+
+def read_asked_groups(X, group):
+    """Return the group of each record that predict is asked about."""
+    if not isinstance(X, Records):
+        if is_sequence_of_groups(X):
+            return to_array(X, "X")
+        X = Records(X)
+    if not isinstance(group, str | Integral):
+        raise ValueError(
+            "group holds the groups of the records of fit, not of other ones; give predict one "
+            "group for each record."
+        )
+    return np.asarray(find_groups(X, group))
+
+
+def is_sequence_of_groups(X):
+    """Whether X has one value for each record, and not features."""
+    return as_table(X) is None and not sparse.issparse(X) and to_array(X, "X").ndim < 2
 
 
 def look_up_means(means, groups):
@@ -297,6 +337,18 @@ def describe_test(test):
     )
 
 
+Correction = Literal[
+    "bonferroni",
+    "sidak",
+    "holm-sidak",
+    "holm",
+    "simes-hochberg",
+    "hommel",
+    "fdr_bh",
+    "fdr_by",
+    "fdr_tsbh",
+    "fdr_tsbky",
+]
 _SIZE = [Interval(Real, 0, 1, closed="neither"), at_least(1)]
 
 
@@ -320,14 +372,17 @@ class DisparityTest(TransactionMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator, default=None
-        Model to train in each round. Required if `fit` receives records and the attack has no pool
-        of shadow models. It is cloned.
+        Model to train in each round. Required unless `fit` receives guesses or the attack has a
+        pool of shadow models. It is cloned.
     attack : attack, default=None
-        Attack with a parameter ``victim``. Required if `fit` receives records. It is cloned. If the
-        attack has a fitted pool of shadow models and there is no `estimator`, nothing is trained:
-        one model of each complementary pair is treated as the victim and attacked with the others.
-    group : str, default="group"
-        Name of the field with the group of each record.
+        Attack with a parameter ``victim``. Required unless `fit` receives guesses. It is cloned. If
+        the attack has a fitted pool of shadow models and there is no `estimator`, nothing is
+        trained: one model of each complementary pair is treated as the victim and attacked with the
+        others.
+    group : str, int or array-like of shape (n,), default="group"
+        Name of the field of the records, or of the column of X, with the group of each record; the
+        number of a column if X is an array. The column stays in X, where the model may use it. An
+        array has the groups themselves, which a search cannot split: name a column there.
     n_rounds : int, default=20
         Number of rounds, and of trained victims; with a pool, the largest number of rounds.
     train_size, test_size, reference_size : float or int, default=0.4, 0.4, 0.2
@@ -475,20 +530,18 @@ class DisparityTest(TransactionMixin, BaseEstimator):
     >>> bool(wasserstein_distance(*test.vulnerabilities_.to_numpy().T) > 0)
     True
 
-    For a table of vulnerabilities that was computed elsewhere, only the analysis of variance is
-    available:
+    Features and labels are taken as by any estimator, with a column of groups:
 
     >>> import pandas as pd
-    >>> table = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.2], "b": [0.3, 0.3, 0.5, 0.5]})
-    >>> test = DisparityTest().fit(table)
-    >>> round(test.anova_statistic_, 6), round(test.anova_pvalue_, 4)
-    (24.0, 0.0163)
+    >>> frame = pd.DataFrame(records.X).rename(columns=str).assign(group=records.X[:, 0] > 0)
+    >>> test.set_params(n_rounds=5).fit(frame, records.y).group_vulnerability_.index.tolist()
+    [False, True]
     """
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "attack": [HasMethods(["fit", "get_params", "set_params"]), None],
-        "group": [str],
+        "group": [str, Integral, "array-like"],
         "n_rounds": [at_least(2)],
         "train_size": _SIZE,
         "test_size": _SIZE,
@@ -506,24 +559,13 @@ class DisparityTest(TransactionMixin, BaseEstimator):
         estimator: BaseEstimator | None = None,
         attack: BaseEstimator | None = None,
         *,
-        group: str = "group",
+        group: str | int | ArrayLike = "group",
         n_rounds: int = 20,
         train_size: float | int = 0.4,
         test_size: float | int = 0.4,
         reference_size: float | int = 0.2,
         n_permutations: int = 999,
-        correction: Literal[
-            "bonferroni",
-            "sidak",
-            "holm-sidak",
-            "holm",
-            "simes-hochberg",
-            "hommel",
-            "fdr_bh",
-            "fdr_by",
-            "fdr_tsbh",
-            "fdr_tsbky",
-        ] = "holm",
+        correction: Correction = "holm",
         confidence_level: float = 0.95,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -543,32 +585,92 @@ class DisparityTest(TransactionMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Records | GroupGuesses | ArrayLike, y: Any = None) -> Self:
-        """Test the hypothesis that all groups are equally vulnerable.
+    def fit(self, X: Records | GroupGuesses | Rows, y: ArrayLike | None = None) -> Self:
+        """Play the game and test the hypothesis that all groups are equally vulnerable.
 
         Parameters
         ----------
-        X : Records of n records, GroupGuesses, or table of shape (n_rounds, n_groups)
-            Records with a field of groups, on which the game is played; guesses of a game that has
-            been played; or, as a DataFrame with a column for each group or as an array,
-            vulnerabilities measured elsewhere. NaN in a table says that a round has no value for a
-            group.
-        y : Ignored
-            Not used, present for API consistency by convention.
+        X : Records of n records, array-like or DataFrame of shape (n, ...), or GroupGuesses
+            Records or features, on which the game is played; or guesses of a game that has been
+            played. A table of vulnerabilities is not taken: see :meth:`from_table`.
+        y : array-like of shape (n,), default=None
+            Task labels, if X holds features. Membership is not given: each round draws it.
 
         Returns
         -------
         self : object
             Fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X holds features and y is missing, if y is given twice, or if no column or field
+            has the groups.
         """
         validate_params_of(self)
-        self.game_ = played = None
-        if isinstance(X, Records):
-            self.game_, X = play(self, check_records(X, labels=False), read_groups(X, self.group))
-        if isinstance(X, GroupGuesses):
-            played = read_guesses(X)
-            X = tabulate(played)
-        table = check_table(X)
+        game, guesses = None, X
+        if not isinstance(X, GroupGuesses):
+            records = check_records(read_players(X, y), labels=False)
+            game, guesses = play(self, records, find_groups(records, self.group))
+        elif y is not None:
+            raise ValueError("GroupGuesses hold the membership of each record; leave y out.")
+        played = read_guesses(guesses)
+        return self._test(tabulate(played), played, game)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: ArrayLike,
+        *,
+        correction: Correction = "holm",
+        confidence_level: float = 0.95,
+    ) -> Self:
+        """Test a table of vulnerabilities that were measured elsewhere.
+
+        A table has no records to permute: it gives the analysis of variance and the t-tests, and
+        ``pvalue_`` is NaN.
+
+        Parameters
+        ----------
+        table : DataFrame or array-like of shape (n_rounds, n_groups)
+            Vulnerability of each group in each round. NaN says that a round has no value for a
+            group.
+        correction : str, default="holm"
+            Correction of the pairwise p-values, as in the constructor.
+        confidence_level : float, default=0.95
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        test : DisparityTest
+            Fitted on the table.
+
+        Raises
+        ------
+        ValueError
+            If the table does not hold finite numbers of two groups and two complete rounds or more.
+
+        Warns
+        -----
+        UserWarning
+            If rounds are left out.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skmia.disparity import DisparityTest
+        >>> table = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.2], "b": [0.3, 0.3, 0.5, 0.5]})
+        >>> test = DisparityTest.from_table(table)
+        >>> round(test.anova_statistic_, 6), round(test.anova_pvalue_, 4)
+        (24.0, 0.0163)
+        """
+        test = cls(correction=correction, confidence_level=confidence_level)
+        validate_params_of(test)
+        return test._test(check_table(table), None, None)
+
+    def _test(self, table, played, game):
+        """Set what is known of a table of rounds and groups, and of the guesses behind it."""
+        self.game_ = game
         self.vulnerabilities_ = drop_incomplete(table)
         self.n_rounds_ = len(self.vulnerabilities_)
         self.n_dropped_ = len(table) - self.n_rounds_
@@ -577,7 +679,7 @@ class DisparityTest(TransactionMixin, BaseEstimator):
                 f"{self.n_dropped_} of {len(table)} rounds were left out, because some group has "
                 "no value in them.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         analysis = analyze(self.vulnerabilities_.to_numpy())
         self.anova_statistic_, self.anova_pvalue_ = analysis.statistic, analysis.pvalue
@@ -593,13 +695,13 @@ class DisparityTest(TransactionMixin, BaseEstimator):
         self.disparity_ = float(np.ptp(self.group_vulnerability_["mean"]))
         return self
 
-    def predict(self, X: Records | ArrayLike) -> np.ndarray:
+    def predict(self, X: Records | Rows) -> np.ndarray:
         """Return the vulnerability of the group of each record.
 
         Parameters
         ----------
-        X : Records of n records, or array-like of shape (n,)
-            Records with the field of groups, or the groups themselves.
+        X : Records of n records, features of shape (n, ...), or array-like of shape (n,)
+            Records or features with the field or column of groups, or the groups themselves.
 
         Returns
         -------
@@ -612,7 +714,7 @@ class DisparityTest(TransactionMixin, BaseEstimator):
             If a group did not occur in ``fit``.
         """
         check_is_fitted(self)
-        groups = read_groups(X, self.group) if isinstance(X, Records) else to_array(X, "X")
+        groups = read_asked_groups(X, self.group)
         if groups.ndim != 1:
             raise ValueError(
                 f"predict takes records or one group for each; got an array of shape "
@@ -620,12 +722,15 @@ class DisparityTest(TransactionMixin, BaseEstimator):
             )
         return look_up_means(self.group_vulnerability_["mean"], groups)
 
-    def score(self, X: Records | ArrayLike | None = None, y: Any = None) -> float:
+    def score(self, X: Records | Rows | None = None, y: Any = None) -> float:
         """Return the largest difference between the mean vulnerabilities of two groups.
+
+        A search with this score finds the settings with which the attack shows the largest
+        disparity.
 
         Parameters
         ----------
-        X : Records of n records, or array-like of shape (n,), default=None
+        X : Records of n records, features or groups as for `predict`, default=None
             Records or groups; only groups that occur here are compared. If None, all groups are.
         y : Ignored
             Not used, present for API consistency by convention.

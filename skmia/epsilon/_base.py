@@ -26,7 +26,8 @@ from .._core.targets import shape_targets
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from ..exceptions import PrivacyWarning
-from ..signals import get_signal
+from ..signals import threshold_signal_of
+from ..victims import get_kind
 from .canaries import KINDS, Canaries, make_canaries
 
 CANARY_CONSTRAINT = [StrOptions(set(KINDS)), callable]
@@ -240,7 +241,7 @@ def score_canaries(attack, model, canaries):
     victim = FrozenEstimator(model)
     with accepting_read_only():
         if attack is None:
-            scores = get_signal("loss").of(victim, canaries)
+            scores = threshold_signal_of(get_kind(model)).of(victim, canaries)
         else:
             attack = clone(attack).set_params(victim=victim)
             scores = attack.fit(canaries).score_samples(canaries)

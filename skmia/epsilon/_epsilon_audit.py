@@ -277,8 +277,8 @@ class EpsilonAudit(EpsilonAuditBase):
         Confidence level of the bound, in (0, 1).
     attack : attack, default=None
         Attack that scores the canary; its parameter ``victim`` is set to each model, and it is
-        fitted on the canary. If None, the loss is used, as in
-        :class:`~skmia.attacks.ThresholdAttack`.
+        fitted on the canary. If None, the default signal of
+        :class:`~skmia.attacks.ThresholdAttack` is used, such as the loss.
     claimed_epsilon : float, default=None
         The epsilon that is claimed; the audit warns if it cannot refute it. If None, the largest
         ``epsilon_`` of the trained models, where they have it beside a ``delta_``.

@@ -216,8 +216,8 @@ default="random_label"
         Confidence level of the bound, in (0, 1).
     attack : attack, default=None
         Attack that scores the canaries; its parameter ``victim`` is set to the model, and it is
-        fitted on the canaries without their coins. If None, the loss is used, as in
-        :class:`~skmia.attacks.ThresholdAttack`.
+        fitted on the canaries without their coins. If None, the default signal of
+        :class:`~skmia.attacks.ThresholdAttack` is used, such as the loss.
     claimed_epsilon : float, default=None
         The epsilon that is claimed; the audit warns if it cannot refute it. If None, the
         ``epsilon_`` of the trained model, where it has it beside a ``delta_``.

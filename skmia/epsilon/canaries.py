@@ -18,11 +18,13 @@ from .._core.gaussians import estimate_moments, make_moments
 from .._core.matrix import check_matrix, check_matrix_and_labels
 from .._core.numbers import SMALLEST, check_number, to_array
 from .._core.randomness import check_random_state
+from .._core.records import Records
 from .._core.types import ArrayLike, Seed, Splitter
+from .._core.validation import check_records
 from ..leakage import MahalanobisLeakage
 from ._result import noise_of_means
 
-__all__ = ["make_canaries", "make_gradient_canaries", "trace_scores"]
+__all__ = ["make_canaries", "make_gradient_canaries", "mislabel", "trace_scores"]
 
 KINDS = ("clip_bkd", "exposed", "natural", "random_label")
 _OWNERS = {"estimator": "exposed", "cv": "exposed", "norm": "clip_bkd"}
@@ -106,7 +108,7 @@ def make_canaries(
     --------
     EpsilonAudit, OneRunAudit : Audits that train with and without canaries.
     make_gradient_canaries : Gradients, for auditors who see each step of a training.
-    skmia.defenses.mislabel : Wrong labels for Records.
+    mislabel : Wrong labels for Records.
 
     Notes
     -----
@@ -326,6 +328,50 @@ class GradientCanaries(NamedTuple):
 
     gradients: np.ndarray
     rows: np.ndarray
+
+
+def mislabel(
+    records: Records, n_canaries: int, *, random_state: Seed = None
+) -> tuple[Records, np.ndarray]:
+    """Give some records another label, as canaries that a classifier can only memorize.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Labeled records.
+    n_canaries : int
+        Number of canaries.
+    random_state : int, RandomState instance or None, default=None
+        Controls the draw of canaries and their labels.
+
+    Returns
+    -------
+    records : Records of n records
+        Records with wrong labels for the canaries.
+    canaries : ndarray of shape (n,), dtype bool
+        Marks the canaries.
+
+    Examples
+    --------
+    >>> from skmia.datasets import load_sklearn
+    >>> from skmia.epsilon.canaries import mislabel
+    >>> records = load_sklearn("iris")
+    >>> changed, canaries = mislabel(records, 10, random_state=0)
+    >>> int(canaries.sum()), bool((changed.y[canaries] == records.y[canaries]).any())
+    (10, False)
+    """
+    check_records(records)
+    classes, label = np.unique(records.y, return_inverse=True)
+    allowed = f"an integer from 1 to {len(records)}"
+    check_number(n_canaries, "n_canaries", allowed, 1, len(records), whole=True)
+    if len(classes) < 2:
+        raise ValueError("The records need two classes for wrong labels; got 1 class.")
+    rng = check_random_state(random_state)
+    canaries = np.zeros(len(records), dtype=bool)
+    canaries[rng.choice(len(records), n_canaries, replace=False)] = True
+    step = rng.randint(1, len(classes), size=n_canaries)
+    label[canaries] = (label[canaries] + step) % len(classes)
+    return Records(records.X, classes[label], **records.fields), canaries
 
 
 def make_gradient_canaries(

@@ -157,7 +157,7 @@ def leave_two_unlabeled(
     True
     """
     validate_arguments(_CONSTRAINTS, locals(), "leave_two_unlabeled")
-    check_records(records)
+    records = check_records(records).detached()
     membership = check_membership(membership, len(records))
     if n_rounds is None and refit:
         raise ValueError(
@@ -221,5 +221,6 @@ def _refit(attack, records, membership, pair, seeds):
     rest = np.delete(np.arange(len(records)), pair)
     attack = ready_attack(attack, seeds)
     with isolated_randomness(seeds):
-        attack.fit(records[rest], membership[rest].astype(int))
+        # No pool may be trained on the two records.
+        attack.fit(records[rest].detached(), membership[rest].astype(int))
         return _compare(*score(attack, records[pair]))

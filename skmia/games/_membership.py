@@ -17,7 +17,7 @@ from sklearn.metrics import r2_score
 from .._core.asking import unwrap
 from .._core.containers import accepting_read_only
 from .._core.copies import copy_unfitted
-from .._core.groups import mean_by_group, number_groups, read_names
+from .._core.groups import find_groups, mean_by_group, number_groups
 from .._core.needs import BOTH
 from .._core.randomness import (
     isolated_randomness,
@@ -139,7 +139,8 @@ def _play(game, rounds, k, victim, attack):
     start, seeds = perf_counter(), rounds.attack_seeds[k]
     with isolated_randomness(seeds):
         set_victim(attack, victim)
-        guesses, judged = _judge(attack, game.records[reference], asked, inside, seeds)
+        reference = game.records[reference].detached()  # no pool may be trained on other records
+        guesses, judged = _judge(attack, reference, asked, inside, seeds)
     attack_time = perf_counter() - start
     group = game.group[rows]
     outcome = {"attack_time": attack_time, "n_unjudged": np.count_nonzero(~judged)}
@@ -221,7 +222,7 @@ def membership_game(
     X: Records | ArrayLike,
     y: ArrayLike | None = None,
     *,
-    groups: str | ArrayLike | None = None,
+    groups: str | int | ArrayLike | None = None,
     n_rounds: int = 20,
     train_size: float | int = 0.4,
     test_size: float | int = 0.4,
@@ -255,8 +256,9 @@ def membership_game(
         assigned to the same set, as in a :class:`~skmia.ShadowPool`.
     y : array-like of shape (n,), default=None
         Task labels, if X holds features.
-    groups : str or array-like of shape (n,), default=None
-        Group of each record, or the name of a field of the records, to break the result down by.
+    groups : str, int or array-like of shape (n,), default=None
+        Group of each record, or the name of a field of the records or of a column of X (the number
+        of a column if X is an array), to break the result down by.
     n_rounds : int, default=20
         Number of victims.
     train_size, test_size, reference_size : float or int, default=0.4, 0.4, 0.2
@@ -372,7 +374,7 @@ def _read_records(X, y):
         X = Records(X, y)
     elif y is not None:
         raise ValueError("X holds records, which carry their labels; leave y out.")
-    check_records(X)
+    check_records(X, targets=True)
     X.fingerprint  # noqa: B018 - computed once, and not by every worker
     return X
 
@@ -381,8 +383,7 @@ def _read_groups(groups, records):
     """Names of the groups and the number of each record's."""
     if groups is None:
         return np.array([None]), np.zeros(len(records), dtype=np.intp)
-    values = read_names(records, groups) if isinstance(groups, str) else groups
-    return number_groups(values, len(records), "groups")
+    return number_groups(find_groups(records, groups, "groups"), len(records), "groups")
 
 
 def _number_units(records):

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.checks import check_finite_vector
+from .._core.copies import CopiesParameters
 from .._core.numbers import as_numbers, check_numbers, show
 from .._core.randomness import check_random_state
 from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
@@ -265,7 +266,7 @@ def skew_normal_exposure(log_perplexity: ArrayLike, sample: ArrayLike) -> FloatO
     return float(exposure) if exposure.ndim == 0 else exposure
 
 
-class Exposure(TransactionMixin, BaseEstimator):
+class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
     """Exposure of canaries, which measures how much a sequence model has memorized them.
 
     A canary is a random sequence that is put into the training data. If the model finds it less
@@ -355,6 +356,8 @@ class Exposure(TransactionMixin, BaseEstimator):
     >>> exposure.score(["pin 1234"]) == exposure.max_exposure_
     True
     """
+
+    _subjects = ("log_perplexity",)
 
     _parameter_constraints = {
         "log_perplexity": [HasMethods("next_log_proba"), callable],

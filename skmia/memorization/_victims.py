@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import GivenModel
+from .._core.copies import CopiesParameters
 from .._core.numbers import show
 from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.tokens import TokenOutputs, name_rows, read_tokens
@@ -124,7 +125,7 @@ def _warn_of_second_start(model, tokens):
         )
 
 
-class SequenceVictim(GivenModel, _AnswersByTokens):
+class SequenceVictim(CopiesParameters, GivenModel, _AnswersByTokens):
     """Fitted sequence model as a victim of attacks.
 
     Parameters
@@ -171,6 +172,7 @@ class SequenceVictim(GivenModel, _AnswersByTokens):
     """
 
     is_trainable = False
+    _subjects = ("model",)
 
     _parameter_constraints = {
         "model": [HasMethods(["next_log_proba"]), HasMethods(["forward"])],

@@ -59,6 +59,7 @@ class LeakageScorer:
         estimator, trained = find_training(estimator, self.records, tested, sample_weight)
         chosen = trained | _choose_nonmembers(self.records, is_tested, trained)
         records = self.records if chosen.all() else self.records[np.flatnonzero(chosen)]
+        records = records.detached()
         membership = trained[chosen].astype(int)
         attack = self._prepare(estimator)
         if learns(attack):
@@ -235,7 +236,7 @@ def make_leakage_scorer(
     >>> search.best_params_
     {'max_depth': 8}
     """
-    check_records(records)
+    check_records(records, targets=True)
     if attack is not None and needs_of(attack) is None:
         raise TypeError(f"attack must be an attack on membership; got {type(attack).__name__}.")
     named = isinstance(metric, str) and metric in ("advantage", "auc")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 
 from .._core.checks import check_rate
 from .._core.groups import read_names
@@ -85,7 +84,6 @@ def leave_one_model_out(
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import LiRA
@@ -93,7 +91,7 @@ def leave_one_model_out(
     >>> from skmia.model_selection import leave_one_model_out
     >>> records, membership = make_membership_problem(random_state=0)
     >>> pool = ShadowPool(DecisionTreeClassifier(), 8, random_state=0).fit(records)
-    >>> power = leave_one_model_out(LiRA(shadows=FrozenEstimator(pool)), records, max_fprs=[0.05])
+    >>> power = leave_one_model_out(LiRA(shadows=pool), records, max_fprs=[0.05])
     >>> power.columns.tolist()
     ['n_members', 'n_nonmembers', 'n_unjudged', 'auc', 'advantage', 'tpr_at_fpr_0.05']
     """
@@ -192,7 +190,6 @@ def power_curve(
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import RMIA
@@ -200,7 +197,7 @@ def power_curve(
     >>> from skmia.model_selection import power_curve
     >>> records, membership = make_membership_problem(random_state=0)
     >>> pool = ShadowPool(DecisionTreeClassifier(), 16, random_state=0).fit(records)
-    >>> curve = power_curve(RMIA(shadows=FrozenEstimator(pool)), records, max_fprs=[0.05])
+    >>> curve = power_curve(RMIA(shadows=pool), records, max_fprs=[0.05])
     >>> curve["auc"].groupby("n_estimators").mean().index.tolist()
     [4, 8, 16]
     """
@@ -218,21 +215,22 @@ def power_curve(
         check_number(size, "n_estimators", kind, 4, most, whole=True)
         if in_pairs and size % 2:
             raise ValueError(f"n_estimators must be {kind}; got {size}.")
-        smaller = clone(attack).set_params(shadows=FrozenEstimator(pool.first(size)))
+        smaller = clone(attack).set_params(shadows=pool.first(size))
         models = np.unique(np.linspace(0, size - 1, min(size, n_targets)).astype(int))
         parts[size] = leave_one_model_out(smaller, records, models=models, max_fprs=max_fprs)
     return pd.concat(parts, names=["n_estimators"])
 
 
 def _prepare(attack, records):
-    check_records(records)
+    check_records(records, targets=True)
     if not treats_models_as_victims(attack):
         raise TypeError(
             f"attack must be one that compares records with shadow models; got "
             f"{type(attack).__name__}."
         )
+    records = records.detached()
     pool = get_pool(attack, records)
-    attack = clone(attack).set_params(shadows=FrozenEstimator(pool))
+    attack = clone(attack).set_params(shadows=pool)
     return attack.fit(records), pool
 
 

@@ -4,15 +4,16 @@ from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 
 from .._core.containers import as_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.hashing import hash_records
 from .._core.records import as_labels
+from .._core.routing import make_router, route_params
 from .._core.sklearn import HasMethods, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows
@@ -85,7 +86,7 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         ----------
         X : array-like, DataFrame, sparse matrix or torch tensor of n_samples rows
             Training rows.
-        y : array-like of shape (n_samples,), default=None
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Labels or targets.
         **fit_params : dict
             Passed to ``fit`` of the estimator.
@@ -96,9 +97,9 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
             Fitted estimator.
         """
         validate_params_of(self)
-        model = copy_unfitted(self.estimator)
-        rows = _list_rows(model.fit, X, y, fit_params)
-        self.estimator_ = model.fit(X, y, **fit_params)
+        model, routed = copy_unfitted(self.estimator), route_params(self, "fit", fit_params)
+        rows = _list_rows(model.fit, X, y, routed)
+        self.estimator_ = model.fit(X, y, **routed)
         self.training_rows_ = rows
         return self
 
@@ -110,7 +111,7 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         ----------
         X : array-like, DataFrame, sparse matrix or torch tensor of n_samples rows
             Training rows.
-        y : array-like of shape (n_samples,), default=None
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Labels or targets.
         **fit_params : dict
             Passed to ``partial_fit`` of the estimator, such as ``classes``.
@@ -123,8 +124,9 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         validate_params_of(self)
         known = "estimator_" in vars(self)
         model = self.estimator_ if known else copy_unfitted(self.estimator)
-        rows = _list_rows(model.partial_fit, X, y, fit_params)
-        self.estimator_ = model.partial_fit(X, y, **fit_params)
+        routed = route_params(self, "partial_fit", fit_params)
+        rows = _list_rows(model.partial_fit, X, y, routed)
+        self.estimator_ = model.partial_fit(X, y, **routed)
         self.training_rows_ = np.union1d(self.training_rows_, rows) if known else rows
         return self
 
@@ -140,11 +142,7 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         -------
         routing : MetadataRouter
         """
-        mapping = MethodMapping()
-        for method in ("fit", "partial_fit", "predict", "score"):
-            mapping.add(caller=method, callee=method)
-        router = MetadataRouter(owner=self)
-        return router.add(estimator=self.estimator, method_mapping=mapping)
+        return make_router(self, self.estimator, ("fit", "partial_fit", "predict", "score"))
 
     def __sklearn_tags__(self):
         return deepcopy(get_tags(self.estimator))
@@ -154,7 +152,7 @@ def _list_rows(fit, X, y, fit_params):
     """Return the fingerprints of the rows that a call of `fit` trains on, sorted."""
     try:
         rows = as_rows(X)
-        labels = None if y is None or _has_columns(y) else as_labels(y, rows.shape[0])
+        labels = None if y is None or issparse(y) else as_labels(y, rows.shape[0])
         fingerprint = hash_records(rows, labels)
     except (TypeError, ValueError):
         fit(X, y, **fit_params)  # what the estimator refuses as well, it names in its own words
@@ -163,9 +161,3 @@ def _list_rows(fit, X, y, fit_params):
     if weights is not None and np.shape(weights) == fingerprint.shape:
         fingerprint = fingerprint[np.asarray(weights) != 0]
     return np.unique(fingerprint)
-
-
-def _has_columns(y):
-    """Return whether rows have several labels each."""
-    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-    return len(shape) == 2 and shape[1] > 1

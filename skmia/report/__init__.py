@@ -10,7 +10,6 @@ from ._case import (
     Request,
     StoredAnswers,
     draw_members,
-    is_fitted,
     is_recipe,
     list_shares,
 )

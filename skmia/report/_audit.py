@@ -16,6 +16,7 @@ from .._core.asking import unwrap
 from .._core.circumstances import Clock, list_versions, tell_time
 from .._core.filed import count_up
 from .._core.numbers import to_array
+from .._core.outputs import PREDICTIONS
 from .._core.progress import show_stages
 from .._core.records import Records
 from .._core.types import ArrayLike, Frozen, Rows, Seed
@@ -70,7 +71,10 @@ def _add_up_private_fits(case):
         for ledger in values:
             if isinstance(ledger, PrivacyLedger):
                 delta = getattr(case.victim, "delta_", 0.1 / max(1, int(case.membership.sum())))
-                epsilon = ledger.epsilon(delta)
+                try:
+                    epsilon = ledger.epsilon(delta)
+                except (ValueError, OSError) as error:  # no reason to lose the audit
+                    return [f"What all private fits cost together is not known. {error}"]
                 return [
                     f"The ledger holds {len(ledger.read()):,} private fits, those of shadow models "
                     f"included. What all of them release together has epsilon {epsilon:.3g} at "
@@ -91,7 +95,7 @@ def _measure_performance(case):
     # and is NaN for fewer.
     outputs, y = case.request.outputs, case.records.y
     sides = {"members": case.membership, "nonmembers": ~case.membership}
-    if outputs.kind == "value":
+    if outputs.kind in PREDICTIONS:
         fit = {
             side: float(r2_score(y[rows], outputs.values[rows])) if rows.sum() > 1 else np.nan
             for side, rows in sides.items()

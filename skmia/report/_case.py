@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
 from .._core.asking import refuse_class, unwrap
 from .._core.checks import check_confidence_level, check_rates
 from .._core.containers import take_rows
+from .._core.copies import is_fitted, list_parameters
 from .._core.needs import ACCESS
 from .._core.numbers import check_number, show
+from .._core.outputs import PREDICTIONS
 from .._core.progress import enter_stage
 from .._core.randomness import check_random_state, isolated_randomness, refuse_trained_module
 from .._core.records import Records, has_column, warn_of_rows
@@ -66,7 +66,7 @@ class StoredAnswers(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        if self.kind == "value":
+        if self.kind in PREDICTIONS:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         else:
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
@@ -77,17 +77,6 @@ class StoredAnswers(BaseEstimator):
 
     def predict(self, X):
         raise TypeError("Stored answers cannot answer for other records.")
-
-
-def is_fitted(victim):
-    """Whether a model is fitted; an object without ``fit`` counts as fitted."""
-    try:
-        check_is_fitted(victim)
-    except NotFittedError:
-        return False
-    except (TypeError, AttributeError):  # not an estimator; check_victim has a better message
-        pass
-    return True
 
 
 def is_recipe(victim):
@@ -381,7 +370,7 @@ def make_pool(request, keeps):
 def prepare(attack, request):
     """Clone an attack, and give a seed to each part that has none."""
     attack, rng = clone(attack), np.random.RandomState(request.attack_seed)
-    for name, value in sorted(attack.get_params().items(), key=lambda item: item[0]):
+    for name, value in sorted(list_parameters(attack).items(), key=lambda item: item[0]):
         if name.split("__")[-1] == "random_state" and value is None:
             attack.set_params(**{name: rng.randint(np.iinfo(np.int32).max)})
     return attack
@@ -559,7 +548,7 @@ def open_case(
     **pooling,
 ):
     """Check the user's parameters, prepare the victim and query it."""
-    check_records(records)
+    records = check_records(records, targets=True).detached()
     _check_pooling(time_budget=time_budget, **pooling)
     check_pool_settings("audit", controls=controls, file=file)
     fprs, level = check_rates(fprs, "fprs"), check_confidence_level(confidence_level)

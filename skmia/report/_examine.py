@@ -47,9 +47,11 @@ def compare_groups(rounds, records, subsets, confidence_level, seed):
 
 
 def _is_large(rounds, mask):
-    membership = rounds.membership[:, mask]
-    sides = ((membership == side).sum(axis=1).min() for side in (0, 1))
-    return min(sides) >= FEWEST
+    """Whether a group has enough records of either kind, some of which were both."""
+    inside = rounds.membership[:, mask] == 1
+    n_inside = inside.sum(axis=1)
+    enough = min(n_inside.min(), (inside.shape[1] - n_inside).min()) >= FEWEST
+    return bool(enough and (inside.any(axis=0) & ~inside.all(axis=0)).any())
 
 
 def _test(rounds, records, masks, confidence_level, seed):

@@ -20,6 +20,9 @@ from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING
 # Largest number in a document: audits do not produce larger ones, and floats overflow soon after.
 _LARGEST = 1e300
 
+# By so much a computed number can lie beyond its range.
+_ROUNDING = 1e-12
+
 # The size for six fields of a hundred groups each, or for a table of thousands of columns; the page
 # of a larger document takes minutes.
 _MOST_VALUES, _DEEPEST = 500_000, 20
@@ -60,7 +63,8 @@ def _lies(value, kinds, low, high):
 
 def number(low=-_LARGEST, high=_LARGEST):
     span = "" if high == _LARGEST else f" from {low:g} to {high:g}"
-    return _kind(f"a number{span}", lambda value: _lies(value, int | float, low, high))
+    least, most = low - _ROUNDING, high + _ROUNDING
+    return _kind(f"a number{span}", lambda value: _lies(value, int | float, least, most))
 
 
 def count(low=0):

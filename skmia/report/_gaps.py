@@ -34,7 +34,11 @@ def _measure_fits(case, pool):
     outputs, y, records = case.request.outputs, case.records.y, case.records
     if not isinstance(outputs, Outputs):
         return None
-    if outputs.kind == "value":
+    if outputs.kind == "values" and _is_kept(pool, LogResidual()):
+        answered, signal = records.with_fields(outputs=outputs), LogResidual()
+        fit = lambda values: -np.exp(-2 * np.asarray(values, np.float64))  # noqa: E731
+        own = fit(pool.victim_values(None, answered, signal)[0])
+    elif outputs.kind == "value":
         scale = np.var(y) or 1.0
         own, signal = -((y - outputs.values) ** 2) / scale, LogResidual()
         fit = lambda values: -np.exp(-2 * values) / scale  # noqa: E731

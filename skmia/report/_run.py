@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 
 from .._core.filed import empty_table, find_where, sorted_table, take_where
 from .._core.progress import enter_stage
@@ -17,7 +16,6 @@ from ..base import (
     connect,
     count_pseudo_victims,
     cross_fit,
-    fit_own_pools,
     get_pool,
     is_open,
     judge,
@@ -78,7 +76,7 @@ _N_TARGETS = 8
 
 def measure_power(attack, records):
     """AUC of an attack by the number of its shadow models."""
-    repeated = clone(attack).set_params(shadows=FrozenEstimator(attack.pool_))
+    repeated = clone(attack).set_params(shadows=attack.pool_)
     curve = power_curve(repeated, records, n_targets=_N_TARGETS, max_fprs=())
     rows = curve["auc"].groupby("n_estimators").agg(["mean", "std", "count"])
     return [
@@ -269,7 +267,7 @@ class _PowerMeter:
         found = {}
         for name, attack in self._attacks.items():
             attack = prepare(attack, self._request)
-            attack.set_params(victim=None, shadows=FrozenEstimator(pool))
+            attack.set_params(victim=None, shadows=pool)
             # A pool may have too few models in, or out, for some records.
             with suppress(ValueError):
                 found[name] = measure_models(
@@ -441,7 +439,6 @@ def _judge(case, attack):
     """The fitted attack, or None if it is cross-fitted, and its judgment of the records."""
     queried, seed = case.queried, case.request.attack_seed
     if learns(attack):
-        fit_own_pools(attack, queried)  # once for all folds, because it does not use membership
         fitted, judged = None, cross_fit(attack, queried, case.membership, seed)
     else:
         fitted = attack.fit(queried)

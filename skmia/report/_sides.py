@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from .._core.asking import unwrap
+from .._core.outputs import PREDICTIONS, measure_errors
 from .._core.randomness import isolated_randomness
 from .._core.sample_weights import fit_weighted, weights_for
 from ..signals import Confidence
@@ -49,10 +50,9 @@ class SidesReading(NamedTuple):
 
 def describe_answers(outputs, y):
     """The answers to all records as rows of numbers, and how well each fits its label."""
-    if outputs.kind == "value":
+    if outputs.kind in PREDICTIONS:
         values = np.asarray(outputs.values, dtype=float).reshape(len(y), -1)
-        scale = np.var(y) or 1.0
-        return TrainedAnswers(values, -np.square(values[:, 0] - y) / scale)
+        return TrainedAnswers(values, -measure_errors(outputs, y))
     if outputs.classes is None:
         return None
     if outputs.kind == "label":

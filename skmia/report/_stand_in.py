@@ -32,7 +32,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from .._core.asking import query_aligned, query_victim, unwrap
 from .._core.containers import in_memory, is_frame
 from .._core.numbers import as_series
-from .._core.outputs import Outputs
+from .._core.outputs import PREDICTIONS, Outputs
 from .._core.splits import compute_strata, draw_halves, number_units
 from .._core.tokens import hold_tokens
 from ..attacks import AnalyticLiRA
@@ -161,10 +161,11 @@ _REGRESSORS = (
 
 def list_kinds(records, outputs):
     """Unfitted models of each kind, with what they need to take the records."""
-    X, is_value = in_memory(records.X), outputs.kind == "value"
+    X, is_value = in_memory(records.X), outputs.kind in PREDICTIONS
     is_sparse, encoder = sparse.issparse(X), _make_encoder(X)
     models = [*(_REGRESSORS if is_value else _CLASSIFIERS)]
-    if is_sparse or not (is_value or len(np.unique(records.y)) <= _MOST_CLASSES):
+    few = outputs.kind == "value" or (not is_value and len(np.unique(records.y)) <= _MOST_CLASSES)
+    if is_sparse or not few:  # boosted trees have one target
         del models[-1]
     kinds = []
     for place, model in enumerate(models):
@@ -224,7 +225,7 @@ def _draw_fits(case):
     others = np.flatnonzero(~membership)
     units = number_units(case.records.fingerprint, case.people)
     of_others = np.unique(units[others], return_inverse=True)[1]
-    strata = compute_strata(case.records.y[others], case.request.outputs.kind != "value")
+    strata = compute_strata(case.records.y[others], case.request.outputs.kind not in PREDICTIONS)
     if of_others.max() == 0:
         raise ValueError("all non-members belong together")
     halves = draw_halves(of_others, strata, len(others), rng)
@@ -247,8 +248,9 @@ def _measure_distance(kind, case, train, held, seed):
     model = train_victim(kind, case.records, train, seed)
     X, y = case.records[held].X, case.records.y[held]
     theirs = case.request.outputs[held]
-    if theirs.kind == "value":
-        scale = np.std(case.records.y) or 1.0
+    if theirs.kind in PREDICTIONS:
+        spread = np.std(case.records.y, axis=0)
+        scale = np.where(spread > 0, spread, 1.0)
         return np.abs(query_victim(model, X).values - theirs.values).mean() / scale
     ours = query_aligned(model, X, y)
     if theirs.kind == "label":

@@ -7,6 +7,7 @@ from sklearn.metrics import mean_squared_error, roc_auc_score
 
 from .._core.asking import unwrap
 from .._core.filed import are_among, sorted_table
+from .._core.outputs import PREDICTIONS
 from .._core.records import Records
 
 # Share of the held-out rows that have to be validation rows.
@@ -80,8 +81,8 @@ def _measure(case, side):
     """The usual scores of the model on one side."""
     queried = case.queried[side]
     outputs, y = queried["outputs"], queried.y
-    if outputs.kind == "value":
-        values = np.asarray(outputs.values, dtype=float).reshape(len(y), -1)[:, 0]
+    if outputs.kind in PREDICTIONS:
+        values = np.asarray(outputs.values, dtype=float).reshape(y.shape)
         error = mean_squared_error(y, values)
         return [error, error**0.5, float(np.abs(values - y).mean())]
     if outputs.kind != "proba" or outputs.classes is None:

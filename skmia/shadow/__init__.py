@@ -2,6 +2,7 @@
 
 from .._core import name_by_room
 from .._core.moments import Sides
+from ._fit_once import fit_once
 from ._layouts import Shadows as Shadows
 from ._layouts import load_shadows, save_shadows
 from ._plot import RecordSeparationDisplay, RecordSignalsDisplay, record_separation

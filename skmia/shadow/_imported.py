@@ -28,7 +28,7 @@ from ._job import (
 from ._lookup import augmented
 
 _SINGLE = ("log_odds", "value", "label")  # kinds of outputs with one number for each record
-_KINDS = ("logits", "proba", "decision", *_SINGLE)
+_KINDS = ("logits", "proba", "decision", *_SINGLE, "values")
 
 _MUST = "be an array with one row for each model"
 
@@ -104,7 +104,7 @@ class GivenOutputs:
         is_single = kind in _SINGLE
         shape = self._values.shape if is_single else self._values.shape[:-1]
         if len(shape) not in (2, 3) or shape[-1] != len(records) or 0 in self._values.shape:
-            last = "" if is_single else ", n_classes"
+            last = "" if is_single else ", n_targets" if kind == "values" else ", n_classes"
             raise ValueError(
                 f"outputs of kind {kind!r} need the shape (n_estimators, {len(records)}{last}) or "
                 f"(n_estimators, n_queries, {len(records)}{last}); got {self._values.shape}."
@@ -112,7 +112,7 @@ class GivenOutputs:
         self._has_queries = len(shape) == 3
         self.n_models, self.n_queries = shape[0], 1 if len(shape) == 2 else shape[1]
         self._classes = None if kind in NUMBERS else self._get_classes(classes)
-        if not is_single:
+        if self._classes is not None and not is_single:
             first = self._values[(0, 0) if self._has_queries else 0]
             warn_of_given(Outputs(first, self._classes, kind), self._y, stacklevel=4)
 
@@ -198,7 +198,9 @@ class ImportedPools:
         records: Records,
         *,
         classes: ArrayLike | None = None,
-        kind: Literal["logits", "proba", "decision", "log_odds", "value", "label"] = "logits",
+        kind: Literal[
+            "logits", "proba", "decision", "log_odds", "value", "values", "label"
+        ] = "logits",
         estimator: BaseEstimator | None = None,
         augment: Callable[..., Any] | None = None,
         signals: Sequence[str | Signal] = ("auto",),
@@ -217,7 +219,8 @@ class ImportedPools:
         outputs : array-like of shape (n_estimators, n, n_classes) or \
                 (n_estimators, n_queries, n, n_classes)
             Outputs of each model for each record, and for augmentations of them after the first
-            query. Without the last axis for the kinds ``"log_odds"``, ``"value"`` and ``"label"``.
+            query. The last axis is that of the targets for the kind ``"values"``, and missing for
+            ``"log_odds"``, ``"value"`` and ``"label"``.
             It is read model by model, so it may be a memory-mapped array.
         membership : array-like of shape (n_estimators, n)
             1 where the model was trained on the record, else 0.
@@ -226,7 +229,8 @@ class ImportedPools:
             are no features.
         classes : array-like of shape (n_classes,), default=None
             Labels of the last axis. If None, the sorted labels of the records.
-        kind : {"logits", "proba", "decision", "log_odds", "value", "label"}, default="logits"
+        kind : {"logits", "proba", "decision", "log_odds", "value", "values", "label"}, \
+                default="logits"
             Kind of the outputs, see :class:`~skmia.Outputs`.
         estimator : estimator, default=None
             How the models were trained, unfitted, if it is known. From a forest or from neighbors
@@ -273,7 +277,7 @@ class ImportedPools:
         >>> bool(attack.score(records.with_fields(outputs=answers), inside[8]) > 0.5)
         True
         """
-        given = GivenOutputs(outputs, check_records(records), classes, kind)
+        given = GivenOutputs(outputs, check_records(records, targets=True), classes, kind)
         if temperatures is None:
             temperatures = (1.0,) if kind == "log_odds" else cls().temperatures
         pool = cls(
@@ -365,7 +369,7 @@ class ImportedPools:
         >>> ShadowPool.from_models(trees, inside, records).signals_.shape
         (2, 1, 4, 200)
         """
-        check_records(records)
+        check_records(records, targets=True)
         membership = check_training_sets(membership, len(records))
         pool = cls(
             n_estimators=len(membership),

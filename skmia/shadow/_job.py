@@ -96,10 +96,11 @@ class PoolKeeper:
             step = first.compute_resolution() if self.resolution == "auto" else self.resolution
             stored = signals_of(first.kind, self.signals, self.temperatures)
             raw = [
-                [_evaluate(signal, trained, q, step, answers) for q in range(len(answers))]
-                for signal in stored
+                np.concatenate([_evaluate(signal, trained, q, step, answers) for signal in stored])
+                for q in range(len(answers))
             ]
-            arrays = {"raw": np.array(raw, dtype=np.float32)}  # (n_signals, n_queries, n)
+            # Several targets have a row for each residual: (n_parts of all signals, n_queries, n).
+            arrays = {"raw": np.stack(raw, axis=1).astype(np.float32, copy=False)}
             facts, classes = _describe(stored, step, first), first.classes
         if classes is not None:
             arrays["classes"] = np.asarray(classes)
@@ -127,12 +128,16 @@ class PoolKeeper:
             outputs = self._reduce(full)
             if raw is None:
                 stored = signals_of(outputs.kind, self.signals, self.temperatures)
-                raw = empty_table((len(stored), len(trained.data.tables), len(y)), np.float32)
+                # The residuals of several targets come first, in as many rows.
+                n_parts = outputs.shape[1] if outputs.kind == "values" else 1
+                shape = (n_parts - 1 + len(stored), len(trained.data.tables), len(y))
+                raw, first = empty_table(shape, np.float32), [0, *range(n_parts, shape[0] + 1)]
             if self.resolution == "auto" and number == 0 and outputs.kind == "proba":
                 resolution.add(outputs.values)
             for place, signal in enumerate(stored):
                 if not resolution.compute() or signal == ScaledLogit():
-                    raw[place, number, rows] = signal.raw(outputs, y[rows], step)
+                    parts = slice(first[place], first[place + 1])
+                    raw[parts, number, rows] = signal.raw_parts(outputs, y[rows], step)
         # Only the log odds without a temperature do not depend on the step of all blocks.
         again = [place for place, signal in enumerate(stored) if signal != ScaledLogit()]
         if resolution.compute():
@@ -179,10 +184,10 @@ def _describe(stored, step, outputs):
 
 
 def _evaluate(signal, trained, query, step, answers):
-    """Compute raw values of a signal on the records, or on one of their augmentations."""
+    """Compute raw parts of a signal on the records, or on one of their augmentations."""
     if isinstance(signal, AnswerSignal):
-        return signal.raw(answers[query], trained.data.y, step)
-    return signal.of(trained.model, Records(trained.data.tables[query], trained.data.y))
+        return signal.raw_parts(answers[query], trained.data.y, step)
+    return signal.of(trained.model, Records(trained.data.tables[query], trained.data.y))[None]
 
 
 # Models of a block of a balanced design. The gap between IN and OUT models has 8/7 of the variance
@@ -357,6 +362,23 @@ def check_settings(pool):
     check_outputs_store(pool.store, pool._expected_kind())
     check_temperatures(pool.temperatures)
     further_signals(pool.signals)
+
+
+def check_several_targets(pool, records):
+    """Refuse settings of a pool, and models, that do not go with several targets."""
+    if records.y.ndim == 1:
+        return
+    if not is_regressor(unwrap(pool.estimator)):
+        raise ValueError(
+            f"y has {records.y.shape[1]} columns, and {type(unwrap(pool.estimator)).__name__} is "
+            "not a regressor. skmia.victims.JointOutputs attacks all outputs of a classifier with "
+            "several, and OneOutput one of them, with one task label per record."
+        )
+    if pool.on_disk:
+        raise ValueError(
+            "on_disk=True keeps one number per model and record, and the residuals of several "
+            "targets are joined when all models are trained; set on_disk=False."
+        )
 
 
 def draw_entropy(random_state, checkpoint):

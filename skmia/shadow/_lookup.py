@@ -37,7 +37,7 @@ def augmented(records, augment):
     further = augment(records)
     further = [further] if hasattr(further, "fingerprint") else list(further)
     for changed in further:
-        check_records(changed)
+        check_records(changed, targets=True)
         if len(changed) != len(records):
             raise ValueError(
                 f"augment must keep the number of records; it returned {len(changed)} of "
@@ -249,9 +249,9 @@ class PoolLookup:
         if types != self._types:
             return f"they hold {types}, but the pool holds {self._types}, and types must agree."
         return (
-            "a held-out fold has no IN models, so fit the pool on all records once and pass "
-            "FrozenEstimator(pool), in a search over its size shadows=[FrozenEstimator("
-            'pool.first(n)) for n in sizes], or set online=False and fit it with store="models".'
+            "fit the pool on all records, or pass an unfitted one or shadows=16, which an attack "
+            "trains on the Records that its folds are slices of; models that were trained on none "
+            'of the records suffice with online=False and store="models".'
         )
 
     def locate_usable(self, records: Records) -> np.ndarray:
@@ -399,9 +399,15 @@ class PoolLookup:
             If neither the answers nor the models were kept, or the models are regressors.
         """
         if self.classes_ is None:
-            raise ValueError("The shadow models are regressors, which have no class probabilities.")
+            raise ValueError(
+                "The shadow models are regressors, which have no class probabilities; LiRA, RMIA "
+                "and CalibratedAttack compare their predictions."
+            )
         if self.output_kind_ == "label":
-            raise ValueError("The shadow models return labels, and no class probabilities.")
+            raise ValueError(
+                "The shadow models return labels, and no class probabilities; LiRA and "
+                "CalibratedAttack compare labels."
+            )
         if self.outputs_ is not None:
             return self.outputs_[:, self._known_columns(records)]
         if self.estimators_ is None:
@@ -426,5 +432,5 @@ class PoolLookup:
         inside : ndarray of shape (n, n_estimators), dtype bool
         """
         check_is_fitted(self)
-        check_records(records)
+        check_records(records, targets=True)
         return self.inside(self.locate(records)).T

@@ -31,9 +31,11 @@ from .._training.plan import (
 )
 from .._training.ways.torch_nets.plan import why_not_class
 from ..signals import Signal
+from ._fit_once import fit_once, note_fit
 from ._imported import ImportedPools, gather
 from ._job import (
     check_settings,
+    check_several_targets,
     describe_sampling,
     draw_entropy,
     drawn_design,
@@ -93,8 +95,9 @@ class ShadowPool(
     in the training set of exactly one model of a pair, stratified by class. Equal records, and
     records with the same value of the field ``group_by``, are in or out together.
 
-    Training the pool is most of the cost of an audit. Fit it once, freeze it, and share it among
-    attacks and searches: ``FrozenEstimator(ShadowPool(model).fit(records))``.
+    Training the pool is most of the cost of an audit. Fit it once and share it among attacks and
+    searches: a clone of an attack keeps a fitted pool. An unfitted one, or a number of models, is
+    fitted by the attack, see Notes.
 
     Parameters
     ----------
@@ -202,6 +205,8 @@ class ShadowPool(
     resolution_ : ndarray of shape (n_signals,)
         Step of the pool used for smoothing; 0 if none was needed. At other temperatures than 1, and
         for further signals, each model's own step is used beforehand, and this is 0.
+    joint_residual_ : JointResidual or None
+        How the residuals of several targets are joined to one signal; None for one task label.
     outputs_ : ndarray of shape (n_estimators, n, n_classes), dtype float32, or None
         Class probabilities (or logits), with ``store="outputs"``.
     estimators_ : list of estimators or None
@@ -233,6 +238,24 @@ class ShadowPool(
     skmia.attacks.LiRA : Likelihood-ratio attack on a pool.
     skmia.attacks.RMIA : Relative attack, suited to few models.
 
+    Notes
+    -----
+    ``fit`` of the pool trains on the records that it is given. An attack whose pool is unfitted, or
+    a number, and ``fit_transform`` fit one on the table that the records are slices of. All folds
+    of a cross-validation are slices of one table, and membership is not an input of a pool, so one
+    pool serves all folds, also those that are scored. Pools with equal parameters, apart from
+    `n_jobs` and `verbose`, are one pool, also with ``random_state=None``: a search over attack
+    settings trains one, a search over ``shadows=[4, 8, 16]`` three, and none that a fitted pool
+    with these parameters already holds.
+
+    The table holds the pools that it was given by attacks until it is deleted itself, with all
+    slices of it. Each takes 4 bytes per model, record and signal or temperature, 1 byte per model
+    and record, and less than 100 bytes per record; with ``store="outputs"`` or ``"models"`` it also
+    takes these. To free them earlier, search over ``Records(records.X, records.y)`` and delete it
+    afterwards. Each worker process of a search with `n_jobs` gets a copy of the table, trains the
+    pool once, and keeps the table of its last task; with a pool that was fitted before, workers
+    train nothing.
+
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -245,6 +268,8 @@ class ShadowPool(
     >>> pool.membership(records).mean(axis=1)[:3]
     array([0.5, 0.5, 0.5])
     """
+
+    _guards = ("estimator",)
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],
@@ -334,7 +359,8 @@ class ShadowPool(
         """
         validate_params_of(self)
         check_settings(self)
-        records = check_records(X)
+        records = check_records(X, targets=True)
+        check_several_targets(self, records)
         checkpoint, entropy = self._start(records)
         job, notes = make_job(self, records, entropy)
         check_first_answers(job)
@@ -356,7 +382,32 @@ class ShadowPool(
         self._set(got, arrays, records, plan, notes)
         if isinstance(checkpoint, MemoryCheckpoint):
             self._share(checkpoint)
+        note_fit(self, records)
         return self
+
+    def fit_transform(self, X: Records, y: Any = None) -> np.ndarray:
+        """Fit the pool on the table of the records, and return the signals of the records.
+
+        A Pipeline and a FeatureUnion call this method with a fold of the records. The pool then
+        also knows the records of the other folds, see Notes.
+
+        Parameters
+        ----------
+        X : Records of n records
+            A table, or a slice of one.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        signals : ndarray of shape (n, n_estimators)
+            As returned by :meth:`transform`.
+        """
+        records, settings = check_records(X), self.get_params(deep=False)
+        own = {name for name in vars(self) if not name.endswith("_")} | settings.keys()
+        pool = fit_once(self, records)
+        vars(self).update({name: part for name, part in vars(pool).items() if name not in own})
+        return self.transform(records)
 
     def _gather(self, results, records):
         return gather(results, self.n_estimators, len(records), on_disk=self.on_disk)
@@ -379,6 +430,7 @@ class ShadowPool(
     def _start(self, records):
         """Return the checkpoint and the entropy of all seeds, after checking for free memory."""
         n_signals = len(self.temperatures) + len(further_signals(self.signals))
+        n_signals += records.y.size // len(records) - 1
         if not self.on_disk:
             check_room(self.n_estimators, len(records), n_signals)
         refuse_trained_module(unwrap(self.estimator))
@@ -400,7 +452,7 @@ class ShadowPool(
 
     def _share(self, checkpoint):
         """Hold what is kept for a larger pool once, where smoothing has not changed it."""
-        if not self.resolution_.any():
+        if not self.resolution_.any() and self.joint_residual_ is None:
             checkpoint.share("raw", np.moveaxis(self.signals_, 2, 0))
         if self.outputs_ is not None:
             checkpoint.share("outputs", self.outputs_)

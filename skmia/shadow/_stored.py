@@ -18,6 +18,7 @@ from .._training.stored import read_stored, read_stored_bits
 from ..signals import (
     AnswerSignal,
     Correctness,
+    JointResidual,
     LogResidual,
     ScaledLogit,
     Signal,
@@ -54,6 +55,10 @@ def smooth_when_read(signals, smoothings):
     """Return an array in files whose values are smoothed when they are read."""
     return FiledArray(SmoothedRows(signals.rows, smoothings), signals.numbers)
 
+
+# Share of the targets of a regressor that the normal law of their joint length has as degrees of
+# freedom. With all of them, the few models with large errors decide, as in heavy tails.
+_SHARE_OF_TARGETS = 0.5
 
 # Number of values of the pool that are read at once, and the least number of records, whose rows
 # would be too short to be read fast.
@@ -162,6 +167,7 @@ class StoredSignals:
         """Make the stored values finite in place, and learn the smoothing for other models."""
         # A victim is smoothed by the pool's resolution, not by the records it is queried for: the
         # score of a record must not depend on the other records.
+        self._join_targets()
         self._model_steps, self._smoothings = np.asarray(steps), []
         for signal, raw in zip(self.stored_, self.signals_, strict=True):
             smoothing = signal.fit_smoothing(raw, self.membership_, dtype, self.resolution)
@@ -176,6 +182,19 @@ class StoredSignals:
             # The files keep what the models said, as more models would be smoothed otherwise.
             self.signals_ = smooth_when_read(self.signals_, self._smoothings)
         self.scale_ = self._estimate_scale()
+
+    def _join_targets(self):
+        """Learn how the residuals of several targets become one signal, and replace them by it."""
+        n_parts = len(self.signals_) - len(self.stored_) + 1
+        self.joint_residual_ = None
+        if n_parts == 1:
+            return
+        parts, rest = self.signals_[:n_parts], self.signals_[n_parts:]
+        self.joint_residual_ = JointResidual.fit(parts[:, 0], self.membership_)
+        joined = np.empty(parts.shape[1:], np.float32)
+        for number, model in np.ndindex(joined.shape[:2]):
+            joined[number, model] = self.joint_residual_(parts[:, number, model])
+        self.signals_ = np.concatenate([joined[None], rest])
 
     def _check_smoothed(self, n_bad, signal):
         if n_bad and self.resolution == 0:
@@ -229,14 +248,15 @@ class StoredSignals:
         return "label" if self.output_kind == "label" else get_kind(unwrap(self.estimator))
 
     def _estimate_scale(self):
-        """Return the root mean squared residual on OUT records (regressors)."""
+        """Return the root mean squared residual on OUT records, of one target (regressors)."""
         if self.signal_ != LogResidual.name:
             return None
         total, n_outside = 0.0, 0
         for row, inside in zip(self.signals_[0, 0], self.membership_, strict=True):
             total += np.exp(-2 * row[~inside].astype(np.float64)).sum()
             n_outside += np.count_nonzero(~inside)
-        return float(np.sqrt(total / n_outside))
+        n_targets = 1 if self.joint_residual_ is None else self.joint_residual_.weights.shape[1]
+        return float(np.sqrt(total / n_outside / max(1, _SHARE_OF_TARGETS * n_targets)))
 
     def locate_signal(self, signal: str | tuple[str, float] | Signal = "auto") -> Reading:
         """Where the values of a signal are found.
@@ -361,13 +381,26 @@ class StoredSignals:
             self._check_kind(outputs.kind, signal)
             raw = np.empty(len(records), dtype=np.float32)
             for rows in gen_batches(len(records), CHUNK):
-                raw[rows] = signal.raw(outputs[rows], records.y[rows], step)
+                raw[rows] = self._join(signal.raw_parts(outputs[rows], records.y[rows], step))
         else:
             raw = signal.of(model, records)
         return self._smoothings[place](raw.astype(np.float32, copy=False))
 
+    def _join(self, parts):
+        """Make one number per record of the parts of a signal."""
+        if len(parts) == 1:
+            return parts[0]
+        joint = self.joint_residual_
+        n_targets = 1 if joint is None else joint.weights.shape[1]
+        if len(parts) != n_targets:
+            raise ValueError(
+                f"The victim answers with {len(parts)} numbers for each record, and the shadow "
+                f"models with {n_targets}."
+            )
+        return joint(parts)
+
     def _check_kind(self, kind, signal):
-        if signal == Correctness() and kind != "value":
+        if signal == Correctness() and kind not in ("value", "values"):
             return  # a bit is the same of all kinds
         # Outputs of another kind are on another scale, even if the signal could read them.
         kinds = kinds_of(self.signal_)
@@ -400,7 +433,7 @@ class StoredSignals:
         ValueError
             If a record is not in the pool and the models were not kept, or the signal is not.
         """
-        check_records(records)
+        check_records(records, targets=True)
         reading = self.locate_signal(signal)
         return self._values_at(records, self.locate_usable(records), slice(None), reading)
 
@@ -473,9 +506,12 @@ class StoredSignals:
         """
         found = self.locate_signal(signal).signal
         if not getattr(found, "has_likelihood", False):
+            cure = 'take signal="auto" or "loss"'
+            if self.output_kind_ == "label":
+                cure = "LiRA and CalibratedAttack compare labels"
             raise ValueError(
                 f"The signal {found.name!r} says nothing of the probability of the label, which "
-                'the attack compares; take signal="auto" or "loss".'
+                f"the attack compares; {cure}."
             )
         return Law(found, self.scale_)
 
@@ -498,5 +534,5 @@ class StoredSignals:
             If a record is not in the pool and the models were not kept.
         """
         check_is_fitted(self)
-        check_records(X)
+        check_records(X, targets=True)
         return self.values(X, self.stored_[0])[0].T.copy()

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import check_victim, query_victim
 from .._core.containers import is_frame, refuse_foreign
+from .._core.copies import CopiesParameters
 from .._core.features import code_cells
 from .._core.numbers import check_count, show, to_array
 from .._core.records import Records
@@ -131,8 +132,10 @@ def choose_features(n_chosen, n_features, rng):
     return chosen
 
 
-class Synthesizer(TransactionMixin, BaseEstimator, ABC):
+class Synthesizer(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
     """Base class of synthesizers: learn from records in ``fit``, generate records in ``sample``."""
+
+    _subjects = ("victim",)
 
     def fit(self, X: Records, y: Any = None) -> Self:
         """Learn the possible values of the features.
@@ -270,8 +273,7 @@ class ModelBasedSynthesizer(Synthesizer):
     Parameters
     ----------
     victim : fitted classifier
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. It must give
-        probabilities.
+        Model under attack. It must give probabilities.
     min_confidence : float, default=0.2
         A record is accepted only if the victim's probability of its class exceeds this value and
         the probability of any other class, and then with that probability.
@@ -512,10 +514,9 @@ class MarginalSynthesizer(Synthesizer):
     Parameters
     ----------
     victim : fitted classifier or regressor, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; its predictions become
-        the task labels, and the features are drawn from their distribution over all records. If
-        None, the features are drawn from their distribution within a class, and classes are as
-        frequent as among the records.
+        Model under attack; its predictions become the task labels, and the features are drawn from
+        their distribution over all records. If None, the features are drawn from their distribution
+        within a class, and classes are as frequent as among the records.
     random_state : int, RandomState instance or None, default=None
         Controls all draws. Each call of ``sample`` returns new records.
 
@@ -544,12 +545,11 @@ class MarginalSynthesizer(Synthesizer):
 
     Examples
     --------
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from skmia.datasets import load_sklearn
     >>> from skmia.shadow import MarginalSynthesizer
     >>> iris = load_sklearn("iris")
-    >>> victim = FrozenEstimator(KNeighborsClassifier().fit(iris.X, iris.y))
+    >>> victim = KNeighborsClassifier().fit(iris.X, iris.y)
     >>> synthesizer = MarginalSynthesizer(victim, random_state=0).fit(iris)
     >>> synthesizer.sample(60)
     Records(60 records, X=ndarray(60, 4), float64, y=int64)

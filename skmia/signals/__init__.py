@@ -23,6 +23,7 @@ from ._confidence import (
     SquaredError,
 )
 from ._gradient import GradientNorm, GradientStatistics
+from ._joint_residual import JointResidual as JointResidual
 from ._perturbation import (
     LabelRobustness,
     Merlin,
@@ -34,11 +35,13 @@ from ._perturbation import (
 )
 from ._registry import (
     COMPARED,
+    COMPARED_JOINTLY,
     POOLED,
     auto_of,
     get_signal,
     get_signal_names,
     kinds_of,
+    threshold_signal_of,
     what_to_keep,
     what_to_read,
 )

@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.copies import CopiesParameters
 from .._core.filed import rows_of
 from .._core.needs import Needs
 from .._core.numbers import as_numbers
-from .._core.outputs import KINDS, Outputs
+from .._core.outputs import KINDS_OF_ONE_LABEL, Outputs
 from .._core.records import Records
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, DTypeLike
@@ -190,6 +191,7 @@ _METHODS = {
     "log_odds": "log odds of the label",
     "label": "predict",
     "value": "a regressor's predict",
+    "values": "a regressor's predict",
 }
 
 
@@ -212,7 +214,7 @@ class Signal(ABC):
     """
 
     name: str
-    reads: tuple[str, ...] = KINDS
+    reads: tuple[str, ...] = KINDS_OF_ONE_LABEL
     access: tuple[str, ...] = ()
 
     # How infinite values are made finite before moments over shadow models are computed.
@@ -284,6 +286,15 @@ class Signal(ABC):
         return None
 
 
+def _name_signals(kind):
+    """Say which signals suit outputs of a kind."""
+    from ._registry import names_that_read  # which imports the signals
+
+    names = names_that_read(kind)
+    few = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return f"Its answers suit the signal{'s' * (len(names) > 1)} {few}."
+
+
 class AnswerSignal(Signal):
     """Base class of signals that are computed from the victim's outputs.
 
@@ -353,6 +364,31 @@ class AnswerSignal(Signal):
         """
         return self._evaluate_raw(outputs, self._check(outputs, y), resolution)
 
+    def raw_parts(self, outputs: Outputs, y: ArrayLike, resolution: float = 0.0) -> np.ndarray:
+        """Compute the numbers from which a pool makes the signal, for moments over models.
+
+        Parameters
+        ----------
+        outputs : Outputs of n answers
+            Outputs of one model.
+        y : ndarray of shape (n,) or (n, n_targets)
+            Task labels.
+        resolution : float, default=0.0
+            As for :meth:`raw`.
+
+        Returns
+        -------
+        parts : ndarray of shape (n_parts, n)
+            The signal as :meth:`raw` gives it, or the residuals of several targets, which
+            :class:`JointResidual` joins.
+
+        Raises
+        ------
+        ValueError
+            If the model does not answer what the signal needs.
+        """
+        return self.raw(outputs, y, resolution)[None]
+
     @property
     def has_likelihood(self) -> bool:
         """Whether the signal determines the model's probability of the label."""
@@ -409,10 +445,17 @@ class AnswerSignal(Signal):
             methods = [_METHODS[kind] for kind in self.reads if kind != "log_odds"]
             needs = " or ".join(dict.fromkeys(methods))
             raise ValueError(
-                f"Signal {self.name!r} needs {needs}; the victim has only {_METHODS[outputs.kind]}."
+                f"Signal {self.name!r} needs {needs}; the victim has only "
+                f"{_METHODS[outputs.kind]}. {_name_signals(outputs.kind)}"
             )
-        if outputs.kind == "value" and np.asarray(y).dtype.kind not in "biuf":
-            y = as_numbers(y, "y", "numbers, like the predictions of a regressor")
+        if outputs.kind in ("value", "values"):
+            if np.asarray(y).dtype.kind not in "biuf":
+                y = as_numbers(y, "y", "numbers, like the predictions of a regressor")
+            if np.shape(y) != outputs.shape:
+                raise ValueError(
+                    f"y must hold one number for each prediction; got y of shape {np.shape(y)} and "
+                    f"predictions of shape {outputs.shape}."
+                )
         return y
 
     @abstractmethod
@@ -454,8 +497,10 @@ class VictimSignal(Signal):
         """Compute the signal from a fitted victim."""
 
 
-class SignalColumns(TransactionMixin, TransformerMixin, BaseEstimator, ABC):
+class SignalColumns(TransactionMixin, CopiesParameters, TransformerMixin, BaseEstimator, ABC):
     """Base class of transformers from records to columns of signals."""
+
+    _subjects: tuple = ("victim",)
 
     @abstractmethod
     def needs(self) -> Needs:

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.special import expit
 
 from .._core.numbers import SMALLEST, check_number
+from .._core.outputs import Outputs
 from .._core.probabilities import PROBABILITY_FLOOR, log_sum_exp
-from .._core.types import DTypeLike
+from .._core.types import ArrayLike, DTypeLike
 from ._base import (
     SMALLEST_RESIDUAL,
     AnswerSignal,
@@ -20,9 +21,15 @@ from ._base import (
 )
 
 
+def _mean_square(y, outputs):
+    """Mean over the targets of the squared residuals of each record, of shape (n,)."""
+    squares = np.square(np.asarray(y, np.float64) - outputs.values)
+    return squares if squares.ndim == 1 else squares.mean(axis=1)
+
+
 @dataclass(frozen=True)
 class SquaredError(AnswerSignal):
-    """Minus the squared residual, in squared units of y.
+    """Minus the squared residual, in squared units of y; of several targets, minus their mean.
 
     Examples
     --------
@@ -33,10 +40,10 @@ class SquaredError(AnswerSignal):
     """
 
     name = "squared_error"
-    reads = ("value",)
+    reads = ("value", "values")
 
     def _evaluate(self, outputs, y):
-        return -np.square(y - outputs.values)
+        return -_mean_square(y, outputs)
 
     def derive_from(self, stored: Signal) -> Callable[[np.ndarray], np.ndarray] | None:
         return (lambda z: -np.exp(-2 * z)) if isinstance(stored, LogResidual) else None
@@ -51,6 +58,8 @@ class LogResidual(AnswerSignal):
 
     Residuals of exactly 0 count as 1e-12. For shadow models, and a victim compared with them,
     residuals are smoothed by a tenth of the typical residual on records outside the training set.
+    Of several targets, it is the root of the mean squared residual; a pool weights them, as
+    :class:`JointResidual` says.
 
     Examples
     --------
@@ -61,7 +70,7 @@ class LogResidual(AnswerSignal):
     """
 
     name = "log_residual"
-    reads = ("value",)
+    reads = ("value", "values")
 
     _smoothing = ResidualSmoothing
 
@@ -70,7 +79,14 @@ class LogResidual(AnswerSignal):
 
     def _evaluate_raw(self, outputs, y, resolution):
         with np.errstate(divide="ignore"):
+            if outputs.kind == "values":
+                return -0.5 * np.log(_mean_square(y, outputs))
             return -np.log(np.abs(np.asarray(y, np.float64) - outputs.values))
+
+    def raw_parts(self, outputs: Outputs, y: ArrayLike, resolution: float = 0.0) -> np.ndarray:
+        if outputs.kind != "values":
+            return super().raw_parts(outputs, y, resolution)
+        return (np.asarray(self._check(outputs, y), np.float64) - outputs.values).T
 
     def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return -0.5 * np.exp(-2 * values) / scale**2
@@ -109,6 +125,7 @@ def _log_others(outputs, log_proba):
 class Loss(AnswerSignal):
     """Minus the loss: log p_y in nats for a classifier, minus the squared residual for a regressor.
 
+    Of several targets, it is the mean of the squared residuals, each in the unit of its target.
     Source: Yeom et al. (2018).
 
     Examples
@@ -120,11 +137,11 @@ class Loss(AnswerSignal):
     """
 
     name = "loss"
-    reads = (*_OF_LABEL, "value")
+    reads = (*_OF_LABEL, "value", "values")
 
     def _evaluate(self, outputs, y):
-        if outputs.kind == "value":
-            return -np.square(y - outputs.values)
+        if outputs.kind in ("value", "values"):
+            return -_mean_square(y, outputs)
         if outputs.kind == "log_odds":
             return log_sigmoid(outputs.scaled_logit(y))
         return outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)]

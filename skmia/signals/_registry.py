@@ -78,7 +78,8 @@ def get_signal(signal):
         raise ValueError(
             f"{signal!r} is not the name of a signal: 'scaled_logit' is the log odds of the label. "
             "Attacks on shadow models and QuantileAttack also take 'auto', which is the log odds, "
-            "the margin or minus the log residual, by the kind of the model."
+            "the margin or minus the log residual, by the kind of the model, and ThresholdAttack "
+            "does, for which it is the loss, the margin or the correctness."
         )
     if not isinstance(signal, str) or signal not in _SIGNALS:
         raise ValueError(f"Unknown signal {show(signal)}; the signals are {', '.join(_SIGNALS)}.")
@@ -91,11 +92,14 @@ _OF_KIND = {
     "log_odds": ScaledLogit(),
     "decision": Hinge(),
     "value": LogResidual(),
+    "values": LogResidual(),
     "label": Correctness(),
 }
 
-# Kinds of outputs on which shadow models are compared by a continuous signal.
-COMPARED = frozenset(_OF_KIND) - {"label"}
+# Kinds of outputs on which shadow models are compared by a continuous signal; further, by the joint
+# one of several targets.
+COMPARED = frozenset(_OF_KIND) - {"label", "values"}
+COMPARED_JOINTLY = COMPARED | {"values"}
 
 # Kinds of outputs of which a pool keeps a signal. Of labels it is a bit: correct or not.
 POOLED = frozenset(_OF_KIND)
@@ -104,6 +108,16 @@ POOLED = frozenset(_OF_KIND)
 def auto_of(kind):
     """Return the signal that ``"auto"`` stands for, by the kind of outputs."""
     return _OF_KIND[kind]
+
+
+def threshold_signal_of(kind):
+    """Return the signal that is compared with a threshold by default, by the kind of outputs."""
+    return Loss() if kind in Loss.reads else auto_of(kind)
+
+
+def names_that_read(kind):
+    """Return the names of signals that are computed from outputs of a kind."""
+    return [name for name in get_signal_names(answers_only=True) if kind in _SIGNALS[name].reads]
 
 
 def kinds_of(name):

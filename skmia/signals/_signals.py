@@ -76,7 +76,7 @@ class Signals(SignalColumns):
 
     def fit(self, X: Records, y: Any = None) -> Self:
         validate_params_of(self)
-        check_records(X)
+        check_records(X, targets=True)
         check_outputs_source(self.victim)
         is_single = isinstance(self.signals, str | Signal) or not np.iterable(self.signals)
         if is_single or len(self.signals) == 0:
@@ -88,7 +88,7 @@ class Signals(SignalColumns):
 
     def transform(self, X: Records) -> np.ndarray:
         check_is_fitted(self)
-        records = check_records(X)
+        records = check_records(X, targets=True)
         outputs, columns = None, []
         for signal in self.signals_:
             if isinstance(signal, AnswerSignal):
@@ -170,7 +170,9 @@ class Trajectory(Signal):
         return _list_access(self.checkpoints)
 
     def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:
-        values = _follow(victim, check_records(records), self.checkpoints, self.signal)
+        values = _follow(
+            victim, check_records(records, targets=True), self.checkpoints, self.signal
+        )
         return values[-1] - values[0] if self.summary == "gain" else values.mean(axis=0)
 
 
@@ -219,6 +221,8 @@ class Trajectories(SignalColumns):
     array([[0.52, 1.38, 2.14, 2.85]])
     """
 
+    _subjects = ("victim", "checkpoints")
+
     _parameter_constraints = {
         "victim": "no_validation",
         "checkpoints": "no_validation",
@@ -242,7 +246,7 @@ class Trajectories(SignalColumns):
 
     def fit(self, X: Records, y: Any = None) -> Self:
         validate_params_of(self)
-        records = check_records(X)
+        records = check_records(X, targets=True)
         check_outputs_source(self.victim)
         self.n_times_ = _check_times(self.checkpoints)
         _follow(self.victim, records[:1], self.checkpoints, self.signal)
@@ -250,7 +254,7 @@ class Trajectories(SignalColumns):
 
     def transform(self, X: Records) -> np.ndarray:
         check_is_fitted(self)
-        values = _follow(self.victim, check_records(X), self.checkpoints, self.signal)
+        values = _follow(self.victim, check_records(X, targets=True), self.checkpoints, self.signal)
         return check_finite(values.T)
 
     def _name_columns(self):

@@ -24,6 +24,7 @@ from ..defenses import (
     FINITE_POSITIVE,
     PrivacyLedger,
     PrivateRandomness,
+    check_target,
     choose_delta,
     column_values,
     validate_rows,
@@ -544,6 +545,7 @@ class DPWassersteinGAN(TransactionMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
+        check_target(self)
         validate_params_of(self)
         self._check_settings()
         import_optional("torch", "torch")

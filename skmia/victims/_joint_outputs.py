@@ -1,12 +1,13 @@
 """All outputs of a classifier that predicts several labels of a record, at once."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -16,6 +17,7 @@ from .._core.containers import as_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.groups import sorted_values
 from .._core.numbers import to_array
+from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, name_parameter
 from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.transactions import TransactionMixin
@@ -40,12 +42,24 @@ class OutputsBase(
         validate_params_of(self)
         as_rows(X)  # the estimator gets X itself
         y, model = to_array(y, "y"), copy_unfitted(unwrap(self.estimator))
+        sample_weight = route_weights(self, sample_weight, {})
         if sample_weight is not None and name_parameter(model) is None:
             raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")
         y = self._choose_labels(y, model)
         with with_advice(model, X):
             self.estimator_ = fit_weighted(model, X, y, sample_weight)
         return y
+
+    __metadata_request__fit = {"sample_weight": UNUSED}  # the estimator requests them
+
+    def get_metadata_routing(self) -> Any:
+        """Return the routing of metadata: all of it goes to the estimator.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        return make_router(self, unwrap(self.estimator))
 
     @property
     def _model(self):
@@ -82,8 +96,8 @@ def _get_last(model):
 class OneOutput(OutputsBase):
     """One output of a multi-output or multi-label classifier, as a classifier of its own.
 
-    Records have one task label, so the outputs are attacked one by one, each with its own column
-    of the labels. The result for one output is about what this output alone reveals.
+    Attacks on classifiers read one task label, so the outputs are attacked one by one, each with
+    its own column of the labels. The result for one output is about what this output alone reveals.
 
     Parameters
     ----------

@@ -589,7 +589,7 @@ def test_victim_of_another_kind_than_the_shadow_models_is_refused(noisy_problem)
 
 def test_unfitted_pool_is_fitted_on_the_records(noisy_problem):
     records, _ = noisy_problem
-    records = records[:80]
+    records = records[:80].detached()
     victim = FrozenEstimator(LogisticRegression().fit(records.X, records.y))
     pool = ShadowPool(LogisticRegression(), n_estimators=4, random_state=0)
     attack = LiRA(victim, pool).fit(records)

@@ -224,10 +224,15 @@ def test_the_arrays_of_the_user_stay_writable():
             "y has no label for 1 of 4 records, first at position 1.",
         ),
         (
-            lambda: Records(X, np.ones((4, 2))),
+            lambda: Records(X, np.ones((4, 2, 1))),
             ValueError,
-            "y must hold one task label per record; got an array of shape (4, 2); "
-            "skmia.victims.OneOutput attacks one of several outputs.",
+            "y must hold one task label per record, or one per record and target; got an array of "
+            "shape (4, 2, 1).",
+        ),
+        (
+            lambda: Records(X, [[1, 2], [1, np.nan], [1, 2], [1, np.nan]]),
+            ValueError,
+            "Column 1 of y: y has no label for 2 of 4 records, first at position 1.",
         ),
         (
             lambda: Records(X, group=[1, 2]),
@@ -420,3 +425,28 @@ def test_values_in_another_order_of_rows_are_noticed():
     Records(X, pd.Series(list("aabbab"), index=range(10, 16)))  # other labels of rows
     Records(X.reset_index(drop=True), table["label"])
     Records(X.to_numpy(), table["label"])
+
+
+def test_several_targets_are_labels_of_each_record():
+    targets = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [1.0, 4.0]])
+    X = np.array([[0.0], [1.0], [0.0], [0.0]])
+    records = Records(X, targets)
+    assert records.y.shape == (4, 2)
+    np.testing.assert_array_equal(records[[3, 0]].y, targets[[3, 0]])
+    prints = records.fingerprint
+    assert prints[0] == prints[2]
+    assert len(set(prints.tolist())) == 3
+    assert repr(records) == "Records(4 records, X=ndarray(4, 1), float64, y=float64 x 2)"
+    assert Records.concat([records, records]).y.shape == (8, 2)
+    frame = pd.DataFrame({"a": [1, 3, 1, 1], "b": ["2", "4", "2", "4"]})
+    assert Records(X, frame[["a"]]).y.shape == (4,)
+    assert Records(X, frame.astype(float)).fingerprint.tolist() == prints.tolist()
+
+
+def test_two_sides_with_several_targets():
+    X, Y = np.zeros((6, 3)), np.arange(12.0).reshape(6, 2)
+    records, membership = Records.from_sides((X[:2], Y[:2]), (X[2:], Y[2:]))
+    np.testing.assert_array_equal(records.y, Y)
+    assert membership.tolist() == [1, 1, 0, 0, 0, 0]
+    with pytest.raises(ValueError, match=r"Several targets are given as train=Records\(X, Y\)"):
+        Records.from_sides((X[:3], X[3:]), (Y[:3], Y[3:]))

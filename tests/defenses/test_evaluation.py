@@ -14,9 +14,9 @@ from skmia.defenses import (
     TemperatureDefense,
     TopKDefense,
     evaluate_defense,
-    mislabel,
 )
 from skmia.defenses._evaluation import _compute_calibration_error
+from skmia.epsilon.canaries import mislabel
 from skmia.model_selection import leave_one_model_out
 
 X, Y = load_digits(return_X_y=True)

@@ -5,8 +5,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
@@ -47,7 +51,7 @@ def analyse_by_hand(values):
 def test_analysis_of_variance_by_hand(shape):
     table = make_table(*shape)
     sums, df, statistic, epsilon = analyse_by_hand(table.to_numpy())
-    test = DisparityTest().fit(table)
+    test = DisparityTest.from_table(table)
     np.testing.assert_allclose(test.anova_["sum_of_squares"], sums)
     assert test.anova_["df"].tolist() == [df[0], shape[0] - 1, df[1]]
     assert test.anova_statistic_ == pytest.approx(statistic)
@@ -66,7 +70,7 @@ def test_analysis_of_variance_by_hand(shape):
 
 def test_two_groups_are_a_dependent_t_test():
     table = make_table(15, 2)
-    test = DisparityTest().fit(table)
+    test = DisparityTest.from_table(table)
     t, p = stats.ttest_rel(table["g0"], table["g1"])
     assert test.anova_statistic_ == pytest.approx(t**2)
     assert test.anova_pvalue_ == pytest.approx(p)
@@ -113,7 +117,7 @@ def test_correction_keeps_the_level_where_small_groups_vary_more():
 
 def test_pairs_by_hand():
     table = make_table()
-    pairs = DisparityTest(correction="bonferroni", confidence_level=0.9).fit(table).pairwise_
+    pairs = DisparityTest.from_table(table, correction="bonferroni", confidence_level=0.9).pairwise_
     assert len(pairs) == 6
     for row in pairs.itertuples():
         difference = table[row.group] - table[row.other]
@@ -127,15 +131,15 @@ def test_pairs_by_hand():
 
 
 def test_holm_by_hand():
-    pairs = DisparityTest().fit(make_table()).pairwise_.sort_values("t_pvalue")
+    pairs = DisparityTest.from_table(make_table()).pairwise_.sort_values("t_pvalue")
     steps = np.minimum(1, (6 - np.arange(6)) * pairs["t_pvalue"])
     np.testing.assert_allclose(pairs["t_pvalue_adjusted"], np.maximum.accumulate(steps))
 
 
 def test_a_pair_does_not_depend_on_the_order_of_the_groups():
     table = make_table()
-    forwards = DisparityTest().fit(table)
-    backwards = DisparityTest().fit(table[table.columns[::-1]])
+    forwards = DisparityTest.from_table(table)
+    backwards = DisparityTest.from_table(table[table.columns[::-1]])
     assert backwards.anova_statistic_ == pytest.approx(forwards.anova_statistic_)
     assert backwards.epsilon_ == pytest.approx(forwards.epsilon_)
     first, last = forwards.pairwise_.iloc[0], backwards.pairwise_.iloc[-1]
@@ -146,7 +150,7 @@ def test_a_pair_does_not_depend_on_the_order_of_the_groups():
 
 def test_means_and_disparity():
     table = make_table()
-    test = DisparityTest().fit(table)
+    test = DisparityTest.from_table(table)
     groups = test.group_vulnerability_
     np.testing.assert_allclose(groups["mean"], table.mean())
     np.testing.assert_allclose(groups["standard_error"], stats.sem(table))
@@ -168,7 +172,7 @@ def test_intervals_of_groups_cover_their_mean():
 
 def test_no_residual_is_certainty():
     table = np.array([0.1, 0.2, 0.4])[:, None] + [0.0, 0.3, 0.5]
-    test = DisparityTest().fit(table)
+    test = DisparityTest.from_table(table)
     assert test.anova_statistic_ == np.inf
     assert test.anova_pvalue_ == test.anova_pvalue_corrected_ == 0
     assert np.isnan(test.epsilon_)
@@ -179,7 +183,7 @@ def test_no_residual_is_certainty():
 
 
 def test_equal_groups_tell_nothing():
-    test = DisparityTest().fit(np.array([0.1, 0.2, 0.4])[:, None] + np.zeros(3))
+    test = DisparityTest.from_table(np.array([0.1, 0.2, 0.4])[:, None] + np.zeros(3))
     found = [test.anova_statistic_, test.anova_pvalue_, test.anova_pvalue_corrected_]
     assert np.isnan(found).all()
     columns = ["t_statistic", "t_pvalue", "t_pvalue_adjusted"]
@@ -191,8 +195,8 @@ def test_equal_groups_tell_nothing():
 def test_a_pair_that_is_always_equal_counts_as_no_evidence():
     table = make_table(12, 2)
     table["copy"] = table["g0"]
-    pairs = (
-        DisparityTest(correction="bonferroni").fit(table).pairwise_.set_index(["group", "other"])
+    pairs = DisparityTest.from_table(table, correction="bonferroni").pairwise_.set_index(
+        ["group", "other"]
     )
     assert np.isnan(pairs.loc[("g0", "copy"), "t_pvalue_adjusted"])
     row = pairs.loc[("g0", "g1")]
@@ -204,8 +208,8 @@ def test_incomplete_rounds_are_left_out():
     holes = table.copy()
     holes.iloc[2, 1] = holes.iloc[7, 3] = np.nan
     with pytest.warns(UserWarning, match="2 of 12 rounds were left out"):
-        test = DisparityTest().fit(holes)
-    known = DisparityTest().fit(table.drop(index=[2, 7]))
+        test = DisparityTest.from_table(holes)
+    known = DisparityTest.from_table(table.drop(index=[2, 7]))
     assert (test.n_rounds_, test.n_dropped_) == (10, 2)
     assert test.vulnerabilities_.index.tolist() == [0, 1, 3, 4, 5, 6, 8, 9, 10, 11]
     assert test.anova_statistic_ == known.anova_statistic_
@@ -225,12 +229,11 @@ def test_incomplete_rounds_are_left_out():
         ({}, pd.DataFrame([[1.0, 2], [3, 5]], columns=["a", "a"]), "'a' has several"),
         ({"correction": "bh"}, [[1.0, 2], [3, 5]], "The 'correction' parameter"),
         ({"confidence_level": 1.0}, [[1.0, 2], [3, 5]], "The 'confidence_level' parameter"),
-        ({"n_rounds": 1}, [[1.0, 2], [3, 5]], "The 'n_rounds' parameter"),
     ],
 )
 def test_bad_tables_are_named(parameters, table, message):
     with pytest.raises(ValueError, match=message):
-        DisparityTest(**parameters).fit(table)
+        DisparityTest.from_table(table, **parameters)
 
 
 # An estimator like any other
@@ -239,7 +242,7 @@ def test_bad_tables_are_named(parameters, table, message):
 def test_every_correction_can_be_had():
     table = make_table()
     for correction in sorted(DisparityTest._parameter_constraints["correction"][0].options):
-        pairs = DisparityTest(correction=correction).fit(table).pairwise_
+        pairs = DisparityTest.from_table(table, correction=correction).pairwise_
         assert (pairs["t_pvalue_adjusted"] >= pairs["t_pvalue"] * (1 - 1e-12)).all() or (
             "tsb" in correction  # these estimate how many hypotheses are true
         )
@@ -251,29 +254,29 @@ def test_constructor_only_assigns_and_input_is_kept():
     test = DisparityTest(correction="fdr_by", confidence_level=0.8)
     params = test.get_params()
     assert vars(test) == params
-    test.fit(table)
+    test = DisparityTest.from_table(table, correction="fdr_by", confidence_level=0.8)
     pd.testing.assert_frame_equal(table, before)
     assert test.get_params() == params
     again = pickle.loads(pickle.dumps(test))
     pd.testing.assert_frame_equal(again.pairwise_, test.pairwise_)
-    pd.testing.assert_frame_equal(clone(test).fit(table).pairwise_, test.pairwise_)
+    assert clone(test).get_params() == params
 
 
 def test_prediction_is_the_mean_of_the_group():
     table = make_table()
-    test = DisparityTest().fit(table)
+    test = DisparityTest.from_table(table)
     expected = table.mean()[["g2", "g0", "g2"]]
     np.testing.assert_allclose(test.predict(["g2", "g0", "g2"]), expected)
     assert test.score(["g2", "g0"]) == pytest.approx(np.ptp(expected))
     assert test.score(["g2", "g2"]) == 0
     with pytest.raises(ValueError, match="Group 'g9' did not occur in fit; its groups are g0, g1"):
         test.predict(["g0", "g9"])
-    with pytest.raises(ValueError, match="one group for each; got an array of shape \\(1, 2\\)"):
+    with pytest.raises(ValueError, match="group='group' is not a field of the records, nor a col"):
         test.predict([["g0", "g1"]])
 
 
 def test_columns_of_an_array_are_numbered():
-    test = DisparityTest().fit(make_table().to_numpy())
+    test = DisparityTest.from_table(make_table().to_numpy())
     assert test.vulnerabilities_.columns.tolist() == [0, 1, 2, 3]
     assert len(test.predict([3, 3, 0])) == 3
 
@@ -285,7 +288,7 @@ def test_fit_comes_first():
 
 
 def test_summary_holds_the_numbers():
-    test = DisparityTest().fit(make_table())
+    test = DisparityTest.from_table(make_table())
     text = test.summary()
     assert "4 groups, 12 rounds\n" in text
     assert f"F(3, 33) = {test.anova_statistic_:.6g}, p = {test.anova_pvalue_:.2g}\n" in text
@@ -307,8 +310,8 @@ def population():
 
 def make_test(**parameters):
     attack = ThresholdAttack(signal="correctness")
-    settings = {"group": "race", "n_rounds": 6, "random_state": 0}
-    return DisparityTest(DecisionTreeClassifier(), attack, **(settings | parameters))
+    settings = {"estimator": DecisionTreeClassifier(), "attack": attack, "group": "race"}
+    return DisparityTest(**(settings | {"n_rounds": 6, "random_state": 0} | parameters))
 
 
 def test_records_are_played_for(population):
@@ -324,7 +327,7 @@ def test_records_are_played_for(population):
     )
     pd.testing.assert_frame_equal(test.vulnerabilities_, game["group_vulnerability"])
     np.testing.assert_array_equal(test.game_["vulnerability"], game["vulnerability"])
-    by_table = DisparityTest().fit(game["group_vulnerability"])
+    by_table = DisparityTest.from_table(game["group_vulnerability"])
     assert by_table.game_ is None
     assert by_table.anova_statistic_ == test.anova_statistic_
     assert np.isnan(by_table.pvalue_) and not by_table.reject_
@@ -359,7 +362,10 @@ def test_rare_groups_lose_rounds(population):
 @pytest.mark.parametrize(
     "parameters, message",
     [
-        ({"group": "age"}, "group='age' is not a field of the records; they have race"),
+        (
+            {"group": "age"},
+            "group='age' is not a field .*: the fields are race, the columns 0 to 19",
+        ),
         ({"attack": None}, "attack is needed to play the game on records"),
         ({"estimator": None}, "estimator is needed to play the game on records"),
     ],
@@ -399,6 +405,106 @@ def test_models_of_a_pool_are_treated_as_the_victim(population):
 
 
 def test_predict_names_the_missing_field(population):
-    test = DisparityTest().fit(make_table())
+    test = DisparityTest.from_table(make_table())
     with pytest.raises(ValueError, match="group='group' is not a field of the records"):
+        test.predict(population)
+
+
+# Features and labels, as any estimator takes them
+
+
+@pytest.fixture(scope="module")
+def frame(population):
+    columns = [f"x{k}" for k in range(population.X.shape[1])]
+    return pd.DataFrame(population.X, columns=columns).assign(race=population["race"])
+
+
+TREE_OF_FRAME = make_pipeline(
+    make_column_transformer((OneHotEncoder(), ["race"]), remainder="passthrough"),
+    DecisionTreeClassifier(),
+)
+
+
+def test_features_and_labels_are_played_for(population, frame):
+    test = make_test(estimator=TREE_OF_FRAME).fit(frame, population.y)
+    game = membership_game(
+        TREE_OF_FRAME,
+        test.attack,
+        frame,
+        population.y,
+        groups="race",
+        n_rounds=6,
+        random_state=0,
+    )
+    pd.testing.assert_frame_equal(test.vulnerabilities_, game["group_vulnerability"])
+    assert test.vulnerabilities_.columns.tolist() == ["high", "low"]
+    means = test.group_vulnerability_["mean"]
+    np.testing.assert_array_equal(test.predict(frame), means[frame["race"]])
+    assert test.score(frame, population.y) == test.disparity_ == test.score()
+    assert test.score(frame[frame["race"] == "low"]) == 0
+
+
+def test_groups_are_a_field_a_column_or_an_array(population, frame):
+    race, estimator = population["race"], DecisionTreeClassifier()
+    known = make_test().fit(population)
+    numbered = np.column_stack([population.X, race == "low"])
+    column = numbered.shape[1] - 1
+    for settings, X, y in (
+        ({"group": race}, population, None),
+        ({"group": list(race)}, population.X, population.y),
+        ({"group": pd.Series(race)}, population.X, population.y),
+    ):
+        test = make_test(**settings).fit(X, y)
+        pd.testing.assert_frame_equal(test.vulnerabilities_, known.vulnerabilities_)
+        assert test.pvalue_ == known.pvalue_
+    game = {"n_rounds": 6, "random_state": 0}
+    by_number = DisparityTest(estimator, known.attack, group=column, **game)
+    by_name = DisparityTest(estimator, known.attack, group="last", **game)
+    table = pd.DataFrame(numbered).rename(columns={column: "last"}).rename(columns=str)
+    by_number.fit(numbered, population.y)
+    by_name.fit(table, population.y)
+    assert by_number.vulnerabilities_.columns.tolist() == [0.0, 1.0]
+    pd.testing.assert_frame_equal(by_number.vulnerabilities_, by_name.vulnerabilities_)
+    np.testing.assert_array_equal(by_number.predict(numbered), by_name.predict(table))
+    carried = make_test(estimator=TREE_OF_FRAME).fit(Records(frame, population.y))
+    played = make_test(estimator=TREE_OF_FRAME).fit(frame, population.y)
+    pd.testing.assert_frame_equal(carried.vulnerabilities_, played.vulnerabilities_)
+
+
+def test_a_search_takes_the_default_score(population, frame):
+    signals = ["correctness", "confidence"]
+    for X, y, settings in (
+        (frame, population.y, {"estimator": TREE_OF_FRAME}),
+        (population, None, {}),
+    ):
+        search = GridSearchCV(make_test(**settings, n_rounds=3), {"attack__signal": signals}, cv=2)
+        search.fit(X, y)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        assert search.best_estimator_.disparity_ >= 0
+        assert 0 <= search.score(X, y) == search.best_estimator_.disparity_
+
+
+@pytest.mark.parametrize(
+    "parameters, fit, message",
+    [
+        ({}, lambda test, X, y: test.fit(X), "DataFrame without y.*DisparityTest.from_table"),
+        ({}, lambda test, X, y: test.fit([[0.1, 0.2], [0.3, 0.1]]), "list without y"),
+        ({}, lambda test, X, y: test.fit(Records(X, y), y), "leave y out"),
+        ({"group": "sex"}, lambda test, X, y: test.fit(X, y), "group='sex' is not .*columns x0"),
+        ({"group": 77}, lambda test, X, y: test.fit(X.to_numpy(), y), "group=77 is not a field"),
+        ({"group": ["a", "b"]}, lambda test, X, y: test.fit(X, y), "each of 1000 records; got sh"),
+        ({"attack": None}, lambda test, X, y: test.fit(X, y), "attack is needed to play the game"),
+        ({"n_rounds": 1}, lambda test, X, y: test.fit(X, y), "The 'n_rounds' parameter"),
+    ],
+)
+def test_what_no_game_can_be_played_with_is_named(population, frame, parameters, fit, message):
+    test = make_test(estimator=TREE_OF_FRAME).set_params(**parameters)
+    with pytest.raises(ValueError, match=message):
+        fit(test, frame, population.y)
+
+
+def test_an_array_of_groups_holds_those_of_fit_alone(population):
+    test = make_test(group=population["race"]).fit(population)
+    assert test.score(["low", "high"]) == test.disparity_
+    with pytest.raises(ValueError, match="group holds the groups of the records of fit"):
         test.predict(population)

@@ -52,7 +52,7 @@ def test_each_group_has_a_body_and_a_mean(table, kind):
 
 
 def test_a_test_is_drawn_with_its_pvalue(table):
-    test = DisparityTest().fit(table)
+    test = DisparityTest.from_table(table)
     display = DisparityDisplay.from_estimator(test)
     assert "p =" not in display.ax_.get_title()  # a table has no p-value
     rng = np.random.default_rng(0)
@@ -62,7 +62,7 @@ def test_a_test_is_drawn_with_its_pvalue(table):
     title = DisparityDisplay.from_estimator(played).ax_.get_title()
     assert title.endswith(f"all groups equally vulnerable: p = {played.pvalue_:.2g}")
     assert display.ax_.get_title().startswith("Vulnerability of each group, 40 rounds")
-    named = DisparityTest(attack=ThresholdAttack()).fit(table)
+    named = DisparityTest.from_table(table).set_params(attack=ThresholdAttack())
     titles = [
         DisparityDisplay.from_estimator(named, name=name).ax_.get_title() for name in (None, "loss")
     ]

@@ -33,7 +33,7 @@ def make_table_of_statistic(statistic):
     ],
 )
 def test_published_analyses_of_variance(statistic, pvalue):
-    test = DisparityTest().fit(make_table_of_statistic(float(statistic)))
+    test = DisparityTest.from_table(make_table_of_statistic(float(statistic)))
     assert test.anova_["df"].tolist() == [4, 199, 796]
     assert f"{test.anova_statistic_:.6f}" == statistic
     assert f"{test.anova_pvalue_:.5e}" == pvalue
@@ -69,7 +69,7 @@ def make_published_rounds():
 
 def test_published_pairs_are_adjusted_by_benjamini_and_hochberg():
     table = make_published_rounds()
-    test = DisparityTest(correction="fdr_bh", confidence_level=0.99).fit(table)
+    test = DisparityTest.from_table(table, correction="fdr_bh", confidence_level=0.99)
     pairs = test.pairwise_
     assert pairs[["group", "other"]].to_numpy().tolist() == [
         list(p) for p in combinations(RACES, 2)
@@ -77,7 +77,9 @@ def test_published_pairs_are_adjusted_by_benjamini_and_hochberg():
     np.testing.assert_array_equal(pairs["t_pvalue_adjusted"].round(4), PUBLISHED)
     assert (pairs["t_df"] == 199).all()
     # Bonferroni's numbers, which the thesis names; from p-values that are known to half a digit.
-    bonferroni = DisparityTest(correction="bonferroni", confidence_level=0.99).fit(table).pairwise_
+    bonferroni = DisparityTest.from_table(
+        table, correction="bonferroni", confidence_level=0.99
+    ).pairwise_
     for place, expected in ((0, 0.3184), (1, 1.0), (2, 0.0264), (7, 0.0476)):
         got = bonferroni["t_pvalue_adjusted"][place]
         assert got == pytest.approx(expected, abs=0.00005 * (RANKS[place] + 1))

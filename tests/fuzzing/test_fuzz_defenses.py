@@ -10,6 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity
 
 from skmia import defenses
+from skmia.epsilon import canaries
 
 from .budget import calls
 from .oracle import finite, knock
@@ -97,4 +98,4 @@ def test_soft_regression(data):
 @calls(0.01)
 @given(records(), odd_settings({"n_canaries": (2,), "random_state": (0,)}))
 def test_mislabel(rows, settings):
-    knock("mislabel", defenses.mislabel, rows, **settings)
+    knock("mislabel", canaries.mislabel, rows, **settings)

@@ -69,6 +69,12 @@ def test_guesses_of_a_game(guesses, membership, groups):
     knock("GroupGuesses", fit, guesses, membership, groups)
 
 
+@calls(0.02)
+@given(bit_tables())
+def test_a_table_of_vulnerabilities(table):
+    knock("from_table", lambda table: DisparityTest.from_table(table).anova_pvalue_, table)
+
+
 GAME = {name: ORDINARY[name] for name in ("n_rounds", "train_size", "test_size", "random_state")}
 
 

@@ -465,7 +465,11 @@ class NoVictim(BaseEstimator):
         ({"test_size": 0.001}, ValueError, "test_size leaves no record on that side; there are"),
         ({"train_size": 0}, ValueError, "'train_size' parameter of membership_game"),
         ({"n_rounds": 0}, ValueError, "'n_rounds' parameter of membership_game"),
-        ({"groups": "race"}, ValueError, "field of the records; got 'race', they have group"),
+        (
+            {"groups": "race"},
+            ValueError,
+            "groups='race' is not a field of the records, .* the fields are group",
+        ),
         ({"groups": [1, 2]}, ValueError, r"one value for each of 300 records; got shape \(2,\)"),
         (
             {"groups": np.where(np.arange(300) == 4, np.nan, 1.0)},

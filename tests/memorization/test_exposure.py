@@ -248,8 +248,10 @@ def test_it_is_an_ordinary_estimator(trained):
     again = clone(exposure).fit()
     assert_array_equal(again.log_perplexities_, exposure.fit().log_perplexities_)
     assert clone(exposure).log_perplexity is trained
-    with pytest.raises(NotFittedError, match="wrap it in sklearn.frozen.FrozenEstimator"):
-        clone(exposure.set_params(log_perplexity=trained.estimator)).fit()
+    fitted, unfitted = trained.estimator, clone(trained.estimator)
+    assert clone(exposure.set_params(log_perplexity=fitted)).log_perplexity is fitted
+    with pytest.raises(NotFittedError, match="is not fitted: fit it first"):
+        exposure.set_params(log_perplexity=unfitted).fit()
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_groups_that_are_exposed_unequally_are_told_apart_without_another_traini
         power = leave_one_model_out(
             LiRA(variance="example", shadows=pool), grouped, models=range(0, 64, 2), group="group"
         )
-        test = DisparityTest().fit(power["advantage"].unstack("group"))
+        test = DisparityTest.from_table(power["advantage"].unstack("group"))
         assert (test.anova_pvalue_corrected_ < 0.01) == differ
         assert test.n_rounds_ == 32
 

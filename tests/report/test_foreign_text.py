@@ -117,7 +117,7 @@ def test_other_summaries(problem):
     _, records, membership = problem
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.random((12, 3)), columns=[FORGED, TITLE, TURNED])
-    assert_visible(DisparityTest().fit(table).summary())
+    assert_visible(DisparityTest.from_table(table).summary())
     assert_visible(RankingTest().fit(table).summary())
     kinds = pd.Series(records["kind"], dtype=object)
     frame = pd.DataFrame({"x": rng.integers(0, 3, 400), "kind": kinds})
@@ -132,7 +132,7 @@ def test_messages():
     assert_visible(str(caught.value))
     table = pd.DataFrame(np.random.default_rng(0).random((12, 2)), columns=[FORGED, TITLE])
     with pytest.raises(ValueError, match="did not occur in fit") as caught:
-        DisparityTest().fit(table).predict(["c"])
+        DisparityTest.from_table(table).predict(["c"])
     assert_visible(str(caught.value))
     records = Records(np.zeros((4, 1)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="got the values") as caught:

@@ -136,8 +136,6 @@ NO_PROBABILITIES = {
     "DiversityAttack",
     "MorganAttack",
     "RenyiAttack",
-    "ThresholdAttack",
-    "stack",
 }
 
 
@@ -282,7 +280,7 @@ def test_attack_with_a_victim_of_its_own_is_judged_by_it(problem):
     members = records[membership == 1]
     margins = LinearSVC(random_state=0).fit(members.X, members.y)
     own = FrozenEstimator(LogisticRegression().fit(members.X, members.y))
-    attacks = {"own": ThresholdAttack(own), "open": ThresholdAttack()}
+    attacks = {"own": ThresholdAttack(own), "open": ThresholdAttack(signal="loss")}
     result = audit(margins, records, membership, attacks=attacks, **SETTINGS)
     assert list(result.scores) == ["own"]
 

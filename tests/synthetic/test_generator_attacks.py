@@ -237,7 +237,7 @@ def test_bad_victims(problem):
     records, _ = problem
     with pytest.raises(TypeError, match="sample method; got NoneType"):
         GeneratorAttack().fit(records)
-    with pytest.raises(NotFittedError, match="KernelDensity is not fitted. Fit the generator"):
+    with pytest.raises(NotFittedError, match="generator KernelDensity is not fitted: fit it"):
         GeneratorAttack(FrozenEstimator(KernelDensity())).fit(records)
     with pytest.raises(ValueError, match="synthetic rows has 1 columns and The table of records"):
         GeneratorAttack(fixed([[1.0]] * 9), statistic="ratio").fit(records).score_samples(records)

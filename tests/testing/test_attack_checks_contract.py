@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from attack_checks import find_checks
+from sklearn.base import BaseEstimator
 
 from skmia.attacks import ThresholdAttack
 from skmia.testing import check_attack, make_attack_problem
@@ -166,6 +167,16 @@ class ClonesToItself(ThresholdAttack):
         return self
 
 
+class ResetsTheVictim(ThresholdAttack):
+    def __sklearn_clone__(self):
+        return BaseEstimator.__sklearn_clone__(self)
+
+
+class ReachesTheVictim(ThresholdAttack):
+    def set_params(self, **params):
+        return BaseEstimator.set_params(self, **params)
+
+
 BROKEN = [
     (WorksInInit, "check_attack_init_only_assigns"),
     (ChangesAParameterInInit, "check_attack_init_only_assigns"),
@@ -188,6 +199,8 @@ BROKEN = [
     (TakesAnUnfittedVictim, "check_attack_unfitted_victim"),
     (SetsNothing, "check_attack_get_set_params"),
     (ClonesToItself, "check_attack_clones"),
+    (ResetsTheVictim, "check_attack_spares_fitted_models"),
+    (ReachesTheVictim, "check_attack_spares_fitted_models"),
 ]
 
 CHECKS = find_checks()

@@ -240,6 +240,7 @@ def play_games() -> None:
     played = GroupGuesses(guesses, membership, ["a", "b"] * 20)
     test = DisparityTest(n_permutations=99, correction="holm", random_state=0).fit(played)
     print(test.summary().upper())
+    print(DisparityTest.from_table([[0.1, 0.2], [0.3, 0.1]], correction="fdr_bh").score() > 0)
 
 
 def defend() -> None:

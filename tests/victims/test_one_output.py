@@ -106,8 +106,9 @@ def test_several_outputs_are_refused_with_a_way_out(name):
 
 
 def test_labels_of_several_outputs_are_refused_with_a_way_out():
-    with pytest.raises(ValueError, match=r"shape \(80, 2\); skmia.victims.OneOutput attacks"):
-        Records(X, Y)
+    model = FrozenEstimator(clone(LABELS["forest"]).fit(X, Y))
+    with pytest.raises(ValueError, match="2 columns, .*JointOutputs attacks .* OneOutput one"):
+        LiRA(model, shadows=2).fit(Records(X, Y))
 
 
 def test_an_output_that_does_not_exist():

@@ -21,7 +21,7 @@ class LabelsQuestion(AgreementQuestion):
     def ask(self, met, references):
         rows = np.flatnonzero(met.inside)
         if met.is_value:
-            if not is_reversed(met.outputs.values[rows], met.truth[rows], met.units[rows]):
+            if not is_reversed(met.scores.values[rows], met.truth[rows], met.units[rows]):
                 return None
             return self.stop(
                 "Members with higher targets have lower predictions.",
@@ -127,7 +127,7 @@ _UNITS = ": the answers are in other units than the target.", "Give the answers 
 
 def _list_turned(met):
     """Answers of a regressor turned back from what targets are often turned into."""
-    if not met.is_value:
+    if met.outputs.kind != "value":  # several targets may each be turned in their own way
         return
     values, own = met.scores.values, met.truth[met.inside]
     turned = {

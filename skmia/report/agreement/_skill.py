@@ -63,8 +63,6 @@ class AnswerScores(NamedTuple):
 
 def make_scores(outputs, classes, as_labels=False):
     """Answers in the order of some classes, as predicted labels alone if asked for."""
-    if outputs.kind == "value":
-        return AnswerScores(np.asarray(outputs.values, dtype=np.float64))
     codes = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
     if outputs.kind == "label" or as_labels:
         labels = outputs.as_labels().values.tolist()

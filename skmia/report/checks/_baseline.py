@@ -152,7 +152,7 @@ def blind_baseline(
     >>> blind_baseline(Records(later, y), membership, random_state=0).low > 0.8
     True
     """
-    check_records(records)
+    check_records(records, targets=True)
     membership = check_membership(membership, len(records))
     check_confidence_level(confidence_level)
     seed = check_random_state(random_state).randint(2**31 - 1)

@@ -193,7 +193,7 @@ def negative_control(
     >>> control.passed
     True
     """
-    check_records(records)
+    check_records(records, targets=True)
     check_pool_settings("negative_control", n_jobs=n_jobs)
     membership = check_membership(membership, len(records))
     level = check_confidence_level(confidence_level)
@@ -301,7 +301,7 @@ def positive_control(
     >>> control.passed
     True
     """
-    check_records(records)
+    check_records(records, targets=True)
     check_pool_settings("positive_control", n_jobs=n_jobs)
     membership = check_membership(membership, len(records))
     level = check_confidence_level(confidence_level)

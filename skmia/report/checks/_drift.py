@@ -15,6 +15,7 @@ from ..._core.asking import CHUNK, query_aligned, unwrap
 from ..._core.containers import take_rows
 from ..._core.groups import number_groups
 from ..._core.numbers import show
+from ..._core.outputs import PREDICTIONS
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state, refuse_trained_module
 from ..._core.records import Records, has_column
@@ -27,6 +28,7 @@ from ..._training.frozen import make_recipe
 from ..._training.job import Data, Job, Kept, recorded_warnings
 from ..._training.plan import plan_training
 from ...exceptions import TrainingError
+from ...signals import Loss
 from ...victims import is_trainable
 from .._case import check_pool_settings
 from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
@@ -181,7 +183,7 @@ def drift_test(
     >>> drift_test(LogisticRegression(), Records(X, y), membership, random_state=0).pvalue < 0.001
     True
     """
-    check_records(records)
+    check_records(records, targets=True)
     check_pool_settings("drift_test", n_jobs=n_jobs)
     membership = check_membership(membership, len(records))
     if not hasattr(estimator, "fit"):
@@ -321,8 +323,8 @@ class _Scorer:
 
 def _score(outputs, y):
     """How well each label is predicted; higher is better."""
-    if outputs.kind == "value":
-        errors = (np.asarray(y, dtype=float) - np.ravel(outputs.values)) ** 2
+    if outputs.kind in PREDICTIONS:
+        errors = -Loss()(outputs, y)
         return -np.minimum(errors, np.finfo(float).max)  # two infinite ones have no difference
     if outputs.kind in ("proba", "logits"):
         own = outputs.log_proba()[np.arange(len(y)), outputs.label_index(y)]

@@ -352,7 +352,7 @@ def find_duplicates(
     >>> (closest["nonmember"] - closest["member"]).unique()
     array([300])
     """
-    check_records(records, labels=False)
+    check_records(records, labels=False, targets=True)
     membership = check_membership(membership, len(records))
     check_number(tolerance, "tolerance", "a fraction in (0, 1)", SMALLEST, np.nextafter(1, 0))
     check_number(max_queries, "max_queries", "a whole number from 1 on", 1, whole=True)

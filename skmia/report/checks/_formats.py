@@ -215,7 +215,7 @@ def compare_formats(
     >>> compare_formats(Records(X), membership, random_state=0).text
     'column 2 has at most 2 decimals in 100% of the members and 1% of the non-members'
     """
-    check_records(records, labels=False)
+    check_records(records, labels=False, targets=True)
     membership = check_membership(membership, len(records))
     check_count(n_permutations, "n_permutations")
     if hold_tokens(records):
@@ -358,7 +358,10 @@ def _list_features(records, rows, people, rng):
         features = _describe_columns(X, units, rng)
     y = None if records.y is None else records.y[rows]
     if y is not None and y.dtype.kind == "f":
-        features += _name("the target", _describe_numbers(y[:, None], units))
+        columns = y.reshape(len(rows), -1).T
+        for number, column in enumerate(columns):
+            name = "the target" if len(columns) == 1 else f"target {number}"
+            features += _name(name, _describe_numbers(column[:, None], units))
     return features, len(rows)
 
 

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from ..._core.outputs import PREDICTIONS
 from ...metrics import auc_interval
+from ...signals import Loss
 from .._evidence import IN_MODEL, IN_PART, SWAPPED
 from .._sides import BOTH, HELD_OUT, MEMBERS, SidesReader
 from .._validation_rows import stops_on_held_out
@@ -73,8 +75,8 @@ def _covers_held_out(case, unlisted, finds):
 def measure_fit(case):
     """How well the model fits members and others: words, and the shares or numbers of each."""
     outputs, y, members = case.request.outputs, case.records.y, case.membership
-    if outputs.kind == "value":
-        errors = np.square(np.asarray(outputs.values, dtype=float).reshape(len(y), -1)[:, 0] - y)
+    if outputs.kind in PREDICTIONS:
+        errors = -Loss()(outputs, y)
         return "error", errors[members], errors[~members]
     if outputs.classes is None:
         return None

@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.asking import query_victim, unwrap
+from ..._core.copies import is_fitted
 from ..._core.records import Records
 from ._helpers import (
     asks_fitted,
@@ -83,6 +84,23 @@ def check_attack_clones(attack, records, membership):
     scores = copy.fit(records, membership).score_samples(records)
     claim = "A fitted clone must score like the original"
     expect_close(scores, attack.score_samples(records), claim)
+
+
+def check_attack_spares_fitted_models(attack, records, membership):
+    """A clone keeps a fitted victim and pool, and setting parameters of theirs changes a copy."""
+    for name in ("victim", "shadows"):
+        value = unwrap(get_collaborator(attack, name))
+        if not hasattr(value, "get_params") or not is_fitted(value):
+            continue
+        own = clone(attack).set_params(**{name: value})
+        holds = getattr(clone(own), name) is value
+        expect(holds, f"clone must keep a fitted {name} as it is, not copied or unfitted.")
+        parameters = value.get_params(deep=False)
+        for inner in list(parameters)[:1]:
+            own.set_params(**{f"{name}__{inner}": parameters[inner]})
+            holds = getattr(own, name) is not value and is_fitted(value)
+            what = f"set_params({name}__{inner}=...)"
+            expect(holds, f"{what} must not change the fitted {name}, but set it on a copy.")
 
 
 def check_attack_tags(attack, records, membership):
@@ -230,7 +248,7 @@ def check_attack_n_jobs(attack, records, membership):
 
 
 def check_attack_unfitted_victim(attack, records, membership):
-    """A victim that is not fitted is refused with the advice to freeze it."""
+    """A victim that is not fitted is refused with the advice to fit it."""
     victim = get_collaborator(attack, "victim")
     if victim is None:
         return
@@ -239,4 +257,4 @@ def check_attack_unfitted_victim(attack, records, membership):
         check_is_fitted(victim)  # where it learns nothing in fit, such as a CallableVictim
     except NotFittedError:
         fit = partial(fresh(attack).set_params(victim=victim).fit, records, membership)
-        expect_refusal(fit, NotFittedError, "frozenestimator", "An unfitted victim")
+        expect_refusal(fit, NotFittedError, "fit it", "An unfitted victim")

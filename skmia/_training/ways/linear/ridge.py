@@ -47,6 +47,8 @@ def _has_few_records(plan):
 
 
 def _wrong_target(plan):
+    if plan.y.ndim > 1:
+        return "there are several targets"
     if plan.y.dtype.kind not in "biuf" or not np.isfinite(plan.y).all():
         return "y holds values that are not finite numbers"
     if are_too_large(plan.y):
