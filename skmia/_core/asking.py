@@ -23,9 +23,10 @@ from .outputs import PREDICTIONS, Outputs, join_outputs
 from .randomness import preserved_randomness
 from .sklearn import validate_params_of
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
+from .transactions import TransactionMixin
 
 
-class GivenModel:
+class GivenModel(TransactionMixin):
     """Mixin of victims that wrap a fitted model: they are fitted, and ``fit`` checks parameters."""
 
     is_trainable = False  # clones ask the same model

@@ -50,6 +50,7 @@ __all__ = [
     "read_leaves_of_boosting",
     "read_support_vectors",
     "read_trees_of_boosting",
+    "replace_available_method",
     "validate_parameter_constraints",
     "validate_params_of",
 ]
@@ -91,6 +92,16 @@ def copy_configuration(estimator, made):
             setattr(made, name, copy.deepcopy(getattr(estimator, name)))
     if hasattr(estimator, "_skl_callbacks"):  # of scikit-learn 1.9, shared by all clones
         made._skl_callbacks = estimator._skl_callbacks
+
+
+def replace_available_method(descriptor, change):
+    """Return what ``available_if`` made of a method, with ``change(method)``."""
+    method = getattr(descriptor, "fn", None)
+    if method is None or change(method) is method:
+        return descriptor
+    replaced = copy.copy(descriptor)
+    replaced.fn = change(method)
+    return replaced
 
 
 def _is_numeric(constraint):

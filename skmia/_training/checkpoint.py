@@ -85,6 +85,12 @@ class MemoryCheckpoint:
     def __init__(self):
         self._manifest, self._models = None, {}
 
+    def copy(self):
+        """Return a memory of the same models, which another fit may fill."""
+        copied = MemoryCheckpoint()
+        copied._manifest, copied._models = self._manifest, self._models.copy()
+        return copied
+
     def read_entropy(self):
         """Entropy of the pool, or None before its first fit."""
         return None if self._manifest is None else self._manifest["entropy"]
@@ -120,8 +126,7 @@ class MemoryCheckpoint:
         return models
 
     def describe_kept(self, n_models):
-        """Say how many models an interrupted fit has finished."""
-        return f"{len(self._models)} of {n_models} shadow models are kept in memory."
+        """Return None: an interrupted fit leaves the pool, and its memory, as it was."""
 
     def states(self):
         """Return None: the state of an unfinished training is not kept in memory."""

@@ -21,10 +21,10 @@ from .._core.targets import TargetForm, choose_form
 from ..exceptions import JointTrainingWarning
 
 
-def warn_once(caught, n_models, what="shadow models"):
+def warn_once(caught, n_models, what="shadow models", stacklevel=4):
     """Repeat each distinct warning of the workers once, with the number of models it came from."""
     for (category, message), count in Counter(caught).items():
-        warnings.warn(f"{count} of {n_models} {what}: {message}", category, stacklevel=4)
+        warnings.warn(f"{count} of {n_models} {what}: {message}", category, stacklevel=stacklevel)
 
 
 def count_failures(caught):

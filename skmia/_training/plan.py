@@ -30,8 +30,9 @@ def saying_what_is_kept(checkpoint, n_models):
     try:
         yield
     except KeyboardInterrupt as error:
-        if checkpoint is not None:
-            error.add_note(checkpoint.describe_kept(n_models))
+        kept = None if checkpoint is None else checkpoint.describe_kept(n_models)
+        if kept is not None:
+            error.add_note(kept)
         raise
 
 
@@ -195,7 +196,7 @@ def _warn_of_near_misses(ways, job):
             f"Models are trained one by one, which can take tens of times as long: {reason} "
             "ShadowPool(batched=False) does so without this warning.",
             JointTrainingWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -25,6 +25,7 @@ from .._core.numbers import show, to_array
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_features, check_finite, check_records, set_features
 from ..metrics import mean_interval, share_interval
@@ -176,7 +177,7 @@ def _make_baseline():
     )
 
 
-class CandidateScores(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
+class CandidateScores(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
     """Base class of attacks that score candidates, ``classes_``, for a value of each record."""
 
     _subjects = ("victim", "shadows")

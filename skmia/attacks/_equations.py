@@ -613,7 +613,7 @@ class EquationsAttack(CandidatesAttack):
             "rows that are not among the candidates, or with sample weights. Scores are weaker "
             f"than they could be; {advice}",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
         if self.outsiders_ == assumed and (self._method == "ridge" or self.solver != "auto"):
             return self._solution

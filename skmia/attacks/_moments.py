@@ -233,7 +233,7 @@ class MomentsAttack(CandidatesAttack):
                 "was trained on rows of another kind, or with sample weights. Scores may be of no "
                 "use.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _judge_further(self, records):

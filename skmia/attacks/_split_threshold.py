@@ -387,7 +387,7 @@ class SplitThresholdAttack(CandidatesAttack):
             "thresholds were moved. Scores are weaker than they could be; set outsiders to the "
             "share of missing rows, if you know it.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
     def _judge_further(self, records):

@@ -421,7 +421,7 @@ class TransferredQueryAttack(QueryAttack):
                 warnings.warn(
                     f"target_fpr={self.target_fpr:g} is not reached on shadow models: the lowest "
                     f"rate of any confidence is {fpr.min():.2g}, and this confidence is used.",
-                    stacklevel=5,
+                    stacklevel=6,
                 )
         self.confidence_ = float(_CONFIDENCES[np.argmax(value)])
         self.rates_ = {

@@ -117,7 +117,7 @@ class SmoothRank(Comparison):
                 f"The ranks resolve p-values down to {self.smallest:.2g}; level={self.level:g} is "
                 "in the tail of a fitted Student-t distribution. Use more shadow models.",
                 ResolutionWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return -np.log(self.level)
 

@@ -13,6 +13,7 @@ from .._core.needs import ANY, BOTH, NOBODY, Needs
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._core.validation import (
     check_features,
@@ -71,7 +72,7 @@ class PosteriorMixin:
         return posterior_of(scores, getattr(self, "prior", 0.5))
 
 
-class BaseAttack(CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
+class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
     """Base class of all attacks: classifiers of records into members (1) and non-members (0).
 
     A subclass implements ``_fit(records, membership)``, ``_score_samples(records)`` and

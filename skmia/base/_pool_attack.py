@@ -77,7 +77,7 @@ def warn_unlike(pool, victim, records, rate):
             f"deviation {spread:.2g}). The rate holds for a victim that was trained like them and "
             "on as many records, which max_samples of the pool sets.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

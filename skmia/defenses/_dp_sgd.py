@@ -383,7 +383,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         warnings.warn(
             "classes were read off y, which epsilon_ does not cover: give all labels as classes.",
             PrivacyWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         return np.unique(y)
 

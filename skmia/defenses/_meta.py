@@ -25,11 +25,12 @@ from .._core.randomness import preserved_randomness
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, requests_weights, routing_requests
 from .._core.sklearn import HasMethods, InvalidParameterError, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._training.ways.torch_nets.plan import find_net
 
 
-class Defended(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
+class Defended(TransactionMixin, CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     """Base class of defenses that wrap an estimator."""
 
     # A subclass sets estimator_, the fitted estimator.

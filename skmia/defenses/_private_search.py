@@ -25,6 +25,7 @@ from .._core.numbers import show
 from .._core.optional import import_optional
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows, Seed
 from ._exact_noise import PrivateRandomness, choose_grids
 from ._trial_laws import NegativeBinomialTrials, PoissonTrials
@@ -63,7 +64,7 @@ def _best_has(name):
     return available_if(has)
 
 
-class PrivateSearchCV(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
+class PrivateSearchCV(TransactionMixin, CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     """Randomized search over settings of a private estimator, the choice included in its epsilon.
 
     A random number of trials is made, each with a candidate that is drawn with replacement, and

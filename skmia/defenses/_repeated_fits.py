@@ -3,10 +3,11 @@
 import warnings
 
 from .._core.accountant import spent_epsilon
+from .._core.transactions import TransactionMixin, get_original
 from ..exceptions import PrivacyWarning
 
 
-class CountsPrivateFits:
+class CountsPrivateFits(TransactionMixin):
     """Mixin of private estimators, whose clones know of each other's fits.
 
     A search, a cross-validation and an ensemble fit clones of one estimator, usually on the same
@@ -18,8 +19,13 @@ class CountsPrivateFits:
         vars(made).update(_fits_of_clones=self._get_fits(), _may_be_sent=True)
         return made
 
+    _lasting = ("_fits_of_clones", "_may_be_sent")
+
     def _get_fits(self):
-        return vars(self).setdefault("_fits_of_clones", FitsOfClones())
+        # A fit that fails has read rows as well, so that the estimator itself has to remember it.
+        fits = vars(get_original(self)).setdefault("_fits_of_clones", FitsOfClones())
+        vars(self)["_fits_of_clones"] = fits
+        return fits
 
     def __getstate__(self):
         # An unfitted clone that is pickled is fitted in another process, which tells nothing back.

@@ -19,6 +19,7 @@ from .._core.matrix import check_container
 from .._core.numbers import check_number, to_array
 from .._core.sklearn import Interval, InvalidParameterError, StrOptions, validate_params_of
 from .._core.tradeoff import privacy_profile
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from ..exceptions import PrivacyWarning
 from ._exact_noise import (
@@ -102,7 +103,7 @@ def choose_delta(target_delta, n_rows):
             f"target_delta={target_delta:g} is not below one over the number of rows, "
             f"{n_rows}: releasing a row at random would satisfy it.",
             PrivacyWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return target_delta
 
@@ -116,7 +117,7 @@ def check_target(estimator):
         )
 
 
-class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
+class NoiseMechanism(TransactionMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
     """Base class of mechanisms whose ``transform`` adds fresh noise in every call."""
 
     # A subclass implements _calibrate, which sets the grid 2**_exponents and the whole number

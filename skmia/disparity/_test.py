@@ -19,6 +19,7 @@ from .._core.pvalues import adjust_pvalues, format_pvalue
 from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows, Seed
 from .._core.validation import check_records
 from .._core.visible import visible
@@ -351,7 +352,7 @@ Correction = Literal[
 _SIZE = [Interval(Real, 0, 1, closed="neither"), at_least(1)]
 
 
-class DisparityTest(BaseEstimator):
+class DisparityTest(TransactionMixin, BaseEstimator):
     r"""Test whether membership inference succeeds equally often for all groups.
 
     A membership game is played for several rounds: each round splits the records at random, trains

@@ -23,6 +23,7 @@ from .._core.randomness import isolated_randomness, seed_estimator
 from .._core.records import Records, has_column
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from .._core.targets import shape_targets
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from ..exceptions import PrivacyWarning
 from ..signals import threshold_signal_of
@@ -32,7 +33,7 @@ from .canaries import KINDS, Canaries, make_canaries
 CANARY_CONSTRAINT = [StrOptions(set(KINDS)), callable]
 
 
-class EpsilonAuditBase(CopiesParameters, BaseEstimator, ABC):
+class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
     """Base class of audits that train a classifier with canaries and bound its epsilon."""
 
     _parameter_constraints: dict = {

@@ -25,6 +25,7 @@ from .._core.sample_weights import fit_weighted, name_parameter, weights_for
 from .._core.sklearn import Interval, at_least, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
 from .._core.targets import shape_targets
+from .._core.transactions import TransactionMixin
 from .._core.types import Generator
 from .._core.writers import silence_fitted
 from ..exceptions import TrainingError
@@ -327,7 +328,7 @@ def place_in_shards(records, n_shards):
     return (records.fingerprint % np.uint64(n_shards)).astype(int)
 
 
-class ShardedModel(CopiesParameters, BaseEstimator):
+class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
     """Average of models that are each trained on one shard of the rows."""
 
     answers_queries = True

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.groups import sorted_values
 from .._core.matrix import validate_matrix
 from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .bounds import (
     bounded_loss_success_bound,
@@ -55,7 +56,7 @@ def _bernstein_half_width(samples, alpha, width):
     return total
 
 
-class GeneralizationGapBound(BaseEstimator):
+class GeneralizationGapBound(TransactionMixin, BaseEstimator):
     """Lower bound of the best attacker's success, from the means of members and non-members.
 
     A quantity whose mean over members differs from its mean over non-members leaks membership,

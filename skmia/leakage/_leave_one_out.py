@@ -31,6 +31,7 @@ from .._core.linear_influence import SMALLEST_RCOND, LinearInfluence
 from .._core.records import Records, has_column
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from .._core.targets import shape_targets
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from ..victims import LinearModel, check_labels, find_model, read_features
 
@@ -273,7 +274,7 @@ def leave_out(model, X, y):
     return family.leave_out(found, X, check_labels(found, y)), family.method
 
 
-class LeaveOneOutLeakage(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
+class LeaveOneOutLeakage(TransactionMixin, CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     r"""Leakage of each training record: how much better the model fits it than without it.
 
     For some models, the prediction for a training record by a model that was trained on all others

@@ -38,6 +38,7 @@ from .._core.tradeoff import (
     privacy_profile,
     threshold,
 )
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 
 
@@ -325,7 +326,7 @@ class MisspecifiedTarget:
         return power(rates, shift if rates.ndim == 0 else shift[:, np.newaxis], self.inclusion)
 
 
-class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
+class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, BaseEstimator):
     r"""Per-record membership leakage of a released mean.
 
     An attacker who knows the distribution of the rows and one row :math:`z` sees the mean of

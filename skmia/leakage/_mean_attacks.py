@@ -25,6 +25,7 @@ from .._core.gaussians import (
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.tradeoff import check_rates, power
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, FloatOrArray, Seed
 from .._core.validation import check_finite
 from ..metrics import membership_advantage_score
@@ -129,7 +130,7 @@ def estimate_distances(from_mean, held_out, law, noise, df, n_drawn):
     )
 
 
-class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
+class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
     """Base class of attacks that test whether a target is among the rows of a released mean."""
 
     # Every attack projects released means on a direction. For k rows in the mean, the projection

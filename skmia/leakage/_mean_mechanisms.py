@@ -14,13 +14,14 @@ from .._core.matrix import validate_matrix
 from .._core.numbers import check_count
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 
 # Number of values in the largest temporary array.
 _BLOCK = 2**22
 
 
-class _MeanMechanism(BaseEstimator, ABC):
+class _MeanMechanism(TransactionMixin, BaseEstimator, ABC):
     """Base class of mechanisms: `fit` stores a data set, `sample` releases its mean."""
 
     _parameter_constraints: dict = {}

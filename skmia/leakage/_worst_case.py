@@ -21,6 +21,7 @@ from .._core.probabilities import as_columns
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import draw_halves
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed, Splitter
 from .._core.visible import as_plain, visible
 from ..metrics import membership_advantage_score
@@ -95,7 +96,7 @@ def describe_worst_case(worst):
     return "\n".join(lines)
 
 
-class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
+class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
     """Total variation between the features of members and non-members.
 
     An attacker reads some features of each record, such as the victim's loss, its probabilities or

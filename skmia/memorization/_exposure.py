@@ -17,6 +17,7 @@ from .._core.randomness import check_random_state
 from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
 from .._core.sklearn import Interval as RealInterval
 from .._core.tokens import PAD
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, FloatOrArray, Seed, TokenModel
 from ..metrics import Interval, clopper_pearson
 from ..metrics import Interval as Estimate
@@ -265,7 +266,7 @@ def skew_normal_exposure(log_perplexity: ArrayLike, sample: ArrayLike) -> FloatO
     return float(exposure) if exposure.ndim == 0 else exposure
 
 
-class Exposure(CopiesParameters, BaseEstimator):
+class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
     """Exposure of canaries, which measures how much a sequence model has memorized them.
 
     A canary is a random sequence that is put into the training data. If the model finds it less

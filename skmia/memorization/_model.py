@@ -13,6 +13,7 @@ from .._core.asking import check_fitted
 from .._core.numbers import as_numbers, check_number, show, to_array
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.tokens import PAD, check_given, read_tokens
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, TokenModel
 from ._texts import read_matrix
 
@@ -257,7 +258,7 @@ def _is_whole(tokens):
     return tokens.size == 0 or (tokens.dtype.kind in "iu" and tokens.max() <= largest)
 
 
-class NGramModel(BaseEstimator):
+class NGramModel(TransactionMixin, BaseEstimator):
     """Probability of the next token from counts of short runs of tokens.
 
     The last ``order - 1`` tokens decide. How often each token followed them is mixed with the

@@ -15,12 +15,13 @@ from .._core.copies import CopiesParameters
 from .._core.numbers import show
 from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.tokens import TokenOutputs, name_rows, read_tokens
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed, TokenModel
 from ._model import check_model, token_moments
 from ._texts import warn_of_cuts, warn_of_padded_query
 
 
-class _AnswersByTokens(BaseEstimator):
+class _AnswersByTokens(TransactionMixin, BaseEstimator):
     """Queries of a sequence model about padded sequences."""
 
     # A subclass has the parameters n_given and batch_size and returns its fitted model from

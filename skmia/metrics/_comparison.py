@@ -18,6 +18,7 @@ from .._core.matrix import validate_matrix
 from .._core.numbers import check_number
 from .._core.pvalues import adjust_pvalues
 from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._core.visible import visible
 from ..exceptions import ResolutionWarning
@@ -263,7 +264,7 @@ def _list_cliques(ranks, rejected):
     return [order[start:stop].tolist() for start, stop in cliques]
 
 
-class RankingTest(BaseEstimator):
+class RankingTest(TransactionMixin, BaseEstimator):
     """Compare methods by their ranks over several scenarios.
 
     Each scenario (a victim, a data set) ranks the methods, 1 = best, with ties averaged. Friedman's
@@ -472,7 +473,7 @@ class RankingTest(BaseEstimator):
                 f"{smallest:.2g}, and the smallest of {n_pairs} pairs must be at most "
                 f"{self.alpha / n_pairs:.2g}: no pair can be significant; add scenarios.",
                 ResolutionWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def summary(self) -> str:

@@ -15,13 +15,14 @@ from .._core.hashing import hash_records
 from .._core.records import as_labels
 from .._core.routing import make_router, route_params
 from .._core.sklearn import HasMethods, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows
 
 # They fit the estimator, and not on rows that would be remembered.
 _NOT_DELEGATED = frozenset({"estimator", "estimator_", "fit_predict", "fit_transform"})
 
 
-class RememberTraining(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
+class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     """Estimator that remembers which rows it was trained on, by their fingerprints.
 
     A search or a cross-validation hands a scorer the rows of the test fold and no others. A

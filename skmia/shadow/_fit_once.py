@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from .._core.records import get_origin, make_once, note_made
+from .._core.transactions import get_original
 from .._training.digests import digest_code, iter_reads
 from ..exceptions import CheckpointError
 
@@ -46,7 +47,8 @@ def note_fit(pool, records):
     if get_origin(records) is records:
         stored = pool.stored_  # another list after another fit
         is_same = partial(_is_fitted_as, stored)
-        note_made(records, _describe_settings(pool), pool, is_same)
+        # The copy that is fitted hands its attributes on, and is gone afterwards.
+        note_made(records, _describe_settings(pool), get_original(pool), is_same)
 
 
 def _is_fitted_as(stored, pool):

@@ -17,6 +17,7 @@ from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import MOST_MODELS, check_room
 from .._core.trained_modules import refuse_trained_module
+from .._core.transactions import TransactionMixin
 from .._core.types import Seed
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint
@@ -77,6 +78,7 @@ def without(pool, what, records):
 
 
 class ShadowPool(
+    TransactionMixin,
     CopiesParameters,
     ImportedPools,
     StoredSignals,
@@ -367,7 +369,6 @@ class ShadowPool(
         if checkpoint is not None:
             manifest = describe_job(job, records, entropy, describe_sampling(self), plan.numbers)
             checkpoint.open(manifest, job.keep)
-        self._forget()
         with saying_what_is_kept(checkpoint, self.n_estimators):
             results = run_visibly(plan, job, self.verbose, "shadow models", checkpoint)
             tell = self._gather_and_tell if hasattr(self, "_skl_callbacks") else self._gather
@@ -436,6 +437,10 @@ class ShadowPool(
         checkpoint = self._get_checkpoint()
         return checkpoint, draw_entropy(self.random_state, checkpoint)
 
+    def _copy_continued(self, method):
+        memory = vars(self).get("_memory")
+        return {} if memory is None else {"_memory": memory.copy()}
+
     def _get_checkpoint(self):
         if self.checkpoint is not None:
             return FolderCheckpoint(self.checkpoint, self.on_disk)
@@ -453,8 +458,8 @@ class ShadowPool(
             checkpoint.share("outputs", self.outputs_)
 
     def _set(self, got, arrays, records, plan, notes):
-        """Set all fitted attributes at the end: an interrupted fit leaves none of them."""
-        warn_once(got.warnings, self.n_estimators)
+        """Set all fitted attributes."""
+        warn_once(got.warnings, self.n_estimators, stacklevel=5)
         self.backend_, self.backend_reason_ = describe_training(
             plan, got.warnings, self.n_estimators
         )
@@ -468,17 +473,8 @@ class ShadowPool(
         self.signal_, self.output_kind_, self.classes_ = facts["signal"], facts["kind"], classes
         self.stored_ = signals_of(facts["kind"], self.signals, self.temperatures)
         self.estimators_ = got.models if self.store == "models" else None
-        try:
-            self._smooth_signals(np.dtype(facts["dtype"]), got.steps)
-            self._set_lookup(records)
-        except BaseException:
-            self._forget()
-            raise
-
-    def _forget(self):
-        """Reset the pool to its unfitted state."""
-        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
-            delattr(self, name)
+        self._smooth_signals(np.dtype(facts["dtype"]), got.steps)
+        self._set_lookup(records)
 
     # Defined in the class itself, because set_output does not wrap inherited methods.
     transform = StoredSignals.transform

@@ -19,6 +19,7 @@ from .._core.features import code_cells
 from .._core.numbers import check_count, show, to_array
 from .._core.records import Records
 from .._core.sklearn import Interval, at_least, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
 
@@ -131,7 +132,7 @@ def choose_features(n_chosen, n_features, rng):
     return chosen
 
 
-class Synthesizer(CopiesParameters, BaseEstimator, ABC):
+class Synthesizer(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
     """Base class of synthesizers: learn from records in ``fit``, generate records in ``sample``."""
 
     _subjects = ("victim",)
@@ -629,7 +630,7 @@ class MarginalSynthesizer(Synthesizer):
         self.report_ = pd.DataFrame(columns, index=pd.Index(classes, name="class"))
         if self.victim is not None:
             self.report_["n_queries"] = n_made
-        warn_short(self.report_, "because none was drawn", stacklevel=4)
+        warn_short(self.report_, "because none was drawn", stacklevel=5)
 
 
 class NoisyRecords(Synthesizer):

@@ -15,6 +15,7 @@ from .._core.needs import Needs
 from .._core.numbers import as_numbers
 from .._core.outputs import KINDS_OF_ONE_LABEL, Outputs
 from .._core.records import Records
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, DTypeLike
 from .._core.validation import check_records, query
 
@@ -496,7 +497,7 @@ class VictimSignal(Signal):
         """Compute the signal from a fitted victim."""
 
 
-class SignalColumns(CopiesParameters, TransformerMixin, BaseEstimator, ABC):
+class SignalColumns(TransactionMixin, CopiesParameters, TransformerMixin, BaseEstimator, ABC):
     """Base class of transformers from records to columns of signals."""
 
     _subjects: tuple = ("victim",)

@@ -17,6 +17,7 @@ from .._core.matrix import validate_matrix
 from .._core.pvalues import format_pvalue
 from .._core.randomness import check_random_state
 from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from ._neighbors import as_points, find_nearest, is_farther
 from ._risks import TablesEstimator
@@ -194,7 +195,7 @@ def draw_rows(table, n_rows, random_state):
     return table[random_state.choice(len(table), n_rows, replace=False)]
 
 
-class NearestNeighborAdversarialAccuracy(BaseEstimator):
+class NearestNeighborAdversarialAccuracy(TransactionMixin, BaseEstimator):
     """Test whether synthetic rows lie among the real rows, too close to them, or elsewhere.
 
     A real row is compared with the nearest real and the nearest synthetic row, a synthetic row

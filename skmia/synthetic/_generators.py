@@ -16,11 +16,12 @@ from .._core.optional import import_optional
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.sdv_parts import seed_synthesizer
 from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from ._neighbors import GowerEncoder, as_frame, find_nearest, is_number
 
 
-class BaseGenerator(BaseEstimator):
+class BaseGenerator(TransactionMixin, BaseEstimator):
     """Base of generators that make tables like the table given to fit."""
 
     # Subclasses have _fit(table, random_state) and _draw(n_samples, random_state), which get and
@@ -363,7 +364,7 @@ def _seeded(random_state):
     return isolated_randomness(np.random.SeedSequence(seed))
 
 
-class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     """Regressor of the distance from each row to the nearest row of a generator.
 
     It makes a generator accessible to attacks on regressors: the error of a record with target 0 is

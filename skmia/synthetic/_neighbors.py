@@ -16,6 +16,7 @@ from .._core.advice import with_advice
 from .._core.matrix import check_container, check_matrix, validate_matrix
 from .._core.numbers import check_number, show, to_array
 from .._core.sklearn import StrOptions, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 
 
@@ -29,7 +30,7 @@ def draw_places(n, most, random_state):
     return np.arange(n) if n <= most else np.sort(random_state.choice(n, most, replace=False))
 
 
-class GowerEncoder(TransformerMixin, BaseEstimator):
+class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
     """Transformer to columns whose Manhattan distance is Gower's distance of the rows.
 
     Two rows differ in a column of numbers by the share of its range that lies between them, in a

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.groups import mean_by_group, number_groups
 from .._core.numbers import check_count, check_number, show, to_array
 from .._core.sklearn import Interval, at_least, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from ._neighbors import as_frame, check_columns, is_number
 
@@ -300,7 +301,7 @@ def join_unseen(table, rows):
     return pd.concat([frame, unseen[frame.columns]], ignore_index=True)
 
 
-class TablesEstimator(BaseEstimator):
+class TablesEstimator(TransactionMixin, BaseEstimator):
     """Base of the estimators that compare real rows with a synthetic table."""
 
     # A subclass computes its leakage from what it found in fit in _compute_leakage().
@@ -879,5 +880,5 @@ def _warn_of_determined(cells, known):
         warnings.warn(
             f"In the synthetic table, {', '.join(pairs[:3])}{more}: a right guess of such a secret "
             "may say nothing about the training records; leave the column out of known.",
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -16,11 +16,12 @@ from .._core.groups import check_columns
 from .._core.numbers import show, to_array
 from .._core.outputs import Outputs
 from .._core.sklearn import StrOptions, at_least, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows, Seed
 from .._core.validation import call_given
 
 
-class FunctionClassifier(ClassifierMixin, BaseEstimator):
+class FunctionClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
     """Classifier whose training is a function, such as a training loop in torch.
 
     It makes any training loop an estimator: a victim of attacks, which shadow models are trained

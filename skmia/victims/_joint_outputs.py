@@ -20,10 +20,13 @@ from .._core.numbers import to_array
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, name_parameter
 from .._core.sklearn import HasMethods, at_least, validate_params_of
+from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows
 
 
-class OutputsBase(CopiesParameters, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class OutputsBase(
+    TransactionMixin, CopiesParameters, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
+):
     """Base class of classifiers around a multi-output or multi-label classifier."""
 
     # The classifier in estimator may be fitted, or is cloned and trained by fit. A subclass says

@@ -98,3 +98,17 @@ def test_the_best_of_a_private_search_does_not_tell_how_many_there_were():
     search, said = told(lambda: PrivateSearchCV(Private(), {"shift": [0, 1]}).fit(X, Y))
     assert said == []
     assert search.best_estimator_.n_fits_ == 1
+
+
+def test_a_fit_that_fails_counts():
+    class Fails(Private):
+        def fit(self, X, y):
+            super().fit(X, y)
+            raise RuntimeError("after its steps")
+
+    private = Fails()
+    for n_fits in (1, 2):
+        with pytest.raises(RuntimeError):
+            told(lambda: private.fit(X, Y))
+        assert len(private._fits_of_clones) == n_fits
+    assert not hasattr(private, "n_fits_")
