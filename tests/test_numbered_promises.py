@@ -11,6 +11,7 @@ GUIDE = ROOT / "doc" / "user_guide"
 
 # By the number on a page: files below tests/ and names of tests in them.
 GUARANTEE, PAIRS = "defenses/test_dp_sgd_guarantee.py", "defenses/test_planted_pairs.py"
+ACCIDENTS = "defenses/test_ledger_accidents.py"
 PRIVACY = {
     "P1": [
         (PAIRS, "test_mechanisms"),
@@ -32,6 +33,9 @@ PRIVACY = {
     "P5": [
         (GUARANTEE, "test_torch_s_seed_does_not_make_the_noise"),
         (GUARANTEE, "test_dropout_is_not_drawn_from_a_stream_that_can_be_known"),
+        (GUARANTEE, "test_augmentations_draw_from_states_that_no_seed_gives"),
+        (GUARANTEE, "test_a_generator_pairs_rows_with_draws_from_states_that_no_seed_gives"),
+        ("defenses/test_exact_noise.py", "test_no_state_is_made_of_a_seed"),
     ],
     "P6": [
         ("defenses/test_dp_sgd.py", "test_an_empty_step_is_shown_and_is_noise"),
@@ -46,8 +50,32 @@ PRIVACY = {
         ("defenses/test_ledger.py", "test_a_search_is_written_down_in_all_processes"),
         ("defenses/test_ledger.py", "test_a_fit_that_fails_counts"),
         ("defenses/test_ledger.py", "test_all_fits_cost_more_than_one_and_less_than_their_sum"),
+        ("defenses/test_ledger.py", "test_no_step_is_made_on_a_full_disk"),
+        ("defenses/test_ledger.py", "test_mechanisms_nets_and_generators_have_one_sum"),
     ],
-    "A1": [(GUARANTEE, "test_what_training_would_have_to_call_is_refused")],
+    "P9": [
+        (ACCIDENTS, "test_accidents"),
+        (ACCIDENTS, "test_the_file_is_cut_at_any_byte"),
+        (ACCIDENTS, "test_any_byte_is_changed"),
+        (ACCIDENTS, "test_accidents_one_after_the_other"),
+        (ACCIDENTS, "test_a_disk_that_stays_full"),
+        (ACCIDENTS, "test_a_process_ends_at_any_call"),
+        (ACCIDENTS, "test_many_processes_write_at_once"),
+    ],
+    "P10": [("defenses/test_ledger.py", "test_a_limit_refuses_the_fit_that_would_exceed_it")],
+    "P11": [
+        ("defenses/test_private_search.py", "test_the_best_of_sixteen_costs_little_more_than_two"),
+        (
+            "defenses/test_private_search.py",
+            "test_the_exact_divergence_of_the_best_of_normal_numbers_is_below_the_bound",
+        ),
+        ("defenses/test_private_search.py", "test_a_search_costs_a_third_of_what_its_fits_would"),
+        ("defenses/test_private_search.py", "test_a_ledger_counts_a_search_once"),
+    ],
+    "A1": [
+        (GUARANTEE, "test_what_training_would_have_to_call_is_refused"),
+        (GUARANTEE, "test_settings_that_would_not_be_followed_are_refused"),
+    ],
     "A2": [(GUARANTEE, "test_what_training_would_have_to_call_is_refused")],
     "A3": [
         (GUARANTEE, "test_layers_that_mix_rows_see_one_row_at_a_time"),

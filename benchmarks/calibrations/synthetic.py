@@ -191,6 +191,7 @@ def draw_visits(rng, n_people, rows):
             (40, 20, True),
             (60, 0, True),
             (60, 6, False),
+            (40, 20, False),
         )
     },
     n_trials=60,

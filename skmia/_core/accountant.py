@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from .optional import import_optional
+from .tradeoff import privacy_budget
 
 # The orders of opacus, and larger ones for much noise: its own end at 63.
 _ORDERS = [1 + tenths / 10 for tenths in range(1, 100)] + [*range(12, 64)]
@@ -25,20 +26,103 @@ _MOST_NOISE, _MOST_TRIALS = 1e6, 60
 # Squares of noise beyond this, and of one over it, come near the ends of double precision.
 _MOST_COUNTED = 1e100
 
+# Of the exact privacy of normal noise: the share of the shift, times 1 + 1 / epsilon, that pays for
+# terms that cancel, the range of epsilon in which that is enough, and the total variation between a
+# release of up to MOST_COLUMNS columns with the discrete law and one with the normal law.
+_CANCELLED, _LEAST_EXACT, _MOST_EXACT = 3e-14, 1e-6, 30.0
+MOST_COLUMNS = 10**6
+_LAW_DISTANCE = 7e-26 * MOST_COLUMNS
 
-def spent_epsilon(history, delta, name):
-    """Compute epsilon of a number of steps."""
+
+# Distributions of the privacy loss of more steps than this take minutes.
+_MOST_PRV_STEPS = 10**6
+
+
+def spent_epsilon(history, delta, name, pure=(), curves=()):
+    """Compute epsilon of a number of steps, and of releases with an epsilon and no delta."""
+    # history: noise, rate and number of steps; pure: epsilon and number of releases; curves: Rényi
+    # divergences of searches at the orders
     # -> epsilon: at least 0; infinite with a step without noise, or with next to none
-    # More noise than can be computed with costs no more than a little less of it.
-    steps = tuple((min(noise, _MOST_COUNTED), rate, n) for noise, rate, n in history if n)
-    if not steps:
-        return 0.0
+    steps = _add_up_steps(history)
     if any(noise < 1 / _MOST_COUNTED for noise, _, _ in steps):
         return math.inf
-    epsilon = _ask("rdp", steps, delta, alphas=_ORDERS)
-    if name == "prv" and epsilon > 0:
-        epsilon = min(epsilon, _ask_prv(steps, delta, error=_error_at(epsilon)))
+    # Of releases without a delta the epsilons add up as well, which is less for few of them.
+    alone = math.fsum(epsilon * n for epsilon, n in pure)
+    curve = sum((n * np.array(_step_curve(noise, rate)) for noise, rate, n in steps), np.zeros(1))
+    curve = sum(curves, curve)
+    of_steps = convert_divergences(curve, delta) if steps or curves else 0.0
+    epsilon = alone + of_steps
+    if pure:
+        curve = curve + sum(n * _pure_curve(epsilon) for epsilon, n in pure)
+        epsilon = min(epsilon, convert_divergences(curve, delta))
+    if name == "prv" and of_steps > 0 and not curves:
+        epsilon = min(epsilon, alone + _ask_prv(steps, delta, error=_error_at(of_steps)))
     return epsilon
+
+
+def _add_up_steps(history):
+    """Steps of the same noise and rate together, none without a step."""
+    numbers = {}
+    for noise, rate, n in history:
+        # More noise than can be computed with costs no more than a little less of it.
+        key = min(noise, _MOST_COUNTED), rate
+        numbers[key] = numbers.get(key, 0) + n
+    return tuple((*key, n) for key, n in numbers.items() if n)
+
+
+# Each model of a pool and each fold of a search asks for the same steps, which takes longer than to
+# train a small net.
+@lru_cache(maxsize=4096)
+def _step_curve(noise, rate):
+    """Rényi divergence of a step at each order."""
+    if rate == 1:
+        return tuple(order / (2 * noise**2) for order in _ORDERS)
+    module = import_optional("opacus.accountants.analysis.rdp", "dp")
+    with _without_false_alarms():
+        found = module.compute_rdp(q=rate, noise_multiplier=noise, steps=1, orders=_ORDERS)
+    return tuple(found)
+
+
+def _pure_curve(epsilon):
+    """Largest Rényi divergence at each order of a release with an epsilon and no delta."""
+    # It is that of randomized response (Bun and Steinke, 2016), and at most order * epsilon**2 / 2.
+    orders = ORDERS
+    most = np.minimum(epsilon, orders * epsilon**2 / 2)
+    if epsilon < 0.01:  # where the terms below cancel, and it is next to that
+        return most
+    both = np.logaddexp((orders - 1) * epsilon, -orders * epsilon) - np.log1p(np.exp(-epsilon))
+    return np.minimum(most, both / (orders - 1))
+
+
+def convert_divergences(curve, delta):
+    """Epsilon at delta of Rényi divergences at all orders (Balle et al., 2020)."""
+    orders = ORDERS
+    found = curve - np.log(delta * orders) / (orders - 1) + np.log1p(-1 / orders)
+    # Where delta alone covers what the steps show, it goes below 0.
+    return math.inf if np.isnan(found).all() else max(0.0, float(np.nanmin(found)))
+
+
+def total_epsilon(steps, releases, pure, delta, name, curves=()):
+    """Compute epsilon of steps of trainings and of releases of mechanisms together."""
+    # steps: noise, rate and number; releases: noise of the discrete normal law, and number; curves:
+    # Rényi divergences of searches at the orders
+    history = [*steps, *((noise, 1, n) for noise, n in releases)]
+    bound = spent_epsilon(history, delta, "rdp", pure, curves)
+    # Rényi divergences of the discrete law are those of the normal one. Other accounting is about
+    # the normal law, and the distance between the two is taken off delta.
+    n_releases = sum(n for _, n in releases)
+    if bound > _MOST_EXACT or not history or curves:
+        return bound
+    left = delta - _LAW_DISTANCE * n_releases * (1 + math.exp(bound))
+    if left <= 0:
+        return bound
+    if not steps:  # then all are one release with less noise
+        shift = math.sqrt(math.fsum(n / min(noise, _MOST_COUNTED) ** 2 for noise, n in releases))
+        exact = max(_LEAST_EXACT, float(privacy_budget(left, shift)))
+        exact = float(privacy_budget(left, shift * (1 + _CANCELLED * (1 + 1 / exact))))
+        alone = math.fsum(epsilon * n for epsilon, n in pure)
+        return min(bound, alone + max(_LEAST_EXACT, exact))
+    return min(bound, spent_epsilon(history, left, name, pure))
 
 
 def _error_at(epsilon):
@@ -47,14 +131,14 @@ def _error_at(epsilon):
 
 
 def _ask_prv(steps, delta, error):
+    if sum(n for _, _, n in steps) > _MOST_PRV_STEPS:
+        return math.inf
     try:
         return _ask("prv", steps, delta, eps_error=error)
     except (MemoryError, RuntimeError, ValueError):  # no grid of its own fits these steps
         return math.inf
 
 
-# Each model of a pool and each fold of a search asks for the same steps, which takes longer than to
-# train a small net.
 @lru_cache(maxsize=256)
 def _ask(name, steps, delta, **settings):
     accountant = import_optional("opacus.accountants", "dp").create_accountant(mechanism=name)
@@ -67,23 +151,10 @@ def _ask(name, steps, delta, **settings):
 
 def compute_divergences(history):
     """Rényi divergences of a number of steps at the orders, shape (n_orders,)."""
-    rdp = import_optional("opacus.accountants.analysis.rdp", "dp")
-    total = np.zeros(len(_ORDERS))
-    for noise, rate, n_steps in history:
-        if n_steps and noise < 1 / _MOST_COUNTED:
-            return np.full(len(_ORDERS), np.inf)
-        if n_steps:
-            settings = {"q": rate, "noise_multiplier": min(noise, _MOST_COUNTED), "steps": n_steps}
-            with _without_false_alarms():
-                total += np.nan_to_num(rdp.compute_rdp(**settings, orders=_ORDERS), nan=np.inf)
-    return total
-
-
-def convert_divergences(divergences, delta):
-    """Epsilon of Rényi divergences at the orders; at least 0, infinite if they are."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        own = np.log1p(-1 / ORDERS) - (np.log(delta) + np.log(ORDERS)) / (ORDERS - 1)
-    return max(0.0, float(np.min(divergences + own)))
+    steps = _add_up_steps(history)
+    if any(noise < 1 / _MOST_COUNTED for noise, _, _ in steps):
+        return np.full(len(_ORDERS), np.inf)
+    return sum((n * np.array(_step_curve(noise, rate)) for noise, rate, n in steps), 0 * ORDERS)
 
 
 def find_delta(divergences, epsilon):
@@ -117,11 +188,21 @@ def choose_noise_multiplier(epsilon, delta, sample_rate, n_steps, name):
         error, start = _error_at(epsilon), min(noise, _MOST_NOISE)
         noise = min(noise, search(lambda z: _ask_prv(((z, *steps),), delta, error), start))
     if noise == np.inf:
-        raise ValueError(
-            f"No noise brings {n_steps} steps at a sampling rate of {sample_rate:.3g} to "
-            f"target_epsilon={epsilon} at delta={delta:.3g}; allow more, or train for less."
-        )
+        raise ValueError(_say_unreachable(epsilon, delta, sample_rate, n_steps, name))
     return noise
+
+
+def _say_unreachable(epsilon, delta, sample_rate, n_steps, name):
+    whose = "Rényi accounting does not show" if name == "rdp" else "Neither accountant shows"
+    least = convert_divergences(np.zeros(1), delta)
+    limit, cures = f"a noise multiplier of up to {_MOST_NOISE:g}", "allow more, or train for less"
+    if least >= epsilon:
+        limit = f"any noise, as Rényi accounting does not go below {least:.2g} at this delta"
+        cures = "allow more" if name == "prv" else 'allow more, or try accountant="prv"'
+    return (
+        f"{whose} target_epsilon={epsilon:g} at delta={delta:.3g} for {n_steps} steps at a "
+        f"sampling rate of {sample_rate:.3g} with {limit}; {cures}."
+    )
 
 
 @contextmanager

@@ -12,6 +12,12 @@ from .numbers import show
 from .sklearn import copy_configuration
 
 
+class Remembered(dict):
+    """What an object remembers of what was done with it, which is no part of what it is."""
+
+    # Pickles carry it; digests that tell whether two objects are the same leave it out.
+
+
 class CopiesParameters:
     """Mixin of estimators that hold estimators of users; ``clone`` copies them in our way.
 

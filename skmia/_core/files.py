@@ -1,14 +1,25 @@
 """Files that are written atomically and that no other user can read."""
 
+import errno
 import hashlib
 import os
 import socket
+import sys
+import time
 import uuid
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 _SUFFIX = ".tmp"
+
+# How long a lock of another process is waited for, in seconds, and where it is on Windows.
+_PATIENCE, _LOCKED_BYTE = 60, 1 << 40
 
 
 def make_private_folder(folder):
@@ -120,3 +131,38 @@ def set_aside(path):
     aside = path.with_name(f"{path.name}.damaged")
     os.replace(path, aside)
     return aside.name
+
+
+@contextmanager
+def locked(handle, *, alone):
+    """Hold a lock on an open file, alone or with other readers; it ends with the process."""
+    end = time.monotonic() + _PATIENCE
+    while not _try_lock(handle, alone):
+        if time.monotonic() > end:
+            reason = f"another process has kept it locked for {_PATIENCE} seconds"
+            raise TimeoutError(errno.ETIMEDOUT, reason)
+        time.sleep(0.005)
+    try:
+        yield
+    finally:
+        _unlock(handle)  # closing is not enough where a child process has inherited the file
+
+
+def _try_lock(handle, alone):
+    try:
+        if sys.platform == "win32":
+            os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _unlock(handle):
+    if sys.platform == "win32":
+        os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+    else:
+        fcntl.flock(handle, fcntl.LOCK_UN)

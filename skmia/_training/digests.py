@@ -36,7 +36,7 @@ from .._core.containers import (
     pack,
     take_rows,
 )
-from .._core.copies import CopiesParameters
+from .._core.copies import CopiesParameters, Remembered
 from .._core.hashing import OBJECTS, Tokens, as_column, number_bytes, take_objects
 
 _READS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
@@ -649,6 +649,7 @@ _METHODS = (
     (np.ufunc, Walker._digest_compiled),
     ((np.dtype, np.generic), Walker._digest_numpy),
     ((list, tuple), Walker._digest_sequence),
+    (Remembered, Walker._digest_nothing),
     ((dict, types.MappingProxyType), Walker._digest_dict),
     ((set, frozenset), Walker._digest_set),
     (weakref.ref, Walker._digest_reference),

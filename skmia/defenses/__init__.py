@@ -6,10 +6,11 @@ Mechanisms that add noise to data are in :mod:`skmia.defenses.mechanisms`.
 from .._core import name_by_room
 from . import mechanisms
 from ._cross_fit import SELENADefense
-from ._dp_sgd import DPSGDClassifier, PrivacyLedger
+from ._dp_sgd import DPSGDClassifier
 from ._evaluation import DefenseEvaluation as DefenseEvaluation
 from ._evaluation import evaluate_defense
 from ._exact_noise import COIN_BITS, PrivateRandomness, choose_grids, round_to
+from ._ledger import PrivacyLedger
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
 from ._private_search import PrivateSearchCV
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
@@ -21,7 +22,14 @@ from ._soft_labels import (
     soften_values,
 )
 from ._student import StudentDefense
-from .mechanisms import DELTA, FINITE_POSITIVE, choose_delta, column_values, validate_rows
+from .mechanisms import (
+    DELTA,
+    FINITE_POSITIVE,
+    check_target,
+    choose_delta,
+    column_values,
+    validate_rows,
+)
 
 __all__ = [
     "DPSGDClassifier",

@@ -1,16 +1,11 @@
 """Neural networks trained with differential privacy."""
 
-import json
-import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -18,151 +13,24 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._core.accountant import choose_noise_multiplier, spent_epsilon
 from .._core.advice import with_advice
-from .._core.checks import check_option
 from .._core.matrix import check_classes, validate_matrix
-from .._core.numbers import check_number, show
 from .._core.optional import import_optional
 from .._core.probabilities import check_answered
 from .._core.randomness import isolated_randomness, preserved_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
-from .._core.types import ArrayLike, PathLike, Rows, Seed
+from .._core.types import ArrayLike, Rows, Seed
 from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
+from ._ledger import PrivacyLedger
 from ._meta import _ask_units
-from .mechanisms import DELTA, FINITE_POSITIVE, check_label_types, choose_delta, validate_rows
-
-_COLUMNS = {"noise_multiplier": float, "sample_rate": float, "n_steps": int, "n_rows": int}
-
-
-@dataclass(frozen=True)
-class PrivacyLedger:
-    """A file in which private estimators write down each of their fits, and the sum of their cost.
-
-    ``epsilon_`` of an estimator is the cost of one fit. A search, cross-validation, a pool of
-    shadow models or an audit fits many, on the same rows. Each fit with this ledger appends a line
-    to the file before its first step, so that fits that fail or are interrupted count as well, and
-    so do fits of clones and in other processes, because all of them have the same path.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Path of the file, which is created by the first fit. Use one for each table of private rows.
-
-    See Also
-    --------
-    DPSGDClassifier, skmia.synthetic.DPWassersteinGAN : Write into it, as their ``ledger``.
-
-    Notes
-    -----
-    The cost of all fits together follows from their Rényi divergences, which add up, and is less
-    than the sum of their epsilons. It covers whatever all fits release together, such as a model
-    that was chosen by a search. Fits on a part of the rows, as in cross-validation, count in full.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> from skorch import NeuralNetClassifier
-    >>> from torch import nn
-    >>> from skmia.defenses import DPSGDClassifier, PrivacyLedger
-    >>> X, y = load_iris(return_X_y=True)
-    >>> def make_net(n_features, n_classes):
-    ...     return NeuralNetClassifier(
-    ...         nn.Linear(n_features, n_classes), criterion=nn.CrossEntropyLoss, batch_size=30,
-    ...         max_epochs=5, train_split=None, verbose=0,
-    ...     )
-    >>> with TemporaryDirectory() as folder:
-    ...     ledger = PrivacyLedger(Path(folder) / "iris.jsonl")
-    ...     private = DPSGDClassifier(
-    ...         make_net, target_epsilon=1.0, target_delta=1e-3, classes=[0, 1, 2], ledger=ledger
-    ...     )
-    ...     search = GridSearchCV(private, {"max_grad_norm": [0.5, 1.0]}, cv=2).fit(X, y)
-    ...     print(len(ledger.read()), f"{search.best_estimator_.epsilon_:.1f}")
-    ...     print(f"{ledger.epsilon(delta=1e-3):.1f}")
-    5 1.0
-    2.5
-    """
-
-    path: PathLike
-
-    def record(
-        self, *, noise_multiplier: float, sample_rate: float, n_steps: int, n_rows: int
-    ) -> None:
-        """Append a fit.
-
-        Parameters
-        ----------
-        noise_multiplier : float
-            Noise of a step, as a multiple of what one row can change; 0 for a fit that no
-            accountant covers.
-        sample_rate : float
-            Probability with which a row takes part in a step.
-        n_steps : int
-            Planned number of steps.
-        n_rows : int
-            Number of rows.
-        """
-        values = (noise_multiplier, sample_rate, n_steps, n_rows)
-        columns = zip(_COLUMNS.items(), values, strict=True)
-        text = json.dumps({name: kind(value) for (name, kind), value in columns}) + "\n"
-        # One write at the end of a file is not torn apart by those of other processes.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        handle = os.open(Path(self.path), flags, 0o644)
-        try:
-            os.write(handle, text.encode())
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-    def read(self) -> pd.DataFrame:
-        """Return all fits.
-
-        Returns
-        -------
-        fits : DataFrame
-            A row for each fit, with the columns ``noise_multiplier``, ``sample_rate``, ``n_steps``
-            and ``n_rows``; empty if there is no file yet.
-
-        Raises
-        ------
-        ValueError
-            If the file is not a ledger.
-        """
-        path = Path(self.path)
-        lines = path.read_text("utf-8").splitlines() if path.exists() else []
-        return pd.DataFrame([self._parse(line) for line in lines], columns=list(_COLUMNS))
-
-    def epsilon(self, delta: float, *, accountant: Literal["rdp", "prv"] = "rdp") -> float:
-        """Compute the privacy budget that all fits spent together.
-
-        Parameters
-        ----------
-        delta : float
-            The delta at which epsilon is stated, in (0, 1).
-        accountant : {"rdp", "prv"}, default="rdp"
-            As in :class:`DPSGDClassifier`.
-
-        Returns
-        -------
-        epsilon : float
-            In nats; 0 without a fit, infinite if a fit is not covered.
-        """
-        check_number(delta, "delta", "a number in (0, 1)", 1e-300, 1 - 1e-15)
-        check_option(accountant, "accountant", ("rdp", "prv"))
-        fits = self.read()
-        columns = (fits[name] for name in ("noise_multiplier", "sample_rate", "n_steps"))
-        return spent_epsilon(list(zip(*columns, strict=True)), delta, accountant)
-
-    def _parse(self, line):
-        try:
-            stored = json.loads(line)
-            return {key: kind(stored[key]) for key, kind in _COLUMNS.items()}
-        except (ValueError, TypeError, KeyError):
-            raise ValueError(
-                f"{show(str(self.path))} is not a ledger of private fits: {show(line[:60])}."
-            ) from None
+from .mechanisms import (
+    DELTA,
+    FINITE_POSITIVE,
+    check_label_types,
+    check_target,
+    choose_delta,
+    validate_rows,
+)
 
 
 class DPSGDClassifier(ClassifierMixin, BaseEstimator):
@@ -380,6 +248,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             If settings contradict each other, or when clipping would not bound what one row
             changes in the net.
         """
+        check_target(self)
         validate_params_of(self)
         self._check_settings()
         import_optional("opacus", "dp")
@@ -394,7 +263,9 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         seed = check_random_state(self.random_state).randint(2**31 - 1) if given else None
         self.delta_ = choose_delta(self.target_delta, len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
-            self.estimator_ = training.make_net(self.estimator, self.n_features_in_, len(classes))
+            self.estimator_ = training.make_net(
+                self.estimator, self.n_features_in_, len(classes), self.poisson_sampling
+            )
             training.check_trainable(self.estimator_)
             with np.errstate(over="ignore"):  # a warning would tell of the row
                 X = X.astype(self._dtype(), copy=False)
@@ -427,7 +298,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
         classes, n_rows = self._read_classes(np.asarray(y)), len(X)
         with isolated_randomness(np.random.SeedSequence(0)):
-            net = training.make_net(self.estimator, X.shape[1], len(classes))
+            net = training.make_net(self.estimator, X.shape[1], len(classes), self.poisson_sampling)
         training.check_trainable(net)
         delta = choose_delta(self.target_delta, n_rows)
         privacy = self._plan(training, net, n_rows, delta)

@@ -286,6 +286,10 @@ COIN_BITS = 30
 _SMALLEST_DEVIATION, _LARGEST_DEVIATION = 1e-150, 1e150
 
 
+# Words of a Mersenne twister, and bytes in which torch keeps one.
+_TWISTER_SIZE, _TORCH_STATE = 624, 5056
+
+
 class PrivateRandomness:
     """Random numbers that cannot be repeated, unless a seed is given."""
 
@@ -305,15 +309,31 @@ class PrivateRandomness:
     @contextmanager
     def for_modules(self):
         """Fresh states of the global generators, which are put back as they were."""
+        # A seed can be found by trying all of them, as far as its bits can be tried: torch and
+        # numpy make the 624 words of their state of 32 bits. So no state is made of a seed.
         torch = import_optional("torch", "torch")
-        seeds = [int(word) >> 32 for word in self._words(3)]
         with preserved_randomness():
-            random.seed(seeds[0])
-            np.random.seed(seeds[1])  # noqa: NPY002
-            torch.default_generator.manual_seed(seeds[2])
+            random.setstate((3, (*self._twister_words().tolist(), _TWISTER_SIZE), None))
+            np.random.set_state(("MT19937", self._twister_words(), _TWISTER_SIZE))  # noqa: NPY002
+            generator = torch.default_generator
+            seed, words = self._words(1), self._twister_words()
+            state = set_twister(generator.get_state().numpy(), seed, words)
+            generator.set_state(torch.from_numpy(state))
             if torch.cuda.is_available() and torch.cuda.is_initialized():
-                torch.cuda.manual_seed_all(seeds[2])
+                for device in range(torch.cuda.device_count()):
+                    torch.cuda.set_rng_state(self._counter_state(torch), device)
             yield
+
+    def _twister_words(self):
+        """The words of a Mersenne twister, shape (624,)."""
+        return (self._words(_TWISTER_SIZE) >> np.uint64(32)).astype(np.uint32)
+
+    def _counter_state(self, torch):
+        """The state of a generator of a GPU, a key and a counter."""
+        # The counter goes up by fours, and must not come to its end.
+        key, counter = self._words(2)
+        words = np.array([key, counter >> np.uint64(1) & ~np.uint64(3)])
+        return torch.from_numpy(words.view(np.uint8))
 
     def noise_in_steps(self, scales, grids):
         """Normal noise rounded to whole steps of grids, dtype float64; 0 where the scale is."""
@@ -322,6 +342,21 @@ class PrivateRandomness:
         steps = (scales / grids)[noisy]
         noise[noisy] = rounded_normal(steps, steps.shape, self._words)
         return noise
+
+
+def set_twister(state, seed, words):
+    """The state of a CPU generator of torch with other words of its Mersenne twister."""
+    # state (5056,) bytes: the seed, from which nothing is drawn unless a module asks for it, the
+    # numbers of words that are left and used, the words in 64 bits each, normal numbers in store
+    found = state.copy()
+    head = found[:24].view(np.int32)
+    if len(state) != _TORCH_STATE or head[3] != 1:
+        raise RuntimeError("This version of torch keeps the state of its generator in another way.")
+    found[:] = 0
+    found[:8] = seed.view(np.uint8)
+    head[2:4] = 1  # so that the next number is made of all words
+    found[24 : 24 + 8 * len(words)] = words.astype(np.uint64).view(np.uint8)
+    return found
 
 
 def choose_grids(scales):

@@ -324,7 +324,7 @@ class PrivateSearchCV(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
     def _record(self, divergences, n_rows):
         ledger = getattr(self.estimator, "ledger", None)
         if ledger is not None:
-            ledger.record_divergences(divergences, n_rows=n_rows)
+            ledger.record_search(divergences, n_rows=n_rows)
 
     def _run_trials(self, law, candidates, part, comparison):
         """The best of a random number of trials."""

@@ -7,11 +7,13 @@ another one.
 """
 
 import copy
+import inspect
 import math
 import operator
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +22,9 @@ import torch
 from sklearn.base import clone
 
 from .._core.matrix import check_matrix
-from .._core.numbers import show
+from .._core.numbers import check_count, show
 from .._core.progress import show_progress
-from .._core.randomness import preserved_randomness
+from .._core.randomness import preserved_randomness, seed_everything
 from .._core.torch_parts import layers_of
 from ._exact_noise import choose_grids
 
@@ -43,6 +45,45 @@ _MAY_OVERRIDE = (
     "set_score_request",
     "classes_",
 )
+
+# Settings of a net that training takes, or that have no part in it. Others must have the value that
+# they have in skorch, or they would be dropped without a word.
+_TAKEN = (
+    "module",
+    "criterion",
+    "optimizer",
+    "lr",
+    "max_epochs",
+    "batch_size",
+    "iterator_train",
+    "dataset",
+    "train_split",
+    "callbacks",
+    "device",
+    "verbose",
+    # of prediction
+    "iterator_valid",
+    "predict_nonlinearity",
+    "classes",
+    "use_caching",
+    "torch_load_kwargs",
+)
+
+# Settings of its loader: rows are drawn by coins whatever the order, and in this process.
+_TAKEN_OF_LOADER = (
+    "batch_size",
+    "collate_fn",
+    "shuffle",
+    "num_workers",
+    "pin_memory",
+    "pin_memory_device",
+    "persistent_workers",
+    "prefetch_factor",
+    "timeout",
+)
+
+# Devices whose generator gets its state from the operating system.
+_DEVICES = ("cpu", "cuda")
 
 # Callbacks that neither see rows nor losses here: they are not called, or a schedule.
 _PROGRESS = ("EpochTimer", "PrintLog", "ProgressBar")
@@ -79,18 +120,26 @@ class Extras(NamedTuple):
 # The net
 
 
-def make_net(net, n_features, n_classes):
+def make_net(net, n_features, n_classes, poisson):
     """An initialized net: a clone, or what a callable makes of the two numbers."""
-    what = "makes no net of two numbers"
-    try:
+    with _saying_what("makes no net of two numbers"):
         made = clone(net) if hasattr(net, "initialize") else net(n_features, n_classes)
         if not hasattr(made, "initialize"):
             raise TypeError(f"got {type(made).__name__}")
-        what = "cannot be initialized"
+    if isinstance(made, skorch.NeuralNet):
+        _check_settings(made)
+        _check_loader(made, poisson)
+    with _saying_what("cannot be initialized"):
         return made.initialize()
+
+
+@contextmanager
+def _saying_what(fails):
+    try:
+        yield
     except _CANNOT_MAKE as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ValueError(f"estimator {what}: {reason}") from error
+        raise ValueError(f"estimator {fails}: {reason}") from error
 
 
 def check_trainable(net):
@@ -111,6 +160,62 @@ def check_trainable(net):
             )
     if not any(parameter.requires_grad for parameter in net.module_.parameters()):
         raise ValueError("The net has no weights to train.")
+    for parameter in net.module_.parameters():
+        if parameter.device.type not in _DEVICES:
+            raise ValueError(
+                f"The device of the net must be one of {', '.join(_DEVICES)}, whose generators get "
+                f"their state from the operating system; got {parameter.device}."
+            )
+
+
+def _check_settings(net):
+    """Refuse settings that training would not follow, and numbers that it cannot."""
+    for name, parameter in inspect.signature(skorch.NeuralNet.__init__).parameters.items():
+        if name in _TAKEN or parameter.default is parameter.empty:
+            continue
+        if (value := getattr(net, name, parameter.default)) != parameter.default:
+            raise ValueError(
+                f"The net has {name}={show(value)}, which private training does not follow; leave "
+                f"it at {show(parameter.default)}."
+            )
+    step = getattr(net.optimizer, "step", None)
+    closure = inspect.signature(step).parameters.get("closure") if callable(step) else None
+    if closure is not None and closure.default is closure.empty:
+        raise ValueError(
+            f"The optimizer of the net ({net.optimizer.__name__}) evaluates losses within a step, "
+            "which no noise covers; use another one, such as SGD."
+        )
+    check_count(net.max_epochs, "max_epochs of the net")
+    if (batch_size := _batch_size(net)) != -1:
+        is_whole = isinstance(batch_size, Integral) and not isinstance(batch_size, bool)
+        if not is_whole or batch_size < 1:
+            raise ValueError(
+                "batch_size of the net must be an integer of at least 1, or -1 for all rows; got "
+                f"{show(batch_size)}."
+            )
+
+
+def _check_loader(net, poisson):
+    """Refuse settings of the loader that would decide otherwise which rows are in a step."""
+    settings = net.get_params_for("iterator_train")
+    taken = _TAKEN_OF_LOADER if poisson else (*_TAKEN_OF_LOADER, "drop_last")
+    refused = [name for name in settings if name not in taken and settings[name] is not None]
+    # Without it, as is the default, the last step of an epoch is planned like the others.
+    refused = [name for name in refused if name != "drop_last" or settings[name]]
+    if refused:
+        raise ValueError(
+            f"The net has iterator_train__{refused[0]}, and in private training coins decide which "
+            f"rows are in a step. Of its loader it takes {', '.join(taken)}; leave it out."
+        )
+    if net.iterator_train is not torch.utils.data.DataLoader:
+        raise ValueError(
+            "iterator_train of the net must be torch's DataLoader, because in private training "
+            f"coins decide which rows are in a step; got {show(net.iterator_train)}."
+        )
+
+
+def _batch_size(net):
+    return net.get_params_for("iterator_train").get("batch_size", net.batch_size)
 
 
 def _check_methods(net):
@@ -179,7 +284,7 @@ def list_schedules(net):
 
 def plan(net, n_rows, noise_multiplier, max_grad_norm, poisson):
     """Sampling rate and number of steps; ``noise_multiplier`` may be a function of these two."""
-    batch_size = net.get_params_for("iterator_train").get("batch_size", net.batch_size)
+    batch_size = _batch_size(net)
     lot = n_rows if batch_size == -1 else min(batch_size, n_rows)
     n_steps = math.ceil(n_rows / lot)
     rate = lot / n_rows
@@ -327,7 +432,7 @@ def _make_rows(row_shape, dtype):
 def _try_rows(net, rows):
 
     def gradients(made, chosen, together):
-        torch.manual_seed(0)
+        seed_everything(0)  # rows that a collate_fn augments are the same ones then
         made.together = together
         found = made(*rows.take(np.array(chosen)))
         return torch.cat([part.double() for part in found], dim=1).cpu().numpy()
@@ -348,7 +453,7 @@ def _try_rows(net, rows):
         gradients(made, [0, 1, 2, 3, 4], True)
     except _CANNOT_MAKE:
         return False
-    torch.manual_seed(1)
+    seed_everything(1)
     again = torch.cat(RowGradients(net.module_, net.criterion_)(*rows.take(np.arange(1))), dim=1)
     draws = not _agree(first, again.double().cpu().numpy())
     return draws or _agree(*both)

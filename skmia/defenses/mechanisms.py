@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from .._core.accountant import MOST_COLUMNS
 from .._core.checks import check_option
 from .._core.containers import is_tensor, to_numpy
 from .._core.matrix import check_container
 from .._core.numbers import check_number, to_array
-from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.sklearn import Interval, InvalidParameterError, StrOptions, validate_params_of
 from .._core.tradeoff import privacy_profile
 from .._core.types import ArrayLike, Seed
 from ..exceptions import PrivacyWarning
@@ -31,6 +32,7 @@ from ._exact_noise import (
     seeded_words,
     system_words,
 )
+from ._ledger import PrivacyLedger
 
 __all__ = [
     "GaussianMechanism",
@@ -104,14 +106,30 @@ def choose_delta(target_delta, n_rows):
     return target_delta
 
 
+def check_target(estimator):
+    """Refuse an infinite ``target_epsilon``, which is training without privacy."""
+    if isinstance(estimator.target_epsilon, Real) and estimator.target_epsilon == np.inf:
+        raise InvalidParameterError(
+            f"The 'target_epsilon' parameter of {type(estimator).__name__} must be finite. Got inf "
+            "instead. To train without privacy, set noise_multiplier=0 and leave it out."
+        )
+
+
 class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
     """Base class of mechanisms whose ``transform`` adds fresh noise in every call."""
 
     # A subclass implements _calibrate, which sets the grid 2**_exponents and the whole number
     # _steps of its steps to the scale of the noise of each column (0 where a column gets none), and
-    # _sample, the law of the noise in steps.
+    # _sample, the law of the noise in steps. For the ledger it sets _noise_multiplier, the noise
+    # over the sensitivity, and _kind, which says what this is.
 
-    _parameter_constraints: dict = {"epsilon": [FINITE_POSITIVE], "random_state": ["random_state"]}
+    _kind: Literal["normal", "laplace"]
+
+    _parameter_constraints: dict = {
+        "epsilon": [FINITE_POSITIVE],
+        "ledger": [PrivacyLedger, None],
+        "random_state": ["random_state"],
+    }
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Compute the scale of the noise; of X only the number of columns counts.
@@ -151,15 +169,31 @@ class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
         -------
         X_private : ndarray of shape (n_releases, n_features)
             Noisy values. Each call is a separate release and costs its epsilon again.
+
+        Raises
+        ------
+        ValueError, OSError
+            If the ``ledger`` refuses the release, or cannot be written: as its method ``record``.
         """
         check_is_fitted(self)
         X = self._limit(validate_rows(self, X, dtype=np.float64, reset=False))
         words = system_words if self._rng is None else seeded_words(self._rng)
         noisy = self._steps > 0
+        if self.ledger is not None and noisy.any():
+            self._write_down(*X.shape)
         released = X.copy()
         noise = self._sample(self._steps[noisy], (len(X), int(noisy.sum())), words)
         released[:, noisy] = add_on_grid(X[:, noisy], noise, self._exponents[noisy])
         return released
+
+    def _write_down(self, n_releases, n_features):
+        self.ledger.record(
+            kind=self._kind,
+            noise_multiplier=self._noise_multiplier if self._rng is None else 0.0,
+            sample_rate=1.0,
+            n_steps=n_releases * math.ceil(n_features / MOST_COLUMNS),
+            n_rows=0,
+        )
 
     def _limit(self, X):
         """Bring values to where the claimed sensitivity holds."""
@@ -193,6 +227,9 @@ class LaplaceMechanism(NoiseMechanism):
     sensitivity : float, default=1.0
         Largest change of a row of X by one record, as the sum of the absolute changes over its
         columns (L1). This is a claim of the user that cannot be checked.
+    ledger : PrivacyLedger, default=None
+        Where each call of ``transform`` is written down before it returns, each row of X as a
+        release of its own; with a ``random_state``, at an infinite cost.
     random_state : int, RandomState instance or None, default=None
         If None, every call draws new noise from the operating system. A seed makes the sequence of
         calls after ``fit`` repeatable, and is a key that takes the noise off again: for tests.
@@ -256,13 +293,19 @@ class LaplaceMechanism(NoiseMechanism):
     }
 
     def __init__(
-        self, epsilon: float = 1.0, sensitivity: float = 1.0, *, random_state: Seed = None
+        self,
+        epsilon: float = 1.0,
+        sensitivity: float = 1.0,
+        *,
+        ledger: PrivacyLedger | None = None,
+        random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.sensitivity = sensitivity
+        self.ledger = ledger
         self.random_state = random_state
 
-    _sample = staticmethod(discrete_laplace)
+    _sample, _kind = staticmethod(discrete_laplace), "laplace"
 
     def _calibrate(self, n_features):
         exponent = choose_exponents(self.sensitivity / self.epsilon, "sensitivity / epsilon")
@@ -274,6 +317,7 @@ class LaplaceMechanism(NoiseMechanism):
                 f"epsilon={self.epsilon:g} is too small for {n_features} columns in one row."
             )
         self.scale_ = float(np.ldexp(float(scale), int(exponent)))
+        self._noise_multiplier = scale / steps
         self._exponents = np.full(n_features, exponent)
         self._steps = np.full(n_features, scale, dtype=np.int64)
 
@@ -426,6 +470,9 @@ class GaussianMechanism(NoiseMechanism):
     calibration : {"exact", "classic"}, default="exact"
         The smallest noise, or the textbook formula for epsilon below 1; see
         :func:`gaussian_sigma`.
+    ledger : PrivacyLedger, default=None
+        Where each call of ``transform`` is written down before it returns, each row of X as a
+        release of its own; with a ``random_state``, at an infinite cost.
     random_state : int, RandomState instance or None, default=None
         If None, every call draws new noise from the operating system. A seed makes the sequence of
         calls after ``fit`` repeatable, and is a key that takes the noise off again: for tests.
@@ -487,15 +534,17 @@ class GaussianMechanism(NoiseMechanism):
         sensitivity: float = 1.0,
         *,
         calibration: Literal["exact", "classic"] = "exact",
+        ledger: PrivacyLedger | None = None,
         random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
         self.sensitivity = sensitivity
         self.calibration = calibration
+        self.ledger = ledger
         self.random_state = random_state
 
-    _sample = staticmethod(discrete_normal)
+    _sample, _kind = staticmethod(discrete_normal), "normal"
 
     def _calibrate(self, n_features):
         unit = discrete_multiplier(self.epsilon, self.delta, n_features, self.calibration)
@@ -504,6 +553,7 @@ class GaussianMechanism(NoiseMechanism):
         sensitivity = np.ldexp(self.sensitivity, -exponent) + np.sqrt(n_features)
         steps = count_scale(unit * sensitivity)
         self.sigma_ = float(np.ldexp(float(steps), int(exponent)))
+        self._noise_multiplier = float(steps / sensitivity)
         self._exponents = np.full(n_features, exponent)
         self._steps = np.full(n_features, steps, dtype=np.int64)
 
@@ -542,6 +592,9 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         smallest sum of variances for the same budget.
     calibration : {"exact", "classic"}, default="exact"
         See :func:`gaussian_sigma`; the published mechanism is the classic one, for epsilon below 1.
+    ledger : PrivacyLedger, default=None
+        Where each call of ``transform`` is written down before it returns, each row of X as a
+        release of its own; with a ``random_state``, at an infinite cost.
     random_state : int, RandomState instance or None, default=None
         If None, every call draws new noise from the operating system. A seed makes the sequence of
         calls after ``fit`` repeatable, and is a key that takes the noise off again: for tests.
@@ -609,6 +662,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         widths: float | ArrayLike | None = None,
         allocation: Literal["proportional", "minimum_trace"] = "proportional",
         calibration: Literal["exact", "classic"] = "exact",
+        ledger: PrivacyLedger | None = None,
         random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
@@ -618,6 +672,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         self.widths = widths
         self.allocation = allocation
         self.calibration = calibration
+        self.ledger = ledger
         self.random_state = random_state
 
     def _calibrate(self, n_features):
@@ -645,6 +700,8 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         sigma = unit * self._allocate(np.ldexp(np.array(steps, float), exponents), n_features)
         self._exponents[noisy] = exponents
         self._steps[noisy] = count_scale(np.ldexp(sigma, -exponents))
+        moved = np.array(steps, float) / self._steps[noisy]
+        self._noise_multiplier = float(1 / np.linalg.norm(moved))
         self.sigma_[noisy] = np.ldexp(self._steps[noisy].astype(np.float64), exponents)
 
     def _allocate(self, widths, n_features):
@@ -674,4 +731,4 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     def _limit(self, X):
         return X if self._bounds is None else np.clip(X, *self._bounds)
 
-    _sample = staticmethod(discrete_normal)
+    _sample, _kind = staticmethod(discrete_normal), "normal"

@@ -71,7 +71,10 @@ def _add_up_private_fits(case):
         for ledger in values:
             if isinstance(ledger, PrivacyLedger):
                 delta = getattr(case.victim, "delta_", 0.1 / max(1, int(case.membership.sum())))
-                epsilon = ledger.epsilon(delta)
+                try:
+                    epsilon = ledger.epsilon(delta)
+                except (ValueError, OSError) as error:  # no reason to lose the audit
+                    return [f"What all private fits cost together is not known. {error}"]
                 return [
                     f"The ledger holds {len(ledger.read()):,} private fits, those of shadow models "
                     f"included. What all of them release together has epsilon {epsilon:.3g} at "

@@ -23,6 +23,7 @@ from .._core.validation import check_records, query
 from ..defenses import RoundingDefense, TopKDefense, strip_state
 from ..disclosure import (
     Condition,
+    JudgedLimit,
     Measurement,
     Policy,
     Recommendation,
@@ -39,7 +40,7 @@ from ..synthetic import TableReport, excess_risk
 from ..victims import has_file, is_trainable
 from ._audit import OF_DATA, audit
 from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case
-from ._evidence import get_difference
+from ._evidence import get_difference, is_stopped
 from ._file import attack_file, examine_file
 from ._measure import OK, OVERALL
 from ._report import AuditReport
@@ -221,10 +222,13 @@ def recommend_release(
     release = "service" if release is None else release
     policy = check_request(report, model, records, policy, release, decimals)
     structure = check_structure(report, model, records, policy, release, decimals)
-    numbers = [*list_measurements(report, release), *measure_gap(structure)]
+    stopped = is_stopped(report.checks)
+    checks = withdraw_passes(structure.checks) if stopped else structure.checks
+    gap = measure_gap(structure)
+    numbers = [*list_measurements(report, release), *([] if stopped else gap)]
     origin = describe_origin(report, "random_state") | provenance
     settings = {"conditions": conditions, "provenance": origin}
-    ask = partial(recommend, policy, release, numbers, structure.checks, **settings)
+    ask = partial(recommend, policy, release, numbers, checks, **settings)
     spoken = tell_spoken(report, policy.stand_in, provenance)
     found, why = ask(spoken=spoken), why_not_undecided(report.reference, provenance)
     # A release with conditions may have numbers that are not shown to be below a limit.
@@ -237,9 +241,30 @@ def recommend_release(
         doubts = (_SHIFTED,)
     if doubts:
         found = replace(found, result="cannot be said", reasons=doubts)
+    if stopped and gap and "gap" in policy.limits[release]:
+        untold = JudgedLimit("gap", "all", policy.limits[release]["gap"], None, "missing")
+        found = replace(found, limits=(*found.limits, untold))
     remarks = *describe_stand_in(report.reference, provenance), *_connect(report, found)
     left_out = _list_left_out(report, release)
     return replace(found, remarks=found.remarks + remarks, not_run=left_out)
+
+
+# Structural checks that query the model for the records, or look for these in its file.
+_OF_RECORDS = {
+    *("k", "class_disclosure", "small_cells"),
+    *("smallest_leaf", "residual_dof", "keeps_rows"),
+}
+
+
+def withdraw_passes(checks):
+    """The checks, of which none passes for records that the model does not know."""
+    text = "The audit ended because model and table do not agree, so these records say nothing."
+    return tuple(
+        replace(check, status="cannot be said", text=text)
+        if check.name in _OF_RECORDS and check.status == "passed"
+        else check
+        for check in checks
+    )
 
 
 def tell_spoken(report, stand_in, provenance):

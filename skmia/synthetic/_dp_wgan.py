@@ -23,6 +23,7 @@ from ..defenses import (
     FINITE_POSITIVE,
     PrivacyLedger,
     PrivateRandomness,
+    check_target,
     choose_delta,
     column_values,
     validate_rows,
@@ -543,6 +544,7 @@ class DPWassersteinGAN(BaseEstimator):
         self : object
             Fitted estimator.
         """
+        check_target(self)
         validate_params_of(self)
         self._check_settings()
         import_optional("torch", "torch")

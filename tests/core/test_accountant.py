@@ -5,8 +5,10 @@ import pytest
 import scipy.optimize
 from scipy.special import gammaln, logsumexp
 
-from skmia._core.accountant import choose_noise_multiplier, spent_epsilon
+from skmia._core import accountant
+from skmia._core.accountant import choose_noise_multiplier, spent_epsilon, total_epsilon
 from skmia._core.tradeoff import privacy_profile
+from skmia.defenses.mechanisms import gaussian_sigma
 
 pytest.importorskip("opacus")
 
@@ -96,9 +98,73 @@ def test_the_same_steps_are_counted_once(monkeypatch):
         raise AssertionError("another accountant")
 
     monkeypatch.setattr("opacus.accountants.create_accountant", refuse)
+    monkeypatch.setattr("opacus.accountants.analysis.rdp.compute_rdp", refuse)
     assert [spent_epsilon([steps], 1e-4, name) for name in ("rdp", "prv")] == epsilons
+    assert spent_epsilon([steps], 2e-4, "rdp") < epsilons[0]
     with pytest.raises(AssertionError, match="another accountant"):
-        spent_epsilon([steps], 2e-4, "rdp")
+        spent_epsilon([steps], 2e-4, "prv")
+    with pytest.raises(AssertionError, match="another accountant"):
+        spent_epsilon([(1.6, 0.2, 12)], 1e-4, "rdp")
+
+
+def test_steps_of_the_same_noise_are_added_up():
+    parts = [(1.5, 0.2, 12), (3.0, 1.0, 2), (1.5, 0.2, 5), (9.0, 0.1, 0)]
+    for name in ("rdp", "prv"):
+        assert spent_epsilon(parts, 1e-4, name) == spent_epsilon(
+            [(1.5, 0.2, 17), (3.0, 1.0, 2)], 1e-4, name
+        )
+
+
+def test_the_cost_of_randomized_response_is_its_own():
+    # Known answer: with the probability p of the truth, the divergence at the order a is
+    # log(p**a (1 - p)**(1 - a) + (1 - p)**a p**(1 - a)) / (a - 1).
+    orders = np.array(accountant._ORDERS)
+    orders = orders[orders < 60]
+    for epsilon in (0.02, 0.3, 1.0, 4.0):
+        p = 1 / (1 + np.exp(-epsilon))
+        known = np.log(p**orders * (1 - p) ** (1 - orders) + (1 - p) ** orders * p ** (1 - orders))
+        found = accountant._pure_curve(epsilon)[: len(orders)]
+        np.testing.assert_allclose(found, known / (orders - 1), rtol=1e-9)
+        limits = np.minimum(epsilon, orders * epsilon**2 / 2)
+        assert (found <= limits * (1 + 1e-12)).all()
+    # No more than basic composition, and less than it for many.
+    assert spent_epsilon([], 1e-5, "rdp", [(0.5, 1)]) == 0.5
+    assert spent_epsilon([], 1e-5, "rdp", [(0.1, 100)]) < 5
+    mixed = spent_epsilon([(2.0, 1.0, 1)], 1e-5, "rdp", [(0.5, 1)])
+    assert mixed <= 0.5 + spent_epsilon([(2.0, 1.0, 1)], 1e-5, "rdp")
+
+
+def test_releases_of_normal_noise_are_one_with_less_noise():
+    for epsilon, delta in [(0.5, 1e-5), (3.0, 1e-9), (0.01, 1e-3)]:
+        noise = gaussian_sigma(epsilon, delta)
+        assert total_epsilon([], [(noise, 1)], [], delta, "rdp") == pytest.approx(epsilon, rel=1e-8)
+        four = total_epsilon([], [(2 * noise, 4)], [], delta, "rdp")
+        assert four == pytest.approx(epsilon, rel=1e-8)
+        with_laplace = total_epsilon([], [(noise, 1)], [(0.2, 1)], delta, "rdp")
+        assert epsilon < with_laplace <= epsilon + 0.2 + 1e-8
+    # A training is counted with Renyi divergences, and both at once cost more than either.
+    both = total_epsilon([(1.0, 0.1, 10)], [(noise, 1)], [], 1e-3, "rdp")
+    assert max(0.01, spent_epsilon([(1.0, 0.1, 10)], 1e-3, "rdp")) < both
+    assert total_epsilon([(1.0, 0.1, 10)], [(noise, 1)], [], 1e-3, "prv") <= both
+    assert total_epsilon([], [], [], 1e-3, "rdp") == 0
+
+
+def test_what_no_accountant_shows_is_said_with_the_cure():
+    with pytest.raises(ValueError, match="Rényi accounting does not go below 0.0036.*'?prv") as one:
+        choose_noise_multiplier(1e-3, 1e-5, 0.25, 4, "rdp")
+    assert "\n" not in str(one.value)
+    assert choose_noise_multiplier(1e-3, 1e-5, 0.25, 4, "prv") > 10
+    with pytest.raises(ValueError, match="^Neither accountant shows"):
+        choose_noise_multiplier(1e-5, 1e-5, 0.25, 4, "prv")
+    with pytest.raises(ValueError, match="a noise multiplier of up to 1e.06; allow more, or train"):
+        choose_noise_multiplier(0.1, 1e-5, 1.0, 2**40, "rdp")
+
+
+def test_very_many_steps_do_not_take_for_ever():
+    n = 2**31 - 1
+    for noise, rate in [(0.3, 1.0), (1.0, 1e-9)]:
+        steps = [(noise, rate, n)]
+        assert spent_epsilon(steps, 1e-5, "prv") == spent_epsilon(steps, 1e-5, "rdp")
 
 
 def test_prv_is_tighter_and_less_noise_costs_more():

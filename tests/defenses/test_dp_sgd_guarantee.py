@@ -3,12 +3,14 @@
 import functools
 import pickle
 import pkgutil
+import random
 import warnings
 
 import numpy as np
 import pytest
 from scipy.stats import beta
 from sklearn.base import clone
+from twister import follows_from_a_seed
 
 from skmia.defenses import DPSGDClassifier
 from skmia.defenses._exact_noise import PrivateRandomness
@@ -444,6 +446,51 @@ def test_dropout_is_not_drawn_from_a_stream_that_can_be_known():
     assert all(torch.equal(state, states[0]) for state in states)
 
 
+AUGMENTED = []
+
+
+def augment(rows):
+    """A collate_fn that draws, and notes the states that it draws from."""
+    state = torch.get_rng_state().numpy()[24:5016].view(np.uint64)
+    AUGMENTED.append([random.getstate()[1][:624], np.random.get_state()[1].copy(), state])  # noqa: NPY002
+    features, codes = torch.utils.data.default_collate(rows)
+    return features + np.float32(np.random.normal() + random.random()), codes  # noqa: NPY002
+
+
+def test_augmentations_draw_from_states_that_no_seed_gives():
+    states = []
+    for _ in range(2):
+        AUGMENTED.clear()
+        DPSGDClassifier(
+            net(perceptron, iterator_train__collate_fn=augment), random_state=0, **PRIVATE
+        ).fit(X, Y)
+        states.append(AUGMENTED[-len(X)])  # of the first row, after the trial with synthetic rows
+    for first, second in zip(*states, strict=True):
+        assert not follows_from_a_seed(first)
+        assert (np.array(first) != np.array(second)).all()
+
+
+def test_a_generator_pairs_rows_with_draws_from_states_that_no_seed_gives(monkeypatch):
+    from skmia.synthetic import _gan_training
+
+    states, real = [], _gan_training.Training._draw
+
+    def draw(training, n):
+        states.append(torch.get_rng_state().numpy()[24:5016].view(np.uint64).copy())
+        return real(training, n)
+
+    monkeypatch.setattr(_gan_training.Training, "_draw", draw)
+    rows = np.random.default_rng(0).random((30, 2))
+    for _ in range(2):
+        DPWassersteinGAN(
+            noise_multiplier=2.0, max_iter=1, n_critic=2, privacy="clipping", random_state=0
+        ).fit(rows)
+    assert len(states) == 4
+    for k, words in enumerate(states):
+        assert not follows_from_a_seed(words)
+        assert all((words != other).all() for other in states[:k])
+
+
 def test_the_same_random_state_on_two_tables_does_not_cancel_the_noise():
     other = np.vstack([X[:-1], X[-1:] + 1])
     fits = [
@@ -637,3 +684,54 @@ def test_a_delta_that_promises_nothing_is_warned_of():
 )
 def test_each_class_leads_to_the_page_of_limits(name):
     assert "<privacy_limits>" in pkgutil.resolve_name(name).__doc__
+
+
+# Settings that training does not follow
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"iterator_train__sampler": [0, 1]}, "has iterator_train__sampler, and in private"),
+        ({"iterator_train__batch_sampler": [[0]]}, "has iterator_train__batch_sampler, and"),
+        ({"iterator_train__drop_last": True}, "has iterator_train__drop_last, and"),
+        ({"iterator_train__generator": torch.Generator()}, "has iterator_train__generator, and"),
+        ({"iterator_train__worker_init_fn": print}, "has iterator_train__worker_init_fn, and"),
+        ({"iterator_train": list}, "iterator_train of the net must be torch's DataLoader"),
+        ({"warm_start": True}, "has warm_start=True, which private training does not follow"),
+        ({"compile": True}, "has compile=True, which private training does not follow"),
+        ({"max_epochs": 0.5}, "max_epochs of the net must be an integer from 1 .*; got 0.5"),
+        ({"max_epochs": -1}, "max_epochs of the net must be an integer from 1 .*; got -1"),
+        ({"max_epochs": 0}, "max_epochs of the net must be an integer from 1"),
+        ({"max_epochs": True}, "max_epochs of the net must be an integer from 1"),
+        ({"batch_size": 0}, "batch_size of the net must be an integer of at least 1.*; got 0"),
+        ({"batch_size": 2.5}, "batch_size of the net must be an integer of at least 1"),
+        ({"batch_size": -2}, "batch_size of the net must be an integer of at least 1"),
+        ({"iterator_train__batch_size": 0}, "batch_size of the net must be an integer of at"),
+        ({"optimizer": torch.optim.LBFGS}, r"The optimizer of the net \(LBFGS\) evaluates losses"),
+    ],
+)
+def test_settings_that_would_not_be_followed_are_refused(settings, message):
+    made = net(perceptron, **settings)
+    for estimator in (made, made(64, 2)):
+        with pytest.raises(ValueError, match=message):
+            DPSGDClassifier(estimator, **PRIVATE).fit(X, Y)
+
+
+def test_settings_of_speed_and_order_are_taken():
+    settings = {"iterator_train__shuffle": True, "iterator_train__num_workers": 2}
+    settings |= {"iterator_train__drop_last": False, "iterator_train__sampler": None}
+    made = net(perceptron, **settings, iterator_valid__batch_size=7, max_epochs=np.int64(2))
+    assert DPSGDClassifier(made, **PRIVATE).fit(X, Y).n_steps_ == 2
+    turns = net(perceptron, iterator_train__drop_last=True, batch_size=20)
+    private = DPSGDClassifier(turns, **PRIVATE, poisson_sampling=False)
+    assert private.fit(X, Y).n_steps_ == 1
+
+
+def test_an_infinite_target_names_the_cure():
+    for private in (
+        DPSGDClassifier(net(perceptron), target_epsilon=np.inf, classes=[0, 1]),
+        DPWassersteinGAN(target_epsilon=float("inf")),
+    ):
+        with pytest.raises(ValueError, match="must be finite. Got inf instead.*set noise_mul"):
+            private.fit(X, Y)

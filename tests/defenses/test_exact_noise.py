@@ -1,16 +1,24 @@
 """Samplers of discrete laws, against the laws."""
 
+import ast
+import random
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
+from twister import follows_from_a_seed
 
+import skmia
 from skmia.defenses import _exact_noise
 from skmia.defenses._exact_noise import (
+    PrivateRandomness,
     below,
     discrete_laplace,
     discrete_normal,
     exp_coins,
     seeded_words,
+    set_twister,
     system_words,
 )
 
@@ -128,3 +136,87 @@ def test_doubtful_numbers_are_rounded_by_as_many_bits_as_it_takes(place):
         source = given_words(parts[0] << 1, parts[1], last)
         found.append(_exact_noise.rounded_normal(scale, (1,), source)[0])
     assert found == [np.floor(place) + 1, np.floor(place)]
+
+
+# States of generators that code of others draws from
+
+
+def read_states():
+    """Words of the generators of Python, numpy and torch."""
+    torch = pytest.importorskip("torch")
+    return {
+        "random": np.array(random.getstate()[1][:624], dtype=np.uint32),
+        "numpy": np.random.get_state()[1].copy(),  # noqa: NPY002
+        "torch": torch.get_rng_state().numpy()[24:5016].view(np.uint64).astype(np.uint32),
+    }
+
+
+def test_no_state_is_made_of_a_seed():
+    torch = pytest.importorskip("torch")
+    assert follows_from_a_seed(np.random.RandomState(5).get_state()[1])
+    assert follows_from_a_seed(random.Random(5).getstate()[1])
+    before, found, seeds = read_states(), [], set()
+    for _ in range(3):
+        with PrivateRandomness().for_modules():
+            found += read_states().values()
+            seeds.add(torch.initial_seed())  # from which a module could seed a generator of its own
+    for k, words in enumerate(found):
+        assert not follows_from_a_seed(words)
+        assert all((words != other).all() for other in found[:k])
+    assert len(seeds) == 3 and max(seeds) > 2**48
+    for name, words in read_states().items():
+        np.testing.assert_array_equal(words, before[name])
+
+
+PRIVATE_CODE = [
+    "defenses/_dp_sgd.py",
+    "defenses/_exact_noise.py",
+    "defenses/_private_training.py",
+    "synthetic/_dp_wgan.py",
+    "synthetic/_gan_training.py",
+]
+
+
+@pytest.mark.parametrize("file", PRIVATE_CODE)
+def test_private_code_seeds_nothing(file):
+    tree = ast.parse((Path(skmia.__file__).parent / file).read_text("utf-8"))
+    # The trial with synthetic rows sees no other ones.
+    seeding = {
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef) and function.name != "_try_rows"
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute | ast.Name) and function.name != "gradients"
+    }
+    assert not seeding & {"manual_seed", "manual_seed_all", "seed_everything", "RandomState"}
+
+
+def test_torch_draws_from_the_words_that_it_was_given():
+    torch = pytest.importorskip("torch")
+    words = (system_words(624) >> np.uint64(32)).astype(np.uint32)
+    generator, bits = torch.Generator(), np.random.MT19937()
+    torch.randn(7, generator=generator)  # leaves a normal number in store
+    state = set_twister(generator.get_state().numpy(), system_words(1), words)
+    generator.set_state(torch.from_numpy(state))
+    bits.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": 624}}
+    drawn = torch.empty(1000, dtype=torch.int32).random_(generator=generator)
+    np.testing.assert_array_equal(drawn.numpy(), bits.random_raw(1000) % 2**31)
+    with pytest.raises(RuntimeError, match="version of torch"):
+        set_twister(state[:-8], system_words(1), words)
+
+
+def test_a_seed_for_tests_repeats_them():
+    first, second = PrivateRandomness(0), PrivateRandomness(0)
+    states = []
+    for randomness in (first, second):
+        with randomness.for_modules():
+            states.append(read_states())
+    assert all((states[0][name] == states[1][name]).all() for name in states[0])
+
+
+def test_the_state_for_a_gpu_has_a_key_and_a_counter():
+    torch = pytest.importorskip("torch")
+    states = [PrivateRandomness()._counter_state(torch) for _ in range(50)]
+    keys, counters = np.array([state.numpy().view(np.uint64) for state in states]).T
+    assert len(set(keys)) == 50 and max(keys) > 2**56
+    assert len(set(counters)) == 50 and 2**55 < max(counters) < 2**63 and not (counters % 4).any()

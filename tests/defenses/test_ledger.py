@@ -1,14 +1,24 @@
 """What private fits cost together, wherever they are made."""
 
+import os
 from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from joblib import parallel_config
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from small_net import make_small_net
 
 from skmia.defenses import DPSGDClassifier, PrivacyLedger
+from skmia.defenses.mechanisms import (
+    GaussianMechanism,
+    LaplaceMechanism,
+    NonSphericalGaussianMechanism,
+)
 from skmia.synthetic import DPWassersteinGAN
 
 pytest.importorskip("opacus")
@@ -90,3 +100,155 @@ def test_an_audit_says_what_its_shadow_models_cost(ledger):
     assert note.startswith("The ledger holds 5 private fits, those of shadow models included.")
     assert f"epsilon {ledger.epsilon(victim.delta_):.3g} at" in note
     assert ledger.epsilon(victim.delta_) > spent
+
+
+# The ledger as a budget
+
+
+def watch_fit(private):
+    """Fit, and count the steps that were made."""
+    steps = []
+    with pytest.raises((ValueError, OSError)) as caught:
+        private.set_params(on_step=lambda step, *released: steps.append(step)).fit(X, Y)
+    assert not steps
+    return str(caught.value)
+
+
+def test_a_fit_after_the_working_directory_has_changed(tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    private = make_private(PrivacyLedger("fits.jsonl"))
+    spent = private.fit(X, Y).epsilon_
+    monkeypatch.chdir("other")
+    clone(private).fit(X, Y)
+    assert len(private.ledger.read()) == 2 and private.ledger.epsilon(1e-3) > spent
+
+
+@pytest.mark.parametrize("loss", [Path.unlink, lambda path: path.rename(path.with_name("moved"))])
+def test_no_step_is_made_without_the_ledger_that_was_there(ledger, loss):
+    private = make_private(ledger).fit(X, Y)
+    loss(ledger.path)
+    for made in (clone(private), private, make_private(PrivacyLedger(ledger.path))):
+        assert "had 1 fit, is not there any more" in watch_fit(made)
+    with pytest.raises(FileNotFoundError):
+        ledger.epsilon(1e-3)
+
+
+def test_no_step_is_made_on_a_full_disk(ledger, monkeypatch):
+    private, real = make_private(ledger).fit(X, Y), os.write
+    spent = ledger.epsilon(1e-3)
+    monkeypatch.setattr(os, "write", lambda handle, data: real(handle, data[:20]) * 0)
+    assert "cannot be written, so that no step was made: No space left" in watch_fit(clone(private))
+    monkeypatch.undo()
+    assert ledger.epsilon(1e-3) == spent
+
+
+def test_a_limit_refuses_the_fit_that_would_exceed_it(tmp_path):
+    spent = make_private(PrivacyLedger(tmp_path / "one")).fit(X, Y).epsilon_
+    ledger = PrivacyLedger(tmp_path / "fits", max_epsilon=1.5 * spent, delta=1e-3)
+    for _ in range(2):
+        make_private(ledger).fit(X, Y)
+    assert spent < ledger.epsilon(1e-3) <= 1.5 * spent
+    with pytest.raises(ValueError, match="max_epsilon=.*is spent, and it would be .*more noise or"):
+        for _ in range(10):
+            make_private(ledger).fit(X, Y)
+    n_fits = len(ledger.read())
+    assert "max_epsilon" in watch_fit(make_private(ledger))
+    assert "it would be inf" in watch_fit(make_private(ledger, noise_seed=0))
+    assert len(ledger.read()) == n_fits and ledger.epsilon(1e-3) <= 1.5 * spent
+    rows = np.random.default_rng(0).random((30, 2))
+    with pytest.raises(ValueError, match="max_epsilon"):
+        DPWassersteinGAN(noise_multiplier=0.5, max_iter=2, ledger=ledger).fit(rows)
+    with pytest.raises(ValueError, match="max_epsilon"):
+        GaussianMechanism(4.0, 1e-3, ledger=ledger).fit_transform([[0.0]])
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"max_epsilon": 1.0}, "together"),
+        ({"delta": 1e-5}, "together"),
+        ({"max_epsilon": np.nan, "delta": 1e-5}, "max_epsilon must be finite and above 0; got nan"),
+        ({"max_epsilon": 0, "delta": 1e-5}, "max_epsilon must be finite and above 0; got 0"),
+        ({"max_epsilon": np.inf, "delta": 1e-5}, "max_epsilon must be finite and above 0"),
+        ({"max_epsilon": 1.0, "delta": 1.0}, "delta must be a number in"),
+    ],
+)
+def test_limits_that_cannot_be(settings, message):
+    with pytest.raises(ValueError, match=message):
+        PrivacyLedger("fits", **settings)
+
+
+# Mechanisms
+
+
+def test_mechanisms_nets_and_generators_have_one_sum(ledger):
+    spent = []
+    for write in (
+        lambda: GaussianMechanism(0.5, 1e-3, ledger=ledger).fit_transform([[0.0, 1.0]]),
+        lambda: LaplaceMechanism(0.3, ledger=ledger).fit_transform([[0.0]]),
+        lambda: NonSphericalGaussianMechanism(
+            0.5, 1e-3, lower=0, upper=[1, 9], ledger=ledger
+        ).fit_transform([[0.0, 1.0]]),
+        lambda: make_private(ledger).fit(X, Y),
+        lambda: DPWassersteinGAN(
+            noise_multiplier=2.0, max_iter=2, target_delta=1e-3, ledger=ledger
+        ).fit(np.random.default_rng(0).random((30, 2))),
+    ):
+        write()
+        spent.append(ledger.epsilon(1e-3))
+    assert spent == sorted(set(spent))
+    assert spent[0] == pytest.approx(0.5, rel=1e-9)
+    assert spent[1] == pytest.approx(0.8, rel=1e-9)
+    assert ledger.read()["kind"].tolist() == ["normal", "laplace", "normal", "fit", "fit"]
+    assert ledger.epsilon(1e-3, accountant="prv") <= spent[-1]
+
+
+@pytest.mark.parametrize("allocation", ["proportional", "minimum_trace"])
+def test_columns_of_other_ranges_cost_what_was_asked_for(ledger, allocation):
+    widths = [0.2, 1.0, 5.0, 0.0]
+    mechanism = NonSphericalGaussianMechanism(
+        0.5, 1e-5, widths=widths, allocation=allocation, ledger=ledger
+    ).fit([[0.0] * 4])
+    assert not ledger.path.exists()  # fit releases nothing
+    mechanism.transform([[0.0] * 4])
+    # Of equal widths the condition is attained; where one column gets none, there is some to spare.
+    assert 0.3 < ledger.epsilon(1e-5) <= 0.5
+
+
+def test_each_row_and_each_call_is_a_release(ledger):
+    mechanism = LaplaceMechanism(0.25, ledger=ledger).fit([[0.0]])
+    clone(mechanism).fit_transform([[0.0], [1.0]])
+    mechanism.transform([[0.0]])
+    assert ledger.read()["n_steps"].tolist() == [2, 1]
+    assert ledger.epsilon(1e-9) == pytest.approx(0.75, rel=1e-9)
+    make_pipeline(mechanism).transform([[0.0]])
+    assert ledger.epsilon(1e-9) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_seeded_noise_hides_nothing(ledger):
+    LaplaceMechanism(0.25, ledger=ledger, random_state=0).fit_transform([[0.0]])
+    assert ledger.epsilon(1e-3) == np.inf
+
+
+def test_values_that_nobody_changes_cost_nothing(ledger):
+    NonSphericalGaussianMechanism(widths=0, ledger=ledger).fit_transform([[1.0]])
+    assert ledger.epsilon(1e-3) == 0
+
+
+def test_a_release_that_cannot_be_written_down_is_none(ledger):
+    mechanism = GaussianMechanism(0.5, ledger=ledger).fit([[0.0]])
+    mechanism.transform([[0.0]])
+    ledger.path.unlink()
+    with pytest.raises(FileNotFoundError):
+        mechanism.transform([[0.0]])
+
+
+def test_a_ledger_that_is_gone_does_not_cost_the_audit(ledger):
+    from skmia.report._audit import _add_up_private_fits
+
+    model = make_private(ledger).fit(X, Y)
+    ledger.path.unlink()
+    case = SimpleNamespace(request=SimpleNamespace(estimator=model), victim=model, membership=Y)
+    (note,) = _add_up_private_fits(case)
+    assert note.startswith("What all private fits cost together is not known. The ledger ")

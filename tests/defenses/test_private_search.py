@@ -19,7 +19,7 @@ from skmia._core.accountant import (
     convert_divergences,
     spent_epsilon,
 )
-from skmia.defenses import DPSGDClassifier, PrivateSearchCV
+from skmia.defenses import DPSGDClassifier, PrivacyLedger, PrivateSearchCV
 from skmia.defenses._trial_laws import NegativeBinomialTrials, PoissonTrials
 
 pytest.importorskip("opacus")
@@ -161,6 +161,44 @@ def test_a_search_costs_a_third_of_what_its_fits_would(table):
     # Nothing of the other trials, and not how many there were.
     assert len(search.cv_results_["params"]) == 1
     assert not any("trials" in name for name in vars(search) if name.endswith("_"))
+
+
+class WithLedger(NoisyCentroids):
+    """The same with a ledger, into which it would write each of its fits."""
+
+    def __init__(self, norm=1.0, noise=3.0, keep_labels=True, ledger=None):
+        super().__init__(norm, noise, keep_labels)
+        self.ledger = ledger
+
+    def fit(self, X, y):
+        if self.ledger is not None:
+            self.ledger.record(
+                noise_multiplier=self.noise, sample_rate=1.0, n_steps=1, n_rows=len(X)
+            )
+        return super().fit(X, y)
+
+
+def test_a_ledger_counts_a_search_once(table, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "rows.jsonl")
+    search = PrivateSearchCV(WithLedger(ledger=ledger), GRID, target_delta=1e-4).fit(*table)
+    again = PrivacyLedger(tmp_path / "rows.jsonl")
+    assert again.read()["kind"].tolist() == ["search"]
+    assert again.epsilon(1e-4) == pytest.approx(search.epsilon_)
+    # Together with another fit it costs more than each, and less than their sum.
+    WithLedger(ledger=ledger).fit(*table)
+    one = spent_epsilon([(3.0, 1.0, 1)], 1e-4, "rdp")
+    assert search.epsilon_ < again.epsilon(1e-4) < search.epsilon_ + one
+    assert again.epsilon(1e-4, accountant="prv") == again.epsilon(1e-4)
+    search.set_params(noise_seed=0).fit(*table)
+    assert again.epsilon(1e-4) == np.inf
+
+
+def test_a_limit_of_a_ledger_refuses_a_search(table, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "rows.jsonl", max_epsilon=0.5, delta=1e-4)
+    search = PrivateSearchCV(WithLedger(ledger=ledger), GRID, target_delta=1e-4)
+    with pytest.raises(ValueError, match="max_epsilon"):
+        search.fit(*table)
+    assert not hasattr(search, "best_estimator_")
 
 
 def test_candidates_that_cost_most_decide_what_is_claimed(table):

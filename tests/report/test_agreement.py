@@ -398,6 +398,21 @@ def test_clones_that_do_not_learn_stop_an_audit_before_its_pool():
     assert found.status == "pass"
 
 
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_answers_with_more_than_half_of_the_skill_are_not_stopped(kind):
+    # As of a model that is regularized or defended: a part of the answers says nothing of its row.
+    X, y, score = make_table()
+    target = y if kind == "classes" else score
+    recipe = make_pipeline(StandardScaler(), LogisticRegression() if kind == "classes" else Ridge())
+    answers = answer(fit(recipe, X, target), X)
+    rng, statuses = np.random.default_rng(0), {}
+    for share in (0.0, 0.3, 0.95):
+        rows, some = np.arange(N), np.flatnonzero(rng.random(N) < share)
+        rows[some] = rng.permutation(some)
+        statuses[share] = ask(clone(recipe), X, target, answers[rows]).status
+    assert statuses[0.0] == "pass" and statuses[0.3] != "stop" and statuses[0.95] == "stop"
+
+
 # -- noise, failures, small tables
 
 

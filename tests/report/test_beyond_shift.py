@@ -1,15 +1,19 @@
 """A leak that is larger than the difference between the sides is a leak, and a shift is none."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
+from skmia.disclosure import load_policy
 from skmia.report import recommend_release
+from skmia.report._evidence import list_leaks
 from skmia.report._report import list_summary
 from skmia.report._schema import as_document, check_document
 
@@ -70,8 +74,13 @@ def test_its_texts_say_both_numbers_and_its_document_is_read(leaking):
 
 @pytest.mark.parametrize("release", ["service", "file"])
 def test_a_policy_does_not_release_it(leaking, release):
-    found = recommend_release(leaking, FOREST, RECORDS, policy="research", release=release)
-    assert found.result in ("do not release", "cannot be said")
+    # With limits of the AUC alone, which is known: above the limit, and below one of everything.
+    for limit, result in ((0.6, "do not release"), (1.0, "cannot be said")):
+        bare = {"required": {}, "structure": {}, "requires_attacks": {release: ()}}
+        policy = replace(load_policy("research"), limits={release: {"auc": limit}}, **bare)
+        found = recommend_release(leaking, FOREST, RECORDS, policy=policy, release=release)
+        assert found.result == result
+    assert "differ without the model" in found.reasons[0]
 
 
 @pytest.mark.parametrize("model", [FOREST, LogisticRegression()])
@@ -80,6 +89,25 @@ def test_a_shift_without_training_on_the_members_is_no_leak(model):
     assert report.evidence == "shift"
     check = report.checks.get("beyond the shift")
     assert check is None or check.finding.low < 0
+
+
+@pytest.mark.parametrize("model", [FOREST, LogisticRegression()])
+def test_what_an_attack_finds_of_a_shift_is_no_leak(model):
+    # Labels of the others are noisier, so the attacks tell the sides apart, though the model was
+    # trained on neither.
+    def draw_noisy(seed, scale):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(N, 5))
+        margin = X @ [1.0, 0.7, -0.5, 0.0, 0.0] + scale * rng.normal(size=N)
+        return X, (margin > 0).astype(int)
+
+    sides = Records.from_sides(draw_noisy(0, 0.6), draw_noisy(2, 3.0))
+    settings = {"shadows": 8, "fprs": [0.05], "random_state": 0, "file": False}
+    attacks = {"loss": ThresholdAttack(), "LiRA": LiRA()}
+    report = audit(clone(model).fit(*draw_noisy(1, 0.6)), *sides, attacks=attacks, **settings)
+    assert list_leaks(report.grounds)["estimate"].max() > 0.6
+    excess = report.checks["beyond the shift"].finding
+    assert excess.low < 0 < excess.high and report.evidence == "shift"
 
 
 def test_it_is_not_asked_where_the_sides_are_alike():

@@ -13,10 +13,12 @@ from sklearn.ensemble import (
     StackingClassifier,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
@@ -136,7 +138,19 @@ def test_a_model_of_all_rows_has_no_verdict(model, file):
     assert "Give held-out rows that the model has not seen." in told
     records, _ = Records.from_sides(TRAIN, HELD_OUT)
     found = recommend_release(report, clone(model).fit(X, Y), records, policy="research")
-    assert found.result == "cannot be said"
+    assert found.result == "cannot be said" and found.reasons[0] == report.verdict
+
+
+@pytest.mark.parametrize("rows", [IN_MODEL, SWAPPED, "members"])
+def test_models_that_cannot_be_repeated_are_weighed_by_their_fit(rows):
+    # Random features with a seed that is lost, and a file that states no number of rows.
+    given = {IN_MODEL: (X, Y), SWAPPED: HELD_OUT, "members": TRAIN}[rows]
+    features = RBFSampler(gamma=0.3, n_components=600, random_state=0)
+    model = make_pipeline(features, LogisticRegression(C=1e3, max_iter=300)).fit(*given)
+    features.set_params(random_state=None)
+    check = run(model).checks["sides"]
+    assert check.finding == (None if rows == "members" else rows)
+    assert check.status == ("passed" if rows == "members" else "warning")
 
 
 def test_validation_on_held_out_rows_is_named():
@@ -157,9 +171,17 @@ def test_validation_on_held_out_rows_is_named():
     assert "the score that the model noted" in noted.checks["sides"].text
 
 
-def test_a_model_of_many_more_rows_is_no_model_of_the_held_out_rows():
-    A, b = make_classification(4000, 10, n_informative=5, flip_y=0.05, random_state=1)
-    model = HistGradientBoostingClassifier(max_iter=20).fit(A[:3600], b[:3600])
+# The leaves of the second one fit both sides better the more rows there are.
+@pytest.mark.parametrize(
+    ("model", "seed"),
+    [
+        (HistGradientBoostingClassifier(max_iter=20), 1),
+        (RandomForestClassifier(20, min_samples_leaf=30, random_state=0), 4),
+    ],
+)
+def test_a_model_of_many_more_rows_is_no_model_of_the_held_out_rows(model, seed):
+    A, b = make_classification(4000, 10, n_informative=5, flip_y=0.05, random_state=seed)
+    model = clone(model).fit(A[:3600], b[:3600])
     report = run(model, (A[:200], b[:200]), (A[3600:3800], b[3600:3800]))
     assert not report.checks["sides"].is_warning
     assert report.checks["training rows"].is_warning

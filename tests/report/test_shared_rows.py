@@ -77,6 +77,18 @@ def test_equal_sides_of_a_coarse_table_are_found():
     assert shared[2:] == (300, 300)
 
 
+def test_equal_sides_of_which_each_row_stands_there_often_are_found():
+    # Chance cannot tell where each of few rows is on both sides many times; equal numbers can.
+    rows = np.array([(a, b, c) for a in range(3) for b in range(3) for c in range(3)], dtype=float)
+    side = np.repeat(rows, np.arange(27) + 60, axis=0)
+    records, membership = Records(np.vstack([side, side])), np.arange(2 * len(side)) < len(side)
+    shared = find_shared_rows(records.fingerprint, membership)
+    assert shared[2:] == (len(side), len(side))
+    other = np.repeat(rows, np.arange(27)[::-1] + 60, axis=0)
+    records = Records(np.vstack([side, other]))
+    assert find_shared_rows(records.fingerprint, membership) is None
+
+
 def test_rows_that_one_side_has_twice_are_no_shared_rows():
     twice = np.repeat(np.random.default_rng(0).normal(size=(100, 3)), 2, axis=0)
     assert find_shared_rows(Records(twice).fingerprint, np.arange(200) < 100) is None

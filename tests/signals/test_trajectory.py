@@ -14,6 +14,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import cross_val_score
@@ -131,10 +132,15 @@ def test_states_are_models_or_fields_of_the_records():
 def test_states_survive_cross_validation():
     *before, last = make_states()
     membership = (np.arange(60) < 30).astype(int)
-    for wrap in (FrozenEstimator, lambda model: model):
-        states = Trajectories(wrap(last), tuple(map(wrap, before)))
-        attack = make_pipeline(states, LogisticRegression())
-        assert np.isfinite(cross_val_score(attack, RECORDS, membership)).all()
+    frozen = tuple(map(FrozenEstimator, before))
+    attack = make_pipeline(Trajectories(FrozenEstimator(last), frozen), LogisticRegression())
+    assert np.isfinite(cross_val_score(attack, RECORDS, membership)).all()
+    kept = make_pipeline(Trajectories(last, tuple(before)), LogisticRegression())
+    np.testing.assert_array_equal(
+        cross_val_score(kept, RECORDS, membership), cross_val_score(attack, RECORDS, membership)
+    )
+    with pytest.raises(NotFittedError, match="is not fitted: fit it first"):
+        Trajectories(last, tuple(map(clone, before))).fit(RECORDS)
 
 
 def test_a_class_that_a_state_has_not_seen():

@@ -78,6 +78,45 @@ def test_persons_are_found_by_what_they_have_in_one_table_alone(visits):
     assert report.data["n_persons_real"] == 40
 
 
+def draw_earners(rng, n_people, n_rows):
+    """Rows of people whose income, which hardly anybody shares, says who they are."""
+    who = np.repeat(np.arange(n_people), n_rows)
+    own = {
+        "born": rng.integers(1940, 2005, n_people),
+        "state": rng.choice(list("abc"), n_people),
+        "income": np.exp(10 + rng.normal(size=n_people) / 2).round(),
+    }
+    amount = np.exp(3 + rng.normal(size=len(who))).round(2)
+    table = pd.DataFrame({name: values[who] for name, values in own.items()})
+    return table.assign(amount=amount, kind=rng.choice(list("wxyz"), len(who)))
+
+
+@pytest.mark.parametrize(("n_people", "n_rows"), [(60, 2), (60, 6), (40, 20), (30, 6)])
+def test_persons_are_found_where_two_have_equal_values(n_people, n_rows):
+    # Two persons of one income and state, or a year of birth that no other table has by chance,
+    # must not hide what the persons are.
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        real, holdout = (draw_earners(rng, n_people, n_rows) for _ in range(2))
+        people = find_people({"real": real, "holdout": holdout}, seed)
+        assert people.groups is not None, seed
+        assert "income" in people.columns and not {"amount", "kind"} & {*people.columns}, seed
+        found = [len(np.unique(people.groups[name])) for name in ("real", "holdout")]
+        assert min(found) >= n_people - 1 and max(found) <= n_people, seed
+
+
+def test_a_table_of_one_region_is_not_taken_for_persons():
+    # Of each zip code there are rows in one table alone, and a city follows from it.
+    rng = np.random.default_rng(0)
+    for n in (300, 1000):
+        zips = rng.integers(0, 60, 2 * n)
+        table = pd.DataFrame({"zip": zips, "city": zips // 3, "region": zips // 15})
+        table = table.assign(age=rng.integers(18, 90, 2 * n)).sort_values("zip", kind="stable")
+        parts = {"real": table[:n], "holdout": table[n:]}
+        parts = {name: part.reset_index(drop=True) for name, part in parts.items()}
+        assert find_people(parts, 0).groups is None
+
+
 def test_rows_of_many_persons_are_not_taken_for_one_persons():
     rng = np.random.default_rng(2)
 

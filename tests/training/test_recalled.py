@@ -68,6 +68,16 @@ def test_rounds_after_which_catboost_stopped():
     assert f"after {n_rounds} of 40 rounds" in " ".join(pool.notes_)
 
 
+def test_clones_of_a_catboost_that_stopped_do_not_look_for_rows_to_stop_by():
+    valid = (TABLE.sample(frac=1, random_state=0), RNG.permutation(Y))
+    stops = {"early_stopping_rounds": 2, "use_best_model": True}
+    model = make_catboost({"eval_set": valid}, cat_features=["town"], **stops)
+    pool = ShadowPool(model, n_estimators=2, random_state=0, store="models").fit(Records(TABLE, Y))
+    for one in pool.estimators_:
+        assert one.tree_count_ == model.tree_count_
+        assert not {*stops} & {name for name, value in one.get_params().items() if value}
+
+
 def test_rows_that_catboost_splits_off_itself():
     model = make_catboost({}, cat_features=["town"], eval_fraction=0.2, early_stopping_rounds=2)
     assert recall_fit(model) == RecalledSettings()

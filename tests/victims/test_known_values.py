@@ -146,6 +146,13 @@ def test_models_without_names_know_columns_by_position_or_by_names_that_are_give
 def test_a_selection_hands_its_columns_on():
     model = make_pipeline(VarianceThreshold(), StandardScaler(), FOREST).fit(FRAME[NUMBERS], Y)
     assert [one.kind for one in list_known_columns(model).values()] == ["number", "number"]
+    # What is behind the selection knows the columns that are left, under their own names.
+    codes = pd.DataFrame(
+        {"a": 3, "b": np.arange(len(Y)) % 3, "c": 7, "d": 5 + np.arange(len(Y)) % 2}
+    )
+    model = make_pipeline(VarianceThreshold(), OneHotEncoder(), FOREST).fit(codes, Y)
+    found = {name: one.values for name, one in list_known_columns(model).items()}
+    assert list(found["b"]) == [0, 1, 2] and list(found["d"]) == [5, 6]
 
 
 def test_a_function_hides_values_but_not_that_a_column_is_text():
@@ -301,6 +308,15 @@ def test_values_that_a_model_does_not_know_are_counted():
     assert (found.n_unknown, found.n_missing, found.n_distinct) == (11, 5, 4)
     assert found.share == 11 / 55
     assert found.unknown == (" yes", "No") and found.known == ("no", "yes")
+
+
+@pytest.mark.parametrize("changed", [" t59 ", "T59"])
+def test_values_that_are_meant_are_the_first_that_are_shown(changed):
+    towns = pd.DataFrame({"town": [f"t{k:02}" for k in range(60)]})
+    model = make_pipeline(OneHotEncoder(), FOREST).fit(towns, Y)
+    towns.loc[59, "town"] = changed
+    (found,) = list_unknown_values(model, towns)
+    assert found.unknown == (changed,) and found.known[0] == "t59"
 
 
 def test_numbers_are_known_however_they_are_stored():

@@ -314,11 +314,15 @@ def test_unfitted_victim_is_told_about_frozen_estimator(problem, victim):
             ask(records)
 
 
-def test_clone_of_an_attack_loses_a_victim_that_is_not_frozen(problem):
+def test_clone_of_an_attack_keeps_a_victim_that_is_not_frozen(problem):
     X, y = problem
-    attack = clone(ThresholdAttack(LogisticRegression().fit(X, y)))
-    with pytest.raises(NotFittedError, match=r"LogisticRegression is not fitted\. Fit the victim"):
-        attack.fit(Records(X, y))
+    model, records = LogisticRegression().fit(X, y), Records(X, y)
+    scores = clone(ThresholdAttack(model)).fit(records).score_samples(records)
+    np.testing.assert_array_equal(
+        scores, ThresholdAttack(model).fit(records).score_samples(records)
+    )
+    with pytest.raises(NotFittedError, match="LogisticRegression is not fitted: fit it"):
+        clone(ThresholdAttack(clone(model))).fit(records)
 
 
 @pytest.mark.parametrize("victim", [np.zeros(3), "model", StandardScaler()])

@@ -6,14 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._core.asking import query_victim
+from ..._core.asking import query_victim, unwrap
 from ..._core.containers import take_rows
 from ..._core.features import FeatureEncoder
 from ..._core.outputs import PREDICTIONS
+from ..._core.randomness import isolated_randomness
 from ._skill import AnswerScores, make_scores, measure_skill
 
-# Rows that a model is asked for again, with other columns or to see whether answers repeat.
-MOST_ASKED = 2_000
+# Rows of each side that a model is asked for again with other columns, and rows of both that it is
+# asked for to see whether answers repeat.
+MOST_ASKED, _MOST_REPEATED = 2_000, 200
+
+# Answers differ, beyond rounding, if the median is further apart than this share of their spread,
+# or if more than this share of the predictions are others.
+_ROUNDING, _LEAST_NOISE, _MOST_TURNED = 1e-6, 0.01, 0.01
 
 
 class ClonedAnswers(NamedTuple):
@@ -135,17 +141,43 @@ class AnsweredRows:
         drawn = [rng.permutation(side)[:MOST_ASKED] for side in sides]
         return np.sort(np.concatenate(drawn))
 
+    @property
+    def is_counted(self):
+        """Whether the model is, or asks, a service that counts its queries."""
+        if self.model is None:
+            return False
+        parts = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
+        return any(hasattr(unwrap(part), "n_queries_") for part in (self.model, *parts.values()))
+
     @cached_property
     def repeats(self):
         """Whether the model gives equal answers when it is asked twice; None if it cannot be."""
         if self.model is None:
             return None
-        some = self.some[:: max(1, len(self.some) // 200)]
-        again = self.ask(take_rows(self.records.X, some))
+        # In another order and with another seed: global generators give each query of an audit the
+        # same random numbers, and an answer may depend on its batch.
+        rng = np.random.default_rng(self.case.seeds["agreement"])
+        asked = rng.permutation(self.some)[:_MOST_REPEATED]
+        rows = np.sort(asked)
+        order = rng.permutation(len(rows))
+        X = take_rows(take_rows(self.records.X, rows), order)
+        with isolated_randomness(np.random.SeedSequence(self.case.seeds["agreement"])):
+            again = self.ask(X)
         if again is None:
             return None
-        first, second = self.scores.take(some), self.read(again)
-        if first.predicted is not None and (first.predicted != second.predicted).mean() > 0.01:
+        return are_repeated(self.scores.take(rows[order]), self.read(again))
+
+
+def are_repeated(first, second):
+    """Whether two answers to the same rows are equal but for rounding."""
+    values, others = (np.reshape(one.values, (len(one.values), -1)) for one in (first, second))
+    if not values.size:
+        return True
+    away = np.abs(values - others).max(axis=1)
+    moved = away > _ROUNDING * np.abs(values).max()
+    if first.predicted is not None:
+        turned = moved & (first.predicted != second.predicted)
+        if turned.mean() > _MOST_TURNED:
             return False
-        spread = np.std(first.values, axis=0).max(initial=0.0)
-        return bool(np.median(np.abs(first.values - second.values)) <= 0.01 * spread)
+    spread = np.std(values, axis=0).max()
+    return bool(np.median(np.where(moved, away, 0.0)) <= _LEAST_NOISE * spread)

@@ -14,6 +14,7 @@ from ._answered_rows import AnsweredRows
 from ._clones import is_costly, list_recipes, train_and_ask, train_clones
 from ._file_questions import KnownValuesQuestion, OwnNumbersQuestion
 from ._repairs import LabelsQuestion, RepairsQuestion
+from ._repeats_question import RepeatsQuestion
 from ._result import Agreement, conclude
 from ._row_question import RowsQuestion
 from ._skill_questions import ConstantQuestion, RecipeQuestion, SkillQuestion, UnitsQuestion
@@ -35,6 +36,7 @@ QUESTIONS = (
     UnitsQuestion(),
     SkillQuestion(),
     RecipeQuestion(),
+    RepeatsQuestion(),
 )
 
 
@@ -135,8 +137,9 @@ def _excuse_noise(met, references, replies):
     stops = [one for one in replies if one.status == STOP]
     if not stops or not {one.question for one in stops} <= noisy or met.repeats is not False:
         return replies
-    text = " The model gives other answers when it is asked again."
-    return [one._replace(status=WARN, text=one.text + text, cure="") for one in replies]
+    noise = RepeatsQuestion().warn_of_noise(met)
+    others = [one for one in replies if one.question != noise.question]
+    return [*(one._replace(status=WARN, cure="") for one in others), noise]
 
 
 def _excuse_reproduced(met, references, replies):

@@ -14,13 +14,14 @@ class Agreement:
     ----------
     status : {"stop", "warn", "pass", "cannot tell"}
         "stop" if the model does not know the table, so that no number about its members means
-        anything; "warn" if the answers fit the labels less than they should; "pass" if they fit
-        those of the members better than by chance; "cannot tell" otherwise.
+        anything; "warn" if the answers fit the labels less than they should, or differ when the
+        model is asked again; "pass" if they fit those of the members better than by chance;
+        "cannot tell" otherwise.
     text : str
         What was found, in sentences: figures, cause and cure.
     cause : str or None
         The question by which it was stopped, or warned: "known values", "own numbers", "labels",
-        "repairs", "constant answers", "rows", "units", "skill" or "recipe".
+        "repairs", "constant answers", "rows", "units", "skill", "recipe" or "repeats".
     cure : str
         What to do, in a sentence; empty without a cause.
     figures : dict
@@ -70,8 +71,12 @@ def conclude(met, references, replies, asked, notes, n_models):
             cure = repair.cure
         status, cause = STOP, first.question
     elif replies:
-        first = replies[0]
+        first, last = replies[0], replies[-1]
         texts, cure = [told, first.text], first.cure
+        if last is not first and last.question == "repeats":
+            # Noise is told beside whatever else is found: it may be the reason for that.
+            texts.append(last.text)
+            cure = " ".join(filter(None, [cure, last.cure]))
         status, cause = WARN, first.question
     else:
         texts, cure, cause = [told], "", None

@@ -25,8 +25,15 @@ _LIFT = 5.0
 _FEWEST_REPEATED, _FAR_MORE, _MOST_COLUMNS = 0.5, 30.0, 30
 # Factor by which another column makes it rarer by chance, at least.
 _GROWS = 1.5
-# Share of the repeats of a column in which another one is constant.
-_CONSTANT = 0.98
+# Values of columns together, as a multiple of those of each, by which neither follows from another.
+_CROSSED = 1.2
+# Of a column that both tables share, the least share of the repeats over both, as of _ACROSS.
+_COMMON = 0.05
+# Columns that a search for those of persons begins with.
+_MOST_STARTS = 5
+# Share of the repeated values of columns for which another column is constant; two persons can have
+# one value by chance.
+_CONSTANT = 0.95
 
 
 class TablePersons(NamedTuple):
@@ -129,7 +136,37 @@ def find_people(tables, seed):
 
 def _find_split_columns(codes, is_real):
     """Columns that are constant within units that are in one table, or None."""
-    best, chosen = 0.0, []
+    scores = {name: _score(codes[name], is_real) for name in codes}
+    starts = sorted(codes, key=scores.get, reverse=True)[:_MOST_STARTS]
+    for k, start in enumerate(starts):
+        if scores[start] <= 0:
+            break
+        found = _judge_split(codes, is_real, _grow_split(codes, is_real, start))
+        # Of few persons, a column that several of them share, as a year of birth, can split the
+        # rows more clearly than what names them. Behind it are also columns of a place within a
+        # larger one, so two are needed of which neither follows from the other.
+        if found is not None and (k == 0 or _has_crossed(codes, is_real, found)):
+            return found
+    return None
+
+
+def _has_crossed(codes, is_real, names):
+    """Whether two columns of both tables have clearly more values together than each of them."""
+    # A column that is of other values in each table is a difference of the tables.
+    pairs = {name: _count_pairs(codes[name], is_real) for name in names}
+    least = _COMMON * _share_across(is_real)
+    names = [name for name, (within, across) in pairs.items() if across > least * (within + across)]
+    sizes = {name: len(np.unique(codes[name])) for name in names}
+    return any(
+        len(np.unique(_join([codes[first], codes[second]])))
+        >= _CROSSED * max(sizes[first], sizes[second])
+        for first, second in combinations(names, 2)
+    )
+
+
+def _grow_split(codes, is_real, start):
+    """Columns that split the rows more clearly together, beginning with one."""
+    chosen, best = [start], _score(codes[start], is_real)
     while len(chosen) < len(codes):
         rest = [name for name in codes if name not in chosen]
         scores = {
@@ -140,19 +177,18 @@ def _find_split_columns(codes, is_real):
             break
         best = scores[name]
         chosen.append(name)
-    if not chosen:
-        return None
+    return chosen
+
+
+def _judge_split(codes, is_real, chosen):
+    """The columns of persons, if rows that agree in some columns are of one; else None."""
     key = _join([codes[name] for name in chosen])
     within, across = _count_pairs(key, is_real)
     if not _is_split(key, is_real, within, across):
         return None
-    constant = [
-        name
-        for name in codes
-        if name not in chosen
-        and _count_pairs(_join([key, codes[name]]), is_real)[0] >= _CONSTANT * within
+    found = [
+        name for name in codes if name in chosen or _share_constant(key, codes[name]) >= _CONSTANT
     ]
-    found = [name for name in codes if name in chosen or name in constant]
     varied = [name for name in found if len(np.unique(codes[name])) > 1]
     chance = np.prod([_agree(codes[name]) for name in varied])
     n = len(is_real)
@@ -178,7 +214,7 @@ def _find_repeated_columns(codes):
         return (), 0.0
     key = _join([codes[name] for name in chosen])
     n_values = len(np.unique(key))
-    is_joint = n_values >= 1.2 * max(len(np.unique(codes[name])) for name in chosen)
+    is_joint = n_values >= _CROSSED * max(len(np.unique(codes[name])) for name in chosen)
     counts = np.bincount(key)
     is_small = counts[counts > 1].mean() <= _MOST_PER_GROUP / 2
     is_person = is_small and (is_joint or any(is_named(str(name)) for name in chosen))
@@ -208,6 +244,12 @@ def _drop_determined(codes):
         ):
             kept.append(name)
     return kept
+
+
+def _share_constant(key, part):
+    """Share of the repeated keys whose rows agree in a column."""
+    frame = pd.DataFrame({"key": key, "part": part}).groupby("key")["part"].agg(["size", "nunique"])
+    return float((frame["nunique"] == 1)[frame["size"] > 1].mean())
 
 
 def _share_repeated(key):

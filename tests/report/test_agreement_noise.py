@@ -1,0 +1,256 @@
+"""Models whose answers differ when they are asked again."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
+from sklearn.utils import check_random_state
+
+from skmia import Records, audit
+from skmia.attacks import ThresholdAttack
+from skmia.report.agreement import check_agreement
+from skmia.report.agreement._answered_rows import are_repeated
+from skmia.report.agreement._skill import AnswerScores
+from skmia.victims import CallableVictim, FunctionClassifier
+
+SENTENCE = "The model gives other answers when it is asked again."
+CURE = "net.eval()"
+
+
+def make_table(n=300, seed=0):
+    """Columns with classes that follow from them; the first half are members."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5)).astype(np.float32)
+    y = (X @ [1.5, -1.0, 0.8, 0.5, 0.0] + 0.5 * rng.logistic(size=n) > 0).astype(int)
+    return X, y, np.arange(n) < n // 2
+
+
+def ask(model, X, y, members, **settings):
+    return check_agreement(model, Records(X, y), members, random_state=0, **settings)
+
+
+class NoisyRegression(LogisticRegression):
+    """A logistic regression that adds noise to its probabilities, from one of three sources."""
+
+    def __init__(self, source="global", scale=0.05):
+        super().__init__()
+        self.source, self.scale = source, scale
+
+    def predict_proba(self, X):
+        sources = {
+            "global": check_random_state(None),
+            "fresh": np.random.default_rng(),
+            "same for each batch": np.random.default_rng(0),
+        }
+        p = super().predict_proba(X)
+        p = np.clip(p + sources[self.source].laplace(scale=self.scale, size=p.shape), 1e-3, None)
+        return p / p.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("source", ["global", "fresh", "same for each batch"])
+@pytest.mark.parametrize("n", [100, 900])
+def test_noise_of_a_fitted_model_is_told_with_its_cure(source, n):
+    X, y, members = make_table(n)
+    model = NoisyRegression(source).fit(X[members], y[members])
+    found = ask(model, X, y, members)
+    assert (found.status, found.cause) == ("warn", "repeats")
+    assert SENTENCE in found.text and CURE in found.cure and found.cure in found.text
+
+
+class NoisyForest(RandomForestRegressor):
+    def predict(self, X):
+        return super().predict(X) + np.random.default_rng().normal(size=len(X))
+
+
+class RandomizedLabels(ClassifierMixin, BaseEstimator):
+    """A classifier of labels alone, a tenth of which are drawn anew in each answer."""
+
+    def fit(self, X, y):
+        self.model_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        labels, rng = self.model_.predict(X), np.random.default_rng()
+        return np.where(rng.random(len(X)) < 0.1, 1 - labels, labels)
+
+
+def test_numbers_labels_and_steps_of_a_pipeline_can_be_noisy():
+    X, y, members = make_table()
+    noise = FunctionTransformer(lambda X: X + np.random.default_rng().normal(size=X.shape))
+    models = {
+        "labels": (RandomizedLabels(), y),
+        "numbers": (NoisyForest(10, random_state=0), X @ [5.0, 3, 0, 0, 0]),
+        "a step": (make_pipeline(noise, LogisticRegression()), y),
+    }
+    for name, (model, target) in models.items():
+        found = ask(model.fit(X[members], target[members]), X, target, members)
+        assert found.status == "warn" and SENTENCE in found.text, name
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(10, random_state=0),
+        LogisticRegression(),
+        SVC(),
+        LogisticRegression(C=1e-12),  # of nearly constant answers
+    ],
+    ids=str,
+)
+def test_models_that_repeat_their_answers_are_told_nothing(model):
+    X, y, members = make_table()
+    found = ask(model.fit(X[members], y[members]), X, y, members)
+    assert "repeats" in found.asked and SENTENCE not in found.text
+    target = 1e6 + X[:, 0]
+    found = ask(Ridge().fit(X[members], target[members]), X, target, members)
+    assert found.status == "pass" and SENTENCE not in found.text
+
+
+# -- what it costs
+
+
+class Service:
+    """A function of rows that counts them, with noise or without."""
+
+    def __init__(self, model, scale=0.0):
+        self.model, self.scale, self.rows = model, scale, 0
+
+    def __call__(self, X):
+        self.rows += len(X)
+        p = self.model.predict_proba(X)
+        p = np.clip(p + np.random.default_rng().laplace(size=p.shape) * self.scale, 1e-3, None)
+        return p / p.sum(axis=1, keepdims=True)
+
+
+WRAPPERS = {
+    "as it is": lambda victim: victim,
+    "frozen": FrozenEstimator,
+    "in a pipeline": lambda victim: make_pipeline(FunctionTransformer(), victim).fit(np.eye(5)),
+}
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.05])
+@pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=list(WRAPPERS))
+def test_a_service_is_asked_once_where_nothing_would_be_stopped(scale, wrap):
+    X, y, members = make_table()
+    service = Service(LogisticRegression().fit(X[members], y[members]), scale)
+    found = ask(wrap(CallableVictim(service, [0, 1])), X, y, members)
+    assert found.status == "pass" and service.rows == len(X)
+
+
+def test_the_queries_of_a_service_are_as_many_as_before():
+    X, y, members = make_table()
+    service = Service(LogisticRegression().fit(X[members], y[members]))
+    attacks, settings = {"loss": ThresholdAttack()}, {"fprs": [0.1], "random_state": 0}
+    victim = CallableVictim(service, [0, 1])
+    report = audit(victim, Records(X, y), members, attacks=attacks, **settings)
+    assert report.data["n_queries"] == service.rows == len(X)
+
+
+def test_a_service_is_asked_again_where_it_would_be_stopped():
+    X, y, members = make_table(600)
+    service = Service(LogisticRegression(), 0)
+    service.model.fit(X[members], y[members])
+
+    def shuffle(rows):
+        return np.random.default_rng().permutation(service(rows))
+
+    found = ask(CallableVictim(shuffle, [0, 1]), X, y, members)
+    assert found.status == "warn" and SENTENCE in found.text and CURE in found.text
+    assert service.rows >= len(X) + 200
+
+
+# -- nets
+
+
+def test_a_net_that_keeps_its_dropout_is_told():
+    torch = pytest.importorskip("torch")
+    skorch = pytest.importorskip("skorch")
+    X, y, members = make_table()
+
+    class Net(torch.nn.Module):
+        def __init__(self, stays=True):
+            super().__init__()
+            self.stays = stays
+            self.first, self.last = torch.nn.Linear(5, 32), torch.nn.Linear(32, 2)
+
+        def forward(self, X):
+            active = self.stays or self.training
+            hidden = torch.nn.functional.dropout(torch.relu(self.first(X)), 0.4, active)
+            return self.last(hidden)
+
+    for stays in (True, False):
+        torch.manual_seed(0)
+        net = skorch.NeuralNetClassifier(
+            Net,
+            module__stays=stays,
+            criterion=torch.nn.CrossEntropyLoss,
+            max_epochs=5,
+            lr=0.3,
+            train_split=None,
+            verbose=0,
+        ).fit(X[members], y[members])
+        found = ask(net, X, y, members)
+        assert found.status == ("warn" if stays else "pass")
+        assert (SENTENCE in found.text and CURE in found.text) == stays
+
+
+def test_a_net_of_a_loop_of_ones_own_that_stays_in_training_mode_is_told():
+    torch = pytest.importorskip("torch")
+    X, y, members = make_table()
+
+    def train(X, y, seed):
+        torch.manual_seed(seed)
+        net = torch.nn.Sequential(
+            torch.nn.Linear(5, 16), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(16, 2)
+        )
+        steps = torch.optim.Adam(net.parameters(), 0.02)
+        for _ in range(60):
+            steps.zero_grad()
+            loss = torch.nn.functional.cross_entropy(net(torch.tensor(X)), torch.tensor(y))
+            loss.backward()
+            steps.step()
+        return net
+
+    def forward(net, X):
+        with torch.no_grad():
+            return net(torch.tensor(np.asarray(X))).numpy()
+
+    for given, status in ((forward, "warn"), (None, "pass")):
+        model = FunctionClassifier(train, given, random_state=0).fit(X[members], y[members])
+        found = ask(model, X, y, members)
+        assert found.status == status and (SENTENCE in found.text) == (status == "warn")
+
+
+# -- whether two answers are equal, by hand
+
+
+def of_labels(labels):
+    return AnswerScores(np.eye(2)[labels], np.asarray(labels))
+
+
+def test_answers_are_equal_but_for_rounding():
+    steps = np.arange(100.0)
+    for values in (steps, 1e6 + steps, np.column_stack([steps, -steps])):
+        rounded = values * (1 + 1e-8)
+        assert are_repeated(AnswerScores(values), AnswerScores(rounded))
+        assert not are_repeated(AnswerScores(values), AnswerScores(values[::-1].copy()))
+    assert are_repeated(AnswerScores(steps), AnswerScores(steps + 0.2))  # of a spread of 29
+    assert not are_repeated(AnswerScores(steps), AnswerScores(steps + 0.4))
+    labels = np.arange(200) % 2
+    assert are_repeated(of_labels(labels), of_labels(np.r_[1, 0, labels[2:]]))  # 1%
+    assert not are_repeated(of_labels(labels), of_labels(np.r_[1, 0, 1, labels[3:]]))
+
+
+def test_noise_in_a_rare_class_is_noise():
+    # Of fifty classes most have a probability near 0, whatever the noise of the others.
+    rng = np.random.default_rng(0)
+    first, second = (rng.random((200, 50)) * (np.arange(50) < 3) for _ in range(2))
+    scores = [AnswerScores(one, np.zeros(200, dtype=int)) for one in (first, second)]
+    assert not are_repeated(*scores)
