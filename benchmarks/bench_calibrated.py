@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
@@ -53,7 +52,7 @@ def make_problems(options):
 
 
 def measure(records, model, n_victims):
-    pool = FrozenEstimator(ShadowPool(model, 16, random_state=0).fit(records))
+    pool = ShadowPool(model, 16, random_state=0).fit(records)
     found = {}
     for seed in range(n_victims):
         members = np.random.default_rng(10 + seed).permutation(len(records)) < len(records) // 2

@@ -29,7 +29,6 @@ from bench_odell import load
 from membership_strategies import read_bits, read_images
 from published import annotate
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 from skorch import NeuralNetClassifier
@@ -114,8 +113,7 @@ def measure(membership, scores):
     }
 
 
-def make_attacks(victim, pool):
-    shadows = FrozenEstimator(pool)
+def make_attacks(victim, shadows):
     return {
         "Yeom et al.": ThresholdAttack(signal="loss"),
         "Shokri et al.": ShadowAttack(None, shadows, random_state=0),
@@ -144,12 +142,12 @@ def attack_victim(victim, net, logits, inside, records):
         return ShadowPool.from_outputs(asked, inside[others], records, augment=augment, **settings)
 
     pool = make_pool(1, store="outputs")
-    attacks = make_attacks(FrozenEstimator(net), pool) if net is not None else {}
+    attacks = make_attacks(net, pool) if net is not None else {}
     for name, attack in attacks.items():
         scores = attack.fit(answered, membership).score_samples(answered)
         yield "1", {"victim": victim, "attack": name, **measure(membership, scores)}
     for name, n_queries in QUERIES.items():
-        attack = LiRA(None, FrozenEstimator(make_pool(n_queries))).fit(answered)
+        attack = LiRA(None, make_pool(n_queries)).fit(answered)
         scores = attack.score_samples(answered)
         yield "3", {"victim": victim, "queries": name, **measure(membership, scores)}
 
@@ -183,9 +181,7 @@ def attack_set(name, options):
         for part in np.array_split(np.random.default_rng(0).permutation(len(records)), 2)
     )
     settings = {"n_estimators": options.shadows, "random_state": 0, "store": "models"}
-    same, disjoint = (
-        FrozenEstimator(ShadowPool(net, **settings).fit(some)) for some in (ours, others)
-    )
+    same, disjoint = (ShadowPool(net, **settings).fit(some) for some in (ours, others))
     attacks = {"online": LiRA(None, same), "offline": LiRA(None, same, online=False)}
     attacks["offline, disjoint records"] = LiRA(None, disjoint, online=False)
     for number in range(options.victims):
@@ -199,7 +195,7 @@ def attack_set(name, options):
         facts = {"set": name, "records": len(ours), "shadows": options.shadows, "victim": number}
         facts |= {"train": right[inside].mean(), "test": right[~inside].mean()}
         for way, attack in attacks.items():
-            fitted = clone(attack).set_params(victim=FrozenEstimator(victim)).fit(ours)
+            fitted = clone(attack).set_params(victim=victim).fit(ours)
             scores = fitted.score_samples(ours)
             tpr = tpr_at_fpr_score(inside, scores, max_fpr=0.01)
             yield {**facts, "attack": way, "auc": roc_auc_score(inside, scores), "tpr": tpr}

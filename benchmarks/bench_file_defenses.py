@@ -134,14 +134,13 @@ def measure_half(model, X, y, seed, options):
         release = RELEASES[name](fitted, members, others[:N_FURTHER])
         if release is None:
             continue
-        victim = FrozenEstimator(release)
         numbers = {
             "release": name,
             "accuracy": release.score(test.X, test.y),
             "log loss": compute_log_loss(release, test),
         }
         for title in options.attacks:
-            scores = ATTACKS[title](victim, candidates)
+            scores = ATTACKS[title](release, candidates)
             if scores is not None:
                 numbers[f"{title} AUC"] = roc_auc_score(member, scores)
                 numbers[f"{title} TPR"] = tpr_at_fpr_score(

@@ -23,7 +23,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from bench_released_file import FIRST_SEED, list_models, read_tables
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -93,7 +92,7 @@ def attack(model, records, member):
     """AUC and TPR at 1% FPR of all that a file offers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = ReleasedModelAttack(FrozenEstimator(model), random_state=0).fit(records)
+        found = ReleasedModelAttack(model, random_state=0).fit(records)
         scores = found.score_samples(records)
     rate = tpr_at_fpr_score(member, scores, max_fpr=0.01, on_unresolvable="ignore")
     return roc_auc_score(member, scores), rate

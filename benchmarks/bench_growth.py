@@ -18,7 +18,6 @@ from time import process_time
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.naive_bayes import GaussianNB
 
 from skmia import Records, ShadowPool
@@ -52,10 +51,10 @@ def measure_all(n_records, n_models, n_features):
     small = make_records(1000, n_features, seed=1)
     for records in (small, make_records(n_records, n_features)):
         records.fingerprint  # noqa: B018 (is computed once, and not by the pool alone)
-        victim = FrozenEstimator(GaussianNB().fit(records.X[::2], records.y[::2]))
+        victim = GaussianNB().fit(records.X[::2], records.y[::2])
         pool = ShadowPool(GaussianNB(), n_models, random_state=0)
         pool, cost = measure(lambda pool=pool, records=records: clone(pool).fit(records))
-        costs, shadows = {"pool": cost}, FrozenEstimator(pool)
+        costs, shadows = {"pool": cost}, pool
         records = records.with_outputs(victim)
         for kind in (LiRA, RMIA, CalibratedAttack):
             attack = kind(None, shadows).fit(records)

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -61,7 +60,7 @@ def measure(records, model, n_victims):
         asked, members = as_answers(records, bits[number] > 0.5), inside[number]
         attacks = {("correctness", 0): ThresholdAttack(None, signal="correctness")}
         for size in SIZES:
-            shadows = FrozenEstimator(pool.first(size))
+            shadows = pool.first(size)
             attacks["CalibratedAttack", size] = CalibratedAttack(None, shadows)
             attacks["LiRA", size] = LiRA(None, shadows)
             attacks["LiRA, normal", size] = LiRA(None, shadows, likelihood="normal")

@@ -33,7 +33,6 @@ from pathlib import Path
 import joblib
 import numpy as np
 from distributed import Client, LocalCluster
-from sklearn.frozen import FrozenEstimator
 from sklearn.naive_bayes import GaussianNB
 
 from skmia import Records, ShadowPool, audit
@@ -109,11 +108,10 @@ def measure(n, n_models, folder, wanted, n_workers):
     pool = ShadowPool(GaussianNB(), n_models, random_state=0, **settings)
     with stages("pool"):
         pool.fit(records)
-    shadows = FrozenEstimator(pool)
     attacks = {"RMIA": RMIA(victim, temperature=1.0), "LiRA": LiRA(victim)}
     for name, attack in attacks.items():
         with stages(f"{name}, fit"):
-            attack.set_params(shadows=shadows).fit(records)
+            attack.set_params(shadows=pool).fit(records)
         with stages(f"{name}, scores"):
             scores = attack.score_samples(records)
     alone = stages.rows[-1]["seconds"]
@@ -125,9 +123,7 @@ def measure(n, n_models, folder, wanted, n_workers):
     if "audit" in wanted:
         with stages("audit with LiRA and RMIA"):
             attacks = {"LiRA": LiRA(), "RMIA": RMIA(temperature=1.0)}
-            report = audit(
-                victim, records, membership, attacks=attacks, shadows=shadows, file=False
-            )
+            report = audit(victim, records, membership, attacks=attacks, shadows=pool, file=False)
         print(json.dumps({"verdict": report.evidence, **report.seconds}))
     files = sum(path.stat().st_size for path in (folder / "pool").iterdir())
     print(json.dumps({"files": files}), flush=True)

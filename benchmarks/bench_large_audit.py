@@ -21,7 +21,6 @@ from pathlib import Path
 
 import numpy as np
 from bench_large import Stages, keep, read, write_table
-from sklearn.frozen import FrozenEstimator
 from sklearn.naive_bayes import GaussianNB
 
 from skmia import Records, ShadowPool, audit
@@ -40,9 +39,9 @@ def measure(n, n_models, folder):
     with stages("pool"):
         pool = ShadowPool(GaussianNB(), n_models, random_state=0, **settings).fit(records)
     membership = np.random.default_rng(1).random(n) < 0.5
-    victim = FrozenEstimator(GaussianNB().fit(records.X[membership], records.y[membership]))
+    victim = GaussianNB().fit(records.X[membership], records.y[membership])
     attacks = {"LiRA": LiRA(), "RMIA": RMIA(temperature=1.0)}
-    settings = {"shadows": FrozenEstimator(pool), "file": False, "random_state": 0}
+    settings = {"shadows": pool, "file": False, "random_state": 0}
     with stages("audit"):
         report = audit(victim, records, membership, attacks=attacks, **settings)
     print(json.dumps({"evidence": report.evidence, "notes": report.notes, **report.seconds}))

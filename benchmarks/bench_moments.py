@@ -17,7 +17,6 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
@@ -60,7 +59,7 @@ def attack_one(model, n, rng, *, tails=False, outsiders=0.0):
     trained = np.append(membership, np.ones(n_outside, dtype=bool))
     victim = clone(model).fit(X[trained], y[trained])
     records = Records(X[:n], y[:n])
-    attack = MomentsAttack(FrozenEstimator(victim), outsiders=outsiders).fit(records)
+    attack = MomentsAttack(victim, outsiders=outsiders).fit(records)
     scores = attack.score_samples(records)
     exposed = attack.leverage_ > 0.1
     sides = np.unique(membership[exposed])

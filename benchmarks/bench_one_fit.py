@@ -17,7 +17,6 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -71,16 +70,16 @@ def compare_attacks(n_victims):
         for seed in range(n_victims):
             rng = np.random.default_rng(100 + seed)
             inside = rng.permutation(len(X)) < len(X) // 2
-            victim = FrozenEstimator(clone(model).fit(X[inside], y[inside]))
+            victim = clone(model).fit(X[inside], y[inside])
             attacks = {
                 "loss": ThresholdAttack(victim),
                 "AnalyticLiRA": AnalyticLiRA(victim),
-                "LiRA, 8 models": LiRA(victim, FrozenEstimator(few)),
-                "LiRA, 64 models": LiRA(victim, FrozenEstimator(pool)),
+                "LiRA, 8 models": LiRA(victim, few),
+                "LiRA, 64 models": LiRA(victim, pool),
             }
             if is_classifier(model):
                 for size, shadows in ((8, few), (64, pool)):
-                    rmia = RMIA(victim, FrozenEstimator(shadows), temperature=1.0)
+                    rmia = RMIA(victim, shadows, temperature=1.0)
                     attacks[f"RMIA at T = 1, {size} models"] = rmia
             for key, attack in attacks.items():
                 scores = attack.fit(records).score_samples(records)

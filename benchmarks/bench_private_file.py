@@ -15,7 +15,6 @@ import warnings
 import numpy as np
 import torch
 from scipy.special import expit
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from skorch import NeuralNetClassifier
@@ -53,7 +52,7 @@ def read_weights(model):
     linear.classes_, linear.n_features_in_ = model.classes_, weight.shape[1]
     linear.coef_, linear.intercept_ = np.diff(weight, axis=0), np.diff(bias)
     linear.n_iter_ = np.ones(1, dtype=int)
-    return FrozenEstimator(linear)
+    return linear
 
 
 def measure(model, seed, n_models):
@@ -65,10 +64,10 @@ def measure(model, seed, n_models):
     records = Records(X, y)
     candidates, test = records[:N_CANDIDATES], records[N_CANDIDATES:]
     members = candidates[member]
-    victim = FrozenEstimator(model.set_params(random_state=seed).fit(members.X, members.y))
-    pool = FrozenEstimator(ShadowPool(model, n_models, random_state=seed).fit(candidates))
+    victim = model.set_params(random_state=seed).fit(members.X, members.y)
+    pool = ShadowPool(model, n_models, random_state=seed).fit(candidates)
     attacks = (
-        StationarityAttack(read_weights(victim.estimator), random_state=0),
+        StationarityAttack(read_weights(victim), random_state=0),
         ThresholdAttack(victim),
         LiRA(victim, pool),
     )

@@ -43,7 +43,6 @@ from sklearn.ensemble import (
     StackingClassifier,
     VotingClassifier,
 )
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.multiclass import OneVsRestClassifier
@@ -212,7 +211,7 @@ def draw_half(model, X, y, seed, n_candidates, outsiders):
     member = np.zeros(len(rows), dtype=bool)
     member[rng.permutation(len(rows))[: len(rows) // 2]] = True
     X, y = X[rows], y[rows]
-    victim = FrozenEstimator(clone(model).fit(X[member], y[member]))
+    victim = clone(model).fit(X[member], y[member])
     missing = rng.permutation(np.flatnonzero(member))[: round(outsiders * member.sum())]
     known = np.setdiff1d(np.arange(len(rows)), missing)
     if hasattr(victim, "classes_"):

@@ -17,7 +17,6 @@ from unittest.mock import patch
 import numpy as np
 from bench_released_file import FIRST_SEED, list_models, read_tables
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from skmia import Records
@@ -91,7 +90,7 @@ def measure_half(model, X, y, seed):
             patch.object(_split_thresholds, "_LEAST_EXPLAINED", least),
             patch.object(_split_thresholds, "_list_gaps", gaps),
         ):
-            attack = SplitThresholdAttack(FrozenEstimator(victim)).fit(candidates)
+            attack = SplitThresholdAttack(victim).fit(candidates)
         scores = attack.score_samples(candidates)
         rate = tpr_at_fpr_score(member, scores, max_fpr=0.01, on_unresolvable="ignore")
         found[name] = roc_auc_score(member, scores), rate

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
-from sklearn.frozen import FrozenEstimator
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA
@@ -52,7 +51,7 @@ def make_world(n_models, n_records, rng, paired=True):
 
 def make_pool(n_models, n_records, rng, paired=True):
     records, scores, inside, _ = make_world(n_models, n_records, rng, paired)
-    return records, FrozenEstimator(ShadowPool.from_scores(scores, inside, records))
+    return records, ShadowPool.from_scores(scores, inside, records)
 
 
 def loop_lira(scores, inside, victim):
@@ -82,7 +81,7 @@ def loop_rmia(scores, inside, victim):
 
 def time_attacks(n_models, n_records, rng):
     records, scores, inside, victim = make_world(n_models, n_records, rng)
-    pool = FrozenEstimator(ShadowPool.from_scores(scores, inside, records))
+    pool = ShadowPool.from_scores(scores, inside, records)
     scale = n_records / LOOP_RECORDS
     loops = {}
     for loop in (loop_lira, loop_offline, loop_rmia, loop_calibrated):
@@ -127,7 +126,7 @@ def time_attacks(n_models, n_records, rng):
 def time_targets(n_models, n_records, rng):
     """Compare with one read of the signals, by the shortest of many processor times."""
     paired, free = (make_pool(n_models, n_records, rng, design) for design in (True, False))
-    read = paired[1].estimator.signals_
+    read = paired[1].signals_
     works = {"read": read.sum}
     for design, (records, pool) in (("paired", paired), ("free", free)):
         rmia = RMIA(None, pool, temperature=1.0).fit(records)
@@ -150,7 +149,7 @@ def time_targets(n_models, n_records, rng):
 
 
 def fit_and_score(pool, records):
-    unread = FrozenEstimator(copy.copy(pool.estimator))  # without the moments that the pool keeps
+    unread = copy.copy(pool)  # without the moments that the pool keeps
     LiRA(None, unread).fit(records).score_samples(records)
 
 

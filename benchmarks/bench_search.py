@@ -7,7 +7,6 @@ import argparse
 from time import perf_counter
 
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 
 from skmia import ShadowPool
@@ -35,7 +34,7 @@ def main():
     fit = perf_counter() - start
     queried = records.with_outputs(model)
     start = perf_counter()
-    attack = LiRA(shadows=FrozenEstimator(pool))
+    attack = LiRA(shadows=pool)
     search = GridSearchCV(attack, SETTINGS, cv=5, scoring="roc_auc").fit(queried, membership)
     seconds = perf_counter() - start
     n_settings = len(search.cv_results_["params"])

@@ -91,9 +91,7 @@ def play(table, split):
             victim, *models = (fit(wrap(one), left) for one in (net, *shadows))
             pool = ShadowPool.from_models(models, inside, left, store="outputs")
             learner = HistGradientBoostingClassifier(max_iter=30)
-            attack = ShadowAttack(
-                None, FrozenEstimator(pool), attack_estimator=learner, random_state=split
-            )
+            attack = ShadowAttack(None, pool, attack_estimator=learner, random_state=split)
             asked = own.with_outputs(victim)
             right = asked["outputs"].is_correct(own.y)
             flagged = attack.fit(left).score_samples(asked) >= 0.5

@@ -19,7 +19,6 @@ import torch
 from literature_nets import make_conv_net
 from membership_strategies import read_images
 from published import annotate
-from sklearn.frozen import FrozenEstimator
 from skorch.callbacks import EarlyStopping
 from torch import nn
 
@@ -101,7 +100,7 @@ def attack(asked, membership, shadow, of_shadow, mean_loss):
         kind="proba",
         store="outputs",
     )
-    fitted = ShadowAttack(None, FrozenEstimator(pool), random_state=0).fit(shadow)
+    fitted = ShadowAttack(None, pool, random_state=0).fit(shadow)
     yield "Shokri et al.", fitted.score_samples(asked), fitted.predict(asked)
 
 
@@ -117,8 +116,8 @@ def run(name, folder, seed):
     asked, shadow = np.concatenate([members, others]), np.concatenate([inside, outside])
     membership = np.repeat([1, 0], [N_MEMBERS, n_others])
     of_shadow = np.repeat([1, 0], n_shadow)
-    asked = Records(X[asked], y[asked]).with_outputs(FrozenEstimator(net))
-    shadow = Records(X[shadow], y[shadow]).with_outputs(FrozenEstimator(shadow_net))
+    asked = Records(X[asked], y[asked]).with_outputs(net)
+    shadow = Records(X[shadow], y[shadow]).with_outputs(shadow_net)
     right = asked["outputs"].is_correct(asked.y)
     facts = {"images": name, "seed": seed, "epochs": len(net.history), "seconds": seconds}
     facts |= {"train": right[membership == 1].mean(), "test": right[membership == 0].mean()}

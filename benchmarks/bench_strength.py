@@ -28,7 +28,6 @@ import pandas as pd
 from _victims import KINDS
 from scipy.special import log_softmax
 from scipy.stats import norm
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 import skmia.attacks
@@ -47,7 +46,7 @@ ATTACKS = ["LiRA()", FIRST_LIRA, "RMIA()", "StackedAttack()"]
 def make_attack(title, pool):
     """Make an attack from its call."""
     attack = eval(title, vars(skmia.attacks))
-    given = {"shadows": FrozenEstimator(pool), "random_state": 0}
+    given = {"shadows": pool, "random_state": 0}
     return attack.set_params(**{name: given[name] for name in given.keys() & attack.get_params()})
 
 

@@ -48,15 +48,13 @@ def score_equations(attack, candidates):
 
 def attack_all(victim, pool, candidates):
     """Scores of attacks on one student, by name."""
-    frozen = FrozenEstimator(pool)
-    file = NodeEquationsAttack(FrozenEstimator(victim.estimator_), random_state=0)
-    victim = FrozenEstimator(victim)
+    file = NodeEquationsAttack(victim.estimator_, random_state=0)
     found = {
         "loss": score(ThresholdAttack(victim), candidates),
         "equations": score_equations(file, candidates),
-        "LiRA": score(LiRA(victim, frozen), candidates),
-        "RMIA": score(RMIA(victim, frozen), candidates),
-        "calibrated": score(CalibratedAttack(victim, frozen, signal="confidence"), candidates),
+        "LiRA": score(LiRA(victim, pool), candidates),
+        "RMIA": score(RMIA(victim, pool), candidates),
+        "calibrated": score(CalibratedAttack(victim, pool, signal="confidence"), candidates),
     }
     both = sum(found[name] / max(found[name].std(), 1e-9) for name in ("RMIA", "equations"))
     return found | {"RMIA and equations": both}
@@ -80,7 +78,7 @@ def measure_seed(model, X, y, labels, seed, options):
         victim = clone(defense).set_params(estimator=FrozenEstimator(teacher), student=clone(model))
         victim.fit(members.X, members.y)
         scores = attack_all(victim, pool, candidates)
-        as_service = LiRA(FrozenEstimator(teacher), FrozenEstimator(teachers))
+        as_service = LiRA(teacher, teachers)
         scores["LiRA on the teacher"] = score(as_service, candidates)
         accuracies = {"teacher": teacher, "student": victim}
         found.append(

@@ -9,7 +9,6 @@ with up to 1,000 side by side. Prints seconds, queries and the ratio.
 import argparse
 from time import perf_counter
 
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
@@ -19,7 +18,7 @@ from skmia.shadow import ModelBasedSynthesizer
 
 def run(victim, records, n_records, batch_size):
     synthesizer = ModelBasedSynthesizer(
-        FrozenEstimator(victim), max_iter=200, batch_size=batch_size, random_state=0
+        victim, max_iter=200, batch_size=batch_size, random_state=0
     ).fit(records)
     start = perf_counter()
     made = synthesizer.sample(n_records)

@@ -17,7 +17,6 @@ import numpy as np
 from _victims import read_adult
 from sklearn.datasets import load_digits
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
@@ -36,12 +35,12 @@ COLUMNS = ("log odds at the end", "their gain", "learned of all", "LiRA, end", "
 def attack_boosted(model, records, inside, n_shadows, seed):
     """AUC of each column for boosted trees."""
     members = records[inside]
-    victim = FrozenEstimator(model.fit(members.X, members.y))
+    victim = model.fit(members.X, members.y)
     found = attack_without_shadows(victim, N_TIMES, records, inside)
     gain = Trajectory(N_TIMES)
     pool = ShadowPool(model, n_shadows, signals=("auto", gain), random_state=seed).fit(records)
     for signal in ("auto", gain):
-        attack = LiRA(victim, shadows=FrozenEstimator(pool), signal=signal).fit(records)
+        attack = LiRA(victim, shadows=pool, signal=signal).fit(records)
         found.append(roc_auc_score(inside, attack.score_samples(records)))
     return found
 
@@ -52,8 +51,8 @@ def attack_net(records, inside, seed):
     members = records[inside]
     for epoch in range(1, 101):
         net.partial_fit(members.X, members.y, classes=np.unique(records.y))
-        states += [FrozenEstimator(deepcopy(net))] if epoch % (100 // N_TIMES) == 0 else []
-    found = attack_without_shadows(FrozenEstimator(net), tuple(states[:-1]), records, inside)
+        states += [deepcopy(net)] if epoch % (100 // N_TIMES) == 0 else []
+    found = attack_without_shadows(net, tuple(states[:-1]), records, inside)
     return [*found, np.nan, np.nan]
 
 

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 
 import skmia
@@ -57,20 +56,19 @@ def make_problem():
 
 def run_ours(X, y, model):
     """Scores of attacks of skmia."""
-    records, victim = Records(X, y), FrozenEstimator(model)
+    records = Records(X, y)
     forest = RandomForestClassifier(**SETTINGS)
     pool = ShadowPool(forest, N_SHADOWS, store="outputs", random_state=0).fit(records)
-    pool = FrozenEstimator(pool)
     attacks = {
-        "ThresholdAttack(signal='loss')": ThresholdAttack(victim),
+        "ThresholdAttack(signal='loss')": ThresholdAttack(model),
         "LiRA(variance='example', online=False)": LiRA(
-            victim, pool, variance="example", online=False
+            model, pool, variance="example", online=False
         ),
-        "LiRA(variance='example')": LiRA(victim, pool, variance="example"),
-        "LiRA()": LiRA(victim, pool),
-        "RMIA()": RMIA(victim, pool),
-        "ShadowAttack()": ShadowAttack(victim, pool, random_state=0),
-        "StackedAttack()": StackedAttack(victim, pool, random_state=0),
+        "LiRA(variance='example')": LiRA(model, pool, variance="example"),
+        "LiRA()": LiRA(model, pool),
+        "RMIA()": RMIA(model, pool),
+        "ShadowAttack()": ShadowAttack(model, pool, random_state=0),
+        "StackedAttack()": StackedAttack(model, pool, random_state=0),
     }
     for name, attack in attacks.items():
         uses_pool = "shadows" in attack.get_params(deep=False)

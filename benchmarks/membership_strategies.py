@@ -24,7 +24,6 @@ from published import annotate
 from published.strategies import STRATEGIES
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from skmia import Records
@@ -158,7 +157,7 @@ def make_victim(name, folder):
         "accuracy_members": net.score(np.array(members.X), members.y),
         "accuracy_others": net.score(np.array(others.X), others.y),
     }
-    return FrozenEstimator(net), members, others, facts
+    return net, members, others, facts
 
 
 def make_attacks(victim, bounds):

@@ -27,7 +27,6 @@ from literature_nets import make_pendigits_net
 from published import annotate
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 
 from skmia import Records
 from skmia.attacks import AttributeInferenceAttack, ThresholdAttack
@@ -60,7 +59,7 @@ def run(folder):
             torch.manual_seed(seed)
             n_epochs = int(np.clip(100_000 / n_members, 60, 400))
             net = make_pendigits_net(X.shape[1], max_epochs=n_epochs, batch_size=64)
-            victim = FrozenEstimator(net.fit(X[rows[:n_members]], y[rows[:n_members]]))
+            victim = net.fit(X[rows[:n_members]], y[rows[:n_members]])
             if attack is None:  # the baseline knows no victim: one fit serves all
                 forest = RandomForestClassifier(200, random_state=0)
                 attack = AttributeInferenceAttack(victim, WRITER, baseline=forest, random_state=0)
@@ -103,8 +102,7 @@ def play_paths(X, y, n_members, seed):
     torch.manual_seed(seed)
     settings = {"max_epochs": 150, "batch_size": 50, "lr": 5e-3, "criterion": SquaredDistance}
     settings["predict_nonlinearity"] = partial(torch.softmax, dim=1)
-    net = make_pendigits_net(X.shape[1], **settings).fit(X[members], y[members])
-    victim = FrozenEstimator(net)
+    victim = make_pendigits_net(X.shape[1], **settings).fit(X[members], y[members])
     asked = np.concatenate([members, others])
     inside = np.arange(len(asked)) < n_members
     records = Records(X[asked], y[asked]).with_outputs(victim)

@@ -6,7 +6,6 @@ from unittest.mock import patch
 
 import numpy as np
 from scipy import stats
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records, ShadowPool
@@ -80,7 +79,7 @@ def measure_fpr(attack, rng, n_trials, rate, layout, n_models=16):
     rates = []
     for _ in range(n_trials):
         records, truth, pool = draw_problem(rng, layout, n_models)
-        attack.set_params(shadows=FrozenEstimator(pool), target_fpr=rate)
+        attack.set_params(shadows=pool, target_fpr=rate)
         others = ~truth & attack.fit(records).can_judge(records)
         rates.append(attack.predict(records)[others].mean())
     return np.array(rates)
@@ -142,7 +141,7 @@ def draw_copies(rng, together, leaks, n_models=8, n_groups=150, size=4):
 def fit_jointly(pool, records, rate=None):
     """A stack that judges similar records together, whether or not that is the strongest."""
     with patch.object(_stack_models, "_MARGIN_OF_JOINT", -np.inf):
-        attack = StackedAttack(None, FrozenEstimator(pool), boosted=False, target_fpr=rate)
+        attack = StackedAttack(None, pool, boosted=False, target_fpr=rate)
         yield attack.fit(records)
     assert attack.chosen_ == "joint"
 
@@ -191,7 +190,7 @@ def promise_rate_of_labels(rate):
         rates = []
         for _ in range(n_trials):
             records, truth, pool = draw_labels(rng, n_models)
-            attack = LiRA(None, FrozenEstimator(pool), target_fpr=rate).fit(records)
+            attack = LiRA(None, pool, target_fpr=rate).fit(records)
             rates.append(attack.predict(records)[~truth].mean())
         return np.array(rates)
 
@@ -228,7 +227,7 @@ def victim_like_the_models_is_unlike(rng, n_trials, layout, n_models):
         records, _, pool = draw(rng, **settings)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            LiRA(shadows=FrozenEstimator(pool), target_fpr=0.1).fit(records)
+            LiRA(shadows=pool, target_fpr=0.1).fit(records)
         n_warned += any("may be missed" in str(one.message) for one in caught)
     return n_warned, n_trials
 
@@ -253,7 +252,7 @@ def power_without_a_leak_is_chance(rng, n_trials, attack, layout, n_models):
     attack, areas = ATTACKS[attack], []
     for _ in range(n_trials):
         records, _, pool = draw_normal_evidence(rng, layout, n_models=n_models, shift=0)
-        attack.set_params(shadows=FrozenEstimator(pool), target_fpr=None)
+        attack.set_params(shadows=pool, target_fpr=None)
         areas.append(leave_one_model_out(attack, records, max_fprs=())["auc"].mean())
     return np.array(areas)
 
@@ -269,7 +268,7 @@ def power_of_stack_without_a_leak_is_chance(rng, n_trials, layout, n_models):
     areas = []
     for _ in range(n_trials):
         records, _, pool = draw_normal_evidence(rng, layout, n_models=n_models, shift=0)
-        attack = StackedAttack(None, FrozenEstimator(pool), random_state=0)
+        attack = StackedAttack(None, pool, random_state=0)
         areas.append(leave_one_model_out(attack, records, max_fprs=())["auc"].mean())
     return np.array(areas)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Records
@@ -104,6 +103,6 @@ def label_comparison_covers(rng, n_trials, n_members, n_others, n_trained=100):
             Records(X[rows], y[rows])
             for rows in np.split(np.arange(len(X)), [n_trained, n_trained + n_members])
         )
-        found = LabelInferenceAttack(FrozenEstimator(victim)).fit(first).compare(*sides)
+        found = LabelInferenceAttack(victim).fit(first).compare(*sides)
         covered += found.loc["advantage", "low"] <= 0 <= found.loc["advantage", "high"]
     return covered, n_trials

@@ -11,7 +11,6 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -527,7 +526,7 @@ def positive_control_of_a_file_fails(rng, n_trials, model, n_records):
         y = rng.integers(2, size=n_records)
         X = rng.normal(size=(n_records, 10)) * (1 + 0.5 * y[:, None]) + 0.5 * y[:, None]
         records, inside = Records(X, y), rng.permutation(n_records) < n_records // 2
-        victim = FrozenEstimator(clone(FILES_OF_SUMS[model]).fit(X[inside], y[inside]))
+        victim = clone(FILES_OF_SUMS[model]).fit(X[inside], y[inside])
         attack = MomentsAttack(victim).fit(records)
         scores = attack.score_samples(records)
         interval = auc_interval(inside.astype(int), scores, confidence_level=0.99)

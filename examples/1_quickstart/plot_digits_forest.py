@@ -12,7 +12,6 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 
 from skmia import ShadowPool
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
@@ -37,10 +36,9 @@ records = load_sklearn("digits")
 membership = np.random.default_rng(0).permutation(len(records)) % 2
 members, others = records[membership == 1], records[membership == 0]
 
-model = RandomForestClassifier(N_TREES, random_state=0).fit(members.X, members.y)
-victim = FrozenEstimator(model)
-print(f"accuracy on members     {model.score(members.X, members.y):.3f}")
-print(f"accuracy on non-members {model.score(others.X, others.y):.3f}")
+victim = RandomForestClassifier(N_TREES, random_state=0).fit(members.X, members.y)
+print(f"accuracy on members     {victim.score(members.X, members.y):.3f}")
+print(f"accuracy on non-members {victim.score(others.X, others.y):.3f}")
 
 # %%
 # Three attacks
@@ -49,8 +47,7 @@ print(f"accuracy on non-members {model.score(others.X, others.y):.3f}")
 # two compare each digit with itself: with the predictions of shadow models that were, and that were
 # not, trained on it. Both use one pool of shadow models.
 
-pool = ShadowPool(model, n_estimators=N_SHADOWS, n_jobs=N_JOBS, random_state=0).fit(records)
-shadows = FrozenEstimator(pool)
+shadows = ShadowPool(victim, n_estimators=N_SHADOWS, n_jobs=N_JOBS, random_state=0).fit(records)
 attacks = {
     "loss threshold": ThresholdAttack(victim, signal="loss").fit(records),
     "RMIA": RMIA(victim, shadows=shadows).fit(records),

@@ -12,7 +12,6 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from sklearn.frozen import FrozenEstimator
 from skorch import NeuralNetClassifier
 from torch import nn
 
@@ -88,8 +87,7 @@ print(asked["outputs"])
 # the global generator of torch is restored afterwards.
 
 pool = ShadowPool(net, n_estimators=N_SHADOWS, n_jobs=N_JOBS, random_state=0).fit(records)
-shadows = FrozenEstimator(pool)
-attack = LiRA(shadows=shadows).fit(asked)
+attack = LiRA(shadows=pool).fit(asked)
 simple = ThresholdAttack().fit(asked)
 for name, one in {"loss threshold": simple, "LiRA": attack}.items():
     auc, low, high = auc_interval(membership, one.score_samples(asked))
@@ -139,7 +137,7 @@ for name, outputs in published.items():
     if outputs.kind == "label":
         guesser = ThresholdAttack(signal="correctness").fit(known)
     else:
-        guesser = LiRA(shadows=shadows).fit(known)
+        guesser = LiRA(shadows=pool).fit(known)
     found = guesser.predict(known)
     parts = [advantage_interval(membership[k], found[k]).estimate for k in (~wrong, wrong)]
     print(f"{name:10s} advantage {parts[0]:.2f} right labels, {parts[1]:.2f} wrong labels")

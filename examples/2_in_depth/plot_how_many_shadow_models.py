@@ -12,7 +12,6 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 
 from skmia import ShadowPool, audit
 from skmia.attacks import RMIA, LiRA
@@ -29,7 +28,7 @@ FPR = 0.02  # with 900 non-members, 0.01 cannot be resolved
 
 records = load_sklearn("digits")
 forest = RandomForestClassifier(20 if FAST else 50, random_state=0)
-pool = FrozenEstimator(ShadowPool(forest, N_MODELS, random_state=0).fit(records))
+pool = ShadowPool(forest, N_MODELS, random_state=0).fit(records)
 
 # %%
 # LiRA estimates a distribution for each record, and needs models for it; how much it borrows from

@@ -11,7 +11,6 @@ import os
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Records, ShadowPool
@@ -34,7 +33,6 @@ y = (X[:, 0] + 2 * rng.normal(size=N_PEOPLE)[person] > 0).astype(int)
 is_in = rng.permutation(N_PEOPLE)[person] < N_PEOPLE // 2
 
 model = LogisticRegression(max_iter=500).fit(X[is_in], y[is_in])
-victim = FrozenEstimator(model)
 
 # %%
 # Shadow models
@@ -46,8 +44,8 @@ victim = FrozenEstimator(model)
 aucs = {}
 for name, fields in (("dealt row by row", {}), ("dealt by person", {"group_by": person})):
     records = Records(X, y, **fields)
-    pool = FrozenEstimator(ShadowPool(model, N_SHADOWS, random_state=0).fit(records))
-    attack = RMIA(victim, pool).fit(records)
+    pool = ShadowPool(model, N_SHADOWS, random_state=0).fit(records)
+    attack = RMIA(model, pool).fit(records)
     aucs[name] = auc_interval(is_in, attack.score_samples(records), groups=person)
     print(f"shadow models {name}: AUC {aucs[name].estimate:.3f}")
 

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from skmia import Records, ShadowPool
@@ -49,7 +48,7 @@ n_trees = 10 if FAST else 100
 
 def train(model, rows=members):
     """Train a model on the rows, to be attacked as it is."""
-    return FrozenEstimator(clone(model).fit(rows.X, rows.y))
+    return clone(model).fit(rows.X, rows.y)
 
 
 def score(attack, candidates=records):
@@ -77,7 +76,7 @@ permuted = np.random.default_rng(0).permutation(membership)
 rows = {}
 for name, model in MODELS.items():
     victim = train(model)
-    pool = FrozenEstimator(ShadowPool(model, 8 if FAST else 16, random_state=0).fit(records))
+    pool = ShadowPool(model, 8 if FAST else 16, random_state=0).fit(records)
     scores = {
         "loss": score(ThresholdAttack(victim)),
         "LiRA": score(LiRA(victim, pool)),
@@ -165,7 +164,7 @@ for name, side in (("members", 1), ("others", 0)):
 
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
-    stripped = FrozenEstimator(strip_state(victim.estimator))
+    stripped = strip_state(victim)
 print(said[0].message)
 assert np.array_equal(stripped.predict_proba(records.X), victim.predict_proba(records.X))
 for name, model in (("as it is", victim), ("stripped", stripped)):

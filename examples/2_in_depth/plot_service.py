@@ -16,7 +16,6 @@ from urllib.request import ProxyHandler, Request, build_opener
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 
 from skmia import ShadowPool
 from skmia.attacks import LiRA, ThresholdAttack
@@ -113,7 +112,7 @@ scores = {}
 for name, kind in kinds.items():
     pool = ShadowPool(estimator, 16, output_kind=kind, random_state=0).fit(asked[name])
     signal = "correctness" if kind == "label" else "loss"
-    attacks = {signal: ThresholdAttack(signal=signal), "LiRA": LiRA(None, FrozenEstimator(pool))}
+    attacks = {signal: ThresholdAttack(signal=signal), "LiRA": LiRA(None, pool)}
     for attack_name, attack in attacks.items():
         key = f"{attack_name}, {name}"
         scores[key] = attack.fit(asked[name]).score_samples(asked[name])

@@ -13,7 +13,6 @@ from time import perf_counter
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import RocCurveDisplay
 from skorch import NeuralNetClassifier
 from skorch.callbacks import GradientNormClipping, LRScheduler
@@ -109,20 +108,18 @@ def shifts(records):
     ]
 
 
-trained = ShadowPool(victim, N_SHADOWS, store="models", random_state=0).fit(records)
-asked = ShadowPool.from_models(trained.estimators_, trained.membership_, records, augment=shifts)
-plain, several = FrozenEstimator(trained), FrozenEstimator(asked)
+plain = ShadowPool(victim, N_SHADOWS, store="models", random_state=0).fit(records)
+several = ShadowPool.from_models(plain.estimators_, plain.membership_, records, augment=shifts)
 
 # %%
 # The attacks
 # -----------
 
-frozen = FrozenEstimator(victim)
 attacks = {
-    "loss threshold": ThresholdAttack(frozen),
-    "RMIA": RMIA(frozen, plain),
-    "LiRA": LiRA(frozen, plain),
-    "LiRA, five queries": LiRA(frozen, several),
+    "loss threshold": ThresholdAttack(victim),
+    "RMIA": RMIA(victim, plain),
+    "LiRA": LiRA(victim, plain),
+    "LiRA, five queries": LiRA(victim, several),
 }
 figure, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 for name, attack in attacks.items():
@@ -168,6 +165,6 @@ net = NeuralNetClassifier(
 start = perf_counter()
 together = ShadowPool(net, N_SHADOWS, random_state=0).fit(records)
 print(f"{N_SHADOWS} shadow models in {perf_counter() - start:.0f} s: {together.backend_reason_}")
-scores = LiRA(frozen, FrozenEstimator(together)).fit(records).score_samples(records)
+scores = LiRA(victim, together).fit(records).score_samples(records)
 auc, low, high = auc_interval(membership, scores)
 print(f"LiRA               AUC {auc:.3f} [{low:.3f}, {high:.3f}]")

@@ -17,7 +17,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from skorch import NeuralNetClassifier
@@ -82,8 +81,7 @@ net = NeuralNetClassifier(
 )
 torch.manual_seed(0)
 members = records[membership == 1]
-net.fit(members.X.copy(), members.y)  # torch wants arrays that it may write to
-victim = FrozenEstimator(net)
+victim = net.fit(members.X.copy(), members.y)  # torch wants arrays that it may write to
 right = records.with_outputs(victim)["outputs"].is_correct(records.y)
 print(f"{right[membership == 1].mean():.3f} of the members are classified correctly, and")
 print(f"{right[membership == 0].mean():.3f} of {np.sum(membership == 0):,} non-members")
@@ -94,8 +92,7 @@ print(f"{right[membership == 0].mean():.3f} of {np.sum(membership == 0):,} non-m
 # Each shadow model is trained on a random half of the records. All attacks that use shadow models
 # share them.
 
-pool = ShadowPool(net, N_SHADOWS, store="outputs", random_state=0).fit(records)
-shadows = FrozenEstimator(pool)
+shadows = ShadowPool(net, N_SHADOWS, store="outputs", random_state=0).fit(records)
 
 # %%
 # The attacks

@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 
@@ -62,7 +61,7 @@ print(f"{right[members].mean():.3f} of members and {right[~members].mean():.3f} 
 
 def make_pool(estimator, some, **settings):
     settings = {"n_estimators": N_SHADOWS, "random_state": 0, **settings}
-    return FrozenEstimator(ShadowPool(estimator, **settings).fit(some))
+    return ShadowPool(estimator, **settings).fit(some)
 
 
 STATISTICS = ("auto", "entropy", "max_softmax")
@@ -77,7 +76,7 @@ pool = make_pool(net, records, signals=STATISTICS, store="models")
 
 def score(attack, k, among=slice(None)):
     """Scores of the records, and membership."""
-    attack = clone(attack).set_params(victim=FrozenEstimator(victims[k]))
+    attack = clone(attack).set_params(victim=victims[k])
     some = records[np.arange(N_RECORDS)[among]]
     return attack.fit(some).score_samples(some), members[k][among]
 
@@ -188,8 +187,7 @@ print(pd.DataFrame({"members found": found, "false alarms": false}).round(3).to_
 # ----------
 
 figure, axes = plt.subplots(2, 3, figsize=(13, 7.5), layout="constrained")
-fitted = pool.estimator
-signals, inside = fitted.signals_[0, 0], fitted.membership_
+signals, inside = pool.signals_[0, 0], pool.membership_
 record = int(np.argmax(unlike & right.any(axis=0)))
 ordinary = int(np.flatnonzero(~unlike)[0])
 for ax, row, name in zip(

@@ -14,7 +14,6 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 
 from skmia import Records
@@ -47,7 +46,7 @@ def play(rng, design, seed):
     response = y[row] if is_member else design[row] @ coef + rng.normal(0, NOISE)
     rng.normal(0, NOISE, len(design))  # a test set of the authors' code
     victim = LinearRegression(fit_intercept=False).fit(design, y)
-    return FrozenEstimator(victim), Records(design[[row]], [response]), is_member
+    return victim, Records(design[[row]], [response]), is_member
 
 
 # %%

@@ -13,7 +13,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -58,7 +57,7 @@ def make_victim(shift, spread):
     membership = rng.permutation(np.arange(2 * N_RECORDS) % 2)
     members = records[membership == 1]
     model = Memorizer(shift, spread).fit(members.X, members.y)
-    return FrozenEstimator(model), records, membership
+    return model, records, membership
 
 
 # %%

@@ -18,7 +18,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 
@@ -132,7 +131,7 @@ def train(net, records):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of epochs is chosen
         victim = net.fit(members.X, members.y)
-    return FrozenEstimator(victim), members, others
+    return victim, members, others
 
 
 # %%

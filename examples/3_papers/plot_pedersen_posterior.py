@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Records, ShadowPool
@@ -57,7 +56,7 @@ records = Records(digits.X / 16, y)
 def predict_membership(classifier):
     """Predicted probabilities of membership, and membership, for each victim and record."""
     pool = ShadowPool(classifier, N_SHADOWS, random_state=0).fit(records)
-    attack = DensityAttack(shadows=FrozenEstimator(pool))
+    attack = DensityAttack(shadows=pool)
     predicted, members = [], np.zeros((N_VICTIMS, len(records)), dtype=bool)
     for k, inside in enumerate(members):
         chosen = np.random.default_rng(1000 + k).permutation(len(records))[: len(records) // 2]
@@ -66,7 +65,7 @@ def predict_membership(classifier):
         if "random_state" in seeded.get_params():
             seeded.set_params(random_state=k)
         victim = seeded.fit(records.X[inside], records.y[inside])
-        attack.set_params(victim=FrozenEstimator(victim))
+        attack.set_params(victim=victim)
         predicted.append(attack.fit(records).predict_proba(records)[:, 1])
     return np.array(predicted), members
 

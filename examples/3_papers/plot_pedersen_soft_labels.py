@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Records, ShadowPool
@@ -92,7 +91,7 @@ def settings(model, memory):
 def measure(classifier):
     """Quantities of each split, as columns."""
     pool = ShadowPool(classifier, N_MODELS, store="outputs", random_state=0).fit(records)
-    attack = LiRA(shadows=FrozenEstimator(pool))
+    attack = LiRA(shadows=pool)
     power = leave_one_model_out(attack, records, max_fprs=MAX_FPRS)
     power["privacy"] = np.minimum(2 * (1 - power["auc"]), 1)
     right = pool.classes_[pool.outputs_.argmax(axis=2)] == digits.y

@@ -24,7 +24,6 @@ from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -126,7 +125,7 @@ def attack_with(data, model, tested, answers, seed):
     columns = Outputs(answers.values[:, known], answers.classes[known])
     scores = np.zeros(len(tested))
     judged = np.flatnonzero(np.isin(tested.y, pool.classes_))
-    attack = ShadowAttack(shadows=FrozenEstimator(pool), random_state=seed).fit(data)
+    attack = ShadowAttack(shadows=pool, random_state=seed).fit(data)
     some = Records(tested.X, tested.y, outputs=columns)[judged]
     scores[judged] = attack.score_samples(some)
     return scores
@@ -158,7 +157,7 @@ def play(name, repeat):
     tested = records[np.concatenate([members, others])]
     membership = np.arange(len(tested)) < size
     answers = tested.with_outputs(victim)["outputs"]
-    for source, synthesizer in make_sources(FrozenEstimator(victim), repeat).items():
+    for source, synthesizer in make_sources(victim, repeat).items():
         data, missing = make_shadow_data(synthesizer, records[real])
         scores = attack_with(data, model, tested, answers, repeat)
         facts = {"problem": name, "repeat": repeat, "source": source, "n_missing": len(missing)}

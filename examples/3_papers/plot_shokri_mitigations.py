@@ -25,7 +25,6 @@ from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 
@@ -126,9 +125,7 @@ def learn_attack(model, records, seed):
     settings = {"design": "independent", "store": "outputs", "random_state": seed}
     pool = ShadowPool(model, N_SHADOWS, **settings).fit(records)
     learner = HistGradientBoostingClassifier(max_iter=N_ROUNDS)
-    attack = ShadowAttack(
-        shadows=FrozenEstimator(pool), attack_estimator=learner, random_state=seed
-    )
+    attack = ShadowAttack(shadows=pool, attack_estimator=learner, random_state=seed)
     return attack.fit(records)
 
 
@@ -154,7 +151,7 @@ def play(name, split):
     unaware = learn_attack(MITIGATIONS["none"], records[left], split)
     for mitigation, model in MITIGATIONS.items():
         victim = clone(model).fit(records[members].X, records[members].y)
-        answered = tested.with_outputs(FrozenEstimator(victim))
+        answered = tested.with_outputs(victim)
         right = victim.predict(tested.X) == tested.y
         aware = unaware if mitigation == "none" else learn_attack(model, records[left], split)
         facts = {"table": name, "mitigation": mitigation, "split": split}

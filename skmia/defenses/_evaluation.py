@@ -9,7 +9,6 @@ from joblib import Parallel
 from scipy.special import ndtr
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from .._core.caches import clone_to_train
@@ -288,7 +287,7 @@ def _as_mask(canaries, records):
 def _attack_pool(pool, attack, design):
     """Attack the first models of a pool with the others."""
     n_targets, records = len(design.membership), design.records
-    attack = clone(attack).set_params(shadows=FrozenEstimator(pool), victim=None)
+    attack = clone(attack).set_params(shadows=pool, victim=None)
     attack.fit(records)
     shape = n_targets, len(records)
     scores, judged = np.empty(shape), np.empty(shape, dtype=bool)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -530,7 +529,7 @@ def _search_rows(case, inspection, found):
     sizes = [shape[0] for shape in named["shape"] if shape is not None]
     n_rows = max([*sizes, *named["n_arrays"]], default=0)
     try:
-        attack = StoredValuesAttack(FrozenEstimator(unwrap(case.model))).fit(case.training)
+        attack = StoredValuesAttack(unwrap(case.model)).fit(case.training)
     except ValueError as error:  # such as sparse rows with too many columns
         found.notes.append(f"Members were not looked for among the stored arrays: {error}")
         return int(n_rows), None

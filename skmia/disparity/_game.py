@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 
 from .._core.groups import mean_by_group, number_groups
 from .._core.numbers import are_among, as_plain, to_array
@@ -134,7 +133,7 @@ def play(test, records, groups):
     records = records.detached()
     if test.estimator is None and treats_models_as_victims(test.attack):
         pool = get_pool(test.attack, records)
-        attack = clone(test.attack).set_params(shadows=FrozenEstimator(pool))
+        attack = clone(test.attack).set_params(shadows=pool)
         guesses, membership = play_pool(attack.fit(records), records, test.n_rounds)
         return None, GroupGuesses(guesses, membership, groups, people)
     game = _train_and_play(test, records, groups)

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -237,12 +236,11 @@ def read_claim(model):
 
 def score_canaries(attack, model, canaries):
     """Score the canaries with an attack, or by their negative loss without one."""
-    victim = FrozenEstimator(model)
     with accepting_read_only():
         if attack is None:
-            scores = threshold_signal_of(get_kind(model)).of(victim, canaries)
+            scores = threshold_signal_of(get_kind(model)).of(model, canaries)
         else:
-            attack = clone(attack).set_params(victim=victim)
+            attack = clone(attack).set_params(victim=model)
             scores = attack.fit(canaries).score_samples(canaries)
     return np.asarray(scores, dtype=np.float64)
 

@@ -62,12 +62,12 @@ class DensityAttack(PosteriorMixin, PoolAttack):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
-        stored by :meth:`skmia.Records.with_outputs` are used.
+        Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
+        are used.
     shadows : ShadowPool or int
-        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
-        the records given to ``fit``. A number trains as many clones of the victim, anew in each
-        ``fit``; for `n_jobs` or a `random_state`, pass a pool.
+        A fitted pool, or an unfitted one, which is fitted once on the table that the records given
+        to ``fit`` are taken from. A number trains as many clones of the victim, also once for a
+        table; for `n_jobs` or a `random_state`, pass a pool.
     density : {"normal", "kde"}, default="normal"
         A normal density with the sample's mean and standard deviation (divisor n - 1), or Gaussian
         kernels of Scott's width, n^(-1/5) standard deviations.

@@ -142,14 +142,13 @@ def leave_two_unlabeled(
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.frozen import FrozenEstimator
     >>> from skmia.attacks import ThresholdAttack
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.games import leave_two_unlabeled
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(random_state=0).fit(members.X, members.y)
-    >>> attack = ThresholdAttack(FrozenEstimator(model), signal="loss")
+    >>> attack = ThresholdAttack(model, signal="loss")
     >>> result = leave_two_unlabeled(attack, records, membership)
     >>> result.n_rounds
     250000

@@ -123,6 +123,7 @@ class Player:
         """The outcome of a round: its numbers by name."""
         k, victim = trained.number, trained.model
         attack = ready_attack(self.game.attack, self.rounds.attack_seeds[k])
+        # Clones of an attack that is not of this package keep the victim only if it is frozen.
         outcome = _play(self.game, self.rounds, k, FrozenEstimator(victim), attack)
         outcome["fit_time"] = trained.seconds
         if self.game.keep_models:
@@ -247,9 +248,9 @@ def membership_game(
         Estimator that is trained as the victim, Pipelines included. It is cloned, never changed.
     attack : attack
         Attack, or classifier around attacks and :class:`~skmia.signals.Signals`, whose parameters
-        ``victim`` each round sets. It is cloned. A :class:`~skmia.ShadowPool` in its parameters is
-        fitted on the reference records of each round; a frozen one is left alone. An attack that
-        lacks a population of non-members gets these records.
+        ``victim`` each round sets. It is cloned. An unfitted :class:`~skmia.ShadowPool` in its
+        parameters is fitted on the reference records of each round; a fitted one is left alone. An
+        attack that lacks a population of non-members gets these records.
     X : Records of n records, or array-like of shape (n, ...)
         The population. Equal records, and records with one value of a field ``group_by``, are
         assigned to the same set, as in a :class:`~skmia.ShadowPool`.

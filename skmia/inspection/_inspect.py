@@ -7,7 +7,6 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
-from sklearn.frozen import FrozenEstimator
 
 from .._core.asking import unwrap
 from .._core.pages import BARS, LEAK, Level, render_page, set_level, wrap_short
@@ -454,18 +453,18 @@ def search_candidates(model, records):
         raise ValueError("A regressor stores targets, and the records have none: pass their y.")
     # Values of features are compared without labels.
     labeled = Records(records.X, np.zeros(len(records))) if records.y is None else records
-    victim, notes = FrozenEstimator(model), []
+    notes = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        stored = StoredValuesAttack(victim).fit(labeled)
+        stored = StoredValuesAttack(model).fit(labeled)
         # The strength that is said beforehand comes from ridge regression, which takes seconds.
         solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
         settings = {"solver": solver, "random_state": 0}
-        equations = NodeEquationsAttack(victim, **settings)
-        optimum = StationarityAttack(victim, **settings)
+        equations = NodeEquationsAttack(model, **settings)
+        optimum = StationarityAttack(model, **settings)
         asked = (
             (equations, records, "n_equations n_rows known expected_auc misfit"),
-            (SplitThresholdAttack(victim), labeled, "n_thresholds explained expected_auc"),
+            (SplitThresholdAttack(model), labeled, "n_thresholds explained expected_auc"),
             (optimum, records, "n_equations known expected_auc"),
         )
         strengths = [_read_strength(*one, notes) for one in asked]
@@ -578,8 +577,7 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     Parameters
     ----------
     model : fitted estimator
-        Classifier, regressor, transformer, Pipeline or other estimator, or a
-        :class:`~sklearn.frozen.FrozenEstimator` of one.
+        Classifier, regressor, transformer, Pipeline or other estimator.
     records : Records of n records, default=None
         Candidates that may have been training rows, with X as the model takes it.
         :class:`~skmia.attacks.StoredValuesAttack` looks for their rows and values, and

@@ -204,9 +204,8 @@ class GaussianRegressionAttacker(BaseAttack):
     Parameters
     ----------
     victim : fitted regressor, default=None
-        Least squares without an intercept, in a :class:`~sklearn.frozen.FrozenEstimator`. If None,
-        the predictions stored by :meth:`skmia.Records.with_outputs` are used. The success and its
-        bounds need neither.
+        Least squares without an intercept. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used. The success and its bounds need neither.
     coef : array-like of shape (n_features,), default=None
         True coefficients. None is enough for the success and its bounds where the row is known;
         scores need them.

@@ -132,8 +132,7 @@ class SequenceVictim(CopiesParameters, GivenModel, _AnswersByTokens):
     ----------
     model : SequenceModel
         Fitted model, such as an :class:`NGramModel`, a :class:`TorchSequenceModel` or a
-        :class:`TransformersModel`; any object with a method ``next_log_proba`` serves. One that is
-        an estimator in a :class:`~sklearn.frozen.FrozenEstimator`.
+        :class:`TransformersModel`; any object with a method ``next_log_proba`` serves.
     n_given : int, default=1
         Number of tokens at the start of each sequence that do not count. Most language models know
         nothing of the first token, because nothing comes before it. For a number per text, pass

@@ -220,11 +220,11 @@ def audit(
     Parameters
     ----------
     victim : estimator or None
-        Classifier or regressor. It may be fitted, and then frozen or not; if it is unfitted, a
-        clone of it is trained on the members. It is not changed. If it is unfitted and the records
-        hold stored predictions (a field ``outputs``), these are attacked instead, and the estimator
-        is only used to train shadow models; ``membership`` is then required. None for stored
-        predictions of a model whose recipe is not known.
+        Classifier or regressor. It may be fitted; if it is unfitted, a clone of it is trained on
+        the members. It is not changed. If it is unfitted and the records hold stored predictions (a
+        field ``outputs``), these are attacked instead, and the estimator is only used to train
+        shadow models; ``membership`` is then required. None for stored predictions of a model whose
+        recipe is not known.
     records : Records of n records, default=None
         Labeled records, members and non-members mixed. Records with the same value of a field
         ``group_by`` stay together in the training sets of the shadow models. If None, `train` and

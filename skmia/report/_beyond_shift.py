@@ -6,7 +6,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.frozen import FrozenEstimator
 
 from .._core.circumstances import Clock
 from .._core.randomness import check_random_state
@@ -76,7 +75,7 @@ class UnseenMembers:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     recipe = take_recipe(case.request.model)
-                    model = FrozenEstimator(train_victim(recipe, case.records, mask, *settings))
+                    model = train_victim(recipe, case.records, mask, *settings)
                     queried = case.records.with_outputs(model)
                     if case.request.outputs.kind == "label":
                         queried = queried.with_outputs(queried["outputs"].as_labels())

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
@@ -281,9 +280,8 @@ def _control(case):
     model = clone_to_train(case.victim)
     y = shape_targets(model, own.X, own.y, has_column(own))
     model = model.fit(own.X) if y is None else model.fit(own.X, y)
-    attack = ReleasedModelAttack(
-        FrozenEstimator(model), outsiders=0.0, random_state=case.seeds["attacks"]
-    ).fit(case.queried)
+    attack = ReleasedModelAttack(model, outsiders=0.0, random_state=case.seeds["attacks"])
+    attack.fit(case.queried)
     found = auc_interval(
         inside.astype(int), attack.score_samples(case.queried), confidence_level=_CONTROL_LEVEL
     )

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 
 from .._core.asking import unwrap
 from ..attacks import ReleasedModelAttack
@@ -16,7 +15,7 @@ _FEWEST_OUTSIDERS = 0.005
 
 def fit_file_attack(case):
     """The fitted attack, its scores, and how many training rows are not among the records."""
-    victim, n_members = FrozenEstimator(unwrap(case.request.victim)), int(case.membership.sum())
+    victim, n_members = unwrap(case.request.victim), int(case.membership.sum())
     attack = ReleasedModelAttack(
         victim,
         outsiders=0.0,

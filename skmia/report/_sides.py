@@ -133,7 +133,7 @@ class SidesReader:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = FrozenEstimator(train(self._rows[rows]))
+                model = train(self._rows[rows])
                 outputs = records.with_outputs(model)["outputs"]
                 if self._outputs.kind == "label" and outputs.kind != "label":
                     outputs = outputs.as_labels()

@@ -136,7 +136,7 @@ def save_shadows(
     Parameters
     ----------
     pool : ShadowPool
-        Fitted pool of classifiers, possibly frozen.
+        Fitted pool of classifiers.
     folder : str or Path
         New or empty folder.
     layout : {"carlini2022", "privacy_meter", "leakpro", "npz"}

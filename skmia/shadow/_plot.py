@@ -32,7 +32,7 @@ def record_separation(
     Parameters
     ----------
     pool : ShadowPool
-        Fitted pool, possibly frozen.
+        Fitted pool.
     records : Records of n records
         Records of the pool.
     signal : "auto", ("auto", temperature), str or Signal, default="auto"
@@ -155,7 +155,7 @@ class RecordSeparationDisplay:
         Parameters
         ----------
         pool : ShadowPool
-            Fitted pool, possibly frozen.
+            Fitted pool.
 
         records : Records of n records
             Records of the pool.
@@ -329,7 +329,7 @@ class RecordSignalsDisplay:
         Parameters
         ----------
         pool : ShadowPool
-            Fitted pool, possibly frozen.
+            Fitted pool.
 
         records : Records of 1 to 24 records
             Records of the pool. Of augmentations, the first query is shown.

@@ -102,8 +102,7 @@ class ShadowPool(
     Parameters
     ----------
     estimator : estimator
-        Unfitted or fitted model like the victim; Pipelines are supported. It is cloned, so it may
-        also be frozen.
+        Unfitted or fitted model like the victim; Pipelines are supported. It is cloned.
     n_estimators : int, default=64
         Number of shadow models: even in the paired design, a multiple of 8 in the balanced one.
     max_samples : float or int, default=0.5

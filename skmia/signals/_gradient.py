@@ -68,8 +68,7 @@ class GradientStatistics(SignalColumns):
     Parameters
     ----------
     victim : fitted estimator
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
-        :func:`skmia.victims.open_white_box` for those that have gradients.
+        Model under attack; see :func:`skmia.victims.open_white_box` for those that have gradients.
     wrt : {"parameters", "inputs"}, default="parameters"
         What the gradient is taken with respect to.
 

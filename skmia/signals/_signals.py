@@ -30,8 +30,8 @@ class Signals(SignalColumns):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If
-        None, the predictions stored by :meth:`skmia.Records.with_outputs` are used.
+        Classifier or regressor under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used.
     signals : sequence of str or Signal, default=("loss",)
         Names as listed by :func:`get_signal_names`, or signal objects with their own settings.
 
@@ -119,9 +119,8 @@ class Trajectory(Signal):
     checkpoints : int or tuple
         The number of equal shares of the rounds of boosted trees (of scikit-learn or XGBoost), at
         least 2; a pool can store the signal of each shadow model. Or a tuple of earlier states of
-        the victim, in the order of the training: each is a fitted model in a
-        :class:`~sklearn.frozen.FrozenEstimator`, or the name of a field of the records with its
-        :class:`~skmia.Outputs`. The victim itself is the last state.
+        the victim, in the order of the training: each is a fitted model, or the name of a field of
+        the records with its :class:`~skmia.Outputs`. The victim itself is the last state.
     signal : str or AnswerSignal, default="scaled_logit"
         Signal of the outputs at each time; ``"loss"`` for a regressor.
     summary : {"gain", "mean"}, default="gain"
@@ -185,9 +184,8 @@ class Trajectories(SignalColumns):
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If
-        None, the predictions stored by :meth:`skmia.Records.with_outputs` are used, and the
-        checkpoints are names of fields.
+        Classifier or regressor under attack. If None, the predictions stored by
+        :meth:`skmia.Records.with_outputs` are used, and the checkpoints are names of fields.
     checkpoints : int or tuple, default=10
         The number of equal shares of the rounds of boosted trees (of scikit-learn or XGBoost), at
         least 2; or earlier states of the victim, see :class:`Trajectory`.

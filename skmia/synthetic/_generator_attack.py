@@ -279,8 +279,8 @@ class GeneratorAttack(BaseAttack):
     Parameters
     ----------
     victim : fitted generator or Records
-        Generator with a method ``sample(n_samples)`` that returns rows, or rows and labels, in a
-        :class:`~sklearn.frozen.FrozenEstimator`, or released rows as :class:`~skmia.Records`.
+        Generator with a method ``sample(n_samples)`` that returns rows, or rows and labels; or
+        released rows as :class:`~skmia.Records`.
     statistic : {"distance", "ratio", "density_ratio", "domias", ...}, default="density_ratio"
         ``"distance"``: minus the distance to the closest synthetic row. ``"ratio"``: minus that
         distance as a share of the distance to the second closest, which is small where a single row

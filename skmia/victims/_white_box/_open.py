@@ -188,9 +188,8 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> W
     victim : fitted estimator
         A skorch ``NeuralNetClassifier``, ``NeuralNetBinaryClassifier`` or ``NeuralNetRegressor``,
         or a ``LogisticRegression``, ``LinearRegression``, ``Ridge``, ``MLPClassifier`` or
-        ``MLPRegressor`` of scikit-learn; alone, as the last step of a Pipeline, or in a
-        :class:`~sklearn.frozen.FrozenEstimator`. Or a :class:`FunctionClassifier` of a torch module
-        that returns logits. The loss of a
+        ``MLPRegressor`` of scikit-learn; alone or as the last step of a Pipeline. Or a
+        :class:`FunctionClassifier` of a torch module that returns logits. The loss of a
         skorch net is that of its own criterion, or of its ``get_loss``, for the record alone.
     chunk_size : int, default=None
         Number of rows that are processed at once. If None, as many as take about 100 MiB (1 GiB on
