@@ -252,6 +252,8 @@ class PrivateSearchCV(TransactionMixin, CopiesParameters, MetaEstimatorMixin, Ba
         import_optional("opacus", "dp")
         X, y = as_rows(X), column_or_1d(y)
         check_consistent_length(X, y)
+        if not len(y):
+            raise ValueError("X has 0 sample(s), and a search needs some to train on.")
         self._check_scoring()
         candidates = self._list_candidates()
         delta = choose_delta(self.target_delta, len(y))
