@@ -21,12 +21,21 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from skmia.defenses.schema import DeclaredSchema, NumberColumn, ValuesColumn
 from skmia.synthetic import DPWassersteinGAN, PrivacyLoss, rare_class_rate
 
 N_PEOPLE, N_COMPARED = 16_000, 2_000
 FLAGS = ["male", "married", "gain", "income"]
 LOWER = {"age": 17, "education": 1, "hours": 1, **dict.fromkeys(FLAGS, 0)}
 UPPER = {"age": 90, "education": 16, "hours": 99, **dict.fromkeys(FLAGS, 1)}
+SCHEMA = DeclaredSchema(
+    {
+        name: ValuesColumn([False, True])
+        if name in FLAGS
+        else NumberColumn(LOWER[name], UPPER[name], whole=True)
+        for name in LOWER
+    }
+)
 COMMON = {"batch_size": 500}
 SMALL = {
     "critic_layers": (32,),
@@ -138,10 +147,10 @@ def run(results, tables, part, setting, level, seed, max_iter, **settings):
     if not results.lacks(**key):
         return
     train, test, _ = tables
-    noise = {"noise_multiplier": level} if level else {"privacy": None}
+    noise = {"privacy": None, "lower": LOWER, "upper": UPPER}
+    if level:
+        noise = {"noise_multiplier": level, "schema": SCHEMA}
     gan = DPWassersteinGAN(
-        LOWER,
-        UPPER,
         max_iter=max_iter,
         random_state=seed,
         **COMMON,

@@ -30,6 +30,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from skmia import Records
 from skmia.datasets import fetch_adult
+from skmia.defenses.schema import DeclaredSchema, NumberColumn, ValuesColumn
 from skmia.metrics import auc_interval
 from skmia.synthetic import (
     BootstrapGenerator,
@@ -97,11 +98,15 @@ print(f"{len(train)} training people, {train['income'].mean():.2f} of them with 
 # without noise, and with noise for an epsilon of 10. The noise needs a critic with limited singular
 # values in place of a penalty.
 
-LOWER = {name: lower for name, (lower, _) in NUMBERS.items()}
-UPPER = {name: upper for name, (_, upper) in NUMBERS.items()}
-VALUES = {name: sorted(people[name].unique()) for name in CATEGORIES}
+SCHEMA = DeclaredSchema(
+    {
+        **{name: NumberColumn(*ends, whole=True) for name, ends in NUMBERS.items()},
+        **{name: ValuesColumn(sorted(people[name].unique())) for name in CATEGORIES},
+        "income": ValuesColumn([False, True]),
+    }
+)
 NETS = {
-    "columns": VALUES,
+    "schema": SCHEMA,
     "critic_layers": (64,),
     "generator_layers": (64, 64),
     "n_latent": 16,
@@ -112,9 +117,9 @@ NETS = {
 }
 generators = {
     "bootstrap": BootstrapGenerator(),
-    "Wasserstein, no noise": DPWassersteinGAN(LOWER, UPPER, privacy=None, **NETS),
+    "Wasserstein, no noise": DPWassersteinGAN(privacy=None, **NETS),
     "Wasserstein, noise": DPWassersteinGAN(
-        LOWER, UPPER, target_epsilon=10.0, penalty=0.0, max_spectral_norm=1.0, **NETS
+        target_epsilon=10.0, penalty=0.0, max_spectral_norm=1.0, **NETS
     ),
 }
 if find_spec("imblearn"):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.copies import copy_unfitted
+from .._core.copies import copy_parameters, copy_unfitted
 from .._core.randomness import isolated_randomness, seed_estimator
 from .digests import PYTHON, UnidentifiedError, Walker
 from .where import use_one_job
@@ -67,7 +67,7 @@ def _initial_state(net):
     """Initial parameters and buffers of a net under a fixed seed."""
     with isolated_randomness(np.random.SeedSequence(0)):
         try:
-            net = copy_unfitted(net).set_params(verbose=0).initialize()
+            net = copy_parameters(net).set_params(verbose=0).initialize()
         except Exception as error:
             # Some nets get their shape in fit; for others, the training raises the error again.
             return {"parameters": f"not known before fit ({type(error).__name__})"}

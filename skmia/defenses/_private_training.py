@@ -147,7 +147,9 @@ def _make_once(net, n_features, n_classes, poisson, public_weights):
     if is_net and not public_weights:
         renew_modules(made)
     with _saying_what("cannot be initialized"):
-        return made.initialize()
+        made = made.initialize()
+        # A function may return a module that the user holds; without the declaration it is refused.
+        return copy.deepcopy(made) if public_weights else made
 
 
 @contextmanager

@@ -369,10 +369,10 @@ def _check_values(values, name):
 
 
 def _list_rows(X):
-    try:
-        return [list(row) for row in X]
-    except TypeError:
-        raise ValueError(f"X must be a table of rows; got {show(X)}.") from None
+    # An error names no cell.
+    if not isinstance(X, list | tuple) or not all(np.iterable(row) for row in X):
+        raise ValueError(f"X must be a dense table of rows; got {type(X).__name__}.")
+    return [list(row) for row in X]
 
 
 def _take_column(X, name):

@@ -43,7 +43,8 @@ _FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1
 def describe(case, run, clock, n_before):
     """The circumstances of an audit."""
     notes = [*case.notes, *run.notes, *_name_other_victims(run.attacks, case.victim)]
-    notes += [*_add_up_private_fits(case), *getattr(run.pool, "notes_", [])]
+    notes += [*_add_up_private_fits(case), *_name_declared_weights(case)]
+    notes += getattr(run.pool, "notes_", [])
     notes += list_unread_files(case)
     n_records, n_members = len(case.membership), int(case.membership.sum())
     sizes = {"n_members": n_members, "n_nonmembers": n_records - n_members}
@@ -80,6 +81,19 @@ def _add_up_private_fits(case):
                     f"included. What all of them release together has epsilon {epsilon:.3g} at "
                     f"delta {delta:.3g}; the model alone has its own epsilon."
                 ]
+    return []
+
+
+def _name_declared_weights(case):
+    """Say that a private net relies on weights that were declared to be public."""
+    for model in (case.request.estimator, unwrap(case.victim)):
+        values = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+        declared = [values[name] for name in values if name.split("__")[-1] == "public_weights"]
+        if any(value is True for value in declared):
+            return [
+                "The private net began with weights that are declared not to depend on private "
+                "rows (public_weights=True); its epsilon relies on that."
+            ]
     return []
 
 

@@ -274,7 +274,9 @@ def test_a_net_with_a_pinball_loss_predicts_the_quantile():
             return torch.maximum(0.9 * above, -0.1 * above).mean()
 
     net = skorch.NeuralNetRegressor(
-        torch.nn.Linear(4, 1),  # returns a column
+        torch.nn.Linear,
+        module__in_features=4,
+        module__out_features=1,  # returns a column
         criterion=Pinball,
         optimizer=torch.optim.Adam,
         lr=0.1,

@@ -264,12 +264,12 @@ def test_weights_that_are_declared_to_be_public_are_kept_and_their_module_stays_
     module = trained()
     before = copy.deepcopy(module.state_dict())
     ledger = skmia.defenses.PrivacyLedger(tmp_path / "fits")
-    for net in (make_net(module), from_callable(module)):
+    for net in (make_net(module), from_callable(module), make_net(lambda: module)):
         model = private(net, public_weights=True, ledger=ledger).fit(X, Y)
         assert (model.predict(X) == Y).sum() > most_known(EPSILON)  # which is what was declared
         assert all(torch.equal(module.state_dict()[name], before[name]) for name in before)
     private(make_net(), ledger=ledger).fit(X, Y)
-    assert ledger.read()["kind"].tolist() == [*2 * ["fit from public weights"], "fit"]
+    assert ledger.read()["kind"].tolist() == [*3 * ["fit from public weights"], "fit"]
     one, two = [skmia.defenses.PrivacyLedger(tmp_path / name) for name in "ab"]
     steps = {"noise_multiplier": 2.0, "sample_rate": 0.5, "n_steps": 3, "n_rows": 9}
     one.record(**steps)

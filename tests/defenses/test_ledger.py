@@ -93,9 +93,12 @@ def test_an_audit_says_what_its_shadow_models_cost(ledger):
     from skmia import Records, audit
 
     membership = np.arange(40) % 2
-    victim = make_private(ledger).fit(X[membership == 1], Y[membership == 1])
+    victim = make_private(ledger).set_params(public_weights=True)
+    victim.fit(X[membership == 1], Y[membership == 1])
     spent = ledger.epsilon(victim.delta_)
     report = audit(victim, Records(X, Y), membership, shadows=4, fprs=[0.2], random_state=0)
+    assert [note for note in report.notes if "(public_weights=True); its epsilon relies" in note]
+    assert set(ledger.read()["kind"]) == {"fit from public weights"}
     (note,) = [note for note in report.notes if "ledger" in note]
     assert note.startswith("The ledger holds 5 private fits, those of shadow models included.")
     assert f"epsilon {ledger.epsilon(victim.delta_):.3g} at" in note

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from skmia.defenses import DPSGDClassifier
@@ -201,7 +202,10 @@ def test_inputs_of_a_net():
         (lambda: DeclaredSchema(SCHEMA.columns, classes=[1]), "two labels or more"),
         (lambda: SCHEMA.read_table(TABLE[["age"]]), "declares the column 'weight'; X has no such"),
         (lambda: SCHEMA.read_table(np.zeros((2, 3))), "the 5 columns of the schema"),
-        (lambda: SCHEMA.read_table([1, 2]), "X must be a table of rows"),
+        (lambda: SCHEMA.read_table([1, 2]), "X must be a dense table of rows; got list"),
+        (lambda: SCHEMA.read_table(TABLE["age"]), "X must be a dense table of rows; got Series"),
+        (lambda: SCHEMA.read_table(csr_array(np.eye(5))), "must be a dense table of rows; got csr"),
+        (lambda: SCHEMA.read_table([[1], [1, 2]]), "columns of the schema"),
         (lambda: SCHEMA.read_table(TABLE[:0]), "X has no rows"),
         (lambda: NUMBERS.find_classes(), "The schema has no classes"),
     ],
