@@ -3,6 +3,7 @@
 import warnings
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from numbers import Real
 from threading import Lock, RLock, current_thread
 from types import MappingProxyType
@@ -222,17 +223,22 @@ class MadeOnce:
     def __init__(self):
         self._lock, self._locks, self._made, self._noted = Lock(), {}, {}, {}
 
-    def get(self, key, make):
-        """Return what was made for a key, and make it if nothing was."""
+    def get(self, key, make, waiting=nullcontext):
+        """Return what was made for a key, and make it if nothing was; wait within a context."""
         with self._lock:
             own = self._locks.setdefault(key, RLock())
-        with own:
+        if not own.acquire(blocking=False):
+            with waiting():
+                own.acquire()
+        try:
             noted = self._get_noted(key)
             if noted is not None:
                 return noted
             if key not in self._made:
                 self._made[key] = make()
             return self._made[key]
+        finally:
+            own.release()
 
     def note(self, key, thing, is_same):
         """Know what was made elsewhere, as long as it is held there and is the same."""
@@ -828,9 +834,10 @@ def get_origin(records):
     return records._get_origin()
 
 
-def make_once(records, key, make):
+def make_once(records, key, make, waiting=nullcontext):
     """Return what ``make`` returns, which a table keeps by a key as long as it is there itself."""
-    return records._get_made().get(key, make)
+    # waiting: makes the context in which a thread waits for another one that makes it
+    return records._get_made().get(key, make, waiting)
 
 
 def note_made(records, key, thing, is_same):

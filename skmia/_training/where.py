@@ -214,6 +214,12 @@ def _active_backend():
     return backend if hasattr(backend, "client") else None
 
 
+def free_slot():
+    """Context in which a task that waits leaves its place on a dask worker to others."""
+    backend = _active_backend()
+    return nullcontext() if backend is None else backend.retrieval_context()
+
+
 class DaskWorkers(Workers):
     """Sends tasks directly to a dask cluster."""
 

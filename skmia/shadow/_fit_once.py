@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from .._core.records import get_origin, make_once, note_made
 from .._core.transactions import get_original
 from .._training.digests import digest_code, iter_reads
+from .._training.where import free_slot
 from ..exceptions import CheckpointError
 
 # Parameters of a pool without influence on what is trained.
@@ -29,7 +30,8 @@ def fit_once(pool, records):
     """Fit an unfitted pool on the table of the records; pools of equal settings are one pool."""
     # Membership is no input of a pool, so one pool serves all folds of a table.
     table = _find_table(records)
-    return make_once(table, _describe_settings(pool), lambda: _fit_clone(pool, table))
+    settings = _describe_settings(pool)
+    return make_once(table, settings, lambda: _fit_clone(pool, table), free_slot)
 
 
 def _fit_clone(pool, table):
