@@ -4,6 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from math import gcd
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
 from joblib import Memory
@@ -20,7 +21,14 @@ from .._core.randomness import (
     seed_estimator,
     spawn_seeds,
 )
-from .._core.sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError, at_least
+from .._core.sklearn import (
+    N_JOBS,
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    at_least,
+)
 from .._core.splits import MOST_MODELS, compute_strata, number_units
 from .._core.types import Seed
 from .._training.job import Data, Job, Kept, run_visibly, warn_once
@@ -124,11 +132,20 @@ def number_equal_rows(data):
 
 def check_numbers_of_models(defense):
     """Check how many sub-models leave a row out, and that they are trained from the beginning."""
-    if defense.n_left_out >= defense.n_estimators:
+    n_left_out = count_left_out(defense)
+    if n_left_out >= defense.n_estimators:
         raise InvalidParameterError(
             f"n_left_out must be below n_estimators={defense.n_estimators}, so that models are "
-            f"left that are trained on a row; got {defense.n_left_out}."
+            f"left that are trained on a row; got {n_left_out}."
         )
+
+
+def count_left_out(defense):
+    """Return how many sub-models leave out each row; fewer models than usual leave it out half."""
+    if defense.n_left_out != "auto":
+        return defense.n_left_out
+    usual, least = defense._usual_left_out
+    return usual if usual < defense.n_estimators else max(least, defense.n_estimators // 2)
 
 
 def draw_for(defense, data, seed, *, is_classification):
@@ -143,12 +160,12 @@ def draw_for(defense, data, seed, *, is_classification):
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)
     strata = compute_strata(data.y[first], is_classification=is_classification)[unit]
     rng = np.random.default_rng(seed)
-    return draw_left_out(units, strata, defense.n_estimators, defense.n_left_out, rng)
+    return draw_left_out(units, strata, defense.n_estimators, count_left_out(defense), rng)
 
 
 OF_SUB_MODELS = {
     "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],
-    "n_left_out": [at_least(1)],
+    "n_left_out": [at_least(1), StrOptions({"auto"})],
     "store_targets": ["boolean"],
     "n_jobs": N_JOBS,
     "random_state": ["random_state"],
@@ -223,8 +240,9 @@ class SELENADefense(CrossFitDefense):
         ``criterion=CrossEntropyLoss``. Alone or as the last step of a Pipeline.
     n_estimators : int, default=25
         Number K of sub-models.
-    n_left_out : int, default=10
-        Number L of sub-models that leave out each row, below K.
+    n_left_out : int or "auto", default="auto"
+        Number L of sub-models that leave out each row, below K. ``"auto"`` is 10, or half of K if
+        there are not more.
     store_targets : bool, default=False
         Whether to keep the targets as ``targets_``.
     memory : str, object with the joblib.Memory interface or None, default=None
@@ -289,12 +307,15 @@ class SELENADefense(CrossFitDefense):
     0.9 0.8
     """
 
+    # The number of sub-models that leave out a row, and the fewest.
+    _usual_left_out = 10, 1
+
     def __init__(
         self,
         estimator: BaseEstimator,
         *,
         n_estimators: int = 25,
-        n_left_out: int = 10,
+        n_left_out: int | Literal["auto"] = "auto",
         store_targets: bool = False,
         memory: str | Memory | None = None,
         n_jobs: int | None = None,

@@ -250,7 +250,7 @@ class PrivateSearchCV(TransactionMixin, CopiesParameters, MetaEstimatorMixin, Ba
         """
         validate_params_of(self)
         import_optional("opacus", "dp")
-        X, y = as_rows(X), column_or_1d(y)
+        X, y = as_rows(X), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         if not len(y):
             raise ValueError("X has 0 sample(s), and a search needs some to train on.")

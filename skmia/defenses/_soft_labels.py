@@ -408,8 +408,9 @@ class SoftLabelDefense(CrossFitDefense):
         for each row.
     n_estimators : int, default=10
         Number of sub-models in each round.
-    n_left_out : int, default=5
-        Number of sub-models that each row is left out of, at least 2.
+    n_left_out : int or "auto", default="auto"
+        Number of sub-models that each row is left out of, at least 2. ``"auto"`` is 5, or half of
+        the sub-models if there are not more.
     spread : {"label", "direction", "coordinate"}, default="label"
         What has the standard deviation (divisor ``n_left_out``): the probability of the label; the
         projection of the answer on the line from the mean to the label; or the probability of each
@@ -485,10 +486,11 @@ class SoftLabelDefense(CrossFitDefense):
     array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     """
 
+    _usual_left_out = 5, 2
     _parameter_constraints = {
         **CrossFitDefense._parameter_constraints,
         "alpha": [Interval(Real, 0, np.inf, closed="both"), callable],
-        "n_left_out": [at_least(2)],
+        "n_left_out": [at_least(2), StrOptions({"auto"})],
         "spread": [StrOptions(set(SPREADS))],
         "n_iterations": [at_least(1)],
     }
@@ -499,7 +501,7 @@ class SoftLabelDefense(CrossFitDefense):
         *,
         alpha: float | Callable[..., Any] = 0.0,
         n_estimators: int = 10,
-        n_left_out: int = 5,
+        n_left_out: int | Literal["auto"] = "auto",
         spread: Literal["label", "direction", "coordinate"] = "label",
         n_iterations: int = 1,
         store_targets: bool = False,
@@ -553,8 +555,9 @@ class SoftRegressionDefense(RegressorMixin, Defended):
         with ``inf`` the target.
     n_estimators : int, default=10
         Number of sub-models.
-    n_left_out : int, default=5
-        Number of sub-models that each row is left out of, at least 2.
+    n_left_out : int or "auto", default="auto"
+        Number of sub-models that each row is left out of, at least 2. ``"auto"`` is 5, or half of
+        the sub-models if there are not more.
     store_targets : bool, default=False
         Whether to keep the soft targets as ``targets_``.
     n_jobs : int, default=None
@@ -602,11 +605,12 @@ class SoftRegressionDefense(RegressorMixin, Defended):
     True
     """
 
+    _usual_left_out = 5, 2
     _parameter_constraints: dict = {
         **Defended._parameter_constraints,
         "alpha": [Interval(Real, 0, np.inf, closed="both")],
         **OF_SUB_MODELS,
-        "n_left_out": [at_least(2)],
+        "n_left_out": [at_least(2), StrOptions({"auto"})],
     }
 
     def __init__(
@@ -615,7 +619,7 @@ class SoftRegressionDefense(RegressorMixin, Defended):
         *,
         alpha: float = 0.0,
         n_estimators: int = 10,
-        n_left_out: int = 5,
+        n_left_out: int | Literal["auto"] = "auto",
         store_targets: bool = False,
         n_jobs: int | None = None,
         random_state: Seed = None,

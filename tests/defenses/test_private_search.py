@@ -4,6 +4,7 @@ import warnings
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import logsumexp
@@ -21,6 +22,7 @@ from skmia._core.accountant import (
 )
 from skmia.defenses import DPSGDClassifier, PrivacyLedger, PrivateSearchCV
 from skmia.defenses._trial_laws import NegativeBinomialTrials, PoissonTrials
+from skmia.defenses.schema import DeclaredSchema, NumberColumn, ValuesColumn
 
 pytest.importorskip("opacus")
 
@@ -355,3 +357,30 @@ def test_nets_are_searched(table):
     assert 1.0 < search.fit(X, y).epsilon_ < 2.6
     assert search.best_estimator_.epsilon_ <= 1.0
     assert search.predict_proba(X).shape == (400, 2)
+
+
+def test_tables_under_a_schema_are_searched():
+    torch = pytest.importorskip("torch")
+    skorch = pytest.importorskip("skorch")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, 200), "job": rng.choice(["a", "b"], 200)})
+    ill = np.where(frame["age"] > 50, "yes", "no")
+    schema = DeclaredSchema(
+        {"age": NumberColumn(18, 90, whole=True), "job": ValuesColumn(["a", "b"])},
+        classes=["no", "yes"],
+    )
+
+    def make_net(n_features, n_classes):
+        return skorch.NeuralNetClassifier(
+            torch.nn.Linear(n_features, n_classes),
+            criterion=torch.nn.CrossEntropyLoss,
+            batch_size=40,
+            max_epochs=2,
+            train_split=None,
+            verbose=0,
+        )
+
+    net = DPSGDClassifier(make_net, target_epsilon=1.0, schema=schema)
+    search = PrivateSearchCV(net, {"max_grad_norm": [0.3, 3.0]}, mean_trials=2).fit(frame, ill)
+    assert set(search.predict(frame)) <= {"no", "yes"}
+    assert search.feature_names_in_.tolist() == ["age", "job"]

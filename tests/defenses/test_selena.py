@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
@@ -12,7 +13,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from skmia.defenses import SELENADefense, SoftLabelDefense
-from skmia.defenses._cross_fit import draw_left_out
+from skmia.defenses._cross_fit import count_left_out, draw_left_out
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:300] / 16, Y[:300]
@@ -148,3 +149,21 @@ def test_training_rows_are_answered_like_others():
 def test_settings_are_checked(settings, message):
     with pytest.raises(ValueError, match=message):
         SELENADefense(LogisticRegression(), **settings).fit(X, Y)
+
+
+@pytest.mark.parametrize("defense", [SELENADefense, SoftLabelDefense])
+@pytest.mark.parametrize(("n_estimators", "n_left_out"), [(3, None), (4, 2), (6, None), (30, None)])
+def test_the_usual_number_of_models_leaves_a_row_out_or_a_half(defense, n_estimators, n_left_out):
+    usual = {SELENADefense: 10, SoftLabelDefense: 5}[defense]
+    found = count_left_out(defense(DecisionTreeClassifier(), n_estimators=n_estimators))
+    least = {SELENADefense: 1, SoftLabelDefense: 2}[defense]
+    assert found == (usual if usual < n_estimators else max(least, n_estimators // 2))
+    assert n_left_out is None or found == n_left_out
+
+
+def test_a_search_over_the_number_of_models_ends_in_numbers():
+    X, y = load_iris(return_X_y=True)
+    tree = DecisionTreeClassifier(max_depth=2)
+    for defense in (SELENADefense(tree), SoftLabelDefense(tree)):
+        search = GridSearchCV(defense, {"n_estimators": [3, 4, 6]}, cv=2).fit(X, y)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
