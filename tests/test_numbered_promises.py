@@ -96,6 +96,14 @@ PRIVACY = {
             "test_fits_in_other_processes_are_taken_for_like_this_one",
         ),
     ],
+    "P15": [
+        ("test_transactions.py", "test_an_interruption_leaves_the_fit_before"),
+        ("test_transactions.py", "test_an_interrupted_first_fit_leaves_nothing"),
+        (
+            "defenses/test_private_transactions.py",
+            "test_a_refit_that_fails_leaves_epsilon_and_weights_of_the_fit_before",
+        ),
+    ],
     "A1": [
         (GUARANTEE, "test_what_training_would_have_to_call_is_refused"),
         (GUARANTEE, "test_settings_that_would_not_be_followed_are_refused"),
