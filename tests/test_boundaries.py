@@ -32,7 +32,7 @@ RANGES = {
     f"1..{MOST}": """batch_size k max_changes max_failures max_iter max_queries max_samples
         min_changes n_attacks n_canaries n_columns n_copies n_critic n_draws n_epochs n_iterations
         n_jobs n_latent n_left_out n_neighbors n_partners n_references n_samples n_shards n_steps
-        n_tokens n_wrong order reference_size test_size train_size
+        n_candidates n_tokens n_wrong order reference_size test_size train_size
         DisparityTest.n_permutations""",
     "1..1000000": "n_changes",
     f"2..{MOST}": """batched cv n_rounds n_simulations Exposure.n_samples GeneratorAttack.n_samples
@@ -43,12 +43,14 @@ RANGES = {
     f"10..{MOST}": "max_rows",
     f"-{MOST}..-1": "n_jobs",
     "(0, 1)": """confidence confidence_level criterion level n_canaries prior reference_size
-        target_delta target_fpr test_size train_size GaussianMechanism.delta
+        target_delta target_fpr test_size train_size validation_fraction GaussianMechanism.delta
         NonSphericalGaussianMechanism.delta RankingTest.alpha""",
     "[0, 1)": "delta min_confidence outsiders",
     "(0, 1]": "sampling_ratio share",
     "[0, 1]": """a negative_slope noise LabelSmoothingDefense.smoothing
-        MorganAttack.target_fpr""",
+        MahalanobisLeakage.level MorganAttack.target_fpr""",
+    "(1, 1000000]": "mean_trials",
+    "(-1, 100]": "eta",
     "(0, 0.5]": "max_samples",
     "[0.5, 1)": "baseline",
     "[0, 2]": "radius",
@@ -57,16 +59,17 @@ RANGES = {
         target_epsilon temperature DPWassersteinGAN.max_grad_norm RenyiAttack.alpha""",
     "(0, inf]": "max_grad_norm",
     "[0, inf)": """claimed_epsilon mean_train_loss noise_multiplier noise_scale resolution
-        smoothing tolerance widths DPWassersteinGAN.penalty WeightNoise.scale""",
+        smoothing tolerance widths Exposure.level DPWassersteinGAN.penalty WeightNoise.scale""",
     "[0, inf]": "alpha penalty",
     "[1, inf)": "gamma",
-    "(-inf, inf)": "lower upper",
+    "(-inf, inf)": "lower upper LeaveOneOutLeakage.level",
 }
 _STARRED = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
 # What validation needs to get as far as the parameters that are asked about.
 NEEDED = {
     "Exposure": {"candidates": [[0]], "log_perplexity": Mock()},
     "ShadowPool": {"estimator": Mock()},
+    "PrivateSearchCV": {"param_distributions": {}},
 }
 
 

@@ -1,6 +1,7 @@
 """Unfitted copies of estimators, also of those that ``sklearn.base.clone`` refuses."""
 
 import copy
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -33,7 +34,7 @@ class CopiesParameters:
     def __sklearn_clone__(self):
         return _copy_parametrized(self, _keep_parameters)
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator and of the estimators in it.
 
         Parameters

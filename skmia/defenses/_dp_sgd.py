@@ -339,7 +339,13 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         X, _, classes = copy.copy(self)._read_rows(X, y)
         n_rows = len(X)
         with isolated_randomness(np.random.SeedSequence(0)):
-            net = training.make_net(self.estimator, X.shape[1], len(classes), self.poisson_sampling)
+            net = training.make_net(
+                self.estimator,
+                X.shape[1],
+                len(classes),
+                self.poisson_sampling,
+                self.public_weights,
+            )
         training.check_trainable(net)
         delta = choose_delta(self.target_delta, n_rows)
         privacy = self._plan(training, net, n_rows, delta)

@@ -1,7 +1,7 @@
 """Search over the settings of a private estimator whose guarantee covers the choice."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
@@ -208,7 +208,7 @@ class PrivateSearchCV(TransactionMixin, CopiesParameters, MetaEstimatorMixin, Ba
         eta: float = 0.0,
         public: Records | None = None,
         validation_fraction: float = 0.2,
-        scoring: Any = None,
+        scoring: str | Callable[..., float] | None = None,
         target_delta: float | None = None,
         n_jobs: int | None = None,
         noise_seed: int | None = None,

@@ -190,7 +190,7 @@ class StoredSignals:
         if n_parts == 1:
             return
         parts, rest = self.signals_[:n_parts], self.signals_[n_parts:]
-        self.joint_residual_ = JointResidual.fit(parts[:, 0], self.membership_)
+        self.joint_residual_ = JointResidual.from_residuals(parts[:, 0], self.membership_)
         joined = np.empty(parts.shape[1:], np.float32)
         for number, model in np.ndindex(joined.shape[:2]):
             joined[number, model] = self.joint_residual_(parts[:, number, model])

@@ -33,7 +33,7 @@ class JointResidual(NamedTuple):
     weights: np.ndarray
 
     @classmethod
-    def fit(cls, residuals: np.ndarray, inside: np.ndarray) -> Self:
+    def from_residuals(cls, residuals: np.ndarray, inside: np.ndarray) -> Self:
         """Learn the weights from the residuals of the models of a pool.
 
         Both covariances are shrunk to the variances of the targets outside of training sets, by the

@@ -31,7 +31,7 @@ def test_values_of_single_models_by_hand():
 @pytest.mark.parametrize("ratio", [0.5, 1.0])
 def test_targets_that_are_learned_alike_count_by_their_mahalanobis_length(ratio):
     residuals, noise = draw([ratio] * 3)
-    length = np.exp(-JointResidual.fit(residuals, INSIDE)(residuals))
+    length = np.exp(-JointResidual.from_residuals(residuals, INSIDE)(residuals))
     mahalanobis = np.sqrt(np.square(noise).sum(axis=0) / 3)
     # The covariances are estimated from 6,000 vectors, to one or two percent.
     np.testing.assert_allclose(length / mahalanobis, 1, atol=0.06)
@@ -39,31 +39,31 @@ def test_targets_that_are_learned_alike_count_by_their_mahalanobis_length(ratio)
 
 def test_a_direction_that_alone_is_memorized_counts_most():
     residuals, noise = draw([1.0, 0.2, 1.0])
-    length = np.exp(-JointResidual.fit(residuals, INSIDE)(residuals))
+    length = np.exp(-JointResidual.from_residuals(residuals, INSIDE)(residuals))
     assert np.corrcoef(length.ravel(), np.abs(noise[1]).ravel())[0, 1] > 0.95
 
 
 def test_the_unit_of_a_target_does_not_matter():
     residuals, _ = draw([0.3, 0.5, 0.9])
     scaled = residuals * np.array([1.0, 1e6, 1e-6])[:, None, None]
-    values = [JointResidual.fit(one, INSIDE)(one) for one in (residuals, scaled)]
+    values = [JointResidual.from_residuals(one, INSIDE)(one) for one in (residuals, scaled)]
     np.testing.assert_allclose(*values, rtol=1e-6, atol=1e-6)
 
 
 def test_equal_targets_and_targets_without_residuals():
     residuals, _ = draw([0.3, 0.5, 0.9])
     residuals[1], residuals[2] = residuals[0], 0.0
-    values = JointResidual.fit(residuals, INSIDE)(residuals)
+    values = JointResidual.from_residuals(residuals, INSIDE)(residuals)
     single = -np.log(np.abs(residuals[0]))
     away = values - single
     assert np.isfinite(values).all()
     np.testing.assert_allclose(away, np.median(away), atol=1e-3)
-    assert np.isposinf(JointResidual.fit(residuals, INSIDE)(np.zeros((3, 1)))).all()
+    assert np.isposinf(JointResidual.from_residuals(residuals, INSIDE)(np.zeros((3, 1)))).all()
 
 
 def test_few_records_and_many_targets_are_shrunk():
     residuals = RNG.normal(size=(10, N_MODELS, 8))
-    joint = JointResidual.fit(residuals, INSIDE[:, :8])
+    joint = JointResidual.from_residuals(residuals, INSIDE[:, :8])
     assert np.isfinite(joint(residuals)).all()
     assert np.linalg.cond(joint.weights) < 100
 
