@@ -53,7 +53,7 @@ class CopiesParameters:
             name, is_inner, rest = key.partition("__")
             if is_inner and name in own and name in (*self._subjects, *self._guards):
                 inner.setdefault(name, {})[rest] = params.pop(key)
-        super().set_params(**params)
+        super().set_params(**params)  # type: ignore[misc]  # of the estimator beside it
         for name, values in inner.items():
             value = getattr(self, name)
             if not hasattr(value, "set_params"):
