@@ -94,7 +94,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         ``[0, 1]``.
     n_features_in_ : int
         Number of features of the records of ``fit``, if their X is a matrix or a table.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X is a table whose columns are named by text.
     """
 

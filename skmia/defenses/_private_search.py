@@ -133,10 +133,6 @@ class PrivateSearchCV(TransactionMixin, CopiesParameters, MetaEstimatorMixin, Ba
         Number of candidates.
     classes_ : ndarray of shape (n_classes,)
         Labels; of classifiers only.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where they are strings.
 
     See Also
     --------
