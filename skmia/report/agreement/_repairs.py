@@ -71,11 +71,9 @@ class RepairsQuestion(AgreementQuestion):
         new = fits[0].decision.value
         gain = max(_LEAST_GAIN, Z * np.sqrt(2 / max(n_members, 1)))
         # A repair that only leads to chance is none, as for a model that is surely wrong by itself.
-        # Scaling sharpens models that are regularized; clones of the model are so as well, and what
-        # is better than stand-ins that have learned these columns is no accident.
+        # Scaling sharpens models that are regularized; clones of the model are so as well.
         is_known = bool(references) and all(one.is_own for one in references)
-        is_best = bool(references) and all(new > met.fit_of(one).decision.value for one in references)
-        share = 0.75 if met.model is not None and (is_known or is_best) else 0.5
+        share = 0.75 if is_known and met.model is not None else 0.5
         if new - own <= gain or own >= share * new or fits[0].decision.low <= 0:
             return False
         if n_others >= _FEWEST_OTHERS:
