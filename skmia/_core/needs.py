@@ -86,7 +86,7 @@ class Needs:
     frozenset({('auto', 2.0)})
     >>> from skmia.base import Offer
     >>> needs.why_not(Offer("label"))
-    'it reads class probabilities, decision values or the predictions of a regressor, ...'
+    'it reads class probabilities, decision values, the predictions of a regressor or ...'
     >>> sorted(RMIA().needs().keeps), sorted(RMIA().needs().uses)
     (['auto'], [('auto', 2.0)])
     """

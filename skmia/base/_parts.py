@@ -75,7 +75,7 @@ def needs_of(estimator: BaseEstimator) -> Needs | None:
     >>> from skmia.signals import Signals
     >>> needs = needs_of(make_pipeline(Signals(signals=["loss"]), LogisticRegression()))
     >>> sorted(needs.reads), needs.known
-    (['log_odds', 'logits', 'proba', 'value'], 'members and non-members')
+    (['log_odds', 'logits', 'proba', 'value', 'values'], 'members and non-members')
     >>> needs_of(LogisticRegression()) is None
     True
     """

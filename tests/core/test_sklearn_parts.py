@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.metaestimators import available_if
 
 from skmia._core.sklearn import (
     HasMethods,
@@ -47,6 +48,7 @@ from skmia._core.sklearn import (
     read_leaves_of_boosting,
     read_support_vectors,
     read_trees_of_boosting,
+    replace_available_method,
     validate_params_of,
 )
 
@@ -291,6 +293,25 @@ def test_what_clone_copies_beside_the_parameters():
         scaler, copied = StandardScaler().set_output(transform="pandas"), StandardScaler()
         copy_configuration(scaler, copied)
         assert copied._sklearn_output_config == clone(scaler)._sklearn_output_config
+
+
+def test_the_method_of_an_available_one_can_be_replaced():
+    def method(self):
+        return 1
+
+    class Holder:
+        def __init__(self, has_it):
+            self.has_it = has_it
+
+        both = available_if(lambda self: self.has_it)(method)
+
+    with moved("available_if no longer keeps its method as fn."):
+        found = inspect.getattr_static(Holder, "both")
+        Holder.both = replace_available_method(found, lambda one: lambda self: 10 * one(self))
+        assert Holder(True).both() == 10
+        assert not hasattr(Holder(False), "both")
+    assert replace_available_method(found, lambda one: one) is found
+    assert replace_available_method(method, lambda one: None) is method
 
 
 def test_every_fence_is_tried_here():

@@ -90,7 +90,7 @@ def test_labels_alone_have_no_probabilities():
     defended = LabelOnlyDefense(MODEL).fit(X, Y)
     assert not hasattr(defended, "predict_proba")
     with pytest.raises(ValueError, match="needs predict_proba"):
-        ThresholdAttack(FrozenEstimator(defended)).fit(Records(X, Y))
+        ThresholdAttack(FrozenEstimator(defended), signal="loss").fit(Records(X, Y))
 
 
 def test_a_classifier_without_probabilities_has_none_to_change():

@@ -56,7 +56,10 @@ METAS = {
     "TopKDefense": TopKDefense,
 }
 # Their fit takes no metadata.
-WITHOUT = {"DPSGDClassifier": "a weight would change what one row can contribute"}
+WITHOUT = {
+    "DPSGDClassifier": "a weight would change what one row can contribute",
+    "PrivateSearchCV": "the same holds for the estimators that it takes",
+}
 
 
 def make_inner(name):

@@ -157,7 +157,7 @@ def test_natural_threshold_gives_the_advantage_and_a_target_its_rate():
     X, membership = np.concatenate([without, with_target]), np.repeat([0, 1], 2000)
     moments = {"mean": p, "covariance": p * (1 - p), "n_samples": 100}
     error = 4 * np.sqrt(0.5 / 2000)
-    best = MahalanobisLeakage.from_moments(**moments).predict([target])[0]
+    best = MahalanobisLeakage.from_moments(**moments).advantage([target])[0]
     for kind in (MeanLikelihoodRatioAttack, MeanGLiRAttack):
         attack = kind.from_moments(target, **moments)
         assert abs(attack.score(X, membership) - best) < error

@@ -148,7 +148,7 @@ def test_claimed_power_is_reached_and_the_published_one_is_not(mechanism):
     assert refuted >= 2 if isinstance(mechanism, SubsampledMean) else refuted == 0
     guesses = MeanLikelihoodRatioAttack.from_moments(target, **moments, **params)
     advantage = guesses.predict(with_target).mean() - guesses.predict(without).mean()
-    assert abs(advantage - exact.predict([target])[0]) < 4 * np.sqrt(2 * 0.25 / 800)
+    assert abs(advantage - exact.advantage([target])[0]) < 4 * np.sqrt(2 * 0.25 / 800)
 
 
 def test_the_target_is_drawn_with_the_sampling_ratio():

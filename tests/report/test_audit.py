@@ -232,7 +232,7 @@ def test_frozen_victim_is_the_victim(problem, result):
 
 
 def test_default_attacks_depend_on_the_number_of_shadow_models(problem, result):
-    singles = ["ThresholdAttack()", "LiRA()", "RMIA()"]
+    singles = ["ThresholdAttack(signal='loss')", "LiRA()", "RMIA()"]
     few = audit(*problem, shadows=ShadowPool(TREE, 2, random_state=0), random_state=0)
     assert list(few.settings["attacks"].values()) == singles
     four = audit(*problem, shadows=4, random_state=0)

@@ -121,7 +121,7 @@ def test_certain_models_give_margins_without_extremes():
         ),
         (
             LiRA(signal="log_residual"),
-            "reads 'value'; the models of .* return 'proba'",
+            "reads 'value' or 'values'; the models of .* return 'proba'",
         ),
         (LiRA(signal="nothing"), "Unknown signal 'nothing'"),
         (RMIA(signal="entropy"), "'entropy' says nothing of the probability of the label"),

@@ -64,20 +64,29 @@ class RefitsTheVictim(ThresholdAttack):
         return super().fit(records, membership)
 
 
-class RemembersEarlierFits(ThresholdAttack):
+class HasAMemory(ThresholdAttack):
+    """Attacks forget an earlier fit by themselves, but not what a constructor has made."""
+
+    def __init__(self, victim=None, *, signal="loss", mean_train_loss=None):
+        super().__init__(victim, signal=signal, mean_train_loss=mean_train_loss)
+        self._memory = []
+
+
+class RemembersEarlierFits(HasAMemory):
     def _fit(self, records, membership):
         super()._fit(records, membership)
-        self.n_fits_ = getattr(self, "n_fits_", 0) + 1
+        self._memory.append(1)
+        self.n_fits_ = len(self._memory)
 
     def _score_samples(self, records):
         return super()._score_samples(records) * self.n_fits_
 
 
-class WarmStarts(ThresholdAttack):
+class WarmStarts(HasAMemory):
     def _fit(self, records, membership):
         super()._fit(records, membership)
-        if not hasattr(self, "mean_"):
-            self.mean_ = super()._score_samples(records).mean()
+        self._memory.append(super()._score_samples(records).mean())
+        self.mean_ = self._memory[0]
 
     def _score_samples(self, records):
         return super()._score_samples(records) - self.mean_

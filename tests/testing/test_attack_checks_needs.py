@@ -55,7 +55,7 @@ CHECKS = find_checks(RECORDS, MEMBERSHIP)
         (lie(LIRA, keeps=frozenset({("auto", 2.0)})), "keeps", r"'auto', 2.0\) of the shadow mod"),
         (lie(HITS, reads=frozenset({"proba"})), "reads", "gets 'decision', without it, must raise"),
         (
-            lie(ThresholdAttack(VICTIM), reads=frozenset({"proba", "label"})),
+            lie(ThresholdAttack(VICTIM, signal="loss"), reads=frozenset({"proba", "label"})),
             "reads",
             "more than answers of kind 'label'",
         ),
