@@ -393,7 +393,7 @@ def find_classes_that_state_an_epsilon():
 
 
 def test_every_class_that_states_an_epsilon_is_here():
-    # Audits and a test of disparity state bounds for a model, and a search is tested beside its law.
+    # Audits and a test of disparity state bounds for a model; a search has tests of its law.
     others = {"DisparityTest", "EpsilonAudit", "LabelAudit", "OneRunAudit", "PrivateSearchCV"}
     found = {*find_classes_that_state_an_epsilon()} - others
     assert found == {"DPSGDClassifier", "DPWassersteinGAN"}
