@@ -156,6 +156,8 @@ OTHERS = {
     *("DPSGDClassifier", "DPWassersteinGAN", "PrivateSearchCV", "SDVGenerator", "SmoteGenerator"),
     *("DensityAttack", "GaussianRegressionAttacker", "GeneratorAttack"),
 }
+if importlib.util.find_spec("torch") is None:
+    OTHERS.add("WhiteBoxAttack")
 
 
 def test_every_public_estimator_is_interrupted():
