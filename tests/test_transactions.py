@@ -14,8 +14,9 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KernelDensity
 from sklearn.utils.validation import check_is_fitted
 
 from skmia import Records, ShadowPool
@@ -29,12 +30,21 @@ from skmia.defenses.mechanisms import (
 )
 from skmia.disparity import DisparityTest, GroupGuesses
 from skmia.epsilon import EpsilonAudit, LabelAudit, OneRunAudit
+from skmia.games import DensityAttack
+from skmia.leakage import GaussianRegressionAttacker
 from skmia.memorization import CanaryFormat, Exposure, FunctionSequenceVictim, NGramModel
 from skmia.metrics import RankingTest
 from skmia.model_selection import RememberTraining
 from skmia.shadow import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
 from skmia.signals import GradientStatistics, Signals, Trajectories
-from skmia.synthetic import CopyTest, InferenceRisk, LinkabilityRisk, PrivacyLoss, SinglingOutRisk
+from skmia.synthetic import (
+    CopyTest,
+    GeneratorAttack,
+    InferenceRisk,
+    LinkabilityRisk,
+    PrivacyLoss,
+    SinglingOutRisk,
+)
 from skmia.victims import FunctionClassifier
 
 pytestmark = pytest.mark.contract
@@ -92,6 +102,9 @@ def make_numbers(seed):
     return (np.random.default_rng(seed).normal(size=(12, 3)),)
 
 
+GENERATOR = FrozenEstimator(KernelDensity().fit(MATRICES[0][0]))
+LINE = LinearRegression(fit_intercept=False).fit(*MATRICES[0])
+NUMBERS = [(Records(X, y.astype(float)),) for X, y in MATRICES]
 MODEL = train_sequences(*TOKENS[0], 0)
 SIGNS = [(Records(np.sign(records.X), records.y),) for records, _ in TABLES]
 
@@ -120,6 +133,9 @@ def find_fits():
         (SinglingOutRisk(n_attacks=9, n_permutations=0, random_state=0), THREE),
         (PrivacyLoss(n_permutations=0, random_state=0), THREE),
         (DisparityTest(n_permutations=9, random_state=0), [make_guesses(0), make_guesses(1)]),
+        (DensityAttack(victim, shadows=ShadowPool(TREE, 4, random_state=0)), PAIRS),
+        (GeneratorAttack(GENERATOR, random_state=0), PAIRS),
+        (GaussianRegressionAttacker(LINE, coef=LINE.coef_), NUMBERS),
         (RankingTest(), [make_numbers(0), make_numbers(1)]),
         (Exposure(FrozenEstimator(MODEL), SECRETS, method="skew_normal", random_state=0), TOKENS),
         (NGramModel(2, n_tokens=10), TOKENS),
@@ -154,7 +170,6 @@ each = pytest.mark.parametrize(
 OTHERS = {
     *("CallableVictim", "OnnxClassifier", "OnnxRegressor", "SequenceVictim"),
     *("DPSGDClassifier", "DPWassersteinGAN", "PrivateSearchCV", "SDVGenerator", "SmoteGenerator"),
-    *("DensityAttack", "GaussianRegressionAttacker", "GeneratorAttack"),
 }
 if importlib.util.find_spec("torch") is None:
     OTHERS.add("WhiteBoxAttack")

@@ -30,22 +30,36 @@ from .._core.types import ArrayLike
 from .._training.ways.torch_nets.plan import find_net
 
 
-class Defended(TransactionMixin, CopiesParameters, MetaEstimatorMixin, BaseEstimator):
+class FeaturesOfFitted:
+    """Mixin of estimators that have seen the features that an estimator inside them has seen."""
+
+    _fitted_part = "estimator_"  # the attribute that holds it, set by fit
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen in ``fit``."""
+        return self._of_fitted("n_features_in_")
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features seen in ``fit``, where there were any."""
+        return self._of_fitted("feature_names_in_")
+
+    def _of_fitted(self, name):
+        # Before fit there is no such attribute, rather than one that fails.
+        if self._fitted_part not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
+        return getattr(getattr(self, self._fitted_part), name)
+
+
+class Defended(
+    TransactionMixin, CopiesParameters, FeaturesOfFitted, MetaEstimatorMixin, BaseEstimator
+):
     """Base class of defenses that wrap an estimator."""
 
     # A subclass sets estimator_, the fitted estimator.
 
     _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "predict"])]}
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features seen in ``fit``."""
-        return self._of_estimator("n_features_in_")
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the features seen in ``fit``, where there were any."""
-        return self._of_estimator("feature_names_in_")
 
     @property
     def _asked(self):
@@ -61,12 +75,6 @@ class Defended(TransactionMixin, CopiesParameters, MetaEstimatorMixin, BaseEstim
         routing : MetadataRouter
         """
         return make_router(self, self.estimator, self._routed)
-
-    def _of_estimator(self, name):
-        # An unfitted defense has no such attribute, rather than one that fails.
-        if "estimator_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
-        return getattr(self.estimator_, name)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Labels or targets predicted by the estimator.

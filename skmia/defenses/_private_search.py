@@ -24,10 +24,19 @@ from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.numbers import show
 from .._core.optional import import_optional
 from .._core.records import Records
-from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
+from .._core.sklearn import (
+    N_JOBS,
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    at_least,
+    validate_params_of,
+)
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows, Seed
 from ._exact_noise import PrivateRandomness, choose_grids
+from ._meta import FeaturesOfFitted
 from ._trial_laws import NegativeBinomialTrials, PoissonTrials
 from .mechanisms import DELTA, choose_delta
 
@@ -64,7 +73,9 @@ def _best_has(name):
     return available_if(has)
 
 
-class PrivateSearchCV(TransactionMixin, CopiesParameters, MetaEstimatorMixin, BaseEstimator):
+class PrivateSearchCV(
+    TransactionMixin, CopiesParameters, FeaturesOfFitted, MetaEstimatorMixin, BaseEstimator
+):
     """Randomized search over settings of a private estimator, the choice included in its epsilon.
 
     A random number of trials is made, each with a candidate that is drawn with replacement, and
@@ -177,8 +188,9 @@ class PrivateSearchCV(TransactionMixin, CopiesParameters, MetaEstimatorMixin, Ba
     True
     """
 
+    _fitted_part = "best_estimator_"
     _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit", "plan_steps"])],
+        "estimator": [HasMethods(["fit"])],
         "param_distributions": [dict, list],
         "n_candidates": [at_least(1)],
         "mean_trials": [Interval(Real, 1, 1e6, closed="right")],
@@ -245,6 +257,7 @@ class PrivateSearchCV(TransactionMixin, CopiesParameters, MetaEstimatorMixin, Ba
             If settings are wrong, or the Poisson law gave no trial.
         """
         validate_params_of(self)
+        self._check_is_private()
         import_optional("opacus", "dp")
         X, y = as_rows(X), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
@@ -269,6 +282,15 @@ class PrivateSearchCV(TransactionMixin, CopiesParameters, MetaEstimatorMixin, Ba
         self.delta_, self.epsilon_, self.n_candidates_ = delta, epsilon, len(candidates)
         self._release(best, candidates)
         return self
+
+    def _check_is_private(self):
+        if not callable(getattr(self.estimator, "plan_steps", None)):
+            raise InvalidParameterError(
+                "PrivateSearchCV adds up the noise that the steps of a private estimator draw, as "
+                "its method plan_steps tells; got an estimator without one: "
+                f"{show(self.estimator)}. Search a DPSGDClassifier, or search this estimator by "
+                "GridSearchCV, which promises no privacy."
+            )
 
     def _check_scoring(self):
         if self.public is not None:
@@ -361,22 +383,6 @@ class PrivateSearchCV(TransactionMixin, CopiesParameters, MetaEstimatorMixin, Ba
         }
         if hasattr(best.estimator, "classes_"):
             self.classes_ = best.estimator.classes_
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features seen in ``fit``."""
-        return self._of_best("n_features_in_")
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the features seen in ``fit``, where there were any."""
-        return self._of_best("feature_names_in_")
-
-    def _of_best(self, name):
-        # An unfitted search has no such attribute, rather than one that fails.
-        if "best_estimator_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
-        return getattr(self.best_estimator_, name)
 
     @_best_has("predict")
     def predict(self, X: Rows) -> np.ndarray:

@@ -302,7 +302,7 @@ def test_wrong_settings_are_named_before_a_trial(table, settings, words):
 def test_an_estimator_that_is_not_private_is_refused(table):
     from sklearn.linear_model import LogisticRegression
 
-    with pytest.raises(ValueError, match="plan_steps"):
+    with pytest.raises(ValueError, match=r"plan_steps.*LogisticRegression.*GridSearchCV"):
         PrivateSearchCV(LogisticRegression(), {"C": [1.0]}).fit(*table)
 
 
