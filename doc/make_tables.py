@@ -38,7 +38,7 @@ def find_attack(name):
     import skmia.leakage
     import skmia.synthetic
 
-    attacks = skmia.attacks, skmia.attacks.white_box
+    attacks = skmia.attacks, skmia.attacks.white_box, skmia.attacks.equal_rates
     packages = *attacks, skmia.games, skmia.leakage, skmia.synthetic
     return next(getattr(package, name) for package in packages if hasattr(package, name))
 

@@ -52,6 +52,7 @@ from skmia.attacks import (
     TransferredQueryAttack,
     VulnerableRecordsAttack,
 )
+from skmia.attacks.equal_rates import EqualRateAttack
 from skmia.attacks.ranges import UnknownValues
 from skmia.attacks.white_box import (
     EnsembleAttack,
@@ -268,6 +269,10 @@ RECIPES = {
     EnsembleAttack: make_supervised(
         EnsembleAttack, {"signals": ["loss", "entropy"], "attack_estimator": TREE}
     ),
+    EqualRateAttack: lambda problem: [
+        EqualRateAttack(problem.victim, shadows=problem.shadows, target_fpr=0.1),
+        EqualRateAttack(problem.victim, LiRA(), problem.shadows),
+    ],
     LiRA: make_lira_attacks,
     MomentsAttack: make_moments_attacks,
     MorganAttack: make_supervised(MorganAttack, {"n_changes": 5}),

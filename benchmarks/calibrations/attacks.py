@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, StackedAttack, _stack_models
 from skmia.attacks._vulnerable_records import smooth_pvalues
+from skmia.attacks.equal_rates import EqualRateAttack
 from skmia.model_selection import leave_one_model_out
 
 from ._registry import promise
@@ -95,6 +96,18 @@ def promise_rate(rate):
     designs = {text: {"attack": name, "layout": layout} for text, (name, layout) in designs.items()}
     text = f"target_fpr={rate:g} of attacks on a pool"
     return promise(text, nominal=rate, side="at most", designs=designs, n_trials=200)(simulate)
+
+
+@promise(
+    "target_fpr=0.05 of EqualRateAttack",
+    nominal=0.05,
+    side="at most",
+    designs={f"LiRA, {n} models": {"n_models": n} for n in (8, 16, 64)},
+    n_trials=200,
+)
+def target_fpr_is_kept_at_equal_rates(rng, n_trials, n_models):
+    attack = EqualRateAttack(attack=LiRA())
+    return measure_fpr(attack, rng, n_trials, 0.05, None, n_models)
 
 
 # Designs of the stack, which takes a hundred times as long as the others.
