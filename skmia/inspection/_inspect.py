@@ -9,8 +9,10 @@ import pandas as pd
 from sklearn.base import is_regressor
 
 from .._core.asking import unwrap
-from .._core.pages import BARS, LEAK, Level, render_page, set_level, wrap_short
+from .._core.levels import BARS, LEAK, Level, set_level
+from .._core.pages import render_page
 from .._core.records import Records
+from .._core.text import wrap_short
 from .._core.validation import check_records
 from .._core.visible import Shown, visible
 from ..attacks import (

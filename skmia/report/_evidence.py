@@ -5,18 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.pages import (
-    LEAK,
-    NONE,
-    REVERSED,
-    SHIFT,
-    UNKNOWN,
-    Level,
-    choose_base,
-    read_level,
-    scale,
-    set_level,
-)
+from .._core.levels import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Level, read_level, scale, set_level
+from .._core.text import choose_base
 from .._core.visible import visible
 from ._measure import OK, OVERALL, get_overall
 

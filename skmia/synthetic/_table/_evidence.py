@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..._core.pages import (
+from ..._core.levels import (
     LEAK,
     LIMITS,
     NONE,
