@@ -1,7 +1,7 @@
 """The report of :func:`skmia.audit`, and its checks as functions."""
 
 from .._core import name_by_room
-from .._core.pages import Level
+from .._core.levels import Level
 from ._case import (
     AS_FILE,
     CHECKS,

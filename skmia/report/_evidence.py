@@ -5,18 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.pages import (
-    LEAK,
-    NONE,
-    REVERSED,
-    SHIFT,
-    UNKNOWN,
-    Level,
-    choose_base,
-    read_level,
-    scale,
-    set_level,
-)
+from .._core.levels import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Level, read_level, scale, set_level
+from .._core.text import choose_base
 from .._core.visible import visible
 from ._measure import OK, OVERALL, get_overall
 
@@ -199,12 +189,12 @@ def measure_level(grounds, evidence):
     groups = []
     for (scope, group), rows in parts.items():
         own = NONE if evidence == LEAK and (scope, group) not in found else evidence
-        level = set_level(own, _find_largest(rows, grounds.level, len(parts)))._asdict()
+        level = set_level(own, _find_largest(rows, grounds.level, len(parts))).as_dict()
         groups.append({"scope": scope, "group": group, **level})
         del groups[-1]["groups"], groups[-1]["overall"]
     level = set_level(evidence, _find_largest(whole, grounds.level, 1))
     is_overall = evidence != LEAK or OVERALL in set(leaks["scope"])
-    return level._replace(groups=tuple(groups), overall=is_overall)
+    return level.change(groups=tuple(groups), overall=is_overall)
 
 
 def _find_largest(rows, level, n_parts):

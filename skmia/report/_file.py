@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
 from .._core.caches import clone_to_train
-from .._core.pages import Level
+from .._core.levels import Level
 from .._core.progress import enter_stage
 from .._core.records import has_column
 from .._core.targets import shape_targets

@@ -4,20 +4,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from .._core.pages import (
-    CONCLUSIVE,
-    LEAK,
-    LIMITS,
-    REVERSED,
-    SHIFT,
-    UNKNOWN,
-    choose_base,
-    draw_roc,
-    read_level,
-    render_page,
-    write_date,
-)
+from .._core.levels import CONCLUSIVE, LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, read_level
+from .._core.pages import render_page
+from .._core.pages.curves import draw_roc
 from .._core.pvalues import format_pvalue
+from .._core.text import choose_base, write_date
 from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
 from ._evidence import (

@@ -14,9 +14,9 @@ from .._core.asking import unwrap
 from .._core.checks import check_option
 from .._core.circumstances import Clock
 from .._core.copies import copy_unfitted
+from .._core.levels import CONCLUSIVE, LEAK, scale
 from .._core.numbers import show
 from .._core.outputs import Outputs
-from .._core.pages import CONCLUSIVE, LEAK, scale
 from .._core.records import Records
 from .._core.types import PathLike
 from .._core.validation import check_records, query

@@ -10,20 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from .._core.decisions import format_decision
 from .._core.drawing import gray, ink, on_paper, shade
 from .._core.files import write_bytes
+from .._core.levels import CONCLUSIVE
 from .._core.optional import import_optional
-from .._core.pages import (
-    CONCLUSIVE,
-    escape,
-    format_decision,
-    frame_page,
-    make_table,
-    save_documents,
-    warn_of_failures,
-    write_json,
-    write_text,
-)
+from .._core.pages import frame_page
+from .._core.pages.saving import save_documents, warn_of_failures, write_json, write_text
+from .._core.text import escape, make_table
 from .._core.types import PathLike
 from .._core.visible import visible
 from ..disclosure import write_sheet
@@ -241,7 +235,7 @@ def _draw(document, path):
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .._core.pages import Level
+    from .._core.levels import Level
     from ..disclosure import Recommendation
     from ._evidence import Grounds
     from ._file import FileFindings

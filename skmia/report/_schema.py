@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .. import synthetic as tables
-from .._core.pages import CONCLUSIVE, as_plain_level, check_evidence
+from .._core.levels import CONCLUSIVE, as_plain_level, check_evidence
 from .._core.visible import as_plain, visible
 from ..disclosure import LOWER_ENDS
 from ._beyond_shift import AucExcess

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from .._core.pages import BARS, WIDTH, choose_base, read_level, shorten, wrap_lines, wrap_short
+from .._core.levels import BARS, read_level
 from .._core.pvalues import format_pvalue
+from .._core.text import WIDTH, choose_base, shorten, wrap_lines, wrap_short
 from .._core.visible import visible
 from ..disclosure import summarize
 from ..metrics import resolvable_fpr

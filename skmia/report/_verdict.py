@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from .._core.pages import LIMITS, write_conclusion
+from .._core.levels import LIMITS, write_conclusion
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ._evidence import (

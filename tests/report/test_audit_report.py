@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmia import audit
 from skmia._core import pages
-from skmia._core.pages import WIDTH
+from skmia._core.text import WIDTH
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import auc_interval
 from skmia.report import AuditReport, _audit

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._core.containers import take_rows
-from ..._core.pages import shorten
+from ..._core.text import shorten
 from ..._core.visible import visible
 from ...victims import has_file, list_column_numbers, list_unknown_values
 from .._text import join_names
