@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -258,7 +258,7 @@ class Equations(NamedTuple):
     # with a variance that depends on the bits because values were rounded is this variance times
     # the relative change of its root with each bit.
 
-    rows: sparse.csr_array  # (n_equations, n_candidates): coefficients
+    rows: Any  # csr_array or GradientRows (n_equations, n_candidates): coefficients
     targets: np.ndarray  # (n_equations,): right-hand sides
     variances: np.ndarray  # (n_equations,): of targets; for an exact equation, of its rounding
     n_rows: float
