@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.stats import norm
 from sklearn.base import BaseEstimator
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.matrix import validate_matrix
@@ -393,6 +394,8 @@ class NearestNeighborAdversarialAccuracy(TransactionMixin, BaseEstimator):
 
 # Nearest neighbors that are enough for most rows.
 _N_FIRST = 6
+# Permutations at a time, which limits memory.
+_N_AT_ONCE = 100
 
 
 class Halves:
@@ -430,17 +433,41 @@ class Halves:
     def compare_deals(self, first):
         """Privacy losses for many choices of the training rows."""
         # first (n_deals, 2 n)
-        n, made = len(self._own[0]), self._own[0][:, 0]
+        n, made, chosen = len(self._own[0]), self._own[0], np.ascontiguousarray(first.T)
         distances, places = self._of_real
-        own = take_first(distances, first[:, places] == first[:, :, None], 1)[..., 0]
-        real = count_farther(own, self._cross[0], self._version, n)
+        terms = count_farther(distances, self._cross[0][:, None], self._version, n)
         # Each real row is counted once, on the side that the deal gives it.
-        losses = np.where(first, -real, real).sum(axis=1)
+        sign = 1 - 2.0 * chosen
+        losses = terms[:, 0] @ sign
+        for _, rows, steps, count in _iter_steps(terms, places, chosen, chosen):
+            losses += steps @ (sign[rows] * (count == 0))
         distances, places = self._of_synthetic
-        for sign, chosen in ((-1, first), (1, ~first)):
-            cross = take_first(distances, chosen[:, places], 2)
-            losses += sign * count_farther(made, cross, self._version, n).sum(axis=1)
+        terms = is_farther(distances, made, _TIES[self._version])
+        original = self._version == "original"
+        weights = (1.0, 0.0) if original else ((n - 1) / n, 1 / n)
+        for k, _, steps, count in _iter_steps(terms, places, chosen):
+            for fewest, weight in enumerate(weights):
+                # The other side has so few of the nearest k rows, less whether the chosen one has.
+                gap = (k - count <= fewest).astype(float) - (count <= fewest)
+                losses += weight * (steps @ gap)
         return losses / (2 * n)
+
+
+def _iter_steps(terms, places, chosen, own=None):
+    """Changes of terms with the rank of a neighbor, and how many chosen rows are before it."""
+    # terms, places (n, K); chosen, own (n_rows, n_deals): whether a neighbor counts, with own
+    # if it is as the row itself. -> k; rows whose terms change at k or later; changes at k (n,);
+    # neighbors among the first k that count (n, n_deals)
+    steps = np.diff(terms, axis=1)
+    last = np.max(np.arange(1, steps.shape[1] + 1) * (steps != 0), axis=1, initial=0)
+    rows = np.arange(len(terms))
+    count = np.zeros((len(terms), chosen.shape[1]), dtype=np.int8)
+    for k in range(1, last.max() + 1):
+        is_left = last[rows] >= k
+        rows, count = rows[is_left], count[is_left]
+        is_chosen = chosen[places[rows, k - 1]]
+        count += is_chosen if own is None else is_chosen == own[rows]
+        yield k, rows, steps[rows, k - 1], count
 
 
 def _find_first(distances, places, chosen, k, rows):
@@ -668,8 +695,11 @@ class PrivacyLoss(TablesEstimator):
         self.interval_ = tuple(self.result_.loc["privacy loss", ["low", "high"]].tolist())
 
     def _permute(self, halves, is_train, random_state):
-        permuted = (random_state.permutation(is_train) for _ in range(self.n_permutations))
-        losses = np.array([halves.compare(~p).mean - halves.compare(p).mean for p in permuted])
+        losses = []
+        for some in gen_batches(self.n_permutations, _N_AT_ONCE):
+            first = [random_state.permutation(is_train) for _ in range(some.start, some.stop)]
+            losses.append(halves.compare_deals(np.array(first)))
+        losses = np.concatenate(losses)
         # Equal ones may differ by rounding.
         beyond = losses >= self.statistic_ - 1e-12, losses <= self.statistic_ + 1e-12
         return tuple(float((1 + is_so.sum()) / (1 + self.n_permutations)) for is_so in beyond)

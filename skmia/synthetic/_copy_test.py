@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import Interval, validate_params_of
 from .._core.types import ArrayLike, Seed
+from ._cells import TIE, Cells, find_rows_within, iter_blocks, take
 from ._neighbors import draw_places
-from ._risks import TIE, Cells, TablesEstimator, check_groups, excess_risk, iter_blocks, take
+from ._risks import TablesEstimator, check_groups, excess_risk
 
 # Rows of each table whose nearest rows are looked for, and real rows among which they are.
 _MOST_ROWS, _MOST_OTHERS = 2000, 5000
@@ -232,9 +233,9 @@ class CopyTest(TablesEstimator):
         n_train, n_test = cells.sizes[:2]
         first = draw_places(n_train, _MOST_ROWS, rng)
         rows = np.append(first, n_train + draw_places(n_test, _MOST_ROWS, rng))
-        others, made = near.measure(rows), _Nearest(cells, real, cells.tables[-1]).measure(rows)
+        others = near.measure(rows)
         alone = others > TIE
-        stuck = rows[alone & (made <= _NEAR * others + TIE)]
+        stuck = _find_close(cells, real, rows[alone], _NEAR * others[alone] + TIE)
         drawn = np.split(self._persons[rows], [len(first)])
         sizes = tuple(len(np.unique(part)) for part in drawn)
         return {"near copies": self._summarize(stuck, sizes, np.mean(alone))}
@@ -407,10 +408,19 @@ def _find_frequency(values, among, is_own):
     return np.maximum(counts / np.maximum(n - is_own, 1), min(unseen, 1 / n))
 
 
+def _find_close(cells, real, rows, limits):
+    """Those of some real rows that a synthetic row is within a limit of."""
+    columns, made, found = range(len(cells.columns)), cells.tables[-1], [rows[:0]]
+    for places, limit in iter_blocks([rows, limits], len(made[0])):
+        near = find_rows_within(cells, columns, take(real, places), made, limit)
+        found.append(places[np.unique(near.row)])
+    return np.concatenate(found)
+
+
 class _Nearest:
     """Distances of real rows from the nearest other real row, or from the nearest given row."""
 
-    def __init__(self, cells, real, given=None, rng=None, persons=None):
+    def __init__(self, cells, real, given, rng, persons):
         self._cells, self._real, self._given, self._places = cells, real, given, None
         self._persons = persons
         if given is None:

@@ -19,104 +19,8 @@ from .._core.numbers import check_count, check_number, show, to_array
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from ._neighbors import as_frame, check_columns, is_number
-
-# Distances by column lie in [0, 1], so that smaller differences of a sum are rounding.
-TIE = 1e-9
-# Cells of a block of distances.
-_BLOCK = 2_000_000
-
-
-class Cells:
-    """Three tables as arrays: numbers, codes of categories, NaN where a number lacks."""
-
-    # A missing category is a category, and one that is not in the last table has the code -1.
-
-    def __init__(self, tables, names):
-        frames = _align([as_frame(table, name) for table, name in zip(tables, names)], names)
-        self.columns = list(frames[-1].columns)
-        self.is_number = [all(is_number(frame[c].dtype) for frame in frames) for c in self.columns]
-        self.sizes = [len(frame) for frame in frames]
-        encoded = [
-            _read_numbers([frame[c] for frame in frames], c, names)
-            if number
-            else _read_categories([frame[c] for frame in frames], c)
-            for c, number in zip(self.columns, self.is_number)
-        ]
-        self.tables = [list(table) for table in zip(*(cells for cells, _ in encoded))]
-        # The scale of a number is its range, and the values of a category are those of its codes.
-        self.kinds = [kind for _, kind in encoded]
-
-    def distance(self, column, rows, others):
-        """Distances of rows from others in one column, of shape (n, m)."""
-        own, other = rows[column][:, None], others[column]
-        if not self.is_number[column]:
-            return (own != other).astype(float)
-        gap = np.abs(own - other) / self.kinds[column]
-        lacks = np.isnan(gap)
-        if lacks.any():
-            gap[lacks] = 1.0
-            gap[np.isnan(own) & np.isnan(other)] = 0.0
-        return gap
-
-    def sum_distances(self, columns, rows, others):
-        """Distances of rows from others, summed over columns."""
-        total = self.distance(columns[0], rows, others)
-        for column in columns[1:]:
-            total += self.distance(column, rows, others)
-        return total
-
-
-def take(table, rows):
-    """Cells of some rows."""
-    return [column[rows] for column in table]
-
-
-def iter_blocks(table, n_others):
-    """Blocks of the rows of a table for which distances from all others fit into memory."""
-    step = max(1, _BLOCK // n_others)
-    for start in range(0, len(table[0]), step):
-        yield take(table, slice(start, start + step))
-
-
-def _align(frames, names):
-    check_columns(frames, names)
-    for frame, name in zip(frames, names):
-        if len(frame) == 0 or frame.shape[1] == 0:
-            raise ValueError(f"{name} needs at least 1 row and 1 column; got shape {frame.shape}.")
-    columns = frames[-1].columns
-    if not all(isinstance(name, str) for frame in frames for name in frame.columns):
-        return [frame.set_axis(columns, axis=1) for frame in frames]
-    for frame, name in zip(frames, names):
-        lacking = [column for column in columns if column not in frame.columns]
-        if lacking:
-            raise ValueError(f"{name} lacks the column {lacking[0]!r} of {names[-1]}.")
-    return [frame[columns] for frame in frames]
-
-
-def _read_numbers(parts, column, names):
-    cells = [part.to_numpy(dtype=float, na_value=np.nan) for part in parts]
-    for part, name in zip(cells, names):
-        if np.isinf(part).any():
-            raise ValueError(f"{name} must hold finite numbers; column {column!r} does not.")
-    known = cells[-1][~np.isnan(cells[-1])]
-    scale = float(np.ptp(known / 2)) * 2 if len(known) else 0.0
-    return cells, scale if 0 < scale < np.inf else 1.0
-
-
-def _read_categories(parts, column):
-    parts = [part.astype(object) for part in parts]
-    try:
-        known = pd.Index(parts[-1].dropna().unique())
-        cells = [known.get_indexer(part) for part in parts]
-    except TypeError:
-        raise ValueError(
-            f"The column {column!r} holds values that cannot be compared, such as lists."
-        ) from None
-    for codes, part in zip(cells, parts):
-        codes[part.isna().to_numpy()] = len(known)
-    return cells, [*known, None]
-
+from ._cells import TIE, Cells, find_nearest_rows, iter_blocks, take
+from ._neighbors import as_frame
 
 # A rate of failure below this one has no ratio.
 _NO_RATE = 1e-9
@@ -602,11 +506,9 @@ class LinkabilityRisk(TableRisk):
         return self._link_rows(cells, self._split(cells), cells.tables[0])
 
     def _link_rows(self, cells, parts, rows):
+        made, k = cells.tables[-1], self.n_neighbors
         blocks = [
-            link(
-                *(cells.sum_distances(part, block, cells.tables[-1]) for part in parts),
-                self.n_neighbors,
-            )
+            link(*(find_nearest_rows(cells, part, block, made, k) for part in parts), k)
             for block in iter_blocks(rows, cells.sizes[-1])
         ]
         return np.concatenate(blocks)
@@ -646,13 +548,24 @@ def find_columns(wanted, columns, name):
 
 def link(one, other, k):
     """Probability that the k nearest rows of the two parts have a row in common."""
-    # one, other (n, m)
-    (sure, tied), (sure_other, tied_other) = (_nearest(part, k) for part in (one, other))
-    n_drawn, n_drawn_other = k - sure.sum(axis=1), k - sure_other.sum(axis=1)
-    n_tied, n_tied_other = tied.sum(axis=1), tied_other.sum(axis=1)
-    met, met_other = (tied & sure_other).sum(axis=1), (sure & tied_other).sum(axis=1)
-    both = (tied & tied_other).sum(axis=1)
-    missed = np.zeros(len(one))
+    # one, other: near rows of each part, with the distances of the k-th nearest
+    (sure, tied), (sure_other, tied_other) = (_nearest(*part) for part in (one, other))
+    n_rows = len(one[1])
+
+    def count(rows):
+        return np.bincount(rows, minlength=n_rows)
+
+    def count_common(pairs, others):
+        width = 1 + max(int(part.place.max(initial=0)) for part in (pairs, others))
+        is_other = np.zeros(n_rows * width, dtype=bool)
+        is_other[others.row * width + others.place] = True
+        return count(pairs.row[is_other[pairs.row * width + pairs.place]])
+
+    n_drawn, n_drawn_other = k - count(sure.row), k - count(sure_other.row)
+    n_tied, n_tied_other = count(tied.row), count(tied_other.row)
+    met, met_other = count_common(tied, sure_other), count_common(sure, tied_other)
+    both = count_common(tied, tied_other)
+    missed = np.zeros(n_rows)
     # The draw of one part takes j of the rows that are tied for both, and none that would be met.
     for j in range(k + 1):
         ways = (
@@ -663,13 +576,16 @@ def link(one, other, k):
             - _log_choose(n_tied_other, n_drawn_other)
         )
         missed += np.exp(ways)
-    return np.where((sure & sure_other).any(axis=1), 1.0, np.clip(1 - missed, 0, 1))
+    return np.where(count_common(sure, sure_other) > 0, 1.0, np.clip(1 - missed, 0, 1))
 
 
-def _nearest(distances, k):
+def _nearest(near, last):
     """Rows that are certainly among the k nearest, and rows tied for the last places."""
-    last = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
-    return distances < last - TIE, np.abs(distances - last) <= TIE
+    last = last[near.row]
+    return (
+        near.select(near.distance < last - TIE),
+        near.select(np.abs(near.distance - last) <= TIE),
+    )
 
 
 def _log_choose(n, k):
@@ -832,20 +748,25 @@ class InferenceRisk(TableRisk):
         """Share of right guesses of each secret for a block of records."""
         made, found = cells.tables[-1], {}
         shared = sorted(set().union(*known.values()))
-        total = cells.sum_distances(shared, rows, made)
-        for secret, columns in known.items():
-            distances = total
-            if len(columns) < len(shared):
-                distances = total - cells.distance(secret, rows, made)
-            nearest = distances <= distances.min(axis=1, keepdims=True) + TIE
-            record, place = np.nonzero(nearest)
-            guess, value = made[secret][place], rows[secret][record]
+        hidden = [secret for secret in known if secret in shared]
+        # Without a column, a row comes nearer by at most its largest distance in that column.
+        gaps = [_find_largest_gap(cells, secret, rows) for secret in hidden]
+        reach = np.max(gaps, axis=0) if hidden else 0.0
+        near, _ = find_nearest_rows(cells, shared, rows, made, reach=reach)
+        starts = np.flatnonzero(np.diff(near.row, prepend=-1))
+        for secret in known:
+            own, other = rows[secret][near.row], made[secret][near.place]
+            distance = near.distance
+            if secret in hidden:
+                distance = distance - cells.measure_gap(secret, own, other)
+            least = np.minimum.reduceat(distance, starts)
+            nearest = distance <= least[near.row] + TIE
+            record, guess, value = near.row[nearest], other[nearest], own[nearest]
             right = guess == value
             if cells.is_number[secret]:
                 right = np.abs(guess - value) <= self.tolerance * cells.kinds[secret]
                 right |= np.isnan(guess) & np.isnan(value)
-            sums = np.bincount(record, weights=right, minlength=len(distances))
-            found[secret] = sums / nearest.sum(axis=1)
+            found[secret] = np.bincount(record, weights=right) / np.bincount(record)
         return found
 
     def _guess_blindly(self, cells, secret, values):
@@ -859,6 +780,15 @@ class InferenceRisk(TableRisk):
         inside = inside - np.searchsorted(ordered, values - reach, "left")
         right = np.where(np.isnan(values), np.isnan(made).sum(), inside)
         return float(right.mean() / len(made))
+
+
+def _find_largest_gap(cells, column, rows):
+    """Largest distance of each row from a synthetic one in a column, at least 1."""
+    made = cells.tables[-1][column]
+    if not cells.is_number[column]:
+        return np.ones(len(rows[column]))
+    ends = np.array([np.fmin.reduce(made), np.fmax.reduce(made)])
+    return cells.measure_gap(column, rows[column][:, None], ends).max(axis=1, initial=1.0)
 
 
 def _warn_of_determined(cells, known):

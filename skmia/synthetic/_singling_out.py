@@ -7,11 +7,14 @@ from scipy import sparse
 
 from .._core.sklearn import StrOptions, at_least
 from .._core.types import Seed
+from ._cells import take
 from ._neighbors import draw_places
-from ._risks import Attempts, TableRisk, take
+from ._risks import Attempts, TableRisk
 
 # Draws of a predicate until it holds for a single synthetic row.
 _N_TRIES = 50
+# Numbers of rows in which a predicate is looked for before it is in all.
+_N_FIRST = (1000, 30_000)
 
 
 class Condition(NamedTuple):
@@ -21,9 +24,8 @@ class Condition(NamedTuple):
     operation: str
     value: float
 
-    def holds(self, table):
-        """For each row, whether the condition holds."""
-        cells = table[self.column]
+    def holds(self, cells):
+        """For each cell of the column, whether the condition holds."""
         if self.operation == "is missing":
             return np.isnan(cells)
         if self.operation == "<=":
@@ -39,9 +41,21 @@ class Condition(NamedTuple):
         return f"{name} {self.operation} {value}"
 
 
-def holds(predicate, table):
-    """For each row, whether all conditions of a predicate hold."""
-    return np.logical_and.reduce([condition.holds(table) for condition in predicate])
+def find_rows(predicate, table):
+    """Places of the rows for which all conditions of a predicate hold."""
+    rows = slice(None)
+    for condition in predicate:
+        is_so = np.flatnonzero(condition.holds(table[condition.column][rows]))
+        rows = is_so if isinstance(rows, slice) else rows[is_so]
+    return rows
+
+
+def holds_once(predicate, tables):
+    """Whether a predicate holds for one row of the last table and at most one of the others."""
+    for table in tables[:-1]:
+        if len(find_rows(predicate, table)) > 1:
+            return False
+    return len(find_rows(predicate, tables[-1])) == 1
 
 
 def list_single_values(cells):
@@ -67,13 +81,15 @@ def draw_single_rows(cells, n_columns, n_predicates, random_state):
     """Predicates of several columns of a synthetic row that hold for this row alone."""
     table = cells.tables[-1]
     middles = compute_middles(cells)
+    # The first rows refute most predicates.
+    tables = [take(table, slice(n)) for n in _N_FIRST if n < len(table[0])] + [table]
     predicates, n_columns = {}, min(n_columns, len(table))
     for _ in range(n_predicates):
         for _ in range(_N_TRIES):
             row = random_state.randint(len(table[0]))
             columns = np.sort(random_state.choice(len(table), n_columns, replace=False))
             predicate = tuple(_describe(cells, column, row, middles) for column in columns)
-            if predicate not in predicates and holds(predicate, table).sum() == 1:
+            if predicate not in predicates and holds_once(predicate, tables):
                 predicates[predicate] = None
                 break
     return list(predicates)
@@ -239,10 +255,10 @@ class SinglingOutRisk(TableRisk):
             " and ".join(condition.show(cells) for condition in predicate)
             for predicate in predicates
         ]
-        matches = [np.unique(person[holds(predicate, real)]) for predicate in predicates]
+        matches = [np.unique(person[find_rows(predicate, real)]) for predicate in predicates]
         isolates = np.array([[np.sum(m < n) == 1, np.sum(m >= n) == 1] for m in matches])
         isolates = isolates.reshape(-1, 2).astype(float)
-        blind = [np.sum(np.unique(person[holds(one, real)]) < n) == 1 for one in naive]
+        blind = [_is_one(person[find_rows(one, sides[0])]) for one in naive]
         draws = _exchange(matches, n, self.n_permutations, random_state)
         kinds = {self.mode: np.full(len(predicates), True)}
         if self.mode == "univariate":
@@ -257,7 +273,7 @@ class SinglingOutRisk(TableRisk):
         """Which rows of the first table a predicate isolates among all rows of it."""
         isolated = np.zeros(cells.sizes[0])
         for predicate in self._predicates:
-            rows = np.flatnonzero(holds(predicate, cells.tables[0]))
+            rows = find_rows(predicate, cells.tables[0])
             if len(rows) == 1:
                 isolated[rows] = 1.0
         return isolated
@@ -273,6 +289,11 @@ class SinglingOutRisk(TableRisk):
         made = list_single_values(cells)
         made = [made[place] for place in draw_places(len(made), self.n_attacks, random_state)]
         return made, draw_blindly(cells, 1, self.n_attacks, random_state)
+
+
+def _is_one(persons):
+    """Whether all of some rows, at least one, are of one person."""
+    return len(persons) > 0 and bool((persons == persons[0]).all())
 
 
 def _exchange(matches, n, n_permutations, random_state):

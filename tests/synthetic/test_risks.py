@@ -16,6 +16,7 @@ from skmia.synthetic import (
     SinglingOutRisk,
     excess_risk,
 )
+from skmia.synthetic._cells import NearRows
 from skmia.synthetic._risks import link
 
 ESTIMATORS = [
@@ -145,23 +146,32 @@ def test_shared_columns_are_refused_and_determined_ones_named():
         InferenceRisk("code", known=["a", "b"]).fit(table, table, table)
 
 
+def link_all(one, other, k):
+    """The probability from all distances, of shape (n, m), of both parts."""
+    parts = []
+    for distances in (one, other):
+        pairs = NearRows(*np.indices(distances.shape).reshape(2, -1), distances.ravel())
+        parts.append((pairs, np.sort(distances, axis=1)[:, k - 1]))
+    return link(*parts, k)
+
+
 def test_ties_of_linked_rows():
     rng = np.random.default_rng(4)
     one, other = rng.integers(0, 4, size=(2, 200, 9)).astype(float)
     tied, tied_other = (part == part.min(axis=1, keepdims=True) for part in (one, other))
     expected = (tied & tied_other).sum(axis=1) / tied.sum(axis=1) / tied_other.sum(axis=1)
-    np.testing.assert_allclose(link(one, other, 1), expected, atol=1e-12)
+    np.testing.assert_allclose(link_all(one, other, 1), expected, atol=1e-12)
     # All rows are tied: two random choices of k rows.
     for k in (1, 2, 5, 9):
         missed = hypergeom.pmf(0, 9, k, k)
-        np.testing.assert_allclose(link(np.zeros((1, 9)), np.ones((1, 9)), k), 1 - missed)
+        np.testing.assert_allclose(link_all(np.zeros((1, 9)), np.ones((1, 9)), k), 1 - missed)
     # By simulation, ties broken at random.
     one, other = one[0], other[0]
     met = 0
     for _ in range(2000):
         orders = [np.lexsort((rng.random(9), part))[:3] for part in (one, other)]
         met += bool(set(orders[0]) & set(orders[1]))
-    low, high = binom.ppf([0.001, 0.999], 2000, link(one[None], other[None], 3)[0])
+    low, high = binom.ppf([0.001, 0.999], 2000, link_all(one[None], other[None], 3)[0])
     assert low <= met <= high
 
 

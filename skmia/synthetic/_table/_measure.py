@@ -11,17 +11,11 @@ from ..._core.blind import score_blindly
 from ..._core.records import Records
 from ...metrics import auc_interval
 from .._adversarial_accuracy import PrivacyLoss
+from .._cells import Cells, take
 from .._copy_test import CopyTest, compute_smallest_share
 from .._generator_attack import GeneratorAttack
 from .._neighbors import check_columns, draw_places
-from .._risks import (
-    Cells,
-    InferenceRisk,
-    LinkabilityRisk,
-    average_by_person,
-    permute_rows,
-    take,
-)
+from .._risks import InferenceRisk, LinkabilityRisk, average_by_person, permute_rows
 from .._singling_out import SinglingOutRisk
 from ._columns import find_identifiers
 from ._evidence import COPIES, ONE_CELL, correct, weigh

@@ -1,0 +1,186 @@
+"""Tables as arrays, and the rows of one that are nearest to rows of another."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ._neighbors import as_frame, check_columns, is_number
+
+# Distances by column lie in [0, 1], so that smaller differences of a sum are rounding.
+TIE = 1e-9
+# Cells of a block of distances, which caches hold, and of those of all others for some rows.
+_BLOCK, _MOST_PAIRS = 200_000, 2_000_000
+# Rows of the other table among which a first bound is looked for, and the share of them.
+_FEWEST, _SHARE = 2000, 0.1
+# Share of pairs from which it is faster to compute all distances than to single them out.
+_MANY = 0.1
+
+
+class Cells:
+    """Three tables as arrays: numbers, codes of categories, NaN where a number lacks."""
+
+    # A missing category is a category, and one that is not in the last table has the code -1.
+
+    def __init__(self, tables, names):
+        frames = _align([as_frame(table, name) for table, name in zip(tables, names)], names)
+        self.columns = list(frames[-1].columns)
+        self.is_number = [all(is_number(frame[c].dtype) for frame in frames) for c in self.columns]
+        self.sizes = [len(frame) for frame in frames]
+        encoded = [
+            _read_numbers([frame[c] for frame in frames], c, names)
+            if number
+            else _read_categories([frame[c] for frame in frames], c)
+            for c, number in zip(self.columns, self.is_number)
+        ]
+        self.tables = [list(table) for table in zip(*(cells for cells, _ in encoded))]
+        # The scale of a number is its range, and the values of a category are those of its codes.
+        self.kinds = [kind for _, kind in encoded]
+
+    def measure_gap(self, column, own, other):
+        """Distances of values of one column from others, of any shapes that fit."""
+        if not self.is_number[column]:
+            return own != other
+        gap = own - other
+        np.abs(gap, out=gap)
+        gap /= self.kinds[column]
+        lacks = np.isnan(gap)
+        if lacks.any():
+            gap[lacks] = 1.0
+            gap[np.isnan(own) & np.isnan(other)] = 0.0
+        return gap
+
+    def sum_distances(self, columns, rows, others):
+        """Distances of rows from others, summed over columns, of shape (n, m)."""
+        total = self._count_words(columns, rows, others).astype(float)
+        for column in self._list_numbers(columns):
+            total += self.measure_gap(column, rows[column][:, None], others[column])
+        return total
+
+    def _list_numbers(self, columns):
+        return [column for column in columns if self.is_number[column]]
+
+    def _count_words(self, columns, rows, others):
+        """Number of the categories that differ."""
+        words = [column for column in columns if not self.is_number[column]]
+        shape = len(rows[columns[0]]), len(others[columns[0]])
+        count = np.zeros(shape, dtype=np.min_scalar_type(len(words)))
+        for column in words:
+            count += (rows[column][:, None] != others[column]).view(np.uint8)  # without a copy
+        return count
+
+    def find_near(self, columns, rows, others, limit):
+        """Pairs of rows and others whose distance is within the limit of the row."""
+        # Most pairs differ in too many categories, which are counted in bytes.
+        numbers, n_others = self._list_numbers(columns), len(others[columns[0]])
+        total = self._count_words(columns, rows, others)
+        most = np.floor(np.minimum(limit, np.iinfo(total.dtype).max)).astype(total.dtype)
+        is_near = total <= most[:, None]
+        while numbers and np.count_nonzero(is_near) > _MANY * is_near.size:
+            column = numbers.pop(0)
+            gap = self.measure_gap(column, rows[column][:, None], others[column])
+            total = np.add(total, gap, out=gap)
+            is_near = total <= limit[:, None]
+        places = np.flatnonzero(is_near)
+        near = NearRows(*divmod(places, n_others), total.ravel()[places].astype(float))
+        for column in numbers:
+            gap = self.measure_gap(column, rows[column][near.row], others[column][near.place])
+            distance = near.distance + gap
+            near = NearRows(near.row, near.place, distance).select(distance <= limit[near.row])
+        return near
+
+
+class NearRows(NamedTuple):
+    """Pairs of rows that are near each other, and their distances."""
+
+    row: np.ndarray
+    place: np.ndarray  # in the other table
+    distance: np.ndarray
+
+    def select(self, pairs):
+        """Some of the pairs."""
+        return NearRows(*(part[pairs] for part in self))
+
+    def split(self):
+        """Distances of each row, where pairs are in the order of the rows."""
+        return np.split(self.distance, np.flatnonzero(np.diff(self.row)) + 1)
+
+
+def take(table, rows):
+    """Cells of some rows."""
+    return [column[rows] for column in table]
+
+
+def iter_blocks(table, n_others):
+    """Blocks of the rows of a table for which pairs with all others fit into memory."""
+    step = int(np.clip(_MOST_PAIRS // n_others, 1, 64))
+    for start in range(0, len(table[0]), step):
+        yield take(table, slice(start, start + step))
+
+
+def find_nearest_rows(cells, columns, rows, others, k=1, reach=0.0):
+    """All others that are at most ``reach`` farther from a row than its k-th nearest is."""
+    # Every row has at least k pairs, which are in the order of the rows. The k-th nearest of some
+    # rows is a bound for the k-th nearest of all.
+    n_others = len(others[0])
+    step = max(1, n_others // max(_FEWEST, k, int(_SHARE * n_others)))
+    some = cells.sum_distances(columns, rows, take(others, slice(None, None, step)))
+    bound = np.partition(some, k - 1, axis=1)[:, k - 1]
+    near = find_rows_within(cells, columns, rows, others, bound + reach + 2 * TIE)
+    last = np.array([np.partition(part, k - 1)[k - 1] for part in near.split()])
+    limit = last + reach + 2 * TIE
+    return near.select(near.distance <= limit[near.row]), last
+
+
+def find_rows_within(cells, columns, rows, others, limit):
+    """All others within a limit of the distance of each row, in the order of the rows."""
+    n_rows, n_others = len(rows[0]), len(others[0])
+    step = max(1, _BLOCK // n_rows)
+    found = []
+    for start in range(0, n_others, step):
+        block = take(others, slice(start, start + step))
+        near = cells.find_near(columns, rows, block, limit)
+        found.append(near._replace(place=near.place + start))
+    pairs = NearRows(*map(np.concatenate, zip(*found)))
+    return pairs.select(np.argsort(pairs.row.astype(np.min_scalar_type(n_rows)), kind="stable"))
+
+
+def _align(frames, names):
+    check_columns(frames, names)
+    for frame, name in zip(frames, names):
+        if len(frame) == 0 or frame.shape[1] == 0:
+            raise ValueError(f"{name} needs at least 1 row and 1 column; got shape {frame.shape}.")
+    columns = frames[-1].columns
+    if not all(isinstance(name, str) for frame in frames for name in frame.columns):
+        return [frame.set_axis(columns, axis=1) for frame in frames]
+    for frame, name in zip(frames, names):
+        lacking = [column for column in columns if column not in frame.columns]
+        if lacking:
+            raise ValueError(f"{name} lacks the column {lacking[0]!r} of {names[-1]}.")
+    return [frame[columns] for frame in frames]
+
+
+def _read_numbers(parts, column, names):
+    cells = [part.to_numpy(dtype=float, na_value=np.nan) for part in parts]
+    for part, name in zip(cells, names):
+        if np.isinf(part).any():
+            raise ValueError(f"{name} must hold finite numbers; column {column!r} does not.")
+    known = cells[-1][~np.isnan(cells[-1])]
+    scale = float(np.ptp(known / 2)) * 2 if len(known) else 0.0
+    return cells, scale if 0 < scale < np.inf else 1.0
+
+
+def _read_categories(parts, column):
+    parts = [part.astype(object) for part in parts]
+    try:
+        known = pd.Index(parts[-1].dropna().unique())
+        cells = [known.get_indexer(part) for part in parts]
+    except TypeError:
+        raise ValueError(
+            f"The column {column!r} holds values that cannot be compared, such as lists."
+        ) from None
+    for codes, part in zip(cells, parts):
+        codes[part.isna().to_numpy()] = len(known)
+    # Short codes are compared faster.
+    short = np.min_scalar_type(-len(known) - 1)
+    return [codes.astype(short) for codes in cells], [*known, None]
