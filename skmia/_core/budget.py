@@ -1,0 +1,91 @@
+"""What a piece of work may hold and take, known before it begins."""
+
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+# What is held beside a table: so many bytes, or so many times the table if that is more.
+LEAST_BYTES, MOST_TABLES = 500_000_000, 10
+
+
+class Cost(NamedTuple):
+    """What a piece of work will hold and take, at most or about.
+
+    Attributes
+    ----------
+    n_bytes : float
+        Largest memory that is held at once.
+    seconds : float
+        Time on one core.
+    what : str
+        What is held, for a sentence: "a matrix of 2,570 x 2,570 coefficients".
+    """
+
+    n_bytes: float = 0.0
+    seconds: float = 0.0
+    what: str = ""
+
+
+class OverBudgetError(ValueError):
+    """A piece of work would hold more than it may, and was not begun."""
+
+
+def count_bytes(X: Any) -> int:
+    """Memory of a table, of what it holds itself; 0 if it does not say."""
+    if sparse.issparse(X):
+        parts = (getattr(X, name, None) for name in ("data", "indices", "indptr", "row", "col"))
+        return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
+    if isinstance(X, pd.DataFrame):
+        return int(X.memory_usage(index=False).sum())
+    return int(getattr(X, "nbytes", 0))
+
+
+def allow_bytes(X: Any) -> float:
+    """Memory that work on a table may hold beside it."""
+    return max(LEAST_BYTES, MOST_TABLES * count_bytes(X))
+
+
+def why_over(cost: Cost, n_bytes: float) -> str | None:
+    """Why a piece of work is not begun, as a part of a sentence; None if memory suffices."""
+    if cost.n_bytes <= n_bytes:
+        return None
+    held = f" for {cost.what}" if cost.what else ""
+    return f"it would hold {format_bytes(cost.n_bytes)}{held}, and {format_bytes(n_bytes)} are allowed"
+
+
+def format_bytes(n_bytes: float) -> str:
+    """A size as ``74.4 GB`` or ``360 MB``."""
+    if n_bytes < 999.5e6:
+        return f"{max(1, round(n_bytes / 1e6))} MB"
+    return f"{n_bytes / 1e9:,.1f} GB"
+
+
+def is_of_memory(error: BaseException) -> bool:
+    """Whether work ended for lack of memory: it was refused, or its process was killed."""
+    # TerminatedWorkerError of joblib is a BrokenProcessPool of its own copy of the module.
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, MemoryError | BrokenProcessPool):
+        return True
+    if names & {"TerminatedWorkerError", "BrokenProcessPool", "OutOfMemoryError", "KilledWorker"}:
+        return True
+    # Torch and LightGBM raise errors of their own; a wrapped error keeps its cause.
+    said = str(error).lower()
+    if isinstance(error, RuntimeError | OSError) and (
+        "can't allocate memory" in said or "out of memory" in said or "bad_alloc" in said
+    ):
+        return True
+    return error.__cause__ is not None and is_of_memory(error.__cause__)
+
+
+def describe_lack(error: BaseException) -> str:
+    """Say that memory did not suffice, with the size where the error has one."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & {"BrokenProcessPool", "TerminatedWorkerError", "KilledWorker"}:
+        return "a process that it had started was ended by the system, mostly for lack of memory"
+    # numpy: "Unable to allocate 74.4 GiB for an array with shape (...) and data type float64"
+    words = str(error).partition("Unable to allocate ")[2].split()
+    size = f": {words[0]} {words[1].replace('i', '')} could not be had at once" if words[1:] else ""
+    return f"memory did not suffice{size}"
