@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._core.budget import describe_lack, is_of_memory
 from .._core.pages import BARS, WIDTH, choose_base, read_level, shorten, wrap_lines, wrap_short
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
@@ -94,6 +95,9 @@ def join_names(names, most=None):
 
 def describe_error(error):
     """Describe an error in one sentence, with its class unless it is a ValueError."""
+    if is_of_memory(error):
+        why = describe_lack(error)
+        return f"{why[0].upper()}{why[1:]}."
     text = " ".join(str(error).split()).rstrip(".")
     return f"{text}." if isinstance(error, ValueError) else f"{type(error).__name__}: {text}."
 
