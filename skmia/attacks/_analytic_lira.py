@@ -3,15 +3,18 @@
 from numbers import Real
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, is_classifier
 
 from .._core.asking import unwrap
+from .._core.budget import Cost, OverBudgetError, allow_bytes, why_over
 from .._core.copies import copy_unfitted
-from .._core.linear_influence import LinearInfluence
+from .._core.linear_influence import expect_influence, make_influence
 from .._core.moments import SMALLEST_SPREAD
 from .._core.needs import Needs
 from .._core.normal_law import log_normal
+from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, PosteriorMixin
@@ -23,6 +26,9 @@ _READS = frozenset(ScaledLogit.reads) | {"value"}
 
 # Rounds in which the weights of the records and their leverages follow from each other.
 _N_ROUNDS = 3
+
+# Records by which the numbers that all of them store are told.
+_FEW = 200
 
 
 class AnalyticLiRA(PosteriorMixin, BaseAttack):
@@ -72,7 +78,11 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
     :ref:`The formulas <analytic_lira>` are in the guide. A record that was not given to ``fit`` has
     weight 0 in the fit. The steps of a Pipeline before the model are fitted to all records once. It
     takes the time of one fit and :math:`O(n d^2)` for n records and d coefficients, which are as
-    many as features for two classes and regression, and features times classes for more.
+    many as features for two classes and regression, and features times classes for more; with more
+    features than records and one output, :math:`O(n^3)`. Of sparse features no dense copy is made.
+    What would be held, a matrix of the coefficients, or of the records if there are fewer of them,
+    is known before: above 500 MB and ten times the table, ``fit`` refuses to begin
+    (:meth:`expect_cost`).
 
     References
     ----------
@@ -115,6 +125,51 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         is_given = self.estimator is not None
         return Needs(_READS, access=frozenset() if is_given else frozenset({"optimum"}))
 
+    def expect_cost(self, X: Records) -> Cost:
+        """What the attack will hold and take, told from the fitted victim before anything is done.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records that :meth:`fit` would get.
+
+        Returns
+        -------
+        cost : Cost
+            Memory in bytes, and seconds on one core beside those of the one fit. ``fit`` refuses to
+            begin if the memory is above 500 MB and above ten times the table.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the victim is None, not fitted or of another kind.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from skmia.attacks import AnalyticLiRA
+        >>> from skmia.datasets import make_membership_problem
+        >>> records, membership = make_membership_problem(
+        ...     300, n_features=40, kind="regression", random_state=0
+        ... )
+        >>> victim = LinearRegression().fit(records.X, records.y)
+        >>> AnalyticLiRA(victim).expect_cost(records).what
+        'a matrix of 41 x 41 coefficients'
+        """
+        model = unwrap(self.victim)
+        while hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        linear, some = LinearModel(model), X[:_FEW]
+        read, _ = linear.read(some.X, some.y)
+        return self._expect(linear, read, linear.outputs(read).shape[1], len(X))
+
+    def _expect(self, model, X, n_outputs, n_records):
+        stored = X.nnz if issparse(X) else X.size
+        n_stored = stored / max(1, X.shape[0]) * n_records
+        return expect_influence(
+            n_records, n_stored, model.penalty, n_outputs, _N_ROUNDS + 1, is_sparse=issparse(X)
+        )
+
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
         self.estimator_ = self._make_estimator()
@@ -123,16 +178,24 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         self._digests = sort_distinct(records)[1]
         X, y = self._model.read(records.X, records.y)
         outputs, loss = self._model.outputs(X), self._model.loss
+        self._refuse_large(self._expect(self._model, X, outputs.shape[1], len(y)), records)
         curve, slopes = loss.curve(outputs, y), loss.slope(outputs, y)
         pull, bend = self._pull(loss.signal(outputs, y), y)
         weight = self.prior
         for _ in range(_N_ROUNDS + 1):
-            weights = np.broadcast_to(weight, len(y))[:, None, None]
-            self._influence = LinearInfluence(X, curve, weights, self._model.penalty)
-            held = bend * self._influence.project(self._influence.inverse, X, slopes)
+            self._influence = None  # two of them are never held
+            self._influence = make_influence(X, curve, weight, self._model.penalty)
+            held = bend * self._influence.lever(X, slopes)
             weight = self._weigh(held)
         drawn = self._draw(pull, weight, held)[:, None]
         self._scatter = self._influence.scatter(X, drawn * slopes)
+
+    def _refuse_large(self, cost, records):
+        why = why_over(cost, allow_bytes(records.X))
+        if why is not None:
+            raise OverBudgetError(
+                f"AnalyticLiRA was not fitted: {why}; take LiRA, or fewer columns or classes."
+            )
 
     def _pull(self, signal, y):
         """Residual as a function of the signal, and minus its derivative."""
@@ -172,7 +235,7 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         outputs, is_own = self._model.outputs(X), find_known(self._digests, records)[1]
         slopes, middle = loss.slope(outputs, y), loss.signal(outputs, y)
         pull, bend = self._pull(middle, y)
-        leverage = self._influence.project(self._influence.inverse, X, slopes)
+        leverage = self._influence.lever(X, slopes)
         held = bend * leverage
         weight = is_own * self._weigh(held)
         away = leverage / (1 - weight * held)  # in a model without the record

@@ -32,6 +32,7 @@ from ..report import (
     list_subsets,
     save_report,
 )
+from ..report.cost import estimate_cost
 from ._gate import CODES, list_findings
 from ._model import OF_DAMAGE
 from ._options import CommandError, is_of_strangers, list_rates, tell
@@ -48,6 +49,8 @@ _MOST_NAMES = 8
 
 
 def run_audit(arguments, show):
+    if arguments.dry_run:
+        return _estimate(arguments)
     for name in ("out", "checkpoint"):
         check_folder(name, getattr(arguments, name))
     check_sandbox(arguments)
@@ -65,6 +68,19 @@ def run_audit(arguments, show):
         return save_report(document, folder, values)
 
     return finish(outcome, save, arguments, show)
+
+
+def _estimate(arguments):
+    """What the audit will cost, as a text; models of strangers are asked in their own process."""
+    check_sandbox(arguments)
+    steps = _Steps(arguments, list_rates(arguments), None)
+    if arguments.model is None or not is_of_strangers(arguments.model):
+        return steps("estimate")
+    with start_sandbox(steps, arguments, (CommandError, TrainingError)) as process:
+        text = process.ask("estimate", is_limited=False)
+    if not isinstance(text, str):
+        raise ModelEndedError("a reply that cannot be read")
+    return text
 
 
 def _audit_apart(steps, arguments):
@@ -115,10 +131,32 @@ class _Steps:
         # One bar goes on from here to the end of the audit.
         self._stages.enter_context(show_stages(_list_shares(None, self._arguments)))
         enter_stage(OPENING)
+        self._read()
+        _plan(self._problem, self._arguments)
+
+    def _read(self):
         with collect_warnings(self._caught):
             self._problem = make_problem(self._arguments)
             self._limits = _read_limits(self._arguments.fail_above, self._problem)
-        _plan(self._problem, self._arguments)
+
+    def estimate(self):
+        """Tell what the audit will cost; nothing is attacked."""
+        self._read()
+        arguments, problem = self._arguments, self._problem
+        with collect_warnings(self._caught):
+            cost = estimate_cost(
+                problem.victim,
+                problem.records,
+                problem.membership,
+                shadows=_QUICK_SHADOWS if arguments.quick else arguments.shadows,
+                time_budget=arguments.time_limit,
+                estimator=problem.recipe,
+                file=not arguments.quick,
+                fit_params=problem.fit_params,
+                n_jobs=arguments.jobs,
+                random_state=arguments.seed,
+            )
+        return cost.summary()
 
     def open_first(self):
         """Open a model of strangers and query it once, for which the time is limited."""

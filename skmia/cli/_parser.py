@@ -255,6 +255,12 @@ _OPTIONS = {
                 "more of them are expected to change the result noticeably (default: auto)",
             ),
             "--quick": (_FLAG, "train 8 shadow models and do not attack the model as a file"),
+            "--dry-run": (
+                _FLAG,
+                "print what the audit will take and hold, phase by phase, and what it will leave "
+                "out, by one model like the victim that is trained and asked; audit nothing and "
+                "write nothing",
+            ),
             "--time-limit": (
                 {"type": seconds, "metavar": "SECONDS"},
                 "begin no shadow models that would be unfinished this long after the audit began; "
@@ -516,7 +522,7 @@ def make_parser():
 
 def as_settings(arguments):
     """The options of a command as values of JSON, and the command that repeats it."""
-    left_out = "command", "debug", "files", "config", "save_config"
+    left_out = "command", "debug", "files", "config", "save_config", "dry_run"
     given = {
         name: _as_setting(value) for name, value in vars(arguments).items() if name not in left_out
     }

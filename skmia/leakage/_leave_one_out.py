@@ -173,7 +173,7 @@ def leave_out_of_linear(model, X, y):
     loss, outputs = model.loss, model.outputs(X)
     curve = loss.curve(outputs, y)
     influence = LinearInfluence(X, curve, 1.0, model.penalty)
-    without = outputs + influence.move(influence.leverage(X), curve, -np.ones(len(X)))
+    without = outputs + influence.move_alone(X, curve, -np.ones(len(y)))
     if loss.is_quadratic:
         return sides_of_residuals(y - outputs[:, 0], y - without[:, 0])
     return sides_of_log_odds(loss.signal(outputs, y), loss.signal(without, y))

@@ -13,6 +13,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 
 from .._core.advice import with_advice
 from .._core.asking import refuse_class, unwrap
+from .._core.budget import describe_lack, is_of_memory
 from .._core.checks import check_confidence_level, check_rates
 from .._core.containers import take_rows
 from .._core.copies import is_fitted, list_parameters
@@ -143,7 +144,7 @@ def prepare_victim(victim, records, membership, seed, fit_params=None):
 def query_prepared(victim, records):
     """Add the outputs of a victim to the records, with notes on outputs that were stored before."""
     is_stored = is_recipe(victim)
-    queried = records if is_stored else records.with_outputs(victim)
+    queried = records if is_stored else _ask(victim, records)
     outputs, stored = query(None, queried), records.fields.get("outputs")
     if outputs.classes is not None:
         outputs.label_index(records.y)  # a label that the victim does not know is found here
@@ -153,6 +154,18 @@ def query_prepared(victim, records):
         "The victim was queried. Its predictions differ from those stored with the records (field "
         "'outputs'), which were not used."
     ]
+
+
+def _ask(victim, records):
+    try:
+        return records.with_outputs(victim)
+    except Exception as error:
+        if not is_of_memory(error):
+            raise
+        raise ValueError(
+            f"The model could not answer for all {len(records):,} records: {describe_lack(error)}. "
+            "Audit a random sample of the records of both sides."
+        ) from error
 
 
 def _are_equal(stored, outputs):
@@ -459,6 +472,8 @@ class Case:
         Sentences on what was done before the first attack.
     agreement : Agreement or None
         Whether the model knows the table, once that was asked.
+    are_default : bool
+        Whether the attacks are the default ones, which have to be worth their time.
     """
 
     records: Any
@@ -476,6 +491,7 @@ class Case:
     file: bool = True
     notes: list = ()
     agreement: Any = None
+    are_default: bool = False
 
     @property
     def victim(self) -> BaseEstimator:
@@ -578,6 +594,7 @@ def open_case(
         controls=controls,
         file=file,
         notes=[*notes, *remarks, *describe_held_back(victim), *dropped],
+        are_default=isinstance(attacks, str),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from .._core.budget import is_of_memory
 from .._core.groups import number_groups
 from ..base import get_neutral
 from ..disparity import DisparityTest, GroupGuesses, number_people
@@ -209,6 +210,8 @@ class Findings:
         How well people with several records are found, and who is exposed most.
     checks : dict of str to Check
         Outcomes of the checks so far, by name.
+    lacks : dict of str to str
+        Why something was not measured for lack of memory, by the name of the check that reads it.
     """
 
     numbers: pd.DataFrame
@@ -216,6 +219,7 @@ class Findings:
     disparity: dict | None = None
     person_level: dict | None = None
     checks: dict = field(default_factory=dict)
+    lacks: dict = field(default_factory=dict)
 
     def of(self, name: str) -> Any:
         """Return the finding of a check.
@@ -247,7 +251,7 @@ def examine(case, run, clock):
     """Measure how well the attacks did, and check whether the numbers can be trusted."""
     numbers = _measure_all(case, run), *_measure_repetitions(case, run, clock)
     with clock("people"):
-        findings = Findings(*numbers, measure_people(case, run))
+        findings = _add_people(Findings(*numbers), case, run)
     for check in sort_by_reads(checks.CHECKS):
         with clock(check.part):
             answer = _ask(check, case, run, findings)
@@ -255,6 +259,15 @@ def examine(case, run, clock):
             findings = replace(findings, checks={**findings.checks, check.name: answer})
     names = [check.name for check in checks.CHECKS if check.name in findings.checks]
     return replace(findings, checks={name: findings.checks[name] for name in names})
+
+
+def _add_people(findings, case, run):
+    try:
+        return replace(findings, person_level=measure_people(case, run))
+    except Exception as error:
+        if not is_of_memory(error):
+            raise
+        return replace(findings, lacks={"person level": describe_error(error)})
 
 
 def withhold(case):
@@ -295,6 +308,8 @@ def _ask(check, case, run, findings):
     for name in check.reads:
         if name in findings.checks and findings.checks[name].is_error:
             return check.answer(ERROR, f"The check failed because it needs {name}, which failed.")
+    if check.name in findings.lacks:
+        return check.answer(ERROR, findings.lacks[check.name])
     try:
         return check.ask(case, run, findings)
     except Exception as error:  # whatever it is, the other checks can still answer
@@ -312,11 +327,16 @@ def _measure_all(case, run):
 
 def _measure_repetitions(case, run, clock):
     """Power and disparity; None and None if no attack could be repeated."""
-    attack, rounds, numbers, obstacle = run.repetitions
+    attack, rounds, numbers, obstacle, _ = run.repetitions
     if obstacle is not None:
         return None, None
     with clock("repetitions"):
         records = take_records(case.records, rounds.rows)
         subsets = [(*names, mask[rounds.rows]) for *names, mask in case.subsets]
-        scopes = compare_groups(rounds, records, subsets, case.level, case.seeds["checks"])
+        try:
+            scopes = compare_groups(rounds, records, subsets, case.level, case.seeds["checks"])
+        except Exception as error:
+            if not is_of_memory(error):
+                raise
+            scopes = []  # groups are compared for the reader, and no verdict rests on it
     return {"attack": attack, "numbers": numbers}, {"attack": attack, "scopes": scopes}

@@ -9,7 +9,7 @@ from ..disclosure import DECISIONS
 from ..synthetic import SCHEMA as TABLE_SCHEMA
 from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
 from ._measure import MOST_EXPOSED, MOST_POINTS, NOT_RESOLVABLE, OK, TOO_FEW
-from ._pool_size import ENOUGH, MOST, SIZES, TIME, UNMEASURED
+from ._pool_size import ENOUGH, MEMORY, MOST, SIZES, TIME, UNMEASURED
 from ._stand_in import CHOSEN, GIVEN, OWN
 from ._text import MEAN, SUM
 from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING
@@ -295,7 +295,7 @@ _STEP = fields(
 )
 _GROWTH = fields(
     n_shadows=count(1),
-    reason=word(ENOUGH, MOST, TIME, UNMEASURED),
+    reason=word(ENOUGH, MOST, TIME, UNMEASURED, MEMORY),
     metric=word("auc", "tpr"),
     max_fpr=MAYBE_RATE,
     steps=many(_STEP, 0, len(SIZES)),

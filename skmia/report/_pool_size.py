@@ -7,6 +7,7 @@ AUTO = "auto"
 
 # Why no further shadow models were trained.
 ENOUGH, MOST, TIME, UNMEASURED = "enough", "most", "time", "unmeasured"
+MEMORY = "memory"
 
 # Numbers of shadow models. With a time budget, growth begins at the first, and else at the second.
 SIZES = (4, 8, 16, 32, 64)
@@ -108,6 +109,8 @@ def _describe_next(growth):
         return f"{would}, within the standard deviation between models, {spread}."
     if reason == MOST:
         return f"{would}; {SIZES[-1]} is the most that are trained."
+    if reason == MEMORY:
+        return f"{would}; memory did not suffice for them."
     return f"{would}, beyond the time budget of {growth['time_budget']:g} seconds."
 
 

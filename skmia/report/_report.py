@@ -296,7 +296,8 @@ class AuditReport:
     growth : dict or None
         How ``shadows="auto"`` chose the number of models: ``n_shadows``; ``reason`` ("enough",
         the next doubling is expected to bring no more than models differ by; "most", 64; "time";
-        "unmeasured", no attack can be repeated on shadow models); ``metric``; ``max_fpr``;
+        "unmeasured", no attack can be repeated on shadow models; "memory", it did not suffice for
+        more); ``metric``; ``max_fpr``;
         ``steps``, one for each number of models; ``seconds_per_model``; ``time_budget``.
     recommendation : Recommendation or None
         What a policy recommends, see :func:`skmia.report.recommend_release`, if one was asked.

@@ -1,6 +1,5 @@
 """The attacks on a victim, the best of them on shadow models: the second value of an audit."""
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -8,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from .._core.budget import describe_lack, is_of_memory
 from .._core.filed import empty_table, find_where, sorted_table, take_where
 from .._core.progress import enter_stage
 from .._training.checkpoint import FolderCheckpoint
@@ -23,14 +23,16 @@ from ..base import (
     list_repeatable,
     measure_models,
     needs_of,
+    parts_of,
 )
 from ..disparity import play_pool
 from ..exceptions import CheckpointError
 from ..metrics import check_resolution as is_resolved
 from ..model_selection import power_curve
+from ._budget import leave_out_costly
 from ._case import ATTACKS, CHECKS, SHADOWS, make_pool, prepare
 from ._measure import OVERALL, rank_attacks
-from ._pool_size import ENOUGH, MOST, SIZES, TIME, UNMEASURED, is_enough
+from ._pool_size import ENOUGH, MEMORY, MOST, SIZES, TIME, UNMEASURED, is_enough
 from ._text import describe_error
 
 # Attacks are repeated on up to 32 shadow models, and groups are compared over all of them.
@@ -110,6 +112,7 @@ class Repetitions(NamedTuple):
     rounds: Rounds | None = None  # on one model of each pair
     power: list | None = None  # as returned by measure_power
     obstacle: str | None = None  # why there is none
+    is_failure: bool = False  # whether they would have been possible, had memory sufficed
 
 
 def repeat_attack(case, run, clock):
@@ -129,6 +132,8 @@ def repeat_attack(case, run, clock):
 def _repeat(case, run, rows):
     ranked = rank_attacks(run.scores, case.membership, run.judged)
     able = list_repeatable({name: run.fitted[name] for name in ranked if name in run.fitted})
+    if run.lack is not None:
+        return Repetitions(obstacle=run.lack, is_failure=True)
     if not able:
         return Repetitions(obstacle="No attack compares the victim with shadow models.")
     name, attack = next(iter(able.items()))
@@ -136,8 +141,15 @@ def _repeat(case, run, rows):
     try:
         rounds = Rounds(*play_pool(attack, records, _MOST_ROUNDS), rows)
         return Repetitions(name, rounds, measure_power(attack, records))
-    except ValueError as error:  # a pool may have too few models in, or out, for some records
+    except Exception as error:
+        if is_of_memory(error):
+            return Repetitions(obstacle=_UNREPEATED.format(describe_lack(error)), is_failure=True)
+        if not isinstance(error, ValueError):
+            raise  # a pool may have too few models in, or out, for some records
         return Repetitions(obstacle=f"Shadow models cannot be treated as the victim: {error}")
+
+
+_UNREPEATED = "Shadow models were not treated as the victim: {}; audit fewer records."
 
 
 # Number of shadow models if no attack can be repeated on them.
@@ -222,8 +234,8 @@ def grow_pool(case, plan, clock):
         if reason is None and case.time_budget is not None:
             left = case.time_budget - clock.elapsed()
             reason = None if growing.fits(2 * growing.size, left) else TIME
-        if reason is None:
-            growing.grow(2 * growing.size)
+        if reason is None and not _can_grow(growing):
+            reason = MEMORY
     # Results of single models, which are kept for growing, take as much memory as the pool.
     return growing.pool.first(growing.size), {
         "n_shadows": growing.size,
@@ -233,6 +245,17 @@ def grow_pool(case, plan, clock):
         "seconds_per_model": growing.seconds_per_model,
         "time_budget": case.time_budget,
     }
+
+
+def _can_grow(growing):
+    """Double the models, or keep those that there are if memory does not suffice."""
+    try:
+        growing.grow(2 * growing.size)
+    except Exception as error:
+        if not is_of_memory(error):
+            raise
+        return False
+    return True
 
 
 _AUC = {"metric": "auc", "max_fpr": None}
@@ -268,11 +291,14 @@ class _PowerMeter:
         for name, attack in self._attacks.items():
             attack = prepare(attack, self._request)
             attack.set_params(victim=None, shadows=pool)
-            # A pool may have too few models in, or out, for some records.
-            with suppress(ValueError):
+            try:
                 found[name] = measure_models(
                     attack, self._records, models, self._rate or _LOWEST_RATE
                 )
+            except Exception as error:
+                # A pool may have too few models in, or out, for some records.
+                if not isinstance(error, ValueError) and not is_of_memory(error):
+                    raise
         return {name: values for name, values in found.items() if not np.isnan(values).any()}
 
 
@@ -345,6 +371,8 @@ class Run:
         The best attack on shadow models, once :func:`repeat_attack` has run it.
     file_scores : ndarray of shape (n,) or None
         Scores of the attack on the file, which share the checks of the records.
+    lack : str or None
+        Why there are no shadow models, if memory did not suffice for them.
     """
 
     attacks: dict
@@ -359,6 +387,7 @@ class Run:
     left_out: list = ()
     repetitions: Repetitions | None = None
     file_scores: np.ndarray | None = None
+    lack: str | None = None
 
 
 def make_empty_run():
@@ -370,8 +399,9 @@ def run_attacks(case, plan, clock):
     """Attack a victim in several ways with one pool of shadow models."""
     # Attacks without shadow models run first. An attack that fails is left out. Attacks that learn
     # from known members learn from other records than those that they score.
-    pool, growth, found, failures = _run_all(plan, case, clock)
-    notes = [*plan.notes, *failures]
+    plan = leave_out_costly(case, plan)
+    pooled, found, failures = _run_all(plan, case, clock)
+    notes = [*plan.notes, *pooled.notes, *failures]
     if not found:
         raise ValueError(f"No attack could run on this victim. {' '.join(notes)}")
     names = [name for name in plan.attacks if name in found]
@@ -383,31 +413,40 @@ def run_attacks(case, plan, clock):
         guesses=guesses,
         judged=judged,
         tested={name: _choose_tested(case, *found[name]) for name in names},
-        pool=pool,
-        growth=growth,
-        left_out=notes,
+        pool=pooled.pool,
+        growth=pooled.growth,
+        lack=pooled.lack,
+        left_out=[*plan.notes, *failures],
         notes=notes + [note for name in names for note in _count_unjudged(name, judged[name])],
     )
 
 
 def _run_all(plan, case, clock):
-    """The pool, how it grew, the result of each attack that ran, a sentence on each that failed."""
+    """The shadow models, the result of each attack that ran, a sentence on each that failed."""
     with_pool = {name: bool(needs_of(attack).keeps) for name, attack in plan.attacks.items()}
-    pool, growth, found, failures = None, None, {}, []
+    pooled, found, failures = None, {}, []
     for name in sorted(plan.attacks, key=with_pool.get):
-        if with_pool[name] and pool is None:
+        attack = plan.attacks[name]
+        if with_pool[name] and pooled is None:
             enter_stage(SHADOWS)
             with clock("shadow models"):
-                pool, growth = _get_pool(plan, case, clock)
+                pooled = _get_pool(plan, case, clock)
             enter_stage(ATTACKS)
+        if with_pool[name] and pooled.lack is not None and _is_open(attack):
+            failures.append(f"{name} was left out: {pooled.lack}")
+            continue
         try:
             with clock(name):
-                attack = prepare(plan.attacks[name], case.request)
+                attack, pool = prepare(attack, case.request), pooled and pooled.pool
                 found[name] = _judge(case, connect(attack, case.request.victim, pool, stored=True))
         except Exception as error:  # whatever it is, the other attacks can still run
             why = _say_undeclared(error, case.request.victim) or describe_error(error)
             failures.append(f"{name} was left out: {why}")
-    return pool, growth, found, failures
+    return pooled or Pooled(), found, failures
+
+
+def _is_open(attack):
+    return any(is_open(part, "shadows") for part in parts_of(attack))
 
 
 def _say_undeclared(error, victim):
@@ -423,16 +462,50 @@ def _say_undeclared(error, victim):
     )
 
 
+class Pooled(NamedTuple):
+    """The shadow models that the attacks share."""
+
+    pool: Any = None
+    growth: dict | None = None
+    notes: tuple = ()
+    lack: str | None = None  # why there are none, if memory did not suffice
+
+
 def _get_pool(plan, case, clock):
-    """The fitted pool that the attacks share, and how it grew; None and None without a pool."""
+    """The fitted pool that the attacks share, and how it grew; nothing without a pool."""
     request = case.request
     if not plan.keeps:
-        return None, None
+        return Pooled()
     if not request.trains_pool:
-        return get_pool(request, case.records), None
-    if request.chooses_size:
-        return grow_pool(case, plan, clock)
-    return make_pool(request, plan.keeps).fit(case.records), None
+        return Pooled(get_pool(request, case.records))
+    try:
+        if request.chooses_size:
+            return Pooled(*grow_pool(case, plan, clock))
+        return Pooled(make_pool(request, plan.keeps).fit(case.records))
+    except Exception as error:
+        if not is_of_memory(error):
+            raise
+        return _train_fewer(case, plan, error)
+
+
+def _train_fewer(case, plan, error):
+    """The fewest shadow models that attacks take, one after the other, after memory was short."""
+    fewest = SIZES[0]
+    request = case.request._replace(shadows=fewest, n_jobs=1)
+    if request.checkpoint is None:  # of a folder, the way of training is settled
+        request = request._replace(batched=False)
+    try:
+        pool = make_pool(request, plan.keeps).fit(case.records)
+    except Exception as again:
+        if not is_of_memory(again):
+            raise
+        why = describe_lack(again)
+        return Pooled(lack=f"No shadow models could be trained: {why}; audit fewer records.")
+    note = (
+        f"{fewest} shadow models were trained, one after the other: for more at once, "
+        f"{describe_lack(error)}."
+    )
+    return Pooled(pool, notes=(note,))
 
 
 def _judge(case, attack):

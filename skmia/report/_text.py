@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._core.budget import describe_lack, is_of_memory
 from .._core.levels import BARS, read_level
 from .._core.pvalues import format_pvalue
 from .._core.text import WIDTH, choose_base, shorten, wrap_lines, wrap_short
@@ -95,6 +96,9 @@ def join_names(names, most=None):
 
 def describe_error(error):
     """Describe an error in one sentence, with its class unless it is a ValueError."""
+    if is_of_memory(error):
+        why = describe_lack(error)
+        return f"{why[0].upper()}{why[1:]}."
     text = " ".join(str(error).split()).rstrip(".")
     return f"{text}." if isinstance(error, ValueError) else f"{type(error).__name__}: {text}."
 

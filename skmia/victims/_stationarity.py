@@ -19,6 +19,7 @@ from sklearn.svm import SVC, SVR
 
 from .._core.asking import check_victim
 from .._core.coefficients import GradientRows
+from .._core.containers import in_memory
 from ._inputs import Reader, check_labels, find_model, open_model, read_features, why_not_resampled
 from ._node_equations.equations import DOUBLE, Equations
 
@@ -28,7 +29,29 @@ class Curve(NamedTuple):
 
     # (n, n_outputs): minus its derivatives: the residual, or label minus probability.
     slopes: np.ndarray
-    bends: np.ndarray  # (n, n_outputs, n_outputs): its second derivatives
+    # (n, n_outputs) each: its second derivatives are a diagonal less products of pairs of numbers,
+    # which for many outputs are too many to be held; None if the derivatives are the diagonal.
+    diagonal: np.ndarray
+    pairs: np.ndarray | None = None
+
+    @property
+    def n_outputs(self):
+        return self.slopes.shape[1]
+
+    def bend(self, a, b):
+        """Second derivative by a pair of outputs, of shape (n,)."""
+        own = self.diagonal[:, a] if a == b else 0.0
+        return own if self.pairs is None else own - self.pairs[:, a] * self.pairs[:, b]
+
+    @property
+    def bends(self):
+        """All second derivatives, of shape (n, n_outputs, n_outputs)."""
+        own = self.diagonal[:, :, None] * np.eye(self.n_outputs)
+        return own if self.pairs is None else own - self.pairs[:, :, None] * self.pairs[:, None]
+
+    def take(self, rows):
+        """The loss of some records."""
+        return Curve(*(part if part is None else part[rows] for part in self))
 
 
 class SquaredLoss:
@@ -38,7 +61,7 @@ class SquaredLoss:
 
     def curve(self, outputs, y):
         """Loss of each record near given outputs."""
-        return Curve(y[:, None] - outputs, np.ones((len(y), 1, 1)))
+        return Curve(y[:, None] - outputs, np.ones((len(y), 1)))
 
     def signal(self, outputs, y):
         """The number that a model is judged by."""
@@ -56,7 +79,7 @@ class LogisticLoss:
 
     def curve(self, outputs, y):
         proba = expit(outputs)
-        return Curve(y[:, None] - proba, (proba * (1 - proba))[..., None])
+        return Curve(y[:, None] - proba, proba * (1 - proba))
 
     def signal(self, outputs, y):
         return np.where(y == 1, outputs[:, 0], -outputs[:, 0])
@@ -71,15 +94,18 @@ class SoftmaxLoss:
     is_quadratic = False
 
     def curve(self, outputs, y):
-        proba, label = softmax(outputs, axis=1), np.eye(outputs.shape[1])
-        bends = proba[:, :, None] * label - proba[:, :, None] * proba[:, None, :]
-        return Curve(label[y] - proba, bends)
+        proba = softmax(outputs, axis=1)
+        slopes = -proba
+        slopes[np.arange(len(y)), y] += 1
+        return Curve(slopes, proba, proba)
 
     def signal(self, outputs, y):
         return outputs[np.arange(len(y)), y] - logsumexp(_others(outputs, y), axis=1)
 
     def slope(self, outputs, y):
-        return np.eye(outputs.shape[1])[y] - softmax(_others(outputs, y), axis=1)
+        slopes = -softmax(_others(outputs, y), axis=1)
+        slopes[np.arange(len(y)), y] = 1
+        return slopes
 
 
 def _others(outputs, y):
@@ -337,10 +363,16 @@ class LinearModel:
 
     def read(self, X, y):
         """Features as they reach the fitted model, with a column of ones, and targets or codes."""
-        # X (n, ...), y (n,) -> X (n, n_columns)
-        X = read_features(self._model, self._steps, X, role="The model has")
+        # X (n, ...), y (n,) -> X (n, n_columns), sparse if the steps make a sparse matrix
+        X = in_memory(X if self._steps is None else self._steps.transform(X))
         y = check_labels(self._model, y)
-        return np.column_stack([X, np.ones(len(X))]) if self._model.fit_intercept else X, y
+        if not sparse.issparse(X):
+            X = read_features(self._model, None, X, role="The model has")
+            return np.column_stack([X, np.ones(len(X))]) if self._model.fit_intercept else X, y
+        X = sparse.csr_matrix(X, dtype=np.float64)
+        if self._model.fit_intercept:
+            X = sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr")
+        return X, y
 
     def outputs(self, X):
         """Outputs, of shape (n, n_outputs), for features as :meth:`read` returns them."""

@@ -96,7 +96,7 @@ class BaseCheck(ABC):
 
     def answer(
         self,
-        status: Literal["passed", "warning", "stated", "not run"],
+        status: Literal["passed", "warning", "stated", "not run", "error"],
         text: str,
         finding: Any = None,
     ) -> Check:
@@ -104,8 +104,9 @@ class BaseCheck(ABC):
 
         Parameters
         ----------
-        status : {"passed", "warning", "stated", "not run"}
-            Status of the check. A stated fact informs the reader and cannot end in a warning.
+        status : {"passed", "warning", "stated", "not run", "error"}
+            Status of the check. A stated fact informs the reader and cannot end in a warning. An
+            error leaves the question of the check open, so that no finding relies on it.
         text : str
             The outcome in a sentence or two.
         finding : object, default=None

@@ -10,7 +10,7 @@ from ..._core.visible import visible
 from ...metrics import People, check_people, resolvable_fpr
 from .._measure import OK, OVERALL, get_people
 from .._text import join_names
-from ._base import MOST_NAMES, NOT_RUN, PASSED, STATED, WARNING, BaseCheck
+from ._base import ERROR, MOST_NAMES, NOT_RUN, PASSED, STATED, WARNING, BaseCheck
 from ._units import name_mixed
 
 
@@ -116,7 +116,9 @@ class ShadowModelsCheck(BaseCheck):
     def ask(self, case, run, findings):
         power = findings.power
         if power is None:
-            return self.answer(NOT_RUN, run.repetitions.obstacle)
+            # What would have been possible leaves its question open.
+            status = ERROR if run.repetitions.is_failure else NOT_RUN
+            return self.answer(status, run.repetitions.obstacle)
         last = power["numbers"][-1]
         frame = findings.numbers
         rows = frame[(frame["attack"] == power["attack"]) & (frame["scope"] == OVERALL)]
@@ -239,6 +241,8 @@ class SmallGroupsCheck(BaseCheck):
         groups = list_small_groups(case, findings.numbers, null, run.repetitions.rounds)
         if not groups:
             return None
+        if run.repetitions.is_failure:
+            return self.answer(ERROR, run.repetitions.obstacle)
         leaking = [group for group in groups if group.leaks]
         if not leaking:
             names = [visible(f"{small.scope}={small.group}") for small in groups]
