@@ -5,22 +5,18 @@ import os
 import reprlib
 from contextlib import suppress
 from datetime import date
-from textwrap import wrap
 
 from .._core.files import write_bytes
 from .._core.pages.saving import write_json
 from .._core.visible import visible
 from ..disclosure import record_decision, render_sheet, write_sheet
 from ..report import (
-    OVERALL,
-    PEOPLE,
-    READ_SO,
     SCHEMA,
     SCHEMA_VERSION,
     check_document,
     check_table_document,
-    column_name,
     compare_audits,
+    format_comparison,
     render,
     render_comparison,
 )
@@ -32,7 +28,6 @@ from ._output import named, shown_after
 
 # A large audit has a tenth of it.
 _MOST_BYTES = 64 * 10**6
-_WIDTH = 100
 READERS = {
     SCHEMA: (SCHEMA_VERSION, check_document),
     TABLE_SCHEMA: (TABLE_VERSION, check_table_document),
@@ -175,32 +170,18 @@ def run_compare(arguments, show):
     tasks = [document["task"] for document in documents]
     if tasks[0] != tasks[1]:
         raise CommandError(f"one audit is of a {tasks[0]}, the other of a {tasks[1]}")
-    level = _read_common_level(paths, documents)
-    differences = compare_audits(*documents)
-    shared = [found for found in differences if found.scope in (OVERALL, PEOPLE)]
-    if not shared:
-        raise CommandError("the two audits have no number in common that could be measured")
-    lines = [
-        f"{name}: {visible(path)}\n   {document['verdict']}"
-        for name, path, document in zip("ab", paths, documents)
-    ]
-    heads = f"{'attack':24s}{'':21s}{'a':>9s}{'b':>9s}{'b - a':>9s}"
-    lines += ["", f"{heads}  {100 * level:g}% interval", *map(_write, shared), ""]
-    lines += wrap(READ_SO, _WIDTH)
-    with shown_after(show, "\n".join(lines), arguments.out is not None):
+    _check_levels(paths, documents)
+    found = compare_audits(*documents)
+    if not found.numbers:
+        why = "; ".join(f"{visible(name)} ({why})" for name, why in found.left_out)
+        why = f": {why}" if why else ""
+        raise CommandError(f"the two audits have no number in common that could be measured{why}")
+    names = _name_apart(paths)
+    text = format_comparison(found, documents, names)
+    with shown_after(show, text, arguments.out is not None):
         if arguments.out is not None:
-            write_page(arguments.out, render_comparison(*documents, _name_apart(paths)))
+            write_page(arguments.out, render_comparison(*documents, names))
     return "" if arguments.out is None else f"\nwritten: {visible(arguments.out)}"
-
-
-def _write(found):
-    name = column_name(found.metric, found.max_fpr if found.metric == "tpr" else None)
-    name += " (people)" if found.scope == PEOPLE else " (file)" if found.way == "file" else ""
-    gap, low, high = found.difference
-    return (
-        f"{visible(found.attack)[:23]:24s}{name:21s}{found.first[0]:9.3f}{found.second[0]:9.3f}"
-        f"{gap:9.3f}  [{low:.3f}, {high:.3f}]"
-    )
 
 
 def _name_apart(paths):
@@ -211,8 +192,8 @@ def _name_apart(paths):
     return names if names[0] != names[1] else ["a", "b"]
 
 
-def _read_common_level(paths, documents):
-    """The confidence level of all intervals: two levels cannot be joined into one."""
+def _check_levels(paths, documents):
+    """Refuse intervals of two confidence levels, which cannot be joined into one."""
     levels = [document["settings"]["confidence_level"] for document in documents]
     if levels[0] != levels[1]:
         said = " and ".join(f"{100 * level:g}% in {path}" for level, path in zip(levels, paths))
@@ -220,4 +201,3 @@ def _read_common_level(paths, documents):
             f"the audits have intervals of different confidence levels, {said}: audit again with "
             "one confidence_level"
         )
-    return levels[0]

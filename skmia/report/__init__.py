@@ -14,7 +14,8 @@ from ._case import (
     list_shares,
 )
 from ._case import Case as Case
-from ._comparison import PEOPLE, READ_SO, compare_audits, render_comparison
+from ._comparison import compare_audits
+from ._comparison_words import format_comparison, render_comparison
 from ._evidence import list_leaks
 from ._examine import Findings as Findings
 from ._file import FileFindings as FileFindings

@@ -1,37 +1,35 @@
-"""Two audits side by side."""
+"""What became of the leakage between two audits, by the numbers that both measured.
+
+Only like is compared with like: attacks of one name and setting that both audits ran with the same
+number of shadow models, on parts of the records and at rates that both measured. Of these attacks,
+the strongest of each audit counts in each part, and the interval of the difference is corrected for
+the choice and for all numbers that are compared.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from .._core.pages import Level, choose_base, render_page
-from ..metrics import difference_interval
-from ._evidence import (
-    FILE,
-    SERVICE,
-    choose_rate,
-    count_of,
-    get_highest,
-    name_group,
-    read_level,
-    scale,
-)
+from .._core.pages import CONCLUSIVE, read_level, scale
+from ..metrics import Interval, difference_interval
+from ._evidence import FILE, LEAK, NONE, SERVICE, Route, choose_rate, list_leaks, measure_level
 from ._measure import COLUMNS, INTERVAL, OK, OVERALL
-from ._page import MEANS, cut_name, list_document_routes
-from ._text import column_name, format_auc, format_rate, join_names
+from ._schema import read_grounds
 
 # Scope of the numbers about people, who count once for all their records.
 PEOPLE = "people with all their records"
 READ_SO = (
-    "The intervals assume independent audits on disjoint records. If the audits share records, the "
-    "intervals are usually too wide. Each interval is for one number: of twenty numbers without a "
-    "difference, about one may exclude 0."
+    "The intervals take the two audits for independent. If the audits share records, the intervals "
+    "are usually too wide."
 )
+# Why an attack, or a route, is not compared.
+COUNTED, NOT_ATTACKED = "numbers of shadow models", "not attacked in"
+LESS, MORE, SAME, BOTH, UNSAID = "less", "more", "same", "mixed", "unsaid"
 
 
 class Difference(NamedTuple):
-    """A number that both audits have."""
+    """A number of one attack that both audits have, with pointwise intervals."""
 
     scope: str  # part of the records
     group: str
@@ -43,30 +41,314 @@ class Difference(NamedTuple):
     difference: tuple  # second minus first, with the ends of its interval
     way: str = SERVICE  # or FILE: what the attack reads
 
+
+class Change(NamedTuple):
+    """A number of the strongest attack of each audit, and whether it changed."""
+
+    way: str
+    scope: str
+    group: str
+    metric: str
+    max_fpr: float | None
+    attacks: tuple  # the strongest in each audit
+    first: tuple  # estimate and ends of its interval in each audit
+    second: tuple
+    difference: tuple  # second minus first; the interval is corrected for all numbers
+    sign: int  # of the difference; 0 if it is not shown to be one
+    levels: tuple | None = None  # of the part in each audit, of a group
+
     @property
-    def is_clear(self):
-        """Whether the interval of the difference excludes 0."""
-        return not self.difference[1] <= 0 <= self.difference[2]
+    def is_overall(self):
+        return self.scope in (OVERALL, PEOPLE)
+
+
+class RouteChange(NamedTuple):
+    """What became of a way of release."""
+
+    way: str
+    levels: tuple  # in each audit, by the attacks that are compared; None if it was not attacked
+    outcome: str  # less, more, same, mixed or unsaid
+    why: str  # if it is unsaid
+    changes: tuple  # numbers of all records, then those of groups, the worst of them first
+
+
+class Comparison(NamedTuple):
+    """What became of the leakage between two audits."""
+
+    routes: tuple  # those that changed first, then the file
+    numbers: tuple  # Difference of each attack
+    attacks: tuple  # names of those that are compared
+    left_out: tuple  # those that only one audit ran, or ran in another way, each with the reason
+    n_compared: int  # numbers for which the intervals of changes are corrected
+    level: float  # confidence level of the intervals of single numbers
+
+    @property
+    def outcome(self):
+        """What became of the leakage by all routes together."""
+        said = {route.outcome for route in self.routes} - {UNSAID}
+        changed = said - {SAME}
+        if len(changed) > 1:
+            return BOTH
+        return changed.pop() if changed else SAME if said else UNSAID
 
 
 def compare_audits(first, second):
-    """List the numbers that two audits have in common."""
-    pairs = {FILE: [document["file"] for document in (first, second)], SERVICE: [first, second]}
-    found = [
-        difference
-        for way, parts in pairs.items()
-        if None not in parts
-        for difference in _compare_results(*(part["results"] for part in parts), way)
+    """Compare two documents of audits, as they are read."""
+    documents = first, second
+    level = first["settings"]["confidence_level"]
+    shared, left_out = _list_shared(documents)
+    sides = [_list_parts(document, shared) for document in documents]
+    pairs = {way: tuple(side[way] for side in sides) for way in (FILE, SERVICE)}
+    pairs = {way: pair for way, pair in pairs.items() if pair != (None, None)}
+    why = {way: _find_obstacle(*pair) for way, pair in pairs.items()}
+    numbers, people = [], _read_people(documents, shared)
+    for way, pair in pairs.items():
+        if why[way] is None:
+            numbers += _pair_numbers(way, *pair)
+            if way == SERVICE and people is not None:
+                part = way, PEOPLE, "", "auc", None
+                numbers.append(_Pair(*part, people, None, len(shared)))
+    changes = _find_changes(numbers, level)
+    routes = [
+        _make_route(way, pair, why[way], [one for one in changes if one.way == way])
+        for way, pair in pairs.items()
     ]
-    found = _compare_people(first, second) + found
-    return sorted(found, key=lambda difference: difference.scope != OVERALL)
+    routes.sort(key=lambda route: (route.outcome == UNSAID, route.outcome == SAME))
+    differences = [] if people is None else [_compare_people(people)]
+    for way, pair in pairs.items():
+        differences += [] if None in pair else _list_differences(way, *pair)
+    differences.sort(key=lambda difference: difference.scope != OVERALL)
+    given = map(tuple, (routes, differences, shared, left_out))
+    return Comparison(*given, len(numbers), level)
 
 
-def _compare_results(first, second, way):
+# --- what both have
+
+
+def _list_shared(documents):
+    """Names of the attacks that both audits ran in the same way, and the others with the reason."""
+    listed = [_describe_attacks(document) for document in documents]
+    shared, left_out = [], []
+    for name in dict.fromkeys([*listed[0], *listed[1]]):
+        first, second = (attacks.get(name) for attacks in listed)
+        if first == second:
+            shared.append(name)
+        else:
+            left_out.append((name, _tell_difference(first, second)))
+    return shared, left_out
+
+
+class _Setting(NamedTuple):
+    """How an audit ran an attack."""
+
+    n_models: int | None  # shadow models; None if it uses none
+    recipe: str | None  # whether these are clones of the victim, of a recipe, or of a stand-in
+    parameters: str | None
+
+
+def _describe_attacks(document):
+    """The setting of each attack that has a number."""
+    settings, reference, file = (document[name] for name in ("settings", "reference", "file"))
+    counts, recipe = {}, None
+    if reference is not None:
+        counts = {row["attack"]: row["n_models"] for row in reference["attacks"]}
+        recipe = reference["recipe"]
+    ran = {}
+    for part in (document, file or {"results": []}):
+        for row in part["results"]:
+            if row["status"] == OK:
+                name = row["attack"]
+                n_models = counts.get(name)
+                if reference is None and part is document:  # it may use all of them
+                    n_models = settings["n_shadows"]
+                own = None if n_models is None else recipe
+                ran[name] = _Setting(n_models, own, settings["attacks"].get(name))
+    return ran
+
+
+def _tell_difference(first, second):
+    """In what the settings of an attack differ between two audits."""
+    if first is None or second is None:
+        return f"{'B' if first is None else 'A'} alone"
+    if first.n_models != second.n_models:
+        told = [f"{one.n_models or 'no'} in {side}" for one, side in zip((first, second), "AB")]
+        return f"{COUNTED}: {', '.join(told)}"
+    if first.recipe != second.recipe:
+        return "shadow models of another recipe"
+    return "other parameters"
+
+
+def _list_parts(document, shared):
+    """The routes of a document, each with the rows and the level of the shared attacks alone."""
+    found = {SERVICE: document, FILE: document["file"]}
+    return {way: part and _keep_shared(way, part, document, shared) for way, part in found.items()}
+
+
+def _keep_shared(way, part, document, shared):
+    rows = [row for row in part["results"] if row["attack"] in shared]
+    level = read_level(part["level"])
+    # What only one audit ran is no part of the level either; a file is attacked in one way.
+    if way == SERVICE and part["evidence"] in CONCLUSIVE and 0 < len(rows) < len(part["results"]):
+        grounds = read_grounds(document)
+        results, null = (
+            frame[frame["attack"].isin(shared)].reset_index(drop=True)
+            for frame in (grounds.results, grounds.null)
+        )
+        grounds = grounds._replace(results=results, null=null, asked=shared)
+        level = measure_level(grounds, LEAK if len(list_leaks(grounds)) else NONE)
+    return Route(way, level, rows)
+
+
+def _find_obstacle(first, second):
+    """Why nothing can be said of a route, or None."""
+    sides = {"A": first, "B": second}
+    missing = [name for name, one in sides.items() if one is None]
+    if missing:
+        return f"{NOT_ATTACKED} {missing[0]}"
+    unknown = [name for name, one in sides.items() if one.level.name == "unknown"]
+    if unknown:
+        return f"no verdict in {' and '.join(unknown)}"
+    if any(one.find_best("auc") is None for one in sides.values()):
+        return "no number in common"
+    return None
+
+
+class _Pair(NamedTuple):
+    """The numbers of all shared attacks in one part of the records, of both audits."""
+
+    way: str
+    scope: str
+    group: str
+    metric: str
+    max_fpr: float | None
+    sides: tuple  # of each audit: interval by attack
+    levels: tuple | None
+    n_attacks: int  # of which the strongest was chosen
+
+
+def _pair_numbers(way, first, second):
+    """The AUC of each part of the records, and the TPR at the rate that both measured."""
+    routes = first, second
+    rates = set.intersection(*map(_list_rates, routes))
+    rate = choose_rate([first._replace(rows=[r for r in first.rows if r["max_fpr"] in rates])])
+    parts = dict.fromkeys((row["scope"], row["group"]) for row in first.rows)
+    groups = [{(g["scope"], g["group"]): g for g in route.level.groups} for route in routes]
+    metrics = [("auc", None)] + ([] if rate is None else [("tpr", rate)])
+    for part in parts:
+        levels = None
+        if all(part in listed for listed in groups):
+            levels = tuple(read_level(listed[part]) for listed in groups)
+        for metric in metrics:
+            sides = [_take(route, part, metric) for route in routes]
+            common = [name for name in sides[0] if name in sides[1]]
+            if common:
+                sides = tuple({name: side[name] for name in common} for side in sides)
+                yield _Pair(way, *part, *metric, sides, levels, len(common))
+
+
+def _list_rates(route):
+    return {
+        row["max_fpr"]
+        for row in route.rows
+        if row["metric"] == "tpr" and row["status"] == OK and row["scope"] == OVERALL
+    }
+
+
+def _take(route, part, metric):
+    """Intervals of a number in a part of the records, by attack."""
+    return {
+        row["attack"]: tuple(row[name] for name in INTERVAL)
+        for row in route.rows
+        if (row["scope"], row["group"], row["metric"]) == (*part, metric[0])
+        and row["status"] == OK
+        and (metric[1] is None or row["max_fpr"] == metric[1])
+    }
+
+
+def _read_people(documents, shared):
+    """The AUC of the strongest attack on people in each audit, if it is of shared ones."""
+    people = [document["person_level"] for document in documents]
+    if any(one is None or one["auc"] is None or one["attack"] not in shared for one in people):
+        return None
+    return tuple({one["attack"]: (one["auc"], one["low"], one["high"])} for one in people)
+
+
+# --- what changed
+
+
+def _find_changes(pairs, level):
+    """The change of each number, with intervals that are corrected for all of them."""
+    # A change is said wrongly with a probability of at most half of what an interval may err, so
+    # that more leakage, or less, is said as seldom as one end of a single interval errs. The
+    # numbers of all records have half of it, so that many groups do not hide them.
+    share = (1 - level) / 2
+    whole = [pair for pair in pairs if pair.scope in (OVERALL, PEOPLE)]
+    groups = [pair for pair in pairs if pair.scope not in (OVERALL, PEOPLE)]
+    share = share / 2 if groups else share
+    changes = [_make_change(pair, level, 1 - share / len(whole)) for pair in whole]
+    return changes + _apply_holm(groups, level, share)
+
+
+def _apply_holm(pairs, level, share):
+    """The changes by Holm's procedure, each with the interval by which it was judged."""
+    changes, left, again = [None] * len(pairs), list(range(len(pairs))), True
+    while left and again:
+        for k in left:
+            changes[k] = _make_change(pairs[k], level, 1 - share / len(left))
+        again = [k for k in left if changes[k].sign]
+        left = [k for k in left if not changes[k].sign]
+    return changes
+
+
+def _make_change(pair, stated, level):
+    limits = [_bound_strongest(side, stated, level, pair.n_attacks) for side in pair.sides]
+    gap = difference_interval(limits[1], limits[0])
+    gap = Interval(gap.estimate, max(gap.low, -1.0), min(gap.high, 1.0))  # of shares
+    best = [max(side, key=lambda name, side=side: side[name][0]) for side in pair.sides]
+    shown = [side[name] for side, name in zip(pair.sides, best)]
+    sign = int(gap.low > 0) - int(gap.high < 0)
+    part = pair.way, pair.scope, pair.group, pair.metric, pair.max_fpr
+    return Change(*part, tuple(best), *shown, tuple(gap), sign, pair.levels)
+
+
+def _bound_strongest(side, stated, level, n_attacks):
+    """The interval of the largest number of several attacks."""
+    # As in a policy: any of the lower ends may be too high, so they share the error; the upper end
+    # of the attack that is truly the strongest is as often too low as that of any single one.
+    lower = scale(1 - (1 - level) / n_attacks, stated)
+    upper = scale(level, stated)
+    numbers = side.values()
+    return Interval(
+        max(estimate for estimate, _, _ in numbers),
+        max(estimate - lower * (estimate - low) for estimate, low, _ in numbers),
+        max(estimate + upper * (high - estimate) for estimate, _, high in numbers),
+    )
+
+
+_OUTCOMES = {(): SAME, (-1,): LESS, (1,): MORE, (-1, 1): BOTH}
+
+
+def _make_route(way, pair, why, changes):
+    levels = tuple(one and one.level for one in pair)
+    if why is not None:
+        return RouteChange(way, levels, UNSAID, why, ())
+    # All records in the order of the numbers; then groups, the largest increase first.
+    groups = [one for one in changes if not one.is_overall]
+    groups.sort(key=lambda one: (-abs(one.sign), -one.difference[0]))
+    changes = [one for one in changes if one.is_overall] + groups
+    outcome = _OUTCOMES[tuple(sorted({one.sign for one in changes} - {0}))]
+    return RouteChange(way, levels, outcome, "", tuple(changes))
+
+
+# --- every number of every attack
+
+
+def _list_differences(way, first, second):
+    """The numbers of single attacks that two audits have in common."""
     key = ["scope", "group", "attack", "metric", "max_fpr"]
     frames = []
-    for results in (first, second):
-        frame = pd.DataFrame(results, columns=list(COLUMNS))
+    for route in (first, second):
+        frame = pd.DataFrame(route.rows, columns=list(COLUMNS))
         frame = frame[frame["status"] == OK]
         # A missing rate would not match itself in some versions of pandas.
         frame = frame.assign(max_fpr=frame["max_fpr"].astype(float).fillna(0.0))
@@ -77,170 +359,8 @@ def _compare_results(first, second, way):
         yield Difference(*names, *sides, difference_interval(*sides[::-1]), way)
 
 
-def _compare_people(first, second):
-    """The AUC of the strongest attack on people, if both audits have one."""
-    people = [document["person_level"] for document in (first, second)]
-    if any(found is None or found["auc"] is None for found in people):
-        return []
-    attacks = dict.fromkeys(found["attack"] for found in people)
-    sides = [tuple(found[name] for name in ("auc", "low", "high")) for found in people]
-    gap = difference_interval(*sides[::-1])
-    return [Difference(PEOPLE, "", " / ".join(attacks), "auc", np.nan, *sides, gap)]
-
-
-# What became of a route: the word of its row, and the heading of a page on which all agree.
-_LESS, _MORE, _SAME, _BOTH, _UNSAID = "less", "more", "same", "mixed", "unsaid"
-_WORDS = {
-    _LESS: ("Better: less leakage", "Less leakage"),
-    _MORE: ("Worse: more leakage", "More leakage"),
-    _SAME: ("No difference that the records resolve", "No difference shown"),
-    _BOTH: ("Better in one number, worse in another", "Better and worse"),
-    _UNSAID: ("Cannot be said", "No verdict"),
-}
-_UNKNOWN = Level("unknown")
-
-
-def render_comparison(first, second, names, title="Two audits of membership inference"):
-    documents, groups = (first, second), {}
-    differences = compare_audits(first, second)
-    for found in differences:
-        if found.scope not in (OVERALL, PEOPLE):
-            groups.setdefault((found.scope, found.group), []).append(found)
-    routes = _compare_routes(documents)
-    heading = _write_heading(routes)
-    last = get_highest(list_document_routes(second)).level
-    return render_page(
-        "page_compare.html.j2",
-        __package__,
-        title=f"{heading}: {title}",
-        kind=title,
-        heading=heading,
-        level=_UNKNOWN if heading == _WORDS[_UNSAID][1] else last,
-        sentence=" ".join(_write_route(route) for route in routes),
-        audits=[_describe(*audit) for audit in zip(names, documents, strict=True)],
-        routes=routes,
-        words={outcome: words[0] for outcome, words in _WORDS.items()},
-        rows=[_make_row(one) for one in differences if one.scope in (OVERALL, PEOPLE)],
-        groups=[_describe_group(*part, rows, documents) for part, rows in groups.items()],
-        interval=f"{100 * first['settings']['confidence_level']:g}%",
-        read_so=READ_SO,
-    )
-
-
-def _compare_routes(documents):
-    """What became of each route that was attacked in one of the audits, the file first."""
-    listed = [{one.way: one for one in list_document_routes(document)} for document in documents]
-    ways = [way for way in (FILE, SERVICE) if any(way in routes for routes in listed)]
-    level = documents[0]["settings"]["confidence_level"]
-    return [_compare_route(way, [routes.get(way) for routes in listed], level) for way in ways]
-
-
-def _compare_route(way, sides, level):
-    """How the strongest attacks of two audits differ, in AUC and at the rate that both measure."""
-    found = {"way": MEANS[way], "levels": [side and side.level for side in sides]}
-    if None in sides or any(side.level.name == "unknown" for side in sides):
-        missing = " and ".join(name for name, one in zip("AB", sides) if one is None)
-        why = f"not attacked in {missing}" if missing else "no verdict in one of the audits"
-        return found | {"outcome": _UNSAID, "change": why, "numbers": [], "rate": None}
-    shared = set.intersection(
-        *({r["max_fpr"] for r in one.rows if one.find_best("tpr", r["max_fpr"])} for one in sides)
-    )
-    rate = choose_rate(
-        [one._replace(rows=[r for r in one.rows if r["max_fpr"] in shared]) for one in sides]
-    )
-    metrics = [("auc", None)] + ([] if rate is None else [("tpr", rate)])
-    # The strongest of many is chosen, so the interval is corrected for all numbers compared.
-    n_attacks = max(len({row["attack"] for row in side.rows}) for side in sides)
-    wider = scale(1 - (1 - level) / (n_attacks * len(metrics)), level)
-    numbers, signs = [], set()
-    for metric in metrics:
-        best = [side.find_best(*metric) for side in sides]
-        if None in best:
-            continue
-        ends = [tuple(row[name] for name in INTERVAL) for row in best]
-        gap, low, high = difference_interval(*ends[::-1])
-        low, high = gap - wider * (gap - low), gap + wider * (high - gap)
-        signs.add(int(low > 0) - int(high < 0))
-        write = format_auc if metric[0] == "auc" else format_rate
-        numbers.append((*metric, [one[0] for one in ends], write(gap, low, high)))
-    outcomes = {(-1,): _LESS, (1,): _MORE, (-1, 1): _BOTH, (): _SAME if numbers else _UNSAID}
-    told = [f"{column_name(name, fpr)} {text}" for name, fpr, _, text in numbers]
-    return found | {
-        "outcome": outcomes[tuple(sorted(signs - {0}))],
-        "change": "; ".join(told) or "no number in common",
-        "numbers": numbers,
-        "rate": rate,
-    }
-
-
-def _write_heading(routes):
-    """What became of all routes, or of each where they differ."""
-    said = [route for route in routes if route["outcome"] != _UNSAID]
-    outcomes = {route["outcome"] for route in said}
-    if len(outcomes) == 1 and (len(said) == len(routes) or outcomes == {_SAME}):
-        return _WORDS[outcomes.pop()][1]
-    changed = [route for route in said if route["outcome"] != _SAME]
-    told = [f"{_WORDS[one['outcome']][1].lower()} {one['way']}" for one in changed]
-    text = join_names(told) if told else _WORDS[_UNSAID][1]
-    return text[0].upper() + text[1:]
-
-
-def _write_route(route):
-    way = route["way"].capitalize()
-    if route["outcome"] == _UNSAID:
-        return f"{way}, nothing can be said: {route['change']}."
-    metric, rate, (first, second), _ = route["numbers"][-1]
-    if metric == "tpr":
-        base = choose_base(rate)
-        a, b, m = (count_of(share, base) for share in (first, second, rate))
-        told = f"**{a}** of {base:,} members are recognized in A and **{b}** in B"
-        told += f", when {m} of {base:,} others {'is' if m == '1' else 'are'} mistaken for one"
-    else:
-        told = "a member ranks above a non-member "
-        told += f"**{100 * first:.0f}** of 100 times in A and **{100 * second:.0f}** in B"
-    ends = {_SAME: ": no difference that the records resolve"}
-    return f"{way}, {told}{ends.get(route['outcome'], '')}."
-
-
-def _describe(name, document):
-    data, found = document["data"], document["recommendation"]
-    return {
-        "name": name,
-        "model": cut_name(document["victim_name"]),
-        "counts": f"{data['n_members']:,} members, {data['n_nonmembers']:,} others",
-        "facts": {
-            "Shadow models": f"{document['settings']['n_shadows']}",
-            "Policy": f"{found['policy']['name']}: {found['result']}" if found else "none",
-            "Audited": document["created"],
-        },
-        "verdict": document["verdict"],
-        "file": document["file"] and document["file"]["verdict"],
-    }
-
-
-def _describe_group(scope, group, rows, documents):
-    """The numbers of a group, with its levels in both audits."""
-    levels = []
-    for found in zip(*(list_document_routes(document) for document in documents)):
-        pair = [
-            read_level(one)
-            for route in found
-            for one in route.level.groups
-            if (one["scope"], one["group"]) == (scope, group)
-        ]
-        if len({route.way for route in found}) == 1 and len(pair) == 2:
-            levels.append((MEANS[found[0].way], pair))
-    name = name_group({"scope": scope, "group": group})
-    return {"name": name, "levels": levels, "rows": [_make_row(one) for one in rows]}
-
-
-def _make_row(found):
-    write = format_auc if found.metric == "auc" else format_rate
-    max_fpr = None if found.metric != "tpr" else found.max_fpr
-    return {
-        "attack": found.attack,
-        "way": PEOPLE if found.scope == PEOPLE else MEANS[found.way],
-        "metric": column_name(found.metric, max_fpr),
-        "cells": [write(*numbers) for numbers in (found.first, found.second, found.difference)],
-        "is_clear": found.is_clear,
-    }
+def _compare_people(people):
+    names = dict.fromkeys(name for side in people for name in side)
+    ends = [next(iter(side.values())) for side in people]
+    gap = difference_interval(*ends[::-1])
+    return Difference(PEOPLE, "", " / ".join(names), "auc", np.nan, *ends, gap)

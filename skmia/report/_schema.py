@@ -201,7 +201,7 @@ _CHECKS = (
 def check_document(document):
     """Check a document from an untrusted source, and derive its verdict again."""
     check_fields(document, AUDIT)
-    grounds = _read_grounds(document)
+    grounds = read_grounds(document)
     _check_results(document, grounds.results)
     _check_names(document, grounds)
     _check_null(grounds)
@@ -221,7 +221,7 @@ def _check_file(document, grounds):
     file = document["file"]
     whole = document | {name: file[name] for name in ("results", "permutation", "curves")}
     asked = sorted({row["attack"] for row in file["results"]})
-    own = _read_grounds(whole)._replace(checks=keep_shared_checks(grounds.checks), asked=asked)
+    own = read_grounds(whole)._replace(checks=keep_shared_checks(grounds.checks), asked=asked)
     if file["n_records"] != document["data"]["n_records"]:
         raise ValueError("file.n_records is not data.n_records")
     if (file["reason"] is None) != bool(file["results"] and file["permutation"]):
@@ -250,7 +250,7 @@ def _check_ledger(file):
         raise ValueError("file.obstacle is null, but file.expected_auc or file.ledger is missing")
 
 
-def _read_grounds(document):
+def read_grounds(document):
     permutation = document["permutation"] or {"numbers": [], "n_permutations": 0}
     settings = document["settings"]
     return Grounds(

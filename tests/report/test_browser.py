@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from skmia import audit
 from skmia.datasets import make_membership_problem
 from skmia.inspection import inspect_model
-from skmia.report._comparison import render_comparison
+from skmia.report import render_comparison
 from skmia.report._page import render
 from skmia.synthetic import audit_table
 

@@ -1,0 +1,385 @@
+"""What is said of two audits: the first line, the sentence, and the page."""
+
+from .._core.pages import BARS, Level, choose_base, render_page, shorten, wrap_short
+from .._core.visible import visible
+from ._comparison import (
+    BOTH,
+    COUNTED,
+    LESS,
+    MORE,
+    NOT_ATTACKED,
+    PEOPLE,
+    READ_SO,
+    SAME,
+    UNSAID,
+    compare_audits,
+)
+from ._evidence import FILE, SERVICE, count_of, name_group
+from ._measure import OVERALL
+from ._page import MEANS, Step, cut_name, list_document_routes
+from ._text import column_name, format_auc, format_rate, join_names
+
+HEADINGS = {
+    LESS: "Less leakage",
+    MORE: "More leakage",
+    SAME: "No change shown",
+    BOTH: "Better and worse",
+    UNSAID: "No verdict",
+}
+_WORDS = {
+    LESS: "Better: less leakage",
+    MORE: "Worse: more leakage",
+    SAME: "No change that the records show",
+    BOTH: "Better in one number, worse in another",
+    UNSAID: "Cannot be said",
+}
+# Groups in the terminal; the page lists all.
+_MOST_GROUPS = 8
+
+
+def write_heading(found):
+    """What became of all routes that were compared, with the way if another route differs."""
+    changed = [route for route in found.routes if route.outcome not in (SAME, UNSAID)]
+    if not changed or len(changed) == len(found.routes):
+        outcomes = {route.outcome for route in changed}
+        if len(outcomes) < 2:
+            return HEADINGS[found.outcome]
+    text = join_names(f"{HEADINGS[one.outcome].lower()} {MEANS[one.way]}" for one in changed)
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def write_sentences(found):
+    """A sentence or two on each route; where nothing changed, the first number says it for all."""
+    routes = found.routes
+    if {route.outcome for route in routes} == {SAME}:
+        routes = routes[:1]
+    return [_write_route(route) for route in routes]
+
+
+def _write_route(route):
+    """What became of a route, by the number that decides, with what is stressed in asterisks."""
+    way = MEANS[route.way].capitalize()
+    if route.outcome == UNSAID:
+        return f"{way}, nothing can be said: {route.why}."
+    told = []
+    for sign in (1, -1):
+        changed = [one for one in route.changes if one.sign == sign]
+        whole = [one for one in changed if one.is_overall]
+        # Recognized people say more than ranks do, where both changed in the same way.
+        whole.sort(key=lambda one: (one.metric == "tpr", one.scope == OVERALL), reverse=True)
+        # A group that improves with all others needs no sentence.
+        groups = [one for one in changed if not one.is_overall and (sign > 0 or not whole)]
+        told += whole[:1] + groups[:1]
+    if not told:
+        return f"{way}, {_tell_same(route.changes[0])}."
+    first, *others = map(_tell_change, told)
+    return (
+        ". ".join([f"{way}, {first}", *(f"{text[0].upper()}{text[1:]}" for text in others)]) + "."
+    )
+
+
+def _tell_change(one):
+    what, a, b = _tell_shares(one)
+    where = "" if one.is_overall else f"in **{name_group(one._asdict())}**, "
+    return f"{where}{what.format(f'**{b}**')}; it was {a}"
+
+
+def _tell_same(one):
+    what, a, b = _tell_shares(one)
+    if a == b:
+        return f"{what.format(a)} in both audits"
+    return f"{what.format(b)}, and it was {a}: a difference that chance explains"
+
+
+def _tell_shares(one):
+    """Words for a number, and the number in each audit, with digits in which a change is seen."""
+    shares = one.first[0], one.second[0]
+    if one.metric == "tpr":
+        base = choose_base(one.max_fpr)
+        m = one.max_fpr * base
+        others = f"{m:.0f} of {base:,} others {'is' if round(m) == 1 else 'are'} mistaken for one"
+        what = f"{{}} of {base:,} members are recognized when at most {others}"
+    else:
+        base = 100
+        who = "member with all records" if one.scope == PEOPLE else "member"
+        what = f"a random {who} ranks above a random non-member {{}} of 100 times"
+    a, b = (_count_whole(share, base) for share in shares)
+    if a == b and one.sign:
+        a, b = (f"{base * share:.1f}" for share in shares)
+    return what, a, b
+
+
+def _count_whole(share, base):
+    """A share of so many; all of them only if it is 1."""
+    if share < 1 and round(base * share) == base:
+        return f"more than {base - 1:,}"
+    return count_of(share, base)
+
+
+# --- the terminal
+
+
+def format_comparison(found, documents, names):
+    """Format a comparison in lines of at most 80 characters, what became of it first."""
+    lines = [_write_line(route, place) for place, route in enumerate(found.routes)]
+    for sentence in write_sentences(found):
+        lines += ["", *wrap_short(sentence.replace("**", ""), "  ", 2)]
+    lines += ["", *_tabulate(found)]
+    lines += ["", *_tell_scope(found)]
+    for side, name, document in zip("AB", names, documents):
+        told = [f"{visible(name)}: {_describe_model(document)}", *_tell_verdicts(document)]
+        lines += wrap_short(f"{'. '.join(told)}.", f"  {side:9s} ", 12)
+    for place, step in enumerate(list_steps(found), 1):
+        text = f"{place}  {step.imperative} {step.why}".replace("`", "")
+        lines += wrap_short(text, "  Next      " if place == 1 else " " * 12, 15)
+    return "\n".join(lines)
+
+
+def _write_line(route, place):
+    """The bars, what became of the route, and its level in both audits."""
+    levels = [level for level in route.levels if level is not None]
+    where = MEANS[route.way]
+    decisive = [one for one in route.changes if one.sign]
+    if decisive and not any(one.is_overall for one in decisive) and decisive[0].levels:
+        levels = decisive[0].levels
+        where += f", {shorten(name_group(decisive[0]._asdict()), 20)}"
+    if route.outcome == UNSAID:
+        told = route.why
+    else:
+        words = [level.word.lower() for level in levels]
+        still = "" if route.outcome == SAME else "still "
+        told = f"{still}{words[0]}" if words[0] == words[1] else " -> ".join(words)
+    bars = " -> ".join(dict.fromkeys(BARS[level.filled] for level in levels))
+    heading = HEADINGS[route.outcome]
+    heading = heading.lower() if place else heading.upper()
+    return f"  {bars}  {heading}   {where}: {told}"
+
+
+_CELLS = (20, 19, 19)
+_NOT_SHOWN = "not shown to change"
+
+
+def _tabulate(found):
+    """The numbers that decide, of all records and of the groups that changed."""
+    lines = [_lay("", "A", "B", "change")]
+    routes = [route for route in found.routes if route.changes]
+    for route in routes:
+        if len(routes) > 1:
+            lines.append(f"  {MEANS[route.way]}")
+        groups = [one for one in route.changes if one.sign and not one.is_overall]
+        rows = [one for one in route.changes if one.is_overall] + groups[:_MOST_GROUPS]
+        lines += [_write_row(one) for one in rows]
+        if len(groups) > _MOST_GROUPS:
+            lines.append(f"  {len(groups) - _MOST_GROUPS} more groups changed: --out")
+        n_groups = len({one.group for one in route.changes if not one.is_overall})
+        if n_groups and not groups:
+            lines.append(_lay("each of the groups", "", "", _NOT_SHOWN))
+    return lines
+
+
+def _lay(*cells):
+    padded = "".join(f"{cell:{width}s}" for cell, width in zip(cells, _CELLS))
+    return f"  {padded}{cells[-1]}".rstrip()
+
+
+def _write_row(one):
+    base = 100 if one.metric == "auc" else choose_base(one.max_fpr)
+    if one.metric == "auc":
+        name, cells = "ranks higher (AUC)", [_short(*one.first), _short(*one.second)]
+        change = _short(*one.difference, sign="+")
+    else:
+        name = f"recognized of {base:,}"
+        cells = [_count(base, *ends) for ends in (one.first, one.second)]
+        change = _count(base, *one.difference, sign="+")
+    if one.scope == PEOPLE:
+        name = "people (AUC)"
+    elif not one.is_overall:
+        unit = "AUC" if one.metric == "auc" else f"of {base:,}"
+        name = f"{shorten(name_group(one._asdict()), 20 - len(unit) - 3)} ({unit})"
+    return _lay(name, *cells, change if one.sign else _NOT_SHOWN)
+
+
+def _short(estimate, low, high, sign=""):
+    """An interval of shares without zeros before the point."""
+    texts = [f"{value:{sign}.3f}".replace("0.", ".", 1) for value in (estimate, low, high)]
+    texts = [text.replace("1.000", "1.00") for text in texts]
+    return "{} [{}, {}]".format(*texts)
+
+
+def _count(base, estimate, low, high, sign=""):
+    estimate, low, high = (f"{base * value:{sign}.0f}" for value in (estimate, low, high))
+    return f"{estimate:>3} [{low}, {high}]"
+
+
+def _tell_scope(found):
+    """What was compared and what was not, and what the brackets are."""
+    listed = join_names(map(visible, found.attacks), 6) or "none"
+    left = f" Not compared: {join_names(_tell_left_out(found))}." if found.left_out else ""
+    n = f"all {found.n_compared} numbers" if found.n_compared > 1 else "this number"
+    brackets = f"{100 * found.level:g}% intervals; those of a change are wider, because they hold "
+    brackets += f"for {n} and the choice of the strongest attack. {READ_SO}"
+    return [
+        *wrap_short(f"Attacks that both audits ran alike: {listed}.{left}", "  Compared  ", 12),
+        *wrap_short(brackets, "  Brackets  ", 12),
+    ]
+
+
+def _describe_model(document):
+    data, n = document["data"], document["settings"]["n_shadows"]
+    sides = f"{data['n_members']:,} members, {data['n_nonmembers']:,} others"
+    pool = f"{n} shadow models" if n else "no shadow models"
+    return f"{cut_name(document['victim_name'])}; {sides}; {pool}"
+
+
+def _tell_verdicts(document):
+    """The level of each route of an audit, by all of its attacks."""
+    routes = list_document_routes(document)
+    return [f"{one.level.heading} {MEANS[one.way]}" for one in routes]
+
+
+def list_steps(found):
+    """What would let more be compared."""
+    steps, counts = [], [name for name, why in found.left_out if COUNTED in why]
+    if counts:
+        why = f"`--shadows`, for {join_names(map(visible, counts))}."
+        steps.append(Step("Audit both with one number of shadow models.", why))
+    if len(counts) < len(found.left_out):
+        steps.append(Step("Audit both with the same attacks.", "Only these can be compared."))
+    for route in found.routes:
+        if route.why.startswith(NOT_ATTACKED):
+            side = route.why[-1]
+            steps.append(Step(f"Audit {side} again.", _MISSING[route.way]))
+        elif route.outcome == UNSAID:
+            steps.append(Step("Ask for a verdict first.", f"{route.why.capitalize()}."))
+    return steps
+
+
+def _tell_left_out(found):
+    """The attacks that are not compared, by the reason."""
+    reasons = {}
+    for name, why in found.left_out:
+        reasons.setdefault(why, []).append(visible(name))
+    return [f"{join_names(names)} ({why})" for why, names in reasons.items()]
+
+
+_MISSING = {
+    FILE: "Its file was not attacked (leave out `--quick`).",
+    SERVICE: "Its answers were not attacked.",
+}
+
+
+# --- the page
+
+
+def render_comparison(first, second, names, title="Two audits of membership inference"):
+    documents = (first, second)
+    found = compare_audits(first, second)
+    heading, groups = write_heading(found), {}
+    for one in found.numbers:
+        if one.scope not in (OVERALL, PEOPLE):
+            groups.setdefault((one.scope, one.group), []).append(one)
+    said = [route.levels[1] for route in found.routes if route.outcome != UNSAID]
+    last = max(said, key=lambda level: level.order, default=Level("unknown"))
+    changes = [one for route in found.routes for one in route.changes]
+    return render_page(
+        "page_compare.html.j2",
+        __package__,
+        title=f"{heading}: {title}",
+        kind=title,
+        heading=heading,
+        level=last,
+        sentence=" ".join(write_sentences(found)),
+        audits=[_describe(*audit) for audit in zip(names, documents, strict=True)],
+        routes=[_describe_route(route) for route in found.routes],
+        changes=[_make_change_row(one) for one in changes if one.is_overall or one.sign],
+        unchanged=_tell_unchanged(changes),
+        compared=_tell_scope_of_page(found),
+        steps=list_steps(found),
+        rows=[_make_row(one) for one in found.numbers if one.scope in (OVERALL, PEOPLE)],
+        groups=[_describe_group(*part, rows, changes) for part, rows in groups.items()],
+        interval=f"{100 * found.level:g}%",
+        read_so=READ_SO,
+    )
+
+
+def _describe_route(route):
+    return {
+        "way": MEANS[route.way],
+        "levels": route.levels,
+        "outcome": _WORDS[route.outcome],
+        "why": route.why,
+    }
+
+
+def _make_change_row(one):
+    write = format_auc if one.metric == "auc" else format_rate
+    where = {OVERALL: "all records", PEOPLE: PEOPLE}.get(one.scope) or name_group(one._asdict())
+    told = {-1: "less", 0: _NOT_SHOWN, 1: "more"}
+    return {
+        "where": where,
+        "way": MEANS[one.way],
+        "metric": column_name(one.metric, one.max_fpr),
+        "attacks": join_names(dict.fromkeys(map(visible, one.attacks))),
+        "cells": [write(*numbers) for numbers in (one.first, one.second, one.difference)],
+        "sign": one.sign,
+        "told": told[one.sign],
+    }
+
+
+def _tell_unchanged(changes):
+    """How many groups are shown to have changed, in a sentence."""
+    groups = {}
+    for one in changes:
+        if not one.is_overall:
+            groups.setdefault((one.way, one.scope, one.group), []).append(one.sign)
+    if not groups:
+        return ""
+    n_changed, n = sum(map(any, groups.values())), f"{len(groups):,} groups"
+    told = f"{n_changed:,} of {n} changed" if n_changed else f"None of {n} is shown to change"
+    return f"{told}, after Holm's correction for all of them."
+
+
+def _tell_scope_of_page(found):
+    listed = join_names(map(visible, found.attacks)) or "none"
+    text = f"Attacks that both audits ran alike are compared: {listed}."
+    if found.left_out:
+        text += f" Not compared: {join_names(_tell_left_out(found))}."
+    return text
+
+
+def _describe(name, document):
+    data, found = document["data"], document["recommendation"]
+    return {
+        "name": name,
+        "model": cut_name(document["victim_name"]),
+        "counts": f"{data['n_members']:,} members, {data['n_nonmembers']:,} others",
+        "facts": {
+            "Shadow models": f"{document['settings']['n_shadows']}",
+            "Policy": f"{found['policy']['name']}: {found['result']}" if found else "none",
+            "Audited": document["created"],
+        },
+        "verdict": document["verdict"],
+        "file": document["file"] and document["file"]["verdict"],
+    }
+
+
+def _describe_group(scope, group, rows, changes):
+    """The numbers of a group, with its levels in both audits."""
+    levels = {
+        MEANS[one.way]: one.levels
+        for one in changes
+        if (one.scope, one.group) == (scope, group) and one.levels
+    }
+    name = name_group({"scope": scope, "group": group})
+    return {"name": name, "levels": [*levels.items()], "rows": [_make_row(one) for one in rows]}
+
+
+def _make_row(found):
+    write = format_auc if found.metric == "auc" else format_rate
+    max_fpr = None if found.metric != "tpr" else found.max_fpr
+    return {
+        "attack": found.attack,
+        "way": PEOPLE if found.scope == PEOPLE else MEANS[found.way],
+        "metric": column_name(found.metric, max_fpr),
+        "cells": [write(*numbers) for numbers in (found.first, found.second, found.difference)],
+    }
