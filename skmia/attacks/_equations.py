@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 from scipy.optimize import brentq, minimize
-from scipy.sparse.linalg import lsqr
+from scipy.sparse.linalg import LinearOperator, lsqr
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,7 @@ from .._core.coefficients import (
     BLOCK,
     as_dense,
     count_coefficients,
-    multiply_columns,
+    count_work,
     multiply_pairs,
     multiply_rows,
     multiply_transposed,
@@ -181,6 +181,9 @@ class LowRankInverter:
         return inverse @ field, evidence, inverse
 
 
+# What a coefficient takes in all that is held at once: as it is read, and scaled.
+BYTES_PER_COEFFICIENT = 20
+
 # Relative noise that is added to exact equations, so that they do not dominate all others.
 NOISE = 1e-2
 _N_STEPS = 15
@@ -192,6 +195,8 @@ _LEAST_VARIANCE = 1e-6
 _SURE = 1e-4
 _RIGID = 0.1
 _N_SWEEPS = 60
+# Of equations with so many numbers that this many are read in one solution, fewer sweeps are made.
+_MOST_SWEPT, _FEWEST_SWEEPS = 5 * 10**9, 10
 _MOST_PROBES = 8
 _N_PROBED = 8000  # records in all probes together
 _MOST_KNOWN = 1 - 1e-9
@@ -357,20 +362,30 @@ def regress(rows, targets, prior, seed, pulls=0.0):
     n = rows.shape[1]
     prior = np.broadcast_to(prior, n)
     spread = np.sqrt(prior * (1 - prior))
-    scaled = multiply_columns(rows, spread)  # for bits that are centered and have unit variance
+    columns = rows.T
+
+    # Products of the equations of bits that are centered and have unit variance, which are not
+    # held beside the equations.
+    def multiply(bits):
+        return rows @ (spread * bits)
+
+    scaled = LinearOperator(
+        rows.shape, multiply, lambda values: spread * (columns @ values), dtype=np.float64
+    )
+    n_sweeps = int(np.clip(_MOST_SWEPT // max(count_work(rows), 1), _FEWEST_SWEEPS, _N_SWEEPS))
 
     def solve(right):
-        return lsqr(scaled, right, damp=1, iter_lim=_N_SWEEPS)[0]
+        return lsqr(scaled, right, damp=1, iter_lim=n_sweeps)[0]
 
     moved = spread * pulls  # a linear term of the likelihood moves the center of the prior
-    away = moved + solve(targets - rows @ prior - scaled @ moved)
+    away = moved + solve(targets - rows @ prior - multiply(moved))
     rng = np.random.default_rng(seed)
     # Random probes estimate a trace. The standard error of one probe is at most sqrt(2 / n).
     n_probes = int(np.clip(_N_PROBED // n, 1, _MOST_PROBES))
     probes = rng.choice([-1.0, 1.0], size=(n_probes, n))
-    known = _as_share(np.mean([probe @ solve(scaled @ probe) for probe in probes]) / n)
+    known = _as_share(np.mean([probe @ solve(multiply(probe)) for probe in probes]) / n)
     ratios = away / (spread * (1 - known))
-    return Solution(ratios, known, targets - rows @ prior - scaled @ away)
+    return Solution(ratios, known, targets - rows @ prior - multiply(away))
 
 
 _N_SWEEPS_BOUNDED_BITS = 400

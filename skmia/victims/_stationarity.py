@@ -18,6 +18,7 @@ from sklearn.linear_model import (
 from sklearn.svm import SVC, SVR
 
 from .._core.asking import check_victim
+from .._core.budget import Cost, count_bytes
 from .._core.coefficients import GradientRows
 from .._core.containers import in_memory
 from ._inputs import Reader, check_labels, find_model, open_model, read_features, why_not_resampled
@@ -295,6 +296,21 @@ _READERS = {
 def has_stationarity(model):
     found = find_model(model)[0]
     return type(found) in _READERS or is_machine(found)
+
+
+# Rows whose features tell how large those of all are.
+_N_SAMPLED = 50
+
+
+def estimate_gradients(model, records):
+    """What gradients of candidates hold: features, twice, and slopes of each output."""
+    (found, steps), n = find_model(model), len(records)
+    some = read_features(
+        found, steps, records[:_N_SAMPLED].X, role="The model has", keeps_sparse=True
+    )
+    n_outputs = np.size(getattr(found, "intercept_", 0.0))
+    what = f"{n:,} records, {some.shape[1]:,} columns and {n_outputs:,} outputs"
+    return Cost(2 * count_bytes(some) * n / some.shape[0] + 32 * n * n_outputs, what=what)
 
 
 def read_gradients(model, records, n_rows):
