@@ -49,6 +49,9 @@ from ._text import (
 )
 from ._verdict import write_verdict
 from .checks._base import ERROR, NOT_RUN, PASSED, WARNING
+from .checks._baseline import BaselineCheck, DifficultyCheck
+from .checks._drift import DriftCheck
+from .checks._duplicates import DuplicatesCheck
 
 # Colors of the levels, on light and on dark paper of the page, and of what is no member.
 _COLORS = {
@@ -392,15 +395,15 @@ class AuditReport:
 
     @property
     def baseline(self) -> Interval | None:
-        return self.findings.of("blind baseline")
+        return self.findings.of(BaselineCheck.name)
 
     @property
     def difficulty(self) -> Interval | None:
-        return self.findings.of("difficulty")
+        return self.findings.of(DifficultyCheck.name)
 
     @property
     def drift(self) -> "DriftResult | None":
-        return self.findings.of("drift")
+        return self.findings.of(DriftCheck.name)
 
     @property
     def permutation(self) -> "PermutationResult | None":
@@ -408,7 +411,7 @@ class AuditReport:
 
     @property
     def duplicates(self) -> "Duplicates | None":
-        return self.findings.of("duplicates")
+        return self.findings.of(DuplicatesCheck.name)
 
     @property
     def controls(self) -> "dict[str, ControlResult]":
