@@ -29,8 +29,9 @@ from ._run import Run as Run
 from ._schema import SCHEMA, SCHEMA_VERSION, as_document, check_document, check_table_document
 from ._shared_rows import find_shared_rows
 from ._stand_in import RECIPE
-from ._text import column_name, join_names
+from ._text import column_name
 from ._verdict import name_part
+from ._words import join_names
 from .checks._baseline import blind_baseline
 from .checks._control import ControlResult as ControlResult
 from .checks._control import negative_control, positive_control

@@ -25,7 +25,7 @@ from ._examine import Findings
 from ._file_attack import fit_file_attack
 from ._measure import COLUMNS, measure
 from ._run import Run
-from ._text import describe_error, name_unread
+from ._text import name_unread
 from ._verdict import (
     NO_CONTROL,
     choose_file_evidence,
@@ -33,6 +33,7 @@ from ._verdict import (
     keep_shared_checks,
     write_file_verdict,
 )
+from ._words import describe_error
 from .checks import PermutationCheck
 
 # Level of the interval that the expected AUC of the attack on a clone must lie in.

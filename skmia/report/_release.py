@@ -40,12 +40,11 @@ from ..synthetic import TableReport, excess_risk
 from ..victims import has_file, is_trainable
 from ._audit import OF_DATA, audit
 from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case
-from ._evidence import get_difference, is_stopped
+from ._evidence import get_difference, is_stopped, why_unlisted
 from ._file import attack_file, examine_file
 from ._measure import OK, OVERALL
 from ._report import AuditReport
 from ._stand_in import describe_stand_in, why_no_reference, why_not_undecided
-from ._training_rows import why_unlisted
 
 # Names of the numbers in policies, and how the numbers begin that each is the largest of.
 _NUMBERS = {

@@ -33,7 +33,7 @@ from ._budget import leave_out_costly
 from ._case import ATTACKS, CHECKS, SHADOWS, make_pool, prepare
 from ._measure import OVERALL, rank_attacks
 from ._pool_size import ENOUGH, MEMORY, MOST, SIZES, TIME, UNMEASURED, is_enough
-from ._text import describe_error
+from ._words import describe_error
 
 # Attacks are repeated on up to 32 shadow models, and groups are compared over all of them.
 MOST_REPEATED = 200_000
@@ -429,7 +429,7 @@ def _run_all(plan, case, clock):
         attack = plan.attacks[name]
         if with_pool[name] and pooled is None:
             enter_stage(SHADOWS)
-            with clock("shadow models"):
+            with clock(SHADOWS):
                 pooled = _get_pool(plan, case, clock)
             enter_stage(ATTACKS)
         if with_pool[name] and pooled.lack is not None and _is_open(attack):
