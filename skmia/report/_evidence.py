@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from .._core.brief import show_briefly
 from .._core.pages import (
     LEAK,
     NONE,
@@ -48,6 +49,7 @@ _MOST_PERMUTATIONS = 100_000
 HIGHEST_LEVEL = 1 - 10 / _MOST_PERMUTATIONS
 
 
+@show_briefly
 class Grounds(NamedTuple):
     """What a verdict rests on."""
 
