@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from .._core.decisions import REQUEST
 from .._core.foreign_words import describe_error
 from .._core.guesses import ask_whether, find_meant
-from .._core.pages import REQUEST
 
 FORMATS = ("text", "json", "markdown", "junit", "sarif")
 ESTIMATORS = ("random-forest", "logistic", "gradient-boosting", "mlp")

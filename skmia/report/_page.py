@@ -1,33 +1,17 @@
 """The page of an audit: one HTML file that needs no other file."""
 
-from typing import NamedTuple
-
 import pandas as pd
 
-from .._core.pages import (
-    CONCLUSIVE,
-    LEAK,
-    LIMITS,
-    REVERSED,
-    SHIFT,
-    UNKNOWN,
-    choose_base,
-    draw_roc,
-    read_level,
-    render_page,
-    write_date,
-)
+from .._core.levels import CONCLUSIVE, LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, read_level
+from .._core.pages import render_page
+from .._core.pages.curves import draw_roc
 from .._core.pvalues import format_pvalue
+from .._core.text import choose_base, write_date
 from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
 from ._evidence import (
     FILE,
-    FIRST,
-    IN_MODEL,
-    IN_PART,
     SERVICE,
-    STOP,
-    SWAPPED,
     Route,
     choose_rate,
     count_of,
@@ -37,7 +21,6 @@ from ._evidence import (
     get_difference,
     get_highest,
     is_stopped,
-    name_cause,
     name_group,
     write_sentence,
 )
@@ -52,121 +35,29 @@ from ._text import (
     describe_reading,
     describe_sources,
     format_cell,
-    join_names,
 )
 from ._verdict import describe_candidates
-from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING, read_checks
+from ._words import join_names
+from .checks import CHECKS, find_outcome, get_check
+from .checks._base import (
+    ERROR,
+    NOT_RUN,
+    PASSED,
+    SIDES,
+    STATED,
+    UNLISTED,
+    WARNING,
+    Step,
+    read_checks,
+)
+from .checks._control import PositiveControlCheck
+from .checks._sides import CAUSES, SWAPPED, name_cause
 
-# What a check says if it passed, and if it warns.
-_STATEMENTS = {
-    FIRST: ("Model and table agree", "Model and table may not agree"),
-    "sides": ("The two sides are as named", "The two sides are not what they are called"),
-    "training rows": (
-        "All training rows are listed",
-        "The model was trained on rows that are not listed as members",
-    ),
-    "blind baseline": (
-        "Members and non-members look alike without the model",
-        "Members and non-members differ without the model",
-    ),
-    "difficulty": ("Both sides are equally hard to predict", "One side is easier to predict"),
-    "drift": (
-        "Labels depend on features in one way",
-        "Labels depend on features in another way on each side",
-    ),
-    "formats": ("Both sides are written in one way", "The sides are written in different ways"),
-    "people": ("Each person is on one side", "Some people are on both sides"),
-    "duplicates": ("Few records are on both sides", "Many records are on both sides"),
-    "resolution": ("There is a lowest rate that can be measured", ""),
-    "permuted membership": ("Results are compared with chance", ""),
-    "person level": (
-        "People with several records were attacked",
-        "People are found where single records are not",
-    ),
-    "score sign": ("The scores point the right way", "Some scores point the wrong way"),
-    "shadow models": (
-        "The shadow models resemble this model",
-        "The shadow models do not resemble this model",
-    ),
-    "positive control": (
-        "The attacks find a leak that was planted",
-        "The attacks miss a leak that was planted",
-    ),
-    "negative control": (
-        "The attacks find nothing where nothing is",
-        "The attacks find something where nothing is",
-    ),
-    "small groups": ("Some groups are too small to judge", "Small groups leak on shadow models"),
-}
+# Outcomes of checks in the order of the page.
 _ORDER = (ERROR, WARNING, PASSED, STATED)
-_STOPPED = "Model and table do not agree"
-# What a check says that states a fact, where that is not what it says if it passed.
-_STATED = {FIRST: "Too little to tell whether model and table agree"}
-
-
-class Step(NamedTuple):
-    """An imperative, a reason, and a place with the words of its link."""
-
-    imperative: str
-    why: str
-    place: str | None = None
-    link: str = ""
-
-
-# What to do where there is no verdict, by the check that prevents it.
+# What to do where there is no verdict, if the check that prevents it does not say.
 _ALIKE = Step(
     "Take both sides from one population.", "Set a random part of the data aside before training."
-)
-_CAUSES = {
-    "formats": Step(
-        "Export both sides in one way.",
-        "The same decimals, spelling and missing values, and audit again.",
-    ),
-    "drift": Step(
-        "Take both sides from one time and source.", "Leakage and drift look alike here."
-    ),
-    FIRST: Step(
-        "Give model and table as they were in training.",
-        "Columns in their order, units and types; answers and labels of these rows.",
-    ),
-    "duplicates": Step(
-        "Remove copies that are on both sides.",
-        "Or give copies a common group_by, and audit again.",
-    ),
-    "positive control": Step(
-        "Use more records.",
-        "At least several hundred members and non-members; 10,000 non-members for rates of 0.1%.",
-    ),
-    "person level": Step(
-        "Treat it as a leak of people.",
-        "Keep fewer records of each person, or train with a guarantee for people.",
-    ),
-    "small groups": Step("Merge the small groups.", "Or audit with more of their records."),
-    "shadow models": Step(
-        "Check membership and the recipe.",
-        "The shadow models have to be trained as this model was.",
-    ),
-}
-_OF_SIDES = {
-    SWAPPED: Step(
-        "Swap the two sides.",
-        "`audit(model, train=held_out, held_out=train)`; with records, `1 - membership`.",
-    ),
-    IN_MODEL: Step(
-        "Give held-out rows that the model has not seen.",
-        "Or list these rows as members, and give others as held-out.",
-    ),
-    IN_PART: Step(
-        "Fit that part on training rows.",
-        "Such as `CalibratedClassifierCV(estimator, cv=5).fit(X_train, y_train)`; or give held-out "
-        "rows that no part has seen.",
-    ),
-}
-_UNLISTED = Step(
-    "List all training rows as members.",
-    "The file was trained on more rows; each of them among the others counts as an error.",
-    "#trust",
-    "Checks",
 )
 _FAILED = Step(
     "Remove what made a check fail.",
@@ -232,7 +123,7 @@ def _describe(document, routes):
         "steps": advise(document, routes, checks),
         "panel": _describe_panel(document, routes, checks),
         "groups": _describe_groups(document, routes),
-        "people": document["person_level"] and _describe_people(document),
+        "persons": document["person_level"] and _describe_people(document),
         "trust": describe_trust(checks, document["evidence"] in CONCLUSIVE),
         "attacks": [*_list_attacks(routes)],
         "n_attacks": count_words(sum(len({r["attack"] for r in route.rows}) for route in routes)),
@@ -259,9 +150,9 @@ def advise(document, routes, checks):
         verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
         steps.append(Step(imperative.capitalize(), by, "#decision", "Recommendation"))
-    unlisted = checks.get("training rows")
+    unlisted = find_outcome(checks, UNLISTED)
     if unlisted is not None and unlisted.is_warning:
-        steps.append(_UNLISTED)
+        steps.append(get_check(unlisted.name).step)
     if get_highest(routes).level.name == "unknown":
         steps += _advise_in_doubt(document, checks)
     elif get_highest(routes).level.name == "none":
@@ -333,11 +224,11 @@ def _advise_to_look(document, routes):
 
 
 def _advise_in_doubt(document, checks):
-    sides = checks.get("sides")
+    sides = find_outcome(checks, SIDES)
     if sides is not None and sides.is_warning and document["evidence"] in (REVERSED, UNKNOWN):
         command = document["settings"].get("command")
         swapped = command.get("swapped") if isinstance(command, dict) else None
-        step = _OF_SIDES[name_cause(sides)]
+        step = CAUSES[name_cause(sides)].step
         if name_cause(sides) == SWAPPED and swapped:
             step = step._replace(why=f"`{visible(str(swapped))}`")
         yield step
@@ -351,12 +242,12 @@ def _advise_in_doubt(document, checks):
     if any(check.is_error for check in checks.values()):
         yield _FAILED
     if document["evidence"] == SHIFT:
-        yield _CAUSES.get(get_difference(checks), _ALIKE)
+        yield get_check(get_difference(checks)).step or _ALIKE
         differ = "A date, an age, a filter, another source."
         yield Step("See in what they differ.", differ, "#trust", "Checks")
         yield Step("Or let skmia choose.", "An unfitted model is trained on a random half.")
     else:
-        yield _CAUSES.get(get_blindness(checks), _CAUSES["positive control"])
+        yield get_check(get_blindness(checks)).step or PositiveControlCheck.step
     yield _ASK_AGAIN if is_stopped(checks) else _AGAIN
 
 
@@ -472,15 +363,13 @@ def _note_numbers(document, routes, shown, rate):
     return notes
 
 
-_WITHOUT = {"baseline": "without the model", "difficulty": "models trained on neither side"}
-
-
 def _list_doubts(document, routes):
     """The number that forbids a verdict, and those beside it: words, AUC and ends."""
     best, rows = routes[-1].find_best("auc"), {}
     if best:
         rows["attack"] = ("best attack on the model", *(best[k] for k in INTERVAL))
-    for name, words in _WITHOUT.items():
+    measured = [check.interval for check in CHECKS if check.interval is not None]
+    for name, words in measured:
         if document[name]:
             rows[name] = (words, *document[name].values())
     if document["power"]:
@@ -489,10 +378,10 @@ def _list_doubts(document, routes):
         ends = max(0, last["auc"] - spread), min(1, last["auc"] + spread)
         rows["power"] = ("same attack on shadow models", last["auc"], *ends)
     first = {SHIFT: ("baseline",), UNKNOWN: ("attack", "power"), REVERSED: ("attack", "power")}
-    order = [*first[document["evidence"]], "attack", "baseline", "difficulty"]
-    difference = get_difference(read_checks(document["checks"]))
-    if document["evidence"] == SHIFT and difference == "difficulty":
-        order.insert(0, "difficulty")
+    order = [*first[document["evidence"]], "attack", *(name for name, _ in measured)]
+    difference = get_check(get_difference(read_checks(document["checks"])))
+    if document["evidence"] == SHIFT and difference.interval is not None:
+        order.insert(0, difference.interval[0])
     return [rows[name] for name in dict.fromkeys(order) if name in rows]
 
 
@@ -628,11 +517,7 @@ def describe_trust(checks, is_conclusive):
     """A line, the checks as statements, failed first, and what was not run."""
     rows, not_run = [], {}
     for check in checks.values():
-        passed, warned = _STATEMENTS.get(check.name, (check.name.capitalize(),) * 2)
-        warned = _STOPPED if check.finding == STOP else warned
-        words = {WARNING: warned, ERROR: f"{check.name.capitalize()}: the check failed"}
-        passed = _STATED.get(check.name, passed) if check.status == STATED else passed
-        words = words.get(check.status) or passed
+        words = get_check(check.name).state(check)
         rows.append({"status": check.status, "words": words, "text": check.text})
         if check.status == NOT_RUN:
             not_run.setdefault(visible(check.text).rstrip("."), []).append(check.name)

@@ -11,20 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from .._core.decisions import format_decision
 from .._core.drawing import gray, ink, on_paper, shade
 from .._core.files import PAGE, SHEET, split_place, write_bytes
+from .._core.levels import CONCLUSIVE
 from .._core.optional import import_optional
-from .._core.pages import (
-    CONCLUSIVE,
-    escape,
-    format_decision,
-    frame_page,
-    make_table,
-    save_documents,
-    warn_of_failures,
-    write_json,
-    write_text,
-)
+from .._core.pages import frame_page
+from .._core.pages.saving import save_documents, warn_of_failures, write_json, write_text
+from .._core.text import escape, make_table
 from .._core.types import PathLike
 from .._core.visible import visible
 from ..disclosure import write_sheet
@@ -56,6 +50,9 @@ from ._text import (
 )
 from ._verdict import write_verdict
 from .checks._base import ERROR, NOT_RUN, PASSED, WARNING
+from .checks._baseline import BaselineCheck, DifficultyCheck
+from .checks._drift import DriftCheck
+from .checks._duplicates import DuplicatesCheck
 
 # Colors of the levels, on light and on dark paper of the page, and of what is no member.
 _COLORS = {
@@ -242,7 +239,7 @@ def _draw(document, path):
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .._core.pages import Level
+    from .._core.levels import Level
     from ..disclosure import Recommendation
     from ._evidence import Grounds
     from ._file import FileFindings
@@ -399,15 +396,15 @@ class AuditReport:
 
     @property
     def baseline(self) -> Interval | None:
-        return self.findings.of("blind baseline")
+        return self.findings.of(BaselineCheck.name)
 
     @property
     def difficulty(self) -> Interval | None:
-        return self.findings.of("difficulty")
+        return self.findings.of(DifficultyCheck.name)
 
     @property
     def drift(self) -> "DriftResult | None":
-        return self.findings.of("drift")
+        return self.findings.of(DriftCheck.name)
 
     @property
     def permutation(self) -> "PermutationResult | None":
@@ -415,7 +412,7 @@ class AuditReport:
 
     @property
     def duplicates(self) -> "Duplicates | None":
-        return self.findings.of("duplicates")
+        return self.findings.of(DuplicatesCheck.name)
 
     @property
     def controls(self) -> "dict[str, ControlResult]":
