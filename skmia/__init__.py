@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ._core import __version__
+from ._core.guesses import make_refusal
 
 if TYPE_CHECKING:
     from ._core.outputs import Outputs
@@ -46,14 +47,17 @@ _ROOMS = (
 )
 
 
+_refuse = make_refusal(__name__, [*__all__, *_ROOMS])
+
+
 def __getattr__(name):
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise _refuse(name)
     globals()[name] = found = getattr(import_module(_PLACES[name], __name__), name)
     return found
 
 
 def __dir__():
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*__all__, *_ROOMS})

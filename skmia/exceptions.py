@@ -30,3 +30,7 @@ class ResolutionWarning(UserWarning):
 
 class TrainingError(RuntimeError):
     """A shadow model could not be trained on its part of the records."""
+
+
+def __dir__():
+    return list(__all__)

@@ -1041,7 +1041,7 @@ def roc_drawings():
     return {
         "table": display.frame(),
         "wide": draw(one, max_fpr=0.2),
-        "narrow": draw(display, max_fpr=0.05, confidence_level=None, chance=False),
+        "narrow": draw(display, max_fpr=0.05, confidence_level=None, plot_chance_level=False),
     }
 
 
@@ -1769,7 +1769,7 @@ def command_line():
         "report": "report audit.json",
         "compare": "compare audit.json audit.json",
         "decide": "decide audit.json",
-        "table": "table train.csv made.csv --holdout held.csv --target ill --seed 0",
+        "table": "table train.csv made.csv --held-out held.csv --target ill --seed 0",
         "no target": "audit --data data.csv --target sick --members trained",
         "no column": "audit --data data.csv --target ill --members person",
         "few models": "audit --data data.csv --target ill --members trained --shadows 1",

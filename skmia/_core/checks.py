@@ -81,6 +81,20 @@ def check_membership_scores(y_true, y_score):
     return membership, scores
 
 
+def check_pos_label(y_true, pos_label):
+    """Return which records have the label of members; without a label, membership as it is."""
+    if pos_label is None:
+        return y_true
+    labels = _as_vector(y_true, "y_true")
+    if not np.isin(pos_label, labels):
+        known = ", ".join(map(repr, np.unique(labels)[:8].tolist()))
+        raise ValueError(
+            f"pos_label must be a value of y_true, the one of members; y_true has {known}, got "
+            f"{show(pos_label)}."
+        )
+    return labels == pos_label
+
+
 def check_judged(judged, names, n_records):
     """Return by name a mask of the records that an attack can judge; None for all of them."""
     if judged is None:

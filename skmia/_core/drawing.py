@@ -24,9 +24,10 @@ def get_axes(ax):
     return ax
 
 
-def thin_frame(ax, grid=None):
+def thin_frame(ax, grid=None, despine=True):
     """Remove the two sides of the frame that carry no axis, and draw thin lines from the others."""
-    ax.spines[["top", "right"]].set_visible(False)
+    if despine:
+        ax.spines[["top", "right"]].set_visible(False)
     if grid is not None:
         ax.grid(which="major", axis=grid, color=gray(ax), alpha=0.2, linewidth=0.6)
         ax.set_axisbelow(True)

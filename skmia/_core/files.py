@@ -166,3 +166,20 @@ def _unlock(handle):
         msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
     else:
         fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+PAGE, SHEET = "report.html", "decision.html"
+
+
+def split_place(path):
+    """The folder of the files of a report, and the name of its page, which may be given."""
+    path = Path(path)
+    is_page = path.suffix.lower() in (".html", ".htm") and not path.is_dir()
+    return (path.parent, path.name) if is_page else (path, PAGE)
+
+
+def name_beside(page, name):
+    """The name of a file beside a page: a page of another name shares it with all but the sheet."""
+    if PAGE == page or name == SHEET:
+        return name
+    return page if name == PAGE else f"{Path(page).stem}{Path(name).suffix}"

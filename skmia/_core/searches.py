@@ -4,8 +4,10 @@ import warnings
 
 import numpy as np
 
+from .callers import level_of_user
 
-def mark_scored(scores, stacklevel):
+
+def mark_scored(scores):
     """Mark the candidates that have all scores, warn of the others, and raise if there are none."""
     failed = np.isnan(list(scores.values()))
     is_scored, n_candidates = ~failed.any(axis=0), failed.shape[1]
@@ -18,5 +20,5 @@ def mark_scored(scores, stacklevel):
         raise ValueError(f"All {n_candidates} candidates of the search {why}. {cure}")
     some = f"{np.count_nonzero(~is_scored)} of {n_candidates} candidates of the search, first"
     message = f"{some} number {np.argmin(is_scored)}, {why}, and are left out. {cure}"
-    warnings.warn(message, stacklevel=stacklevel + 1)
+    warnings.warn(message, stacklevel=level_of_user())
     return is_scored

@@ -13,6 +13,7 @@ from sklearn.base import is_regressor
 from sklearn.utils import gen_batches
 
 from .._core.asking import CHUNK, query_aligned
+from .._core.callers import level_of_user
 from .._core.containers import get_place, pack, take_rows, unpack
 from .._core.progress import make_bar
 from .._core.randomness import isolated_randomness, preserved_randomness
@@ -21,10 +22,12 @@ from .._core.targets import TargetForm, choose_form
 from ..exceptions import JointTrainingWarning
 
 
-def warn_once(caught, n_models, what="shadow models", stacklevel=4):
+def warn_once(caught, n_models, what="shadow models"):
     """Repeat each distinct warning of the workers once, with the number of models it came from."""
     for (category, message), count in Counter(caught).items():
-        warnings.warn(f"{count} of {n_models} {what}: {message}", category, stacklevel=stacklevel)
+        warnings.warn(
+            f"{count} of {n_models} {what}: {message}", category, stacklevel=level_of_user()
+        )
 
 
 def count_failures(caught):
@@ -41,7 +44,7 @@ def note_failures(caught, n_models):
     return [f"{n_alone} of {n_models} shadow models were trained one by one: {why}."]
 
 
-def warn_of_weights(estimator, records, what="shadow models", stacklevel=4):
+def warn_of_weights(estimator, records, what="shadow models"):
     """Say whether models are trained with sample weights, and warn if weights are not used."""
     takes = name_parameter(estimator) is not None
     if WEIGHTS in records.fields and takes:
@@ -61,7 +64,7 @@ def warn_of_weights(estimator, records, what="shadow models", stacklevel=4):
         f"The {what} are trained without weights: {found}. If the victim was trained with weights, "
         f"{advice}."
     )
-    warnings.warn(note, UserWarning, stacklevel=stacklevel)
+    warnings.warn(note, UserWarning, stacklevel=level_of_user())
     return [note]
 
 

@@ -186,7 +186,7 @@ class _Steps:
 def _write_swapped(arguments, problem):
     """The command with the two sides swapped, if the user named them."""
     if arguments.train is not None:
-        sides = {"train": arguments.heldout, "heldout": arguments.train}
+        sides = {"train": arguments.held_out, "held_out": arguments.train}
     elif problem.other_value is not None:
         sides = {"member_value": problem.other_value}
     else:

@@ -85,9 +85,11 @@ def _refuse_constant(name):
 
 def run_report(arguments, show):
     """Write the page of an audit, of a model or a table, again."""
-    out = arguments.out or arguments.result.with_suffix(".html")
-    check_is_no_source(out, [arguments.result])
-    document = _check(arguments.result, _read_json(arguments.result), READERS)
+    path = find_document(arguments.result)
+    beside = path.with_name("report.html") if arguments.result.is_dir() else None
+    out = arguments.out or beside or path.with_suffix(".html")
+    check_is_no_source(out, [path])
+    document = _check(path, _read_json(path), READERS)
     draw = render_table if document["schema"] == TABLE_SCHEMA else render
     title = {} if arguments.title is None else {"title": arguments.title}
     write_page(out, draw(document, **title))
@@ -98,20 +100,34 @@ def run_report(arguments, show):
     return f"written: {visible(out)}\nwritten: {visible(sheet)}"
 
 
-def _find_document(path):
+_DOCUMENTS = ("audit.json", "table.json")
+
+
+def find_document(path):
     """The file of numbers that a folder holds, or the file that is named."""
     if not path.is_dir():
-        return path
-    found = [path / name for name in ("audit.json", "table.json") if (path / name).is_file()]
+        return _check_no_page(path)
+    found = [path / name for name in _DOCUMENTS if (path / name).is_file()]
     if len(found) != 1:
         told = "both audit.json and table.json" if found else "neither audit.json nor table.json"
-        raise CommandError(f"{path} holds {told}; name the file of the audit that is decided")
+        raise CommandError(f"{path} holds {told}; name the file of the audit")
     return found[0]
+
+
+def _check_no_page(path):
+    """Refuse a page or a picture of an audit with the file of its numbers, if there is one."""
+    if path.suffix.lower() not in (".html", ".htm", ".png"):
+        return path
+    beside = [path.with_suffix(".json"), *(path.with_name(name) for name in _DOCUMENTS)]
+    numbers = next((name for name in beside if name.is_file()), None)
+    if numbers is None:
+        return path
+    raise CommandError(f"{path} is a page, and the file of its numbers is needed: {numbers}")
 
 
 def run_decide(arguments, show):
     """Record a decision in the document of an audit, and write its sheet again."""
-    path = _find_document(arguments.result)
+    path = find_document(arguments.result)
     document = _read_json(path)
     _check(path, document, READERS)  # what is kept is the document as it was written
     found = document.get("recommendation")
@@ -136,17 +152,24 @@ def run_decide(arguments, show):
     except ValueError as error:
         raise CommandError(tell(error).rstrip(".")) from error
     sheet = path.with_name("decision.html")
+    page = "report.html" if path.name in _DOCUMENTS else path.with_suffix(".html").name
     with named("OUT", path.parent):
         write_json(decided, path)
-        write_sheet(decided, sheet)
+        write_sheet(decided, sheet, page)
     return f"recorded: {visible(path)}\nwritten: {visible(sheet)}"
 
 
 def write_page(out, page):
     try:
+        out.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(out, page.encode())
     except OSError as error:
         raise CommandError(f"--out: cannot write {out}: {error.strerror or error}") from error
+
+
+def describe_page(out):
+    """The last line of a command that writes a page only if it is asked to."""
+    return "A page of this: --out FILE.html" if out is None else f"written: {visible(out)}"
 
 
 def check_is_no_source(out, sources):
@@ -162,7 +185,7 @@ def _is_same(first, other):
 
 
 def run_compare(arguments, show):
-    paths = arguments.first, arguments.second
+    paths = [find_document(path) for path in (arguments.first, arguments.second)]
     if arguments.out is not None:
         check_is_no_source(arguments.out, paths)
     readers = {SCHEMA: READERS[SCHEMA]}
@@ -181,7 +204,8 @@ def run_compare(arguments, show):
     with shown_after(show, text, arguments.out is not None):
         if arguments.out is not None:
             write_page(arguments.out, render_comparison(*documents, names))
-    return "" if arguments.out is None else f"\nwritten: {visible(arguments.out)}"
+    return f"
+{describe_page(arguments.out)}"
 
 
 def _name_apart(paths):

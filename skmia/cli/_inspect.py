@@ -11,7 +11,7 @@ from sklearn.base import is_regressor
 from .._core.records import Records
 from .._core.visible import visible
 from ..inspection import inspect_model, render_inspection
-from ._documents import check_is_no_source, write_page
+from ._documents import check_is_no_source, describe_page, write_page
 from ._model import OF_DAMAGE, load_model
 from ._model_input import as_model_input, know_columns
 from ._options import CommandError, is_of_strangers, tell
@@ -37,11 +37,10 @@ def run_inspect(arguments, show):
         raise CommandError(f"{_MODEL}: {name} cannot be inspected: {told}") from error
     for note in notes:  # on how the table was read
         print(f"skmia inspect: {visible(note)}", file=sys.stderr)
-    if arguments.out is None:
-        return document if arguments.json else text
-    # The page is made here, not where the model was read, which may write no file.
-    write_page(arguments.out, render_inspection(json.loads(document)))
-    return document if arguments.json else f"{text}\n\nwritten: {visible(arguments.out)}"
+    if arguments.out is not None:
+        # The page is made here, not where the model was read, which may write no file.
+        write_page(arguments.out, render_inspection(json.loads(document)))
+    return document if arguments.json else f"{text}\n\n{describe_page(arguments.out)}"
 
 
 def _inspect(arguments):

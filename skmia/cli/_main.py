@@ -16,6 +16,7 @@ from .._core.visible import visible, visible_lines
 from ..exceptions import TrainingError
 from ._options import CommandError, GateClosed, check, read_config, save_config, tell
 from ._parser import make_parser
+from ._spelling import parse_words, spell
 
 # The commands, and the modules that run them.
 _COMMANDS = dict.fromkeys(("compare", "decide", "report"), "_documents")
@@ -107,7 +108,7 @@ def _main(argv):
         if not argv:
             _print(make_parser().format_help().rstrip())
             return 0
-        arguments = make_parser().parse_args(read_config(argv))
+        arguments = parse_words(read_config(spell(argv), spell))
         check(arguments)
         _print(_run(arguments))
         return 0

@@ -5,17 +5,20 @@ Nothing here imports a model or a table, so that help and refusals are quick.
 
 import argparse
 import codecs
-import difflib
+import itertools
 import json
 import math
+import os
 import re
 import shlex
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from .._core.decisions import REQUEST
 from .._core.foreign_words import describe_error
+from .._core.guesses import ask_whether, find_meant
 
 FORMATS = ("text", "json", "markdown", "junit", "sarif")
 ESTIMATORS = ("random-forest", "logistic", "gradient-boosting", "mlp")
@@ -93,7 +96,8 @@ _ALLOWED |= {"quoting": ("0", "3"), "header": ("0", "none"), "index_col": ("0", 
 _ALLOWED |= dict.fromkeys(("skipinitialspace", "keep_default_na"), ("true", "false"))
 _ONE_CHARACTER = ("decimal", "thousands", "quotechar", "comment")
 # Files that a command may name, one of which a word in front of a dot restricts an option to.
-_OF_FILES = ("data", "train", "heldout", "answers", "validation", "synthetic", "real", "holdout")
+_OF_FILES = ("data", "train", "held_out", "answers", "validation", "synthetic", "real")
+_OF_FILES += ("held-out", "heldout", "holdout")  # other spellings of one of them
 _BEGIN = re.compile(
     rf"(?:^|,)(?=(?:(?:{'|'.join(_OF_FILES)})\.)?(?:(?:{'|'.join(READING)})=|"
     rf"(?:{'|'.join(_OF_COLUMNS)})\.[^=]+=))"
@@ -123,6 +127,7 @@ def _parse_setting(text):
     name, _, value = text.partition("=")
     first, dot, rest = name.partition(".")
     file = first if dot and first in _OF_FILES else None
+    file = "held_out" if file in _OF_FILES[-3:] else file
     word, dot, column = (rest if file else name).partition(".")
     if word == "dtype" and dot:  # whose values have no equals sign, as names of columns may
         head, _, value = text.rpartition("=")
@@ -160,8 +165,8 @@ def _check_word(word, value):
 
 
 def _refuse_word(word, text):
-    close = difflib.get_close_matches(word.split(".")[0], READING, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}?" if close else f"the words are {', '.join(READING)}"
+    close = find_meant(word.split(".")[0], READING)
+    hint = ask_whether(close) if close else f"the words are {', '.join(READING)}"
     raise OptionError(
         f"must be WORD=VALUE with a word of pandas.read_csv, as 'sep=;'; got {text!r}; {hint}"
     )
@@ -269,10 +274,16 @@ def place(text):
     return Path(text)
 
 
-def place_page(text):
-    """Return the path of a page, which browsers show as one by its suffix."""
-    path = place(text)
-    return path if path.suffix or path.is_dir() else path.with_suffix(".html")
+def place_page(name):
+    """Return a function that reads the path of a page, or of a folder for a page of this name."""
+
+    def read(text):
+        path = place(text)
+        if path.is_dir() or text.endswith(("/", os.sep)):
+            return path / name
+        return path if path.suffix else path.with_suffix(".html")  # by which browsers show it
+
+    return read
 
 
 def _read_whole(wanted, is_allowed):
@@ -323,7 +334,15 @@ def check_file(path, option, *, or_folder=False):
     if path.is_dir() and not or_folder:
         raise CommandError(f"{option}: {path} is a folder, and a file is needed")
     if not (path.is_file() or path.is_dir()):
-        raise CommandError(f"{option}: file not found: {path}")
+        raise CommandError(f"{option}: file not found: {path}{_find_close_file(path)}")
+
+
+def _find_close_file(path):
+    """The question whether a file beside the missing one was meant; empty without one like it."""
+    with suppress(OSError):
+        meant = find_meant(path.name, os.listdir(path.parent), synonyms=False)
+        return f"; {ask_whether(str(path.with_name(name)) for name in meant)}" if meant else ""
+    return ""
 
 
 def _check_kind(path, option, command):
@@ -370,7 +389,7 @@ _WITH_A_TABLE += ("estimator", "model", "answers", "label_map", "show_values", "
 _WITH_A_TABLE += ("validation", "read", "positive", "classes")
 
 # Files of an audit, each by the name of its option.
-FILES = ("data", "train", "heldout", "model", "answers", "validation")
+FILES = ("data", "train", "held_out", "model", "answers", "validation")
 
 
 def list_rates(arguments):
@@ -380,13 +399,14 @@ def list_rates(arguments):
 def check(arguments):
     """Refuse what can be refused before a model or a table is opened, and place the files."""
     command = arguments.command
-    if command == "audit":
+    if hasattr(arguments, "files"):
         place_files(arguments)
     read = {option: getattr(arguments, name) for name, option in _READ.get(command, {}).items()}
     read = {option: path for option, path in read.items() if path is not None}
     for option, path in read.items():
-        if path.exists():
+        if path.exists() and command != "compare":
             _check_kind(path, option, command)
+    _check_given_once(read)
     if command == "audit":
         _check_audit(arguments)
         _check_limits(arguments.fail_above, list_rates(arguments))
@@ -395,23 +415,35 @@ def check(arguments):
             if getattr(arguments, name):
                 raise CommandError(f"--{name} goes with --data")
     elif command == "table":
-        if arguments.target is not None and arguments.holdout is None:
-            raise CommandError("--target needs --holdout, on which the models are measured")
+        if arguments.target is not None and arguments.held_out is None:
+            raise CommandError("--target needs --held-out, on which the models are measured")
         _check_needs_policy(arguments, ["provenance"])
     for option, path in read.items():
         check_file(path, option, or_folder=option not in ("MODEL", "--model"))
 
 
+def _check_given_once(read):
+    """Refuse one file in two roles, before it is read."""
+    for (option, path), (other, again) in itertools.combinations(read.items(), 2):
+        with suppress(OSError):  # of one that is not there
+            if path.samefile(again):
+                raise CommandError(f"{option} and {other} are the same file, {path.name}")
+
+
 # Files that a command reads, by the name of each in messages.
 _READ = {
-    "audit": {name: f"--{name}" for name in FILES},
+    "audit": {name: f"--{name.replace('_', '-')}" for name in FILES},
     "inspect": {"model": "MODEL", "data": "--data"},
-    "table": {"synthetic": "SYNTHETIC", "real": "REAL", "holdout": "--holdout"},
+    "table": {"synthetic": "SYNTHETIC", "real": "REAL", "held_out": "--held-out"},
+    "compare": {"first": "A", "second": "B"},
 }
 
 
 def place_files(arguments):
     """Take files that are named without an option: a model, and one table or two."""
+    if arguments.command != "audit":
+        _place_table(arguments)
+        return
     from ._other_files import is_known_table, names_model, refuse_other_model
 
     tables = list(arguments.files)
@@ -422,17 +454,44 @@ def place_files(arguments):
     )
     names = ["model"] if is_first else []
     n_tables = len(tables) - len(names)
-    names += ["data"] if n_tables == 1 else ["train", "heldout"] if n_tables else []
+    names += ["data"] if n_tables == 1 else ["train", "held_out"] if n_tables else []
     behind = [] if is_first else [path for path in tables if names_model(path)]
     for path in behind[:1]:
         refuse_other_model(path, "--model")
     if n_tables > 2 or behind:
         raise CommandError(_describe_order(tables, behind))
     for name, path in zip(names, tables, strict=True):
-        if getattr(arguments, name) is not None:
-            raise CommandError(f"--{name}: given twice, as {path.name} as well")
-        setattr(arguments, name, path)
+        _place_file(arguments, name, path)
     arguments.files = []
+
+
+# The option that the one further file of a command is given by, and all of its files.
+_LAST = {
+    "table": ("held_out", "a synthetic table, the training rows, and held-out rows"),
+    "inspect": ("data", "a model and one table of candidates"),
+}
+
+
+def _place_table(arguments):
+    """Take the one table that a command takes behind what it needs."""
+    from ._other_files import is_known_table, names_model
+
+    name, form = _LAST[arguments.command]
+    model, paths = getattr(arguments, "model", None), arguments.files
+    if len(paths) > 1:
+        more = "; skmia audit compares training rows with others" if name == "data" else ""
+        raise CommandError(f"files are {form}; got {len(paths) - 1} more{more}")
+    if model is not None and is_known_table(model) and any(map(names_model, paths)):
+        raise CommandError(f"{form[0].upper()}{form[1:]}: {shlex.join(map(str, [*paths, model]))}")
+    for path in paths:
+        _place_file(arguments, name, path)
+    arguments.files = []
+
+
+def _place_file(arguments, name, path):
+    if getattr(arguments, name) is not None:
+        raise CommandError(f"--{name.replace('_', '-')}: given twice, as {path.name} as well")
+    setattr(arguments, name, path)
 
 
 def _describe_order(paths, models):
@@ -479,12 +538,12 @@ def _check_audit(arguments):
 
 
 def _check_tables(arguments):
-    if (arguments.train is None) != (arguments.heldout is None):
-        raise CommandError("--train and --heldout go together: the members, and other rows")
+    if (arguments.train is None) != (arguments.held_out is None):
+        raise CommandError("--train and --held-out go together: the members, and other rows")
     if arguments.train is not None:
         for name in ("data", "members"):
             if getattr(arguments, name) is not None:
-                raise CommandError(f"--{name} goes without --train and --heldout")
+                raise CommandError(f"--{name} goes without --train and --held-out")
     if arguments.member_value is not None and arguments.members is None:
         raise CommandError("--member-value goes with --members")
 
@@ -510,7 +569,7 @@ def _check_model(arguments):
         if getattr(arguments, name) is not None and not known:
             raise CommandError(
                 f"--{name} needs --members, or a second table of rows that the model has not seen "
-                "(--train and --heldout): which rows was the model trained on?"
+                "(--train and --held-out): which rows was the model trained on?"
             )
     if arguments.validation is not None and (arguments.model is None or foreign):
         raise CommandError("--validation goes with a --model that is trained again, as .skops")
@@ -535,7 +594,7 @@ def _check_limits(limits, fprs):
             )
 
 
-def read_config(words):
+def read_config(words, spell):
     """Put the options of ``--config FILE`` into a command; those of the command itself win."""
     given = [word.partition("=")[0] for word in words]
     if "--config" not in given or words[:1] != ["audit"]:
@@ -551,7 +610,7 @@ def read_config(words):
         raise CommandError(f"--config: {path} cannot be read: {tell(error)}") from error
     options = []
     for name, value in found.items():
-        option = f"--{name.replace('_', '-')}"
+        option = spell([words[0], f"--{name.replace('_', '-')}"])[1]
         if name == "read" and isinstance(value, dict):
             value = list(_list_words(value))
         if isinstance(value, dict):

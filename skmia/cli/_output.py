@@ -10,7 +10,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from .._core import __version__
-from .._core.files import make_private_folder
+from .._core.files import make_private_folder, split_place
 from .._core.visible import visible
 from ._gate import BROKEN, EXCEEDED, INCONCLUSIVE, VERDICT, judge
 from ._options import CommandError, GateClosed, tell
@@ -123,13 +123,18 @@ def _break(outcome, broken):
     return outcome._replace(code=outcome.code or BROKEN, reasons=reasons)
 
 
+# The last line where nothing is written.
+_WITHOUT_FILES = "A page of this, and its numbers: --out FOLDER, or FILE.html"
+
+
 def finish(outcome, save, arguments, show):
     """Write the files of an audit and print it."""
     lines, unwritten = [], []
     with shown_after(show, outcome.text, arguments.out is not None):
         if arguments.out is not None:
             lines, unwritten = _save(save, outcome.document, arguments.out)
-    text = "\n".join(["", *lines]) if lines and arguments.format == "text" else ""
+    lines = lines or [_WITHOUT_FILES]
+    text = "\n".join(["", *lines]) if arguments.format == "text" else ""
     outcome = _break(outcome, unwritten)
     if outcome.code:
         raise GateClosed("; ".join(outcome.reasons), text, outcome.code)
@@ -171,6 +176,7 @@ def check_folder(name, folder):
     """Make a folder and a file in it now rather than fail after the work is done."""
     if folder is None:
         return
+    folder = split_place(folder)[0] if name == "out" else folder
     with named(name, folder):
         if name == "checkpoint":
             make_private_folder(folder)

@@ -2,12 +2,14 @@
 
 import argparse
 import os
+import re
 import shlex
 from functools import cache
 from pathlib import Path
 
 from .._core import __version__
 from .._core.decisions import REQUEST, ROLES
+from .._core.guesses import ask_whether, find_meant
 from .._core.optional import import_optional
 from ._options import (
     ESTIMATORS,
@@ -50,7 +52,7 @@ examples:
   skmia audit --data adult.csv.gz --target income --group race --estimator random-forest
   skmia audit --data visits.parquet --target readmitted --group-by patient --drop visit_id
   skmia audit --data people.csv --target income --model model.skops --members was_trained_on
-  skmia audit --train train.csv --heldout test.csv --target income --model model.skops
+  skmia audit --train train.csv --held-out test.csv --target income --model model.skops
   skmia audit --data people.csv --target income --members was_trained_on --answers answers.csv
   skmia audit --data people.csv --target income --fail-above advantage=0.1 tpr@0.01=0.05
 """
@@ -59,18 +61,18 @@ _TABLE = """\
 Measure how much a synthetic table reveals about the rows that its generator was trained on.
 
 Attacks the training rows and rows of the same population that the generator has not seen
-(--holdout), and prints what is found of the former beyond the latter, with confidence intervals:
+(--held-out), and prints what is found of the former beyond the latter, with confidence intervals:
 copies, distances, singling out, linkability and inference. The similarity of the synthetic rows to
-real ones stands beside it. Without --holdout, nothing can be said about leaks.
+real ones stands beside it. Without --held-out, nothing can be said about leaks.
 """
 
 _TABLE_EXAMPLES = """\
 examples:
-  skmia table synthetic.csv train.csv --holdout held_out.csv --out report
-  skmia table synthetic.csv train.csv --holdout held_out.csv --drop id --target income
-  skmia table synthetic.csv train.csv --holdout held_out.csv --person patient
-  skmia table synthetic.csv train.csv --holdout held_out.csv --policy cautious
-  skmia table synthetic.csv train.csv --holdout held_out.csv --fail-above rare_copies.low=0
+  skmia table synthetic.csv train.csv held_out.csv --out report
+  skmia table synthetic.csv train.csv held_out.csv --drop id --target income
+  skmia table synthetic.csv train.csv held_out.csv --person patient
+  skmia table synthetic.csv train.csv held_out.csv --policy cautious
+  skmia table synthetic.csv train.csv held_out.csv --fail-above rare_copies.low=0
 """
 
 _INSPECT = """\
@@ -101,7 +103,12 @@ _FLAG = {"action": "store_true"}
 _COLUMN, _COLUMNS = {"metavar": "COL"}, _LIST | {"metavar": "COL"}
 _TEXT = {"metavar": "TEXT"}
 _READ, _WRITTEN = {"type": Path, "metavar": "FILE"}, {"type": place, "metavar": "FILE"}
-_FOLDER, _PAGE = {"type": place, "metavar": "DIR"}, {"type": place_page, "metavar": "FILE"}
+_FOLDER = {"type": place, "metavar": "DIR"}
+
+
+def _page(name):
+    return {"type": place_page(name), "metavar": "FILE"}
+
 
 _SEED = {"--seed": ({"type": seed, "default": 0, "metavar": "N"}, "random seed (default: 0)")}
 _PROVENANCE = {
@@ -146,7 +153,7 @@ _OPTIONS = {
             "files": (
                 _READ | {"nargs": "*"},
                 "a model and one table (--data), or a model and two: the rows that it was trained "
-                "on and others (--train, --heldout)",
+                "on and others (--train, --held-out)",
             ),
             "--config": (
                 _READ,
@@ -162,9 +169,9 @@ _OPTIONS = {
             "--train": (
                 _READ,
                 "table of the rows that the model was trained on, in place of --data; needs "
-                "--heldout",
+                "--held-out",
             ),
-            "--heldout": (_READ, "table of rows that the model has not seen"),
+            "--held-out": (_READ, "table of rows that the model has not seen"),
             **_READING,
             "--target": (
                 _COLUMN,
@@ -284,7 +291,11 @@ _OPTIONS = {
             **_SEED,
         },
         "output": {
-            "--out": (_FOLDER, "directory for audit.json, roc.png and report.html"),
+            "--out": (
+                _FOLDER,
+                "folder for audit.json, roc.png and report.html; a name with .html is that of the "
+                "page, and the others stand beside it",
+            ),
             **_choose_format("audit.json"),
             "--verbose": (_FLAG, "also print all attacks, numbers, checks and notes"),
             "--show-values": (
@@ -332,7 +343,11 @@ _OPTIONS = {
                 "synthetic table with a header: .csv, .parquet (or a folder), .feather",
             ),
             "real": (_READ | {"metavar": "REAL"}, "table of the rows that the generator has seen"),
-            "--holdout": (
+            "files": (
+                _READ | {"nargs": "*", "metavar": "HELD_OUT"},
+                "the table of --held-out, in place of the option",
+            ),
+            "--held-out": (
                 _READ,
                 "table of rows of the same population that the generator has not seen",
             ),
@@ -356,7 +371,11 @@ _OPTIONS = {
                 "columns that an attacker would infer (default: each column in turn)",
             ),
             **_SEED,
-            "--out": (_FOLDER, "directory for table.json and report.html"),
+            "--out": (
+                _FOLDER,
+                "folder for table.json and report.html; a name with .html is that of the page, and "
+                "the numbers stand beside it",
+            ),
             **_choose_format("table.json"),
             "--verbose": (_FLAG, "also print all numbers and checks"),
             **_POLICY,
@@ -377,6 +396,10 @@ _OPTIONS = {
                 "fitted model, saved with skops (.skops), or a file of XGBoost (.json, .ubj), "
                 "LightGBM (.txt) or CatBoost (.cbm, .json)",
             ),
+            "files": (
+                _READ | {"nargs": "*", "metavar": "DATA"},
+                "the table of --data, in place of the option",
+            ),
             "--data": (
                 _READ,
                 "table of candidate records to look for: .csv, .parquet (or a folder), .feather",
@@ -395,21 +418,35 @@ _OPTIONS = {
             ),
             "--verbose": (_FLAG, "also print all arrays and places"),
             "--json": (_FLAG, "print JSON instead of text"),
-            "--out": (_PAGE, "also write an HTML page of what the file holds"),
+            "--out": (
+                _page("inspect.html"),
+                "also write an HTML page of what the file holds: a file, or a folder for "
+                "inspect.html",
+            ),
         }
     },
     "report": {
         "": {
-            "result": (_READ, "audit.json or table.json to read"),
-            "--out": (_PAGE, "output file (default: beside the input, .html)"),
+            "result": (
+                _READ | {"metavar": "OUT"},
+                "folder of an audit, or its audit.json, table.json",
+            ),
+            "--out": (
+                _page("report.html"),
+                "page to write: a file, or a folder for report.html (default: beside the input)",
+            ),
             "--title": (_TEXT, "title"),
         }
     },
     "compare": {
         "": {
-            "first": (_READ | {"metavar": "A"}, "audit.json of an audit"),
-            "second": (_READ | {"metavar": "B"}, "audit.json of another one"),
-            "--out": (_PAGE, "also write a page with both, and with all groups"),
+            "first": (_READ | {"metavar": "A"}, "folder of an audit, or its audit.json"),
+            "second": (_READ | {"metavar": "B"}, "the same of another one"),
+            "--out": (
+                _page("compare.html"),
+                "also write a page with both, and with all groups: a file, or a folder for "
+                "compare.html",
+            ),
         }
     },
     "decide": {
@@ -452,8 +489,8 @@ _TEXTS = {
     "table": ("audit a synthetic table and report how much it leaks", _TABLE, _TABLE_EXAMPLES),
     "inspect": ("list what a model file holds of its training records", _INSPECT, None),
     "report": (
-        "regenerate the HTML report from an audit.json or table.json",
-        "Regenerate the HTML report from an audit.json or table.json.",
+        "write the page of an audit again",
+        "Write the page of an audit again, from its folder, audit.json or table.json.",
         None,
     ),
     "compare": (
@@ -470,10 +507,22 @@ _TEXTS = {
 }
 
 
+# What argparse says of a value that is none of the choices.
+_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$")
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message):
+        choice = _CHOICE.search(message)
+        if choice:
+            choices = [name.strip(" '") for name in choice[2].split(",")]
+            meant = find_meant(choice[1], choices, synonyms=False)
+            message += f"; {ask_whether(meant)}" if meant else ""
         raise CommandError(message)
 
+
+# What the help calls files and folders.
+_PATHS = ("FILE", "DIR", "COL|FILE", "NAME|FILE", "MODEL", "SYNTHETIC", "REAL", "OUT", "A", "B")
 
 # How a script of shtab completes the name of a file in each shell.
 _FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
@@ -486,6 +535,22 @@ class _Completion(argparse.Action):
         shtab = import_optional("shtab", extra="completion")
         print(shtab.complete(parser, values))
         parser.exit()
+
+
+def list_options(command):
+    """The options of a command."""
+    named = [name for group in _OPTIONS[command].values() for name in group]
+    return [*(name for name in named if name.startswith("-")), "--help", "-h", "--debug"]
+
+
+def list_places(command):
+    """What a command takes by its place, with the word of the help for each."""
+    named = [item for group in _OPTIONS[command].values() for item in group.items()]
+    return {
+        name: settings.get("metavar", name.upper())
+        for name, (settings, _) in named
+        if not name.startswith("-")
+    }
 
 
 @cache
@@ -514,7 +579,7 @@ def make_parser():
             group = command.add_argument_group(heading) if heading else command
             for option, (settings, text) in options.items():
                 action = group.add_argument(option, help=text, **settings)
-                if settings.get("type") in (Path, place, place_page):
+                if settings.get("metavar") in _PATHS or option == "files":
                     action.complete = _FILES
         command.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     return parser

@@ -135,10 +135,10 @@ def _refuse_shared_rows(problem, arguments):
             f"--members: {shared.describe('the members', 'the other rows')}; the other rows must "
             "be of the same population and unknown to the model"
         )
-    told = shared.describe(arguments.train.name, arguments.heldout.name)
+    told = shared.describe(arguments.train.name, arguments.held_out.name)
     raise CommandError(
-        f"--train, --heldout: {told}; give as --heldout rows of the same population that the model "
-        "was not trained on"
+        f"--train, --held-out: {told}; give as --held-out rows of the same population that the "
+        "model was not trained on"
     )
 
 
@@ -172,7 +172,7 @@ def read_tables(arguments, known=None):
     # known: what the model knows of each column, by its name
     reading = make_reading(arguments)
     if arguments.train is not None:
-        return read_halves(arguments.train, arguments.heldout, reading, known)
+        return read_halves(arguments.train, arguments.held_out, reading, known)
     frame, notes = read_table(arguments.data, reading=reading, known=known)
     return frame, None, notes
 

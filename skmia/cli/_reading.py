@@ -36,7 +36,7 @@ class TableReading(NamedTuple):
 
     def of_file(self, option):
         """Return what is given for a file: of all columns, and of single ones by word and name."""
-        file, given, of_columns = option.strip("-").lower(), {}, {"na_values": {}, "dtype": {}}
+        file, given, of_columns = _name_file(option), {}, {"na_values": {}, "dtype": {}}
         for setting in (one for words in self.words for one in words.settings):
             name, word, column, value = setting
             if name not in (None, file):
@@ -73,6 +73,11 @@ def read_table(path, option="--data", reading=AS_FOUND, known=None):
     # belong in it, those without knowledge too, since they are kept as they stand in the file.
     (frame,), notes = read_alike({option: path}, reading, known)
     return ReadTable(frame, notes)
+
+
+def _name_file(option):
+    """The word of a file in ``--read``, by the option that gives it."""
+    return option.strip("-").lower().replace("-", "_")
 
 
 def read_alike(paths, reading=AS_FOUND, known=None):
@@ -484,7 +489,7 @@ def _check_named(files, reading, names):
     if any(file.option in ("--answers", "--validation") for file in files):
         return
     settings = [one for words in reading.words for one in words.settings]
-    options = [file.option.strip("-").lower() for file in files]
+    options = [_name_file(file.option) for file in files]
     for of, word, column, _ in settings:
         if column is not None and of in (None, *options) and column not in names:
             hint = suggest_columns(column, list(names))

@@ -16,7 +16,9 @@ from ._policy import describe_origin, read_policy
 from ._reading import make_reading, read_alike
 from ._table import check_column, check_values
 
-_FILES = ("synthetic", "real", "holdout")
+_FILES = ("synthetic", "real", "held_out")
+# Their names in messages.
+_OPTIONS = {"synthetic": "SYNTHETIC", "real": "REAL", "held_out": "--held-out"}
 # The parts of the audit with their shares of the time, on tables of 1,500 rows.
 _SHARES = {"copies": 0.07, "privacy loss": 0.27, "membership": 0.16, "singling out": 0.11}
 _SHARES |= {"singling out, one column": 0.02, "linkability": 0.05, "inference": 0.13}
@@ -60,8 +62,7 @@ def run_table(arguments, show):
 def _read_tables(arguments):
     """The tables of the command line by their names, and notes on their files."""
     names = [name for name in _FILES if getattr(arguments, name) is not None]
-    options = {f"--{name}" if name == "holdout" else name.upper(): name for name in names}
-    paths = {option: getattr(arguments, name) for option, name in options.items()}
+    paths = {_OPTIONS[name]: getattr(arguments, name) for name in names}
     frames, notes = read_alike(paths, make_reading(arguments))
     tables = dict(zip(names, frames, strict=True))
     for name in arguments.drop:
@@ -73,7 +74,7 @@ def _read_tables(arguments):
         raise CommandError("--drop: no columns are left")
     for name, frame in tables.items():
         for column in frame.columns:
-            check_values(frame, column, f"--{name}" if name == "holdout" else name.upper())
+            check_values(frame, column, _OPTIONS[name])
     named = [("--target", arguments.target), *(("--secrets", name) for name in arguments.secrets)]
     named += [("--person", arguments.person), *(("--keep", name) for name in arguments.keep)]
     for option, name in named:

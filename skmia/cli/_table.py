@@ -121,14 +121,16 @@ _BITS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 _MOST_SHOWN_MEMBERS = 5
 
 
-def read_halves(train, heldout, reading=AS_FOUND, known=None):
+def read_halves(train, held_out, reading=AS_FOUND, known=None):
     """The rows of two files, whether they are of the first one, and what is said of the files."""
-    tables, notes = read_alike({"--train": train, "--heldout": heldout}, reading, known)
-    for path, table, other in zip((train, heldout), tables, tables[::-1], strict=True):
+    tables, notes = read_alike({"--train": train, "--held-out": held_out}, reading, known)
+    for path, table, other in zip((train, held_out), tables, tables[::-1], strict=True):
         lacking = [repr(name) for name in other.columns if name not in table.columns]
         if lacking:
             names = join_names(lacking, _MOST_SHOWN_MEMBERS)
-            raise CommandError(f"--train, --heldout: {path.name} lacks the other's columns {names}")
+            raise CommandError(
+                f"--train, --held-out: {path.name} lacks the other's columns {names}"
+            )
     frame = pd.concat(tables, ignore_index=True)
     return frame, np.arange(len(frame)) < len(tables[0]), notes
 

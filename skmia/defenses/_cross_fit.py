@@ -216,7 +216,7 @@ class CrossFitDefense(SoftTargetDefense):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        warn_once(caught, self.n_estimators, "sub-models", stacklevel=5)
+        warn_once(caught, self.n_estimators, "sub-models")
         return self._combine(proba, np.searchsorted(classes, data.y), data), classes
 
     @abstractmethod

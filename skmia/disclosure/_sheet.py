@@ -305,8 +305,8 @@ def render_sheet(document, report="report.html"):
     return render_page("sheet.html.j2", __package__, own_style="sheet.css", sheet=content)
 
 
-def write_sheet(document, path):
-    write_text(render_sheet(document), path)
+def write_sheet(document, path, report="report.html"):
+    write_text(render_sheet(document, report), path)
 
 
 def record_decision(document, *, decision, name, role, day, given):

@@ -1,5 +1,6 @@
 """Plot of the vulnerability of each group as boxes or violins."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -162,6 +163,9 @@ class DisparityDisplay:
         *,
         kind: Literal["box", "violin"] = "box",
         confidence_level: float = 0.95,
+        plot_chance_level: bool = True,
+        chance_level_kw: Mapping[str, Any] | None = None,
+        despine: bool = True,
         **kwargs: Any,
     ) -> Self:
         """Draw the groups.
@@ -174,6 +178,12 @@ class DisparityDisplay:
             Box with whiskers to 1.5 interquartile ranges and outliers, or mirrored density.
         confidence_level : float, default=0.95
             Confidence level of the interval of each mean.
+        plot_chance_level : bool, default=True
+            Whether to draw the line of guessing.
+        chance_level_kw : mapping, default=None
+            Passed to the `axhline` function of matplotlib for this line.
+        despine : bool, default=True
+            Whether to leave out the upper and the right side of the frame.
         **kwargs : dict
             Passed to the `boxplot` or `violinplot` function of matplotlib.
 
@@ -202,9 +212,11 @@ class DisparityDisplay:
         style["label"] = f"mean and its {100 * confidence_level:g}% interval over rounds"
         away = [mean - low, high - mean]
         self.means_ = self.ax_.errorbar(places, mean, yerr=away, fmt="D", zorder=5, **style)
-        style = {"color": gray(self.ax_), "linestyle": ":", "linewidth": 1.2, "zorder": 0}
-        self.ax_.axhline(0, **style, label="no better than a coin")
-        self._label_axes(frame)
+        if plot_chance_level:
+            style = {"color": gray(self.ax_), "linestyle": ":", "linewidth": 1.2, "zorder": 0}
+            style |= {"label": "no better than a coin"} | dict(chance_level_kw or {})
+            self.ax_.axhline(0, **style)
+        self._label_axes(frame, despine)
         return self
 
     def _draw_bodies(self, kind, values, places, kwargs):
@@ -221,7 +233,7 @@ class DisparityDisplay:
         style |= kwargs | {"positions": places, "patch_artist": True}
         return self.ax_.boxplot(values, **style)["boxes"]
 
-    def _label_axes(self, frame):
+    def _label_axes(self, frame, despine):
         # A dollar sign would begin a formula.
         names = [visible(group).replace("$", r"\$") for group in frame.index]
         rotation = 30 if max(map(len, names)) > _LONGEST_LEVEL_NAME else 0
@@ -234,5 +246,5 @@ class DisparityDisplay:
             title += f"\nall groups equally vulnerable: p = {self.pvalue:.2g}"
         self.ax_.set(xlim=(-0.6, len(names) - 0.4), ylabel="Vulnerability, TPR - FPR")
         self.ax_.set_title(title, fontsize="medium")
-        thin_frame(self.ax_, grid="y")
+        thin_frame(self.ax_, grid="y", despine=despine)
         add_legend(self.ax_)

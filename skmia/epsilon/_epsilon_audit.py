@@ -182,7 +182,7 @@ class Trainings:
 
     def close(self):
         """Repeat the warnings of all trainings, and remove temporary files of the checkpoint."""
-        warn_once(self._said, self._n_made, "trainings", stacklevel=5)
+        warn_once(self._said, self._n_made, "trainings")
         if self._checkpoint is not None:
             self._checkpoint.close()
 

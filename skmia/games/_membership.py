@@ -362,7 +362,7 @@ def membership_game(
         len(records), _number_units(records), sizes, spawn_seeds(random_state, n_rounds)
     )
     estimator, attack = _check_players(estimator, attack, effective_n_jobs(n_jobs) > 1)
-    warn_of_weights(estimator, records, "victims", stacklevel=3)
+    warn_of_weights(estimator, records, "victims")
     kept = {"keep_models": return_estimator, "keep_guesses": return_guesses}
     game = Game(estimator, attack, records, group, len(names), **kept)
     outcomes = _play_all(game, rounds, n_jobs, verbose)

@@ -382,7 +382,7 @@ def unlearning_game(
     check_records(records)
     attacks = check_attacks(attacks)
     way, estimator = check_players(train, unlearn, records, effective_n_jobs(n_jobs) > 1)
-    warn_of_weights(estimator, records, "models", stacklevel=3)
+    warn_of_weights(estimator, records, "models")
     n_shadows = n_estimators if "ulira" in attacks else 0
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     for_sides, *seeds = spawn_seeds(random_state, 1 + n_shadows + n_targets)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.callers import level_of_user
 from .._core.numbers import show, to_array
 from .._core.records import Records
 from .._core.tokens import (
@@ -263,7 +264,7 @@ def warn_of_padding(rows, *, longest=_LONGEST_RUN, can_share=False):
                 "tokenizer returns, token_records(tokenizer(texts, padding=True)), or its "
                 "attention_mask.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=level_of_user(),
             )
             return
 
@@ -284,7 +285,7 @@ def _warn_of_double_start(rows):
             "tokenizer both put a start token before it: pass add_special_tokens=False to the "
             "tokenizer.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=level_of_user(),
         )
     return is_double
 
@@ -296,7 +297,7 @@ def warn_of_cuts(lengths, longest):
         f"{n_long:,} of {len(lengths):,} texts are longer than the {longest:,} tokens that the "
         "model reads and were cut; what is behind them does not count.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=level_of_user(),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Literal, ParamSpec, TypeVar
 import numpy as np
 from sklearn.metrics import make_scorer
 
+from .._core.callers import level_of_user
 from .._core.checks import (
     RATE_TOLERANCE,
     check_membership_predictions,
@@ -81,7 +82,7 @@ def check_resolution(n_nonmembers, max_fpr, on_unresolvable):
     if on_unresolvable == "raise":
         raise ValueError(message)
     if on_unresolvable == "warn":
-        warnings.warn(message, ResolutionWarning, stacklevel=3)
+        warnings.warn(message, ResolutionWarning, stacklevel=level_of_user())
     return False
 
 

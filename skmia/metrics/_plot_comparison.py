@@ -213,6 +213,7 @@ class PairedDifferenceDisplay:
         groups: ArrayLike | None = None,
         confidence_level: float = 0.95,
         ax: "Axes | None" = None,
+        **kwargs: Any,
     ) -> Self:
         """Compare the scores of several attacks and draw the differences.
 
@@ -232,6 +233,8 @@ class PairedDifferenceDisplay:
             Confidence level of each interval.
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Passed to :meth:`plot`.
 
         Returns
         -------
@@ -245,7 +248,7 @@ class PairedDifferenceDisplay:
             if name != reference
         }
         metric = "AUC" if max_fpr is None else f"TPR at {100 * max_fpr:g}% FPR"
-        return cls(differences, reference, metric=metric).plot(ax=ax)
+        return cls(differences, reference, metric=metric).plot(ax=ax, **kwargs)
 
     def frame(self) -> pd.DataFrame:
         """Return the data of the figure.
@@ -262,13 +265,26 @@ class PairedDifferenceDisplay:
         ]
         return pd.DataFrame(rows, columns=["attack", *names])
 
-    def plot(self, ax: "Axes | None" = None) -> Self:
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        curve_kwargs: Mapping[str, Any] | None = None,
+        plot_chance_level: bool = True,
+        despine: bool = True,
+    ) -> Self:
         """Draw the figure.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
+        curve_kwargs : mapping, default=None
+            Passed to the `errorbar` function of matplotlib.
+        plot_chance_level : bool, default=True
+            Whether to draw the line of no difference.
+        despine : bool, default=True
+            Whether to leave out the upper and the right side of the frame.
 
         Returns
         -------
@@ -278,12 +294,14 @@ class PairedDifferenceDisplay:
         places = range(len(frame))[::-1]
         away = [frame["estimate"] - frame["low"], frame["high"] - frame["estimate"]]
         color = next_style(ax)["color"]
-        ax.axvline(0, color=gray(ax), lw=0.8)
-        ax.errorbar(frame["estimate"], places, xerr=away, fmt="o", ms=5, capsize=2, color=color)
+        if plot_chance_level:
+            ax.axvline(0, color=gray(ax), lw=0.8)
+        style = {"fmt": "o", "ms": 5, "capsize": 2, "color": color} | dict(curve_kwargs or {})
+        ax.errorbar(frame["estimate"], places, xerr=away, **style)
         ax.set_yticks(places, frame["attack"])
         ax.set_ylim(-0.5, len(frame) - 0.5)
         ax.set_xlabel(f"{self.metric} minus that of {self.reference}")
-        thin_frame(ax)
+        thin_frame(ax, despine=despine)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -401,9 +419,7 @@ class PrivacyUtilityDisplay:
         for name in (utility, leakage):
             if f"mean_test_{name}" not in results:
                 raise ValueError(f"The search has no score {name!r} in its scoring.")
-        mark_scored(
-            {name: results[f"mean_test_{name}"] for name in (utility, leakage)}, stacklevel=2
-        )
+        mark_scored({name: results[f"mean_test_{name}"] for name in (utility, leakage)})
         names = {name for params in results["params"] for name in params}
         # Those of RememberTraining, which each candidate is wrapped in, say nothing about it.
         wrapper = "estimator__" if all(name.startswith("estimator__") for name in names) else ""
@@ -435,7 +451,9 @@ class PrivacyUtilityDisplay:
         columns = {"candidate": self.labels} | {name: getattr(self, name) for name in names}
         return pd.DataFrame(columns | {"on_frontier": _is_efficient(self.utility, self.leakage)})
 
-    def plot(self, ax: "Axes | None" = None, *, annotate: bool = True) -> Self:
+    def plot(
+        self, ax: "Axes | None" = None, *, annotate: bool = True, despine: bool = True
+    ) -> Self:
         """Draw the figure.
 
         Parameters
@@ -444,6 +462,8 @@ class PrivacyUtilityDisplay:
             Axes to draw on. If None, a new figure is created.
         annotate : bool, default=True
             Whether to name the candidates of the frontier.
+        despine : bool, default=True
+            Whether to leave out the upper and the right side of the frame.
 
         Returns
         -------
@@ -475,7 +495,7 @@ class PrivacyUtilityDisplay:
                 ax.annotate(row["candidate"], at, **where, fontsize="small")
         ax.set_xlabel(f"{self.leakage_name} (left = better)")
         ax.set_ylabel(f"{self.utility_name} (up = better)")
-        thin_frame(ax)
+        thin_frame(ax, despine=despine)
         add_legend(ax, last=("below", "chosen"))
         self.ax_, self.figure_ = ax, ax.figure
         return self

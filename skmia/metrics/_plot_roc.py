@@ -1,6 +1,6 @@
 """The ROC curve of membership inference on logarithmic axes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -8,7 +8,13 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.metrics import auc
 
-from .._core.checks import check_confidence_level, check_judged, check_membership_scores, check_rate
+from .._core.checks import (
+    check_confidence_level,
+    check_judged,
+    check_membership_scores,
+    check_pos_label,
+    check_rate,
+)
 from .._core.drawing import add_legend, attack_scores, get_axes, gray, next_style, shade, thin_frame
 from .._core.numbers import show
 from .._core.records import Records
@@ -24,7 +30,7 @@ _TITLE = "ROC of membership inference"
 _CHANCE = "chance: TPR = FPR"
 
 
-def _label_axes(ax, x_floor, y_floor, n_members, n_nonmembers):
+def _label_axes(ax, x_floor, y_floor, n_members, n_nonmembers, despine):
     """Label the axes and make them logarithmic, down to the floors or those of earlier curves."""
     if ax.get_xscale() == "log":
         x_floor, y_floor = min(x_floor, ax.get_xlim()[0]), min(y_floor, ax.get_ylim()[0])
@@ -46,7 +52,7 @@ def _label_axes(ax, x_floor, y_floor, n_members, n_nonmembers):
         ticks = [floor, *decades]
         axis.set_minor_formatter("")
         axis.set_ticks(ticks, labels=[f"{rate:.2g}" for rate in ticks])
-    thin_frame(ax, grid="both")
+    thin_frame(ax, grid="both", despine=despine)
 
 
 # A curve of more points than these keeps about so many, evenly on linear and on logarithmic axes:
@@ -101,6 +107,19 @@ def _by_name(value, name):
     if name is not None:
         raise ValueError(f"name must be None if the keys of a mapping are names; got {show(name)}.")
     return dict(value)
+
+
+def _share_style(styles, n_curves):
+    """Return the style of each curve, of one for all or one for each."""
+    if styles is None or isinstance(styles, Mapping):
+        return [dict(styles or {})] * n_curves
+    styles = list(map(dict, styles))
+    if len(styles) != n_curves:
+        raise ValueError(
+            f"curve_kwargs must be one dict, or one for each of {n_curves} curves; got "
+            f"{len(styles)}."
+        )
+    return styles
 
 
 class MembershipRocDisplay:
@@ -195,6 +214,7 @@ class MembershipRocDisplay:
         records: Records | ArrayLike,
         membership: ArrayLike,
         *,
+        pos_label: Any = None,
         name: str | None = None,
         ax: "Axes | None" = None,
         **kwargs: Any,
@@ -211,6 +231,8 @@ class MembershipRocDisplay:
             belongs, see `groups` of :meth:`from_predictions`.
         membership : array-like of shape (n_records,)
             1 or True for members, 0 or False for non-members.
+        pos_label : int, float, bool or str, default=None
+            Value of `membership` that members have, if it has others than 0 and 1.
         name : str, default=None
             Name of a single attack. If None, its class name is used.
         ax : matplotlib Axes, default=None
@@ -232,7 +254,9 @@ class MembershipRocDisplay:
         attacks = _by_name(attack, name)
         scores = {key: attack_scores(each, records)[0] for key, each in attacks.items()}
         groups = getattr(records, "fields", {}).get("group_by")
-        return cls.from_predictions(membership, scores, groups=groups, ax=ax, **kwargs)
+        return cls.from_predictions(
+            membership, scores, groups=groups, pos_label=pos_label, ax=ax, **kwargs
+        )
 
     @classmethod
     def from_predictions(
@@ -242,6 +266,7 @@ class MembershipRocDisplay:
         *,
         groups: ArrayLike | None = None,
         judged: Mapping[str, ArrayLike] | None = None,
+        pos_label: Any = None,
         name: str | None = None,
         ax: "Axes | None" = None,
         **kwargs: Any,
@@ -260,6 +285,8 @@ class MembershipRocDisplay:
         judged : mapping of str to array-like of shape (n_records,), default=None
             For each curve, by name, which records the attack can judge; the others are left out of
             its curve. If None, all records are drawn.
+        pos_label : int, float, bool or str, default=None
+            Value of `y_true` that members have, if it has others than 0 and 1.
         name : str, default=None
             Name of a single curve.
         ax : matplotlib Axes, default=None
@@ -277,6 +304,7 @@ class MembershipRocDisplay:
             If `y_true`, scores or `groups` are not what the metrics take, a mapping is empty, or an
             attack can judge only members or only non-members.
         """
+        y_true = check_pos_label(y_true, pos_label)
         display = cls(**compute_curves(y_true, _by_name(y_score, name), groups, judged))
         return display.plot(ax=ax, **kwargs)
 
@@ -312,7 +340,10 @@ class MembershipRocDisplay:
         *,
         max_fpr: float = 0.01,
         confidence_level: float | None = 0.95,
-        chance: bool = True,
+        curve_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        plot_chance_level: bool = True,
+        chance_level_kw: Mapping[str, Any] | None = None,
+        despine: bool = True,
         **kwargs: Any,
     ) -> Self:
         """Draw the curves.
@@ -326,10 +357,17 @@ class MembershipRocDisplay:
             10 false positives support the rate.
         confidence_level : float or None, default=0.95
             Confidence level of the pointwise band of the TPR. If None, no band is drawn.
-        chance : bool, default=True
+        curve_kwargs : mapping or sequence of mappings, default=None
+            Passed to the `plot` function of matplotlib: one mapping for all curves, or one for each
+            of them.
+        plot_chance_level : bool, default=True
             Whether to draw the line TPR = FPR.
+        chance_level_kw : mapping, default=None
+            Passed to the `plot` function of matplotlib for this line.
+        despine : bool, default=True
+            Whether to leave out the upper and the right side of the frame.
         **kwargs : dict
-            Passed to the `plot` function of matplotlib for every curve.
+            The same as `curve_kwargs` for all curves.
 
         Returns
         -------
@@ -346,17 +384,21 @@ class MembershipRocDisplay:
         self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         self.lines_, self.bands_ = {}, {}
-        for name in self.curves:
+        styles = _share_style(curve_kwargs, len(self.curves))
+        for name, own in zip(self.curves, styles, strict=True):
             style = next_style(self.ax_) | {"drawstyle": "steps-post", "linewidth": 1.8}
-            self._draw_curve(name, style | {"label": self._label(name, max_fpr)} | kwargs)
+            style |= {"label": self._label(name, max_fpr)}
+            self._draw_curve(name, style | kwargs | own)
             if confidence_level is not None:
                 self._draw_band(name, confidence_level)
-        if chance and _CHANCE not in self.ax_.get_legend_handles_labels()[1]:
+        if plot_chance_level and _CHANCE not in self.ax_.get_legend_handles_labels()[1]:
             style = {"color": gray(self.ax_), "linestyle": ":", "linewidth": 1.2, "zorder": 1.5}
-            self.ax_.plot([1e-9, 1], [1e-9, 1], label=_CHANCE, **style)  # straight at any limits
+            style |= {"label": _CHANCE} | dict(chance_level_kw or {})
+            self.ax_.plot([1e-9, 1], [1e-9, 1], **style)  # straight at any limits
         x_floor = min(0.1, *map(self._begin, self.curves))
         y_floor = max(x_floor, 0.5 / self.n_members)
-        _label_axes(self.ax_, x_floor, min(y_floor, 0.1), self.n_members, self.n_nonmembers)
+        sizes = self.n_members, self.n_nonmembers
+        _label_axes(self.ax_, x_floor, min(y_floor, 0.1), *sizes, despine)
         for name in self.curves:
             self._mark_point(name, max_fpr)
         if all(self._begin(name) == 1 for name in self.curves):

@@ -1,12 +1,13 @@
 """Histograms of the scores that an attack gives to members and to non-members."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from .._core.checks import check_finite_vector, check_membership_scores
+from .._core.checks import check_finite_vector, check_membership_scores, check_pos_label
 from .._core.drawing import COLORS, add_legend, attack_scores, get_axes, ink, thin_frame
 from .._core.numbers import show
 from .._core.records import Records
@@ -87,6 +88,7 @@ class ScoreDistributionDisplay:
         records: Records | ArrayLike,
         membership: ArrayLike,
         *,
+        pos_label: Any = None,
         bins: int | str = 50,
         threshold: Literal["auto"] | float | None = "auto",
         name: str | None = None,
@@ -103,6 +105,8 @@ class ScoreDistributionDisplay:
             Input of the attack.
         membership : array-like of shape (n_records,)
             1 or True for members, 0 or False for non-members.
+        pos_label : int, float, bool or str, default=None
+            Value of `membership` that members have, if it has others than 0 and 1.
         bins : int or str, default=50
             As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.
         threshold : float, "auto" or None, default="auto"
@@ -128,6 +132,7 @@ class ScoreDistributionDisplay:
         return cls.from_predictions(
             membership,
             scores,
+            pos_label=pos_label,
             bins=bins,
             threshold=natural if isinstance(threshold, str) and threshold == "auto" else threshold,
             name=type(attack).__name__ if name is None else name,
@@ -141,6 +146,7 @@ class ScoreDistributionDisplay:
         y_true: ArrayLike,
         y_score: ArrayLike,
         *,
+        pos_label: Any = None,
         bins: int | str = 50,
         threshold: float | None = None,
         name: str | None = None,
@@ -155,6 +161,8 @@ class ScoreDistributionDisplay:
             Membership: 1 or True for members, 0 or False for non-members.
         y_score : array-like of shape (n_records,)
             Finite scores, higher means more likely a member.
+        pos_label : int, float, bool or str, default=None
+            Value of `y_true` that members have, if it has others than 0 and 1.
         bins : int or str, default=50
             As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.
         threshold : float, default=None
@@ -176,6 +184,7 @@ class ScoreDistributionDisplay:
             If `y_true`, `y_score` or `threshold` are not what the metrics take, or if the scores
             cannot be divided into the bins.
         """
+        y_true = check_pos_label(y_true, pos_label)
         membership, scores = check_membership_scores(y_true, y_score)
         if threshold is not None:
             check_finite_vector([threshold], "threshold")
@@ -205,7 +214,15 @@ class ScoreDistributionDisplay:
             parts.append(pd.DataFrame(columns | {"fraction": count / len(scores)}))
         return pd.concat(parts, ignore_index=True)
 
-    def plot(self, ax: "Axes | None" = None, *, log: bool = False, **kwargs: Any) -> Self:
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        log: bool = False,
+        curve_kwargs: Mapping[str, Any] | None = None,
+        despine: bool = True,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the histograms.
 
         Parameters
@@ -214,8 +231,12 @@ class ScoreDistributionDisplay:
             Axes to draw on. If None, a new figure is created.
         log : bool, default=False
             Whether to use a logarithmic axis for heights, which shows the few records of a tail.
-        **kwargs : dict
+        curve_kwargs : mapping, default=None
             Passed to the `stairs` function of matplotlib for both groups.
+        despine : bool, default=True
+            Whether to leave out the upper and the right side of the frame.
+        **kwargs : dict
+            The same as `curve_kwargs`.
 
         Returns
         -------
@@ -226,6 +247,7 @@ class ScoreDistributionDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        kwargs |= curve_kwargs or {}
         self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         histograms = self.frame().groupby("group")
@@ -243,7 +265,7 @@ class ScoreDistributionDisplay:
             self.threshold_line_ = self.ax_.axvline(self.threshold, **style)
         if log:
             self.ax_.set_yscale("log")
-        self._label_axes()
+        self._label_axes(despine)
         return self
 
     def _groups(self):
@@ -257,12 +279,12 @@ class ScoreDistributionDisplay:
         rate = "TPR" if group == "member" else "FPR"
         return f"{label}, {rate} {np.mean(scores >= self.threshold):.3g}"
 
-    def _label_axes(self):
+    def _label_axes(self, despine):
         name = "" if self.name is None else f"{self.name}\n"
         self.ax_.set_title(f"{name}Member and non-member scores", fontsize="medium")
         self.ax_.set_xlabel("Score (higher = member)")
         self.ax_.set_ylabel("Fraction of the group")
-        thin_frame(self.ax_, grid="y")
+        thin_frame(self.ax_, grid="y", despine=despine)
         add_legend(self.ax_)
 
 

@@ -255,7 +255,7 @@ class _BestBelowLeakage:
         utility, leakage = (
             self._read(cv_results, parameter) for parameter in ("utility", "leakage")
         )
-        scored = mark_scored({self.utility: utility, self.leakage: leakage}, stacklevel=2)
+        scored = mark_scored({self.utility: utility, self.leakage: leakage})
         allowed = scored & (-leakage <= self.max_leakage)
         if not allowed.any():
             raise ValueError(

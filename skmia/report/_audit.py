@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, ParamSpec
 
@@ -15,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from .._core.asking import unwrap
 from .._core.circumstances import Clock, list_versions, tell_time
 from .._core.filed import count_up
+from .._core.guesses import check_keywords
 from .._core.numbers import to_array
 from .._core.outputs import PREDICTIONS
 from .._core.progress import show_stages
@@ -184,10 +186,12 @@ OF_DATA = "victim", "records", "membership", "train", "held_out"
 
 
 def _names_the_forms(function: Callable[_P, AuditReport]) -> Callable[_P, AuditReport]:
-    """Say how an audit is written if it is called with more arguments by position."""
+    """Say how an audit is written if it is called with other arguments than it has."""
+    names = tuple(signature(function).parameters)
 
     @wraps(function)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> AuditReport:
+        check_keywords("audit", kwargs, names)
         if len(args) > 3:
             raise TypeError(f"audit got {len(args)} arguments by position. Write {SIDES}.")
         return function(*args, **kwargs)

@@ -17,7 +17,8 @@ from ._comparison import (
 from ._evidence import FILE, SERVICE, count_of, name_group
 from ._measure import OVERALL
 from ._page import MEANS, Step, cut_name, list_document_routes
-from ._text import column_name, format_auc, format_rate, join_names
+from ._text import column_name
+from ._words import format_auc, format_rate, join_names
 
 HEADINGS = {
     LESS: "Less leakage",

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from .._core.brief import show_briefly
 from .._core.levels import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Level, read_level, scale, set_level
 from .._core.visible import visible
 from ._measure import OK, OVERALL, get_overall
@@ -29,6 +30,7 @@ from .checks._sides import IN_PART, SWAPPED, name_cause
 _NULL_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
 
 
+@show_briefly
 class Grounds(NamedTuple):
     """What a verdict rests on."""
 

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +13,7 @@ import pandas as pd
 
 from .._core.decisions import format_decision
 from .._core.drawing import gray, ink, on_paper, shade
-from .._core.files import write_bytes
+from .._core.files import PAGE, SHEET, split_place, write_bytes
 from .._core.optional import import_optional
 from .._core.pages import frame_page
 from .._core.pages.saving import save_documents, warn_of_failures, write_json, write_text
@@ -208,9 +209,9 @@ def save_report(document, directory, values=None):
     def write_page(noted, path):
         write_text(render(noted, values=values), path)
 
-    others = {"roc.png": _draw, "report.html": write_page}
+    others = {"roc.png": _draw, PAGE: write_page}
     if document["recommendation"] is not None:
-        others["decision.html"] = write_sheet
+        others[SHEET] = partial(write_sheet, report=split_place(directory)[1])
     return save_documents(document, directory, "audit.json", others)
 
 
@@ -592,7 +593,8 @@ class AuditReport:
         Parameters
         ----------
         directory : str or path
-            Folder, which is created if it does not exist.
+            Folder, which is created if it does not exist. A name that ends in ``.html`` is the name
+            of the page; the other files stand beside it and share the name.
         values : DataFrame of n rows, default=None
             As for :meth:`to_html`.
 

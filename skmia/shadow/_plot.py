@@ -1,5 +1,6 @@
 """Histograms of the signals of shadow models for single records."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -198,7 +199,15 @@ class RecordSeparationDisplay:
         groups = "all" if self.groups is None else self.groups
         return pd.DataFrame({"group": groups, "separation": self.separation})
 
-    def plot(self, ax: Any = None, *, bins: int | str = "auto", **kwargs: Any) -> Self:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        bins: int | str = "auto",
+        curve_kwargs: Mapping[str, Any] | None = None,
+        despine: bool = True,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the histograms.
 
         Parameters
@@ -209,8 +218,14 @@ class RecordSeparationDisplay:
         bins : int or str, default="auto"
             As in :func:`numpy.histogram_bin_edges`, over all records.
 
-        **kwargs : dict
+        curve_kwargs : mapping, default=None
             Passed to the `stairs` function of matplotlib for all groups.
+
+        despine : bool, default=True
+            Whether to leave out the upper and the right side of the frame.
+
+        **kwargs : dict
+            The same as `curve_kwargs`.
 
         Returns
         -------
@@ -221,6 +236,7 @@ class RecordSeparationDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        kwargs |= curve_kwargs or {}
         ax = get_axes(ax)
         known = self.frame().dropna(subset="separation")
         edges = np.histogram_bin_edges(known["separation"], bins)
@@ -229,7 +245,7 @@ class RecordSeparationDisplay:
             style = next_style(ax) | {"label": f"{group} ({len(rows)} records)"}
             ax.stairs(heights, edges, **(style | kwargs))
         ax.set(xlabel="privacy score (separation)", ylabel="share of the records")
-        thin_frame(ax, grid="y")
+        thin_frame(ax, grid="y", despine=despine)
         if self.groups is not None:
             add_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
@@ -402,7 +418,13 @@ class RecordSignalsDisplay:
         return pd.concat(parts, ignore_index=True)
 
     def plot(
-        self, axes: "np.ndarray | None" = None, *, bins: int | str = "auto", **kwargs: Any
+        self,
+        axes: "np.ndarray | None" = None,
+        *,
+        bins: int | str = "auto",
+        curve_kwargs: Mapping[str, Any] | None = None,
+        despine: bool = True,
+        **kwargs: Any,
     ) -> Self:
         """Draw the histograms.
 
@@ -414,8 +436,14 @@ class RecordSignalsDisplay:
         bins : int or str, default="auto"
             As in :func:`numpy.histogram_bin_edges`, over all signals of a record.
 
-        **kwargs : dict
+        curve_kwargs : mapping, default=None
             Passed to the `hist` function of matplotlib for both groups.
+
+        despine : bool, default=True
+            Whether to leave out the upper and the right side of the frame.
+
+        **kwargs : dict
+            The same as `curve_kwargs`.
 
         Returns
         -------
@@ -426,18 +454,19 @@ class RecordSignalsDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        kwargs |= curve_kwargs or {}
         n_records = len(self.names)
         axes = _make_axes(n_records) if axes is None else np.ravel(axes)
         if len(axes) < n_records:
             raise ValueError(f"axes must hold one for each of {n_records} records.")
         self.axes_, self.figure_ = axes[:n_records], axes[0].figure
         for k, ax in enumerate(self.axes_):
-            self._draw(ax, k, bins, kwargs)
+            self._draw(ax, k, bins, kwargs, despine)
         # Of the panels in the lowest row, the first one.
         add_legend(min(self.axes_, key=lambda ax: tuple(ax.get_position().min.round(3)[::-1])))
         return self
 
-    def _draw(self, ax, k, bins, settings):
+    def _draw(self, ax, k, bins, settings, despine):
         edges = np.histogram_bin_edges(self.signals[k], bins)
         for label, side, color in (
             ("trained on it (IN)", self.inside[k], COLORS[0]),
@@ -449,7 +478,7 @@ class RecordSignalsDisplay:
             ax.axvline(self.victim[k], color=ink(ax), linestyle=":", label="the victim")
         ax.set_title(self.names[k], loc="left", fontsize="medium")
         ax.set(xlabel=self.signal_name, ylabel="models")
-        thin_frame(ax, grid="y")
+        thin_frame(ax, grid="y", despine=despine)
 
 
 def _make_axes(n_records) -> "np.ndarray[Any, Any]":

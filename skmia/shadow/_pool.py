@@ -458,7 +458,7 @@ class ShadowPool(
 
     def _set(self, got, arrays, records, plan, notes):
         """Set all fitted attributes."""
-        warn_once(got.warnings, self.n_estimators, stacklevel=5)
+        warn_once(got.warnings, self.n_estimators)
         self.backend_, self.backend_reason_ = describe_training(
             plan, got.warnings, self.n_estimators
         )

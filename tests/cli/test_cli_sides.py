@@ -49,17 +49,17 @@ def call(run, folder, *words):
     ],
 )
 def test_files_of_the_same_rows_are_refused(run, folder, name, told):
-    halves = ["--train", folder / "train.csv", "--heldout", folder / f"{name}.csv"]
+    halves = ["--train", folder / "train.csv", "--held-out", folder / f"{name}.csv"]
     code, _, error = call(run, folder, *halves)
-    assert code == 2 and f"--train, --heldout: {told}; give as --heldout" in error
+    assert code == 2 and f"--train, --held-out: {told}; give as --held-out" in error
 
 
 @pytest.mark.parametrize(
     "given, swapped",
     [
         (
-            ["--train", "others.csv", "--heldout", "train.csv"],
-            "--train train.csv --heldout others.csv",
+            ["--train", "others.csv", "--held-out", "train.csv"],
+            "--train train.csv --held-out others.csv",
         ),
         (["--data", "all.csv", "--members", "bit", "--drop", "word"], "--member-value 0"),
         (

@@ -36,7 +36,7 @@ def test_two_tables_are_members_and_others(run, asked, table, tmp_path):
     table[members].to_csv(tmp_path / "train.csv", index=False)
     others = table.loc[~members, table.columns[::-1]]  # in another order
     others.to_csv(tmp_path / "test.csv", index=False)
-    halves = ["--train", tmp_path / "train.csv", "--heldout", tmp_path / "test.csv"]
+    halves = ["--train", tmp_path / "train.csv", "--held-out", tmp_path / "test.csv"]
     assert run(*halves, "--target", "income", *QUICK)[0] == 3  # Asked is no known error
     n = members.sum()
     assert asked["membership"].tolist() == [True] * n + [False] * (len(table) - n)
@@ -133,9 +133,9 @@ def test_an_audit_of_answers(run, table, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--train", "a.csv"], "--train and --heldout go together"),
-        (["--heldout", "a.csv"], "--train and --heldout go together"),
-        (["--train", "a.csv", "--heldout", "a.csv"], "--data goes without --train"),
+        (["--train", "a.csv"], "--train and --held-out go together"),
+        (["--held-out", "a.csv"], "--train and --held-out go together"),
+        (["--train", "a.csv", "--held-out", "a.csv"], "--data goes without --train"),
         (["--member-value", "x"], "--member-value goes with --members"),
         (["--members", "city", "--member-value", "Paris"], "has no value 'Paris'; it has"),
         (["--members", "city", "--member-value", "Rome"], "must hold two values"),
@@ -189,7 +189,7 @@ def test_wrong_names_of_labels_are_refused(refuse, table, data, tmp_path, pairs,
 def test_tables_of_other_columns_are_refused(refuse, table, tmp_path):
     table.to_csv(tmp_path / "a.csv", index=False)
     table.drop(columns="age").to_csv(tmp_path / "b.csv", index=False)
-    halves = ["--train", tmp_path / "a.csv", "--heldout", tmp_path / "b.csv"]
+    halves = ["--train", tmp_path / "a.csv", "--held-out", tmp_path / "b.csv"]
     told = refuse(*halves, "--target", "income", *QUICK)
     assert told.endswith("b.csv lacks the other's columns 'age'")
 

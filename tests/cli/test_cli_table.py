@@ -56,8 +56,8 @@ def run(folder, capsys, monkeypatch, reports):
 
 
 FILES = ("real", "held", "made", "leaky")
-SAFE = ("made", "real", "--holdout", "held", "--drop", "id")
-LEAKY = ("leaky", "real", "--holdout", "held", "--drop", "id")
+SAFE = ("made", "real", "--held-out", "held", "--drop", "id")
+LEAKY = ("leaky", "real", "--held-out", "held", "--drop", "id")
 
 
 def test_both_verdicts_are_printed_and_end_with_0(run):
@@ -128,7 +128,7 @@ def test_limits(run, limits, code, words):
 
 def test_identifiers_and_persons(run, folder):
     # The column of row numbers is left out, unless it is kept; one person has two rows.
-    code, out, _ = run("leaky", "real", "--holdout", "held", "--verbose")
+    code, out, _ = run("leaky", "real", "--held-out", "held", "--verbose")
     assert code == 0 and "40 of 100 training rows stand in the table unchanged" in out
     assert "Columns of identifiers are left out of all comparisons: 'id'" in " ".join(out.split())
     frames = {name: pd.read_csv(folder / f"{name}.csv") for name in ("real", "held", "leaky")}
@@ -137,7 +137,7 @@ def test_identifiers_and_persons(run, folder):
         frame = frame.assign(who=frame["id"] // 2 + 1000 * place, code=codes)
         frame.to_csv(folder / f"who_{name}.csv")
     words = [folder / f"who_{name}.csv" for name in ("leaky", "real", "held")]
-    words = [*words[:2], "--holdout", words[2], "--person", "who", "--format", "json"]
+    words = [*words[:2], "--held-out", words[2], "--person", "who", "--format", "json"]
     code, out, _ = run(*words, "--keep", "id", "--fail-above", "copies_but_one_cell=-1")
     found = json.loads(out)
     assert code == 1 and found["data"]["n_persons_real"] == 50
@@ -179,7 +179,7 @@ def test_formats_for_other_programs(run):
         (("made", "none.csv"), "REAL: file not found: none.csv"),
         (("made",), "the following arguments are required: REAL"),
         (("made", "real", "--drop", "x"), "--drop: column 'x' not found"),
-        (("made", "real", "--target", "a"), "--target needs --holdout"),
+        (("made", "real", "--target", "a"), "--target needs --held-out"),
         ((*SAFE, "--person", "cty"), "--person: column 'cty' not found; did you mean 'city'"),
         ((*SAFE, "--keep", "cty"), "--keep: column 'cty' not found; did you mean 'city'"),
         ((*SAFE, "--secrets", "cty"), "--secrets: column 'cty' not found; did you mean 'city'"),
@@ -202,7 +202,7 @@ def test_bad_input_has_one_line_and_code_2(run, words, message):
 
 def test_tables_of_other_columns_are_refused(run, folder, tmp_path):
     pd.read_csv(folder / "held.csv").drop(columns="city").to_csv(tmp_path / "less.csv", index=False)
-    code, _, err = run("made", "real", "--holdout", tmp_path / "less.csv")
+    code, _, err = run("made", "real", "--held-out", tmp_path / "less.csv")
     assert code == 2 and "holdout lacks the column 'city' of real" in err
 
 

@@ -59,6 +59,6 @@ def test_wrong_calls_have_their_code(folder, closed):
 
 
 def test_a_table_is_audited(folder):
-    given = ["made.csv", "real.csv", "--holdout", "holdout.csv"]
+    given = ["made.csv", "real.csv", "--held-out", "holdout.csv"]
     assert run_closed(folder, "table", *given, "--out", "table") in (0, 4)
     assert (folder / "table" / "table.json").exists()

@@ -62,8 +62,8 @@ CALLS = [
     (f"{DATA} --members short.txt", "short.txt has 2 values and the table 60 rows"),
     (f"{DATA} --member-value 1", "--member-value goes with --members"),
     (f"{DATA} --members city --member-value Paris", "city has no value 'Paris'"),
-    ("audit --train t.csv --target income", "--train and --heldout go together"),
-    ("audit --train t.csv --heldout head.csv --target income", "--heldout: head.csv has no rows"),
+    ("audit --train t.csv --target income", "--train and --held-out go together"),
+    ("audit --train t.csv --held-out head.csv --target income", "--held-out: head.csv has no rows"),
     # The model, or its answers.
     (f"{DATA} --model m.joblib", "--model needs --members"),
     (f"{MODEL} none.joblib", "--model: file not found: none.joblib"),

@@ -480,7 +480,7 @@ WRITE = {
 def test_a_table_that_is_its_own_training_data_is_a_leak_in_any_file(tmp_path, capsys, name):
     write_people(tmp_path / "real.csv", 0, WRITE[name])
     write_people(tmp_path / "held.csv", 1, WRITE[name])
-    paths = [str(tmp_path / "real.csv")] * 2 + ["--holdout", str(tmp_path / "held.csv")]
+    paths = [str(tmp_path / "real.csv")] * 2 + ["--held-out", str(tmp_path / "held.csv")]
     main(["table", *paths, "--format", "json"])
     document = json.loads(capsys.readouterr().out)
     assert document["evidence"] == "leak"

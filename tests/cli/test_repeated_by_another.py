@@ -84,7 +84,7 @@ def test_two_people_get_the_same_numbers(table, tmp_path, monkeypatch, capsys):
         ("audit", "audit"),
         ("audit --data a/t.csv --seed 0 --jobs 1", "audit --data t.csv --jobs 1"),
         ("audit x/m.skops y/t.csv --members z", "audit --data t.csv --members z --model m.skops"),
-        ("audit --train=/a/b.csv --heldout=c.csv", "audit --train b.csv --heldout c.csv"),
+        ("audit --train=/a/b.csv --held-out=c.csv", "audit --train b.csv --held-out c.csv"),
         ("audit --drop=-a --drop b c", "audit --drop=-a --drop=b --drop=c"),
         ("audit --label-map '<=50K=a b' 1=True", None),
         ("audit --fpr 0.1 1e-05 --member-value=-1 --quick --target None", None),

@@ -47,7 +47,7 @@ CALLS = [
     ("audit model.zip tr.csv", "is an archive. skmia opens .skops"),
     ("audit model.tar.gz tr.csv", "Unpack it"),
     ("audit model.foo tr.csv ho.csv", "of a kind that is not known. skmia opens .skops"),
-    ("audit model.h5 --train tr.csv --heldout ho.csv", "an HDF5 file"),
+    ("audit model.h5 --train tr.csv --held-out ho.csv", "an HDF5 file"),
     ("inspect model.pt", NETS),
     ("inspect model.keras", "skmia audit --answers FILE"),
     ("inspect m.onnx", "which skmia audit opens and skmia inspect does not"),

@@ -348,7 +348,7 @@ def test_band_and_chance_line_can_be_left_out(evaluation):
     membership, strong, _ = evaluation
     full = MembershipRocDisplay.from_predictions(membership, strong)
     bare = MembershipRocDisplay.from_predictions(
-        membership, strong, confidence_level=None, chance=False
+        membership, strong, confidence_level=None, plot_chance_level=False
     )
     assert bare.bands_ == {}
     assert len(full.bands_) == 1

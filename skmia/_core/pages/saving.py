@@ -3,10 +3,9 @@
 import json
 import warnings
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
-from ..files import write_bytes
+from ..files import name_beside, split_place, write_bytes
 from ..visible import visible
 
 
@@ -26,8 +25,10 @@ def save_documents(document, directory, numbers, others):
     """Write the document of a report, then its other files, each of them atomically."""
     # Notes in the file of the numbers say which file could not be made. The document is not
     # changed.
-    directory = Path(directory)
+    directory, page = split_place(directory)
     directory.mkdir(parents=True, exist_ok=True)
+    numbers, *names = (name_beside(page, name) for name in (numbers, *others))
+    others = dict(zip(names, others.values(), strict=True))
     saved = Saved([directory / numbers], {})
     write_json(document, saved.paths[0])
     noted = document  # a copy with a note on each failure so far

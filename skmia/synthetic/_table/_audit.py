@@ -521,7 +521,8 @@ class TableReport:
         Parameters
         ----------
         directory : str or path
-            Folder, which is created if it does not exist.
+            Folder, which is created if it does not exist. A name that ends in ``.html`` is the name
+            of the page; the numbers stand beside it and share the name.
 
         Returns
         -------
@@ -545,7 +546,7 @@ class TableReport:
 def audit_table(
     real: ArrayLike,
     synthetic: ArrayLike,
-    holdout: ArrayLike | None = None,
+    held_out: ArrayLike | None = None,
     *,
     group_by: str | Sequence[ArrayLike] | None = None,
     identifiers: Literal["auto"] | Sequence[str] = "auto",
@@ -568,12 +569,12 @@ def audit_table(
         Rows that the generator was trained on.
     synthetic : DataFrame or array-like of shape (n_synthetic, d)
         Rows that it returned.
-    holdout : DataFrame or array-like of shape (n_holdout, d), default=None
+    held_out : DataFrame or array-like of shape (n_held_out, d), default=None
         Rows of the same population that the generator has not seen. Without them nothing can be
         said about leaks.
     group_by : str or sequence of array-like, default=None
         Column that names the person of each row, or an array of the persons of ``real`` and one of
-        ``holdout``. The column is not compared. Persons then take the place of rows: all tests
+        ``held_out``. The column is not compared. Persons then take the place of rows: all tests
         exchange persons, and rows of persons who are in both tables are left out. If None, rows are
         taken for one person's only where columns repeat together in one of the two tables alone.
     identifiers : "auto" or sequence of str, default="auto"
@@ -627,17 +628,17 @@ def audit_table(
     --------
     >>> import numpy as np
     >>> from skmia.synthetic import audit_table
-    >>> real, holdout, fresh = np.random.default_rng(0).normal(size=(3, 150, 4))
-    >>> audit_table(real, real, holdout, random_state=0).evidence
+    >>> real, held_out, fresh = np.random.default_rng(0).normal(size=(3, 150, 4))
+    >>> audit_table(real, real, held_out, random_state=0).evidence
     'leak'
-    >>> audit_table(real, fresh, holdout, random_state=0).evidence
+    >>> audit_table(real, fresh, held_out, random_state=0).evidence
     'none'
     >>> audit_table(real, fresh).evidence
     'unknown'
     """
     check_number(confidence_level, "confidence_level", "a number in (0, 1)", 1e-9, 1 - 1e-9)
     clock = Clock()
-    columns, people = _read(real, synthetic, holdout, group_by, identifiers)
+    columns, people = _read(real, synthetic, held_out, group_by, identifiers)
     _check_names(columns.tables["real"].columns, target, secrets)
     tables = unify(columns.tables)
     _check_target(tables, target)
@@ -648,7 +649,7 @@ def audit_table(
     wanted["identifiers"] = None if isinstance(identifiers, str) else list(identifiers)
     if generator is not None:
         check_generator(generator)
-    if people.groups is None and group_by is None and holdout is not None:
+    if people.groups is None and group_by is None and held_out is not None:
         people = find_people(tables, seed)
         # Names of persons, which each of them has alone, are left out.
         names = {name for name in people.columns if is_named(name)} - {target, *(secrets or ())}
@@ -670,7 +671,7 @@ def audit_table(
         drawn_from = _keep_rows(columns.tables, people, kept["real"].columns)
         with clock("further tables"):
             spread = measure_spread(generator, drawn_from, columns.names, settings, groups)
-    if target is not None and holdout is None:
+    if target is not None and held_out is None:
         notes.append("No model was trained, because there is no holdout to measure it on.")
     return TableReport(
         **privacy,

@@ -1,8 +1,11 @@
 """The report of an audit of a synthetic table."""
 
+from functools import partial
+
 import numpy as np
 
 from ..._core.decisions import format_decision
+from ..._core.files import PAGE, SHEET, split_place
 from ..._core.levels import (
     BARS,
     CONCLUSIVE,
@@ -430,7 +433,7 @@ _STEPS = {
 }
 _BLIND = (
     ("Put rows aside before the generator is trained.", "At random and by person.", None),
-    ("Then audit again, with these as the holdout.", "`--holdout FILE`", None),
+    ("Then audit again, with these as the holdout.", "`--held-out FILE`", None),
     ("Do not publish because of this page.", "It says nothing about leaks.", None),
 )
 
@@ -677,7 +680,7 @@ def save_table(document, directory):
     def write_page(noted, path):
         write_text(render(noted), path)
 
-    others = {"report.html": write_page}
+    others = {PAGE: write_page}
     if document["recommendation"] is not None:
-        others["decision.html"] = write_sheet
+        others[SHEET] = partial(write_sheet, report=split_place(directory)[1])
     return save_documents(document, directory, "table.json", others)

@@ -1,0 +1,205 @@
+"""What a wrong name stands for: a keyword, an option, a file or a name of another library.
+
+Nothing here is loaded with a room but the functions; the tables are read when a name is wrong.
+"""
+
+from functools import lru_cache, wraps
+from pathlib import Path
+from types import FunctionType
+
+from .callers import is_import_of_names
+
+# Words by which others call what skmia calls by the first word; parameters and options alike.
+SYNONYMS = {
+    "held_out": "heldout holdout hold_out test test_data test_set test_table nonmembers "
+    "non_members unseen control_data reference_data x_test",
+    "train": "training train_data training_data train_set member_data seen x_train",
+    "shadows": "n_shadows num_shadows n_shadow_models num_shadow_models shadow_models n_shadow "
+    "shadow_model shadow_pool n_models",
+    "n_estimators": "n_shadows num_shadows n_shadow_models shadows n_models n_trees",
+    "fprs": "fpr target_fpr max_fpr false_positive_rates rates",
+    "fpr": "fprs target_fpr max_fpr false_positive_rate rate",
+    "target_fpr": "fpr max_fpr alpha false_positive_rate",
+    "max_fpr": "fpr target_fpr alpha false_positive_rate",
+    "n_jobs": "jobs workers num_workers n_workers n_cores cores n_threads threads cpus",
+    "jobs": "n_jobs workers num_workers n_workers cores threads parallel",
+    "random_state": "seed random_seed rng generator",
+    "seed": "random_state random_seed rng",
+    "victim": "model target_model target clf classifier estimator",
+    "estimator": "model base_estimator base_model clf classifier net module",
+    "model": "model_file model_path victim target_model",
+    "records": "data dataset x samples",
+    "membership": "y labels members is_member member_labels",
+    "data": "dataset table csv input data_file",
+    "members": "membership member_column is_member",
+    "time_budget": "time_limit timeout max_time budget max_seconds",
+    "time_limit": "time_budget timeout max_time budget max_seconds",
+    "attacks": "attack methods",
+    "confidence_level": "alpha confidence level ci conf",
+    "group": "groups sensitive protected sensitive_features slice",
+    "group_by": "person persons person_id patient groups id_column",
+    "person": "group_by person_id patient id_column",
+    "out": "output output_dir output_path out_dir outdir report_dir dest",
+    "verbose": "verbosity v loud",
+    "target": "label target_column label_column y outcome",
+    "task": "problem problem_type",
+    "drop": "exclude ignore drop_columns remove",
+    "secrets": "secret sensitive sensitive_columns aux_secret",
+    "batched": "batch batching vectorized",
+    "checkpoint": "checkpoint_dir resume cache cache_dir",
+    "epsilon": "eps target_epsilon",
+    "noise_multiplier": "sigma noise noise_scale",
+    "max_grad_norm": "clip l2_norm_clip clip_norm clipping max_norm",
+    "real": "train original ori training_data real_data",
+    "synthetic": "syn fake synth synthetic_data",
+    "population": "reference public_data x_public",
+    "n_queries": "queries num_queries",
+    "trust_pickle": "trust allow_pickle unsafe",
+    "quick": "fast",
+    "release": "release_as deployment",
+    "require_sandbox": "sandbox",
+    "fail_above": "fail threshold max_auc limit limits fail_if",
+    "label_map": "labels mapping class_map",
+    "positive": "positive_class pos_label",
+    "decimals": "precision round digits",
+    "answers": "predictions probabilities proba preds outputs",
+    "validation": "val eval_set valid",
+    "weights": "sample_weight sample_weights",
+    "by": "name signed_by author who",
+    "because": "why comment",
+    "drop_columns": "drop",
+}
+
+
+def fold_name(name):
+    """Return a name without case and marks, by which two spellings are one."""
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+@lru_cache(maxsize=1)
+def _read_synonyms():
+    return {name: {fold_name(word) for word in words.split()} for name, words in SYNONYMS.items()}
+
+
+def find_meant(guess, known, synonyms=True):
+    """Return the names that a guess stands for: another spelling, a synonym, or a slip."""
+    known, wanted = list(known), fold_name(guess)
+    same = [name for name in known if fold_name(name) == wanted]
+    if not same and synonyms:
+        folded = {fold_name(name): words for name, words in _read_synonyms().items()}
+        same = [name for name in known if wanted in folded.get(fold_name(name), ())]
+    if same or len(wanted) < 2:
+        return same
+    from difflib import get_close_matches  # not for what needs no guess
+
+    by_fold = {fold_name(name): name for name in known}
+    return [by_fold[name] for name in get_close_matches(wanted, list(by_fold), n=2, cutoff=0.75)]
+
+
+def ask_whether(names):
+    """Return the question whether one of some names was meant."""
+    return f"did you mean {' or '.join(map(repr, names))}?"
+
+
+_MOST_LISTED = 12
+
+
+def name_keywords(function, called=None):
+    """Return a function that answers a keyword that it does not have with the one that is meant."""
+    from inspect import signature  # not for the help of the command line
+
+    parameters = signature(function).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return function
+    names = tuple(one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY)
+    called = called or function.__name__
+
+    @wraps(function)
+    def with_names(*args, **kwargs):
+        check_keywords(called, kwargs, names)
+        return function(*args, **kwargs)
+
+    return with_names
+
+
+def check_keywords(called, given, names):
+    """Refuse a keyword that a function does not have, with the one that is meant."""
+    guess = next((name for name in given if name not in names), None)
+    if guess is None:
+        return
+    listed = [name for name in names if name != "self"]
+    meant = find_meant(guess, listed)
+    more = ", ..." if len(listed) > _MOST_LISTED else ""
+    hint = ask_whether(meant) if meant else f"it has {', '.join(listed[:_MOST_LISTED])}{more}"
+    raise TypeError(f"{called} got an unexpected keyword argument {guess!r}; {hint}")
+
+
+def name_keywords_of_class(kind):
+    """Do the same for the constructor of a class, where it is defined in skmia."""
+    for base in kind.__mro__:
+        init = vars(base).get("__init__")
+        if init is not None:
+            if base.__module__.startswith("skmia.") and isinstance(init, FunctionType):
+                wrapped = name_keywords(init, base.__name__)
+                if not hasattr(init, "__wrapped__") and wrapped is not init:
+                    base.__init__ = wrapped
+            return
+
+
+@lru_cache(maxsize=1)
+def list_public_names():
+    """The public names of skmia with the modules that offer them, read from their source."""
+    root, places = Path(__file__).parents[1], {}
+    for path in sorted(root.rglob("*.py"), key=lambda path: (len(path.parts), path)):
+        parts = list(path.relative_to(root).with_suffix("").parts)
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        if any(part.startswith("_") for part in parts) or parts[:1] == ["cli"]:
+            continue
+        for name in _read_all(path):
+            places.setdefault(name, ".".join(["skmia", *parts]))
+    return places
+
+
+def _read_all(path):
+    """The list ``__all__`` of a source file, without running it."""
+    import ast
+
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "__all__":
+            return ast.literal_eval(node.value)
+    return []
+
+
+def make_refusal(module, offered):
+    """Return the error about a name that a module does not have, with what it is here."""
+
+    def refuse(name):
+        told = f"module {module!r} has no attribute {name!r}"
+        root = Path(__file__).parents[1].joinpath(*module.split(".")[1:])
+        is_module = (root / name).is_dir() or (root / f"{name}.py").is_file()
+        # Programs look for names with an underscore, and imports for submodules, all the time.
+        cure = None if name.startswith("_") or is_module else _find_cure(module, name, offered)
+        if cure is None:
+            return AttributeError(told)
+        # An import of names loses the words of an AttributeError.
+        if is_import_of_names(2):
+            return ImportError(f"cannot import name {name!r} from {module!r}: {cure}", name=module)
+        return AttributeError(f"{told}: {cure}")
+
+    return refuse
+
+
+def _find_cure(module, name, offered):
+    from .other_names import say_equivalent
+
+    told = say_equivalent(name, module)
+    if told is not None:
+        return told
+    places = list_public_names()
+    if name in places:
+        return f"it is {places[name]}.{name}"
+    meant = find_meant(name, offered, synonyms=False)
+    if meant:
+        return ask_whether(meant)
+    meant = find_meant(name, places, synonyms=False)
+    return ask_whether([f"{places[found]}.{found}" for found in meant]) if meant else None

@@ -1,0 +1,98 @@
+"""Wrong names: of keywords, of attributes of rooms, and of other libraries."""
+
+import importlib
+import re
+import warnings
+
+import pytest
+
+import skmia
+from skmia._core.guesses import find_meant
+from skmia._core.other_names import list_equivalents
+from skmia.attacks import LiRA
+from skmia.metrics import tpr_at_fpr_score
+
+ROOMS = [name for name in dir(skmia) if name not in skmia.__all__]
+
+
+def test_each_equivalent_exists():
+    for name, (_, place, *words) in list_equivalents().items():
+        if place is None:
+            assert words, name
+            continue
+        found = skmia
+        for part in re.match(r"[\w.]+", place)[0].split("."):
+            found = getattr(found, part)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_shows_its_public_names_alone(room):
+    module = importlib.import_module(f"skmia.{room}")
+    modules = {name for name in dir(module) if hasattr(getattr(module, name), "__path__")}
+    modules |= {name for name in dir(module) if type(getattr(module, name)) is type(module)}
+    assert set(dir(module)) - modules == set(module.__all__)
+    assert not any(name.startswith("_") for name in dir(module))
+    assert all(getattr(module, name).__all__ for name in modules)  # public as well
+
+
+def test_the_package_shows_its_names_and_rooms():
+    assert {*skmia.__all__, "attacks", "report"} <= set(dir(skmia))
+    assert not {name for name in dir(skmia) if name.startswith("_")} - {"__version__"}
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "told"),
+    [
+        ("skmia.attacks", "LIRAAttack", "SACRO-ML's LIRAAttack is LiRA here"),
+        ("skmia", "LIRAAttack", "SACRO-ML's LIRAAttack is skmia.attacks.LiRA here"),
+        ("skmia.attacks", "LIRA", "did you mean 'LiRA'?"),
+        ("skmia.attacks", "RmiaAttak", None),
+        ("skmia", "LiRA", "it is skmia.attacks.LiRA"),
+        ("skmia.metrics", "tpr_at_fpr", "did you mean 'tpr_at_fpr_score'?"),
+    ],
+)
+def test_a_wrong_name_is_an_attribute_error_that_names_the_right_one(module, name, told):
+    room = importlib.import_module(module)
+    assert not hasattr(room, name)
+    with pytest.raises(AttributeError) as caught:
+        getattr(room, name)
+    assert str(caught.value).startswith(f"module {module!r} has no attribute {name!r}")
+    assert told is None or str(caught.value).endswith(told)
+
+
+def test_an_import_of_a_wrong_name_says_the_same():
+    with pytest.raises(ImportError, match="SACRO-ML's LIRAAttack is LiRA here"):
+        from skmia.attacks import LIRAAttack  # noqa: F401
+    with pytest.raises(ImportError, match="it is skmia.attacks.RMIA"):
+        from skmia import RMIA  # noqa: F401
+    from skmia.leakage import bounds  # a submodule is no name to guess
+
+    assert bounds.__name__ == "skmia.leakage.bounds"
+
+
+def test_a_wrong_keyword_names_the_right_one():
+    with pytest.raises(TypeError, match=r"LiRA got .* 'n_shadows'; did you mean 'shadows'\?"):
+        LiRA(None, n_shadows=16)
+    with pytest.raises(TypeError, match=r"'fpr'; did you mean 'max_fpr'\?"):
+        tpr_at_fpr_score([0, 1], [0, 1], fpr=0.1)
+    with pytest.raises(TypeError, match="'xyz'; it has victim, shadows, signal"):
+        LiRA(None, xyz=1)
+
+
+def test_what_names_keywords_is_no_place_of_a_warning():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tpr_at_fpr_score([0, 1, 0], [0, 1, 0], max_fpr=0.1)
+    assert [one.filename for one in caught] == [__file__]
+
+
+def test_a_guess_stands_for_a_spelling_a_synonym_or_a_slip():
+    names = ["held_out", "shadows", "n_jobs", "random_state"]
+    guesses = {
+        "heldout": "held_out",
+        "test": "held_out",
+        "shadws": "shadows",
+        "seed": "random_state",
+    }
+    assert {guess: find_meant(guess, names)[0] for guess in guesses} == guesses
+    assert find_meant("zebra", names) == []
