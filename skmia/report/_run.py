@@ -28,7 +28,7 @@ from ..disparity import play_pool
 from ..exceptions import CheckpointError
 from ..metrics import check_resolution as is_resolved
 from ..model_selection import power_curve
-from ._case import ATTACKS, CHECKS, SHADOWS, make_pool, prepare
+from ._case import ALONE, ATTACKS, CHECKS, SHADOWS, make_pool, prepare
 from ._measure import OVERALL, rank_attacks
 from ._pool_size import ENOUGH, MOST, SIZES, TIME, UNMEASURED, is_enough
 from ._text import describe_error
@@ -394,6 +394,7 @@ def _run_all(plan, case, clock):
     """The pool, how it grew, the result of each attack that ran, a sentence on each that failed."""
     with_pool = {name: bool(needs_of(attack).keeps) for name, attack in plan.attacks.items()}
     pool, growth, found, failures = None, None, {}, []
+    enter_stage(ALONE)
     for name in sorted(plan.attacks, key=with_pool.get):
         if with_pool[name] and pool is None:
             enter_stage(SHADOWS)
