@@ -9,6 +9,7 @@ from skmia import Records
 from skmia.attacks import LiRA
 from skmia.report import cost
 from skmia.report._case import SHADOWS
+from skmia.report._pace import ModelPace
 from skmia.report.cost import estimate_cost
 
 RNG = np.random.default_rng(0)
@@ -53,9 +54,12 @@ def test_the_phases_are_those_of_the_audit_that_is_asked_for():
     assert not any("file" in stage for stage in found.phases["stage"])
 
 
-def test_shadow_models_take_as_long_as_so_many_clones():
-    found = [make(shadows=n).phases.loc[SHADOWS, "seconds"] for n in (8, 64)]
-    assert found[1] > 2 * found[0] > 0  # measured twice, so not exactly eight times
+def test_shadow_models_take_as_long_as_so_many_clones(monkeypatch):
+    pace = ModelPace(2.0, 1.0, 200, 400)  # of half of the records, and of all
+    monkeypatch.setattr(cost, "_train_and_time", lambda *given: (None, pace))
+    assert [make(shadows=n).phases.loc[SHADOWS, "seconds"] for n in (8, 64)] == [24.0, 192.0]
+    with_64 = make().seconds + 168.0
+    assert f"with 64 it is about {with_64:.0f} s" in make().summary()
 
 
 def test_the_summary_has_all_phases_the_total_and_what_is_left_out():
