@@ -274,17 +274,7 @@ class Outputs:
                 f"y must hold one label for each of {len(self)} answers; "
                 f"got an array of shape {y.shape}."
             )
-        order = np.argsort(self.classes)
-
-        def find(rows):
-            position = np.searchsorted(self.classes, y[rows], sorter=order)
-            return order[np.minimum(position, len(order) - 1)]
-
-        try:
-            index = map_table(find, len(y), np.intp)
-            unknown = map_table(lambda rows: self.classes[index[rows]] != y[rows], len(y), bool)
-        except TypeError:
-            unknown = np.ones(len(y), dtype=bool)
+        index, unknown = self._find_labels(y)
         if unknown.any():
             first = unknown.argmax()
             label = y.tolist()[first]
@@ -294,6 +284,40 @@ class Outputs:
                 f"{_say_classes(y, self)}"
             )
         return index
+
+    def knows_labels(self, y: ArrayLike) -> np.ndarray:
+        """Return for each label whether it is among the classes.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Task labels.
+
+        Returns
+        -------
+        known : ndarray of shape (n,), dtype bool
+
+        Examples
+        --------
+        >>> from skmia import Outputs
+        >>> Outputs([[0.9, 0.1], [0.2, 0.8]], classes=["no", "yes"]).knows_labels(["no", "maybe"])
+        array([ True, False])
+        """
+        return ~self._find_labels(to_array(y, "y", "hold one label for each answer"))[1]
+
+    def _find_labels(self, y):
+        """The column of each label, and the labels that have none."""
+        order = np.argsort(self.classes)
+
+        def find(rows):
+            position = np.searchsorted(self.classes, y[rows], sorter=order)
+            return order[np.minimum(position, len(order) - 1)]
+
+        try:
+            index = map_table(find, len(y), np.intp)
+            return index, map_table(lambda rows: self.classes[index[rows]] != y[rows], len(y), bool)
+        except TypeError:  # of another type than the classes
+            return None, np.ones(len(y), dtype=bool)
 
     def as_labels(self) -> "Outputs":
         """Return the predicted labels alone; the first class wins a tie.

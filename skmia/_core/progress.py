@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from tqdm import tqdm
 
@@ -134,132 +135,326 @@ BETWEEN_STATES = 30.0
 _WIDTH, _BAR = 79, 20
 # A share of the whole from which on the time that it took says how long the rest takes.
 _TELLING = 0.05
+# What is not over when it was expected to be takes this share of its time again.
+_OVERRUN = 1 / 3
+# While nothing is known, the rest is taken to be so many times as long as what has passed.
+_UNKNOWN = 19.0
+# Of a stage whose parts are over, the share of their time that what follows them takes.
+_TAIL = 0.1
+# Weight of what was expected of all steps of a kind beside what those that are over took, and of
+# those that were measured: they are slower only where the machine has got busier.
+_WEIGHT, _WEIGHT_OF_MEASURED = 0.1, 0.5
+
+
+class Step(NamedTuple):
+    """What a step of a stage is expected to take."""
+
+    seconds: float
+    # Steps of one kind take as much longer, or shorter, than expected as those that are over; None
+    # is the kind of those that follow from a measurement.
+    kind: str | None = None
+    is_certain: bool = True  # else it counts once it has begun
+    is_open: bool = False  # more may follow, so that the time left is the least
 
 
 @contextmanager
-def show_stages(shares, verbose=True):
-    """Show one bar over stages, each with its usual share of the time; inside others, nothing."""
+def show_stages(expected, verbose=True):
+    """Show one bar over stages, each with its share of the time; inside others, nothing."""
     global _stages
     if not verbose or _stages is not None:
         yield
         return
-    _stages = Stages(shares, _ErrorStream())
+    _stages = Stages(expected, _ErrorStream())
     clock = threading.Thread(target=_stages.tick, name="skmia-stages", daemon=True)
     clock.start()
+    is_whole = False
     try:
         yield
+        is_whole = True
     finally:
         stages, _stages = _stages, None
-        stages.close()
+        stages.close(is_whole)
         clock.join()
 
 
 def enter_stage(name):
-    """Begin a stage, if stages are shown; one that is over, or not among them, is not begun."""
+    """Begin a stage or a step of the stage at work, if there is one of this name."""
+    # A stage that is over is not begun again.
     if _stages is not None:
         _stages.enter(name)
 
 
-def plan_stages(shares, seconds=None, line=""):
-    """Set the shares of stages that are shown, how long all take, and a line that says so."""
+def expect_stages(seconds, line=""):
+    """Say how long stages take, as a number or by their steps, and show a line that says so."""
     if _stages is not None:
-        _stages.plan(shares, seconds, line)
+        _stages.expect(seconds, line)
+
+
+class _Work:
+    """A stage at work or over: its steps, and the parts of the step at work."""
+
+    def __init__(self, name, now):
+        self.name, self.begun, self.took = name, now, None
+        self.steps = {}  # seconds of each step that is over
+        self.step, self.step_begun = None, now
+        self.n_parts = 0  # of the last bar, for the line that says that the stage is over
+        self.forget_parts(now)
+
+    def forget_parts(self, now):
+        self.n, self.total, self.last, self.parts_begun = 0, 0, now, now
+
+    def begin_step(self, name, now):
+        self.end_step(now)
+        self.step, self.step_begun = name, now
+        self.forget_parts(now)
+
+    def end_step(self, now):
+        if self.step is not None:
+            before = self.steps.get(self.step, 0.0)
+            self.steps[self.step] = before + now - self.step_begun
+
+    def move(self, n, total, now):
+        if total != self.total or n < self.n:  # the first parts, or those of another bar
+            self.forget_parts(self.last if n else now)
+        if n > self.n:
+            self.last = now
+        self.n, self.total, self.n_parts = n, total, total
+
+    def measure_parts(self, expected, now):
+        """Seconds that the step at work takes still, as expected and by its parts."""
+        here = now - self.step_begun
+        if not self.total:
+            return _outlast(expected, here)
+        spent, lasted = self.last - self.parts_begun, now - self.last
+        expected = max(expected - (self.parts_begun - self.step_begun), 0.0)
+        if self.n >= self.total:
+            return _outlast(_TAIL * spent, lasted)
+        # What was expected counts as much as one part that is over.
+        if expected:
+            each = (expected / self.total + spent) / (1 + self.n)
+        elif self.n:
+            each = spent / self.n
+        else:
+            return _outlast(0.0, here)
+        return _outlast(each, lasted) + each * max(self.total - self.n - 1, 0)
+
+
+def _outlast(expected, lasted):
+    """Seconds that are left of what has lasted so long; some are as long as it is not over."""
+    # The more it overruns, the less is known of it: in the end it is as long again as it lasted.
+    if lasted > expected:
+        return lasted - (1 - _OVERRUN) * expected
+    return max(expected - lasted, _OVERRUN * lasted)
 
 
 class Stages:
     """What was done of some stages, how long it took, and how long the rest is expected to take."""
 
-    def __init__(self, shares, file):
-        self._shares = _scale(shares)
+    # At first the numbers that are expected are shares of an unknown whole; they are seconds once
+    # `expect` has said so.
+
+    def __init__(self, expected, file):
+        self._expected = {name: _as_steps(steps) for name, steps in expected.items()}
+        self._in_seconds = False
         self._file, self._draws = file, draws_bars(file)
         self._lock, self._is_over = threading.RLock(), threading.Event()
-        self._start = self._begun = self._said = time.monotonic()
-        self._name, self._took = None, {}
-        self._expected, self._part, self._most = None, (0, 0), 0
+        self._start = self._said = self._moved = time.monotonic()
+        self._at_work, self._done = None, []
+        self._shown = 0.0  # share of the bar, which never falls
         self._waiting = []  # lines of a log that may be over before one is needed
 
     def enter(self, name):
         with self._lock:
-            names = list(self._shares)
+            now, work = time.monotonic(), self._at_work
+            if work is not None and name in self._expected[work.name]:
+                work.begin_step(name, now)
+                return
+            names = list(self._expected)
             if name not in names or (
-                self._name is not None and names.index(name) <= names.index(self._name)
+                work is not None and names.index(name) <= names.index(work.name)
             ):
                 return
             self._leave()
-            self._name, self._begun, self._part = name, time.monotonic(), (0, 0)
+            self._at_work = _Work(name, now)
             self._draw()
 
-    def plan(self, shares, seconds, line):
+    def expect(self, seconds, line=""):
         with self._lock:
-            self._shares, self._expected = _scale(shares), seconds
+            known = [name for name in seconds if name in self._expected]
+            named = {name: _as_steps(seconds[name]) for name in known}
+            if not self._in_seconds:
+                # Of what is not named the shares are kept.
+                before = sum(_add_up(self._expected[name]) for name in named)
+                unit = sum(map(_add_up, named.values())) / before if before else 0.0
+                for name, steps in self._expected.items():
+                    scaled = {
+                        key: one._replace(seconds=unit * one.seconds) for key, one in steps.items()
+                    }
+                    self._expected[name] = scaled
+            self._expected |= named
+            self._in_seconds = True
             if line:
                 self._say(line)
 
     def move(self, n, total):
-        """Say how many parts of the stage at work are done."""
+        """Say how many parts of the step at work are done."""
         with self._lock:
-            self._part = n, total
+            if self._at_work is not None:
+                self._at_work.move(n, total, time.monotonic())
 
     def tick(self):
         while not self._is_over.wait(BETWEEN_TICKS if self._draws else BETWEEN_LINES):
             with self._lock:
                 self._draw()
 
-    def close(self):
+    def close(self, is_whole=True):
+        """Say how long each stage took; after an error, leave a clean line."""
         self._is_over.set()
         with self._lock:
-            self._leave()
+            if is_whole:
+                self._leave()
+                if self._draws:
+                    self._shown = 1.0
+                    self._draw_bar(f"{format_seconds(time.monotonic() - self._start)} passed")
+                if len(self._done) > 1:
+                    self._say(self._sum_up())
             self._clear()
-            self._file.flush()
+            self._flush()
 
     def _leave(self):
-        if self._name is None:
+        work, self._at_work = self._at_work, None
+        if work is None:
             return
-        took = self._took[self._name] = time.monotonic() - self._begun
-        usual = f"usually {round(100 * self._shares[self._name])}%"
-        self._say(f"  done   {self._describe():32s}{format_seconds(took):>8}   {usual}")
+        now = time.monotonic()
+        work.end_step(now)
+        work.took = now - work.begun
+        if None in self._expected[work.name]:
+            work.steps[None] = work.took
+        self._done.append(work)
+        self._say(f"  done   {_describe(work):38s}{format_seconds(work.took):>8}")
 
-    def _describe(self):
-        total = self._part[1]
-        return f"{self._name}, {total}" if total else self._name
+    def _sum_up(self):
+        """The shares of the stages in this run, the largest first."""
+        whole = time.monotonic() - self._start
+        line = f"  {format_seconds(whole)} in all:"
+        for work in sorted(self._done, key=lambda work: -work.took):
+            more = f" {work.name} {100 * work.took / whole if whole else 0:.0f}%,"
+            if len(line) + len(more) > _WIDTH:
+                break
+            line += more
+        return line.rstrip(",:")
 
     def measure(self):
         """Seconds since the beginning, and seconds that are left, None if nothing is known."""
         now = time.monotonic()
-        passed, here = now - self._start, now - self._begun
-        done = sum(self._shares[name] for name in self._took)
-        share = self._shares.get(self._name, 0.0)
-        n, total = self._part
-        whole = self._expected
-        if done >= _TELLING:
-            whole = sum(self._took.values()) / done
-        elif whole is None and n and share:
-            whole = here * total / n / share
-        if whole is None:
-            return passed, None
-        names = list(self._shares)
-        later = names[names.index(self._name) + 1 :] if self._name else names
-        own = here * (total - n) / n if 0 < n < total else whole * share - here
-        # What takes longer than expected is not over before it ends.
-        own = max(own, 0.1 * whole * share)
-        return passed, own + whole * sum(self._shares[name] for name in later)
+        unit, work = self._find_unit(now), self._at_work
+        if unit is None:
+            return now - self._start, None
+        speeds = self._find_speeds(unit)
+        left = 0.0 if work is None else self._measure_work(work, unit, speeds, now)
+        for name in self._list_later():
+            for step in self._expected[name].values():
+                left += _count(step) * unit * speeds.get(step.kind, 1.0)
+        return now - self._start, left
+
+    def _list_later(self):
+        """The stages that have not begun."""
+        names, works = list(self._expected), [*self._done, self._at_work]
+        begun = [names.index(work.name) for work in works if work is not None]
+        return names[max(begun, default=-1) + 1 :]
+
+    def _find_unit(self, now):
+        """Seconds of one unit of what is expected; None if nothing is known."""
+        if self._in_seconds:
+            return 1.0
+        whole = sum(map(_add_up, self._expected.values()))
+        done = sum(_add_up(self._expected[work.name]) for work in self._done)
+        if done >= _TELLING * whole:
+            return sum(work.took for work in self._done) / done
+        work = self._at_work
+        share = 0.0 if work is None else _add_up(self._expected[work.name])
+        if share and 0 < work.n <= work.total:
+            return (work.last - work.begun) * work.total / work.n / share
+        return None
+
+    def _find_speeds(self, unit):
+        """How many times as long as expected the steps of each kind take."""
+        if not self._in_seconds:
+            return {}  # the unit says it
+        took, expected, every = {}, {}, {}
+        for steps in self._expected.values():
+            for step in steps.values():
+                every[step.kind] = every.get(step.kind, 0.0) + unit * step.seconds
+        for work in [*self._done, *([self._at_work] if self._at_work else [])]:
+            for name, seconds in work.steps.items():
+                step = self._expected[work.name].get(name)
+                if step is not None and not step.is_open:
+                    took[step.kind] = took.get(step.kind, 0.0) + seconds
+                    expected[step.kind] = expected.get(step.kind, 0.0) + unit * step.seconds
+        weights = {
+            kind: (_WEIGHT_OF_MEASURED if kind is None else _WEIGHT) * every[kind] for kind in took
+        }
+        return {
+            kind: (took[kind] + weights[kind]) / (expected[kind] + weights[kind])
+            for kind in took
+            if expected[kind] + weights[kind]
+        }
+
+    def _measure_work(self, work, unit, speeds, now):
+        """Seconds that the stage at work takes still."""
+        steps = self._expected[work.name]
+
+        def expect(step):
+            return unit * step.seconds * speeds.get(step.kind, 1.0)
+
+        if None in steps:  # it has no steps of its own
+            return work.measure_parts(expect(steps[None]), now)
+        step = steps.get(work.step, Step(0.0))
+        left = work.measure_parts(expect(step), now)
+        begun = {*work.steps, work.step}
+        return left + sum(
+            expect(step) for name, step in steps.items() if name not in begun and step.is_certain
+        )
+
+    def _is_open(self):
+        """Whether more may follow than is expected."""
+        names = [*self._list_later(), *([self._at_work.name] if self._at_work else [])]
+        return any(step.is_open for name in names for step in self._expected[name].values())
 
     def _draw(self):
         passed, left = self.measure()
-        if not self._draws:
-            if time.monotonic() - self._said >= BETWEEN_STATES and self._name is not None:
-                rest = "" if left is None else f", about {format_seconds(left)} left"
-                self._say(f"  now    {self._describe()}: {format_seconds(passed)} passed{rest}")
-            return
-        n, total = self._part
-        what = f"{self._name or 'start'} {n} of {total}" if total else self._name or "start"
-        full, empty = ("\u2588", "\u2591") if can_write(self._file, "\u2588\u2591") else ("#", ".")
+        now = time.monotonic()
+        self._move_bar(now, passed, _UNKNOWN * (passed + 1.0) if left is None else left)
         told = f"{format_seconds(passed)} passed"
         if left is not None:
-            self._most = max(self._most, int(100 * passed / (passed + left)))
-            told = f"{told}, about {format_seconds(left)} left"
-        n_full = round(_BAR * self._most / 100)
-        line = f"  {full * n_full}{empty * (_BAR - n_full)} {self._most:3d}%  {what}  {told}"
+            about = "at least" if self._is_open() else "about"
+            told = f"{told}, {about} {format_seconds(left + 0.5)} left"
+        if self._draws:
+            self._draw_bar(told)
+        elif now - self._said >= BETWEEN_STATES and self._at_work is not None:
+            self._say(f"  now    {_describe(self._at_work)}: {told}")
+
+    def _move_bar(self, now, passed, left):
+        """Move the bar as fast as it has to in order to end when the rest is over."""
+        # So it never stands and never goes back, whatever is found out about the rest. A bar that
+        # is ahead of the clock slows down until the clock has come to where it is.
+        moved, self._moved = now - self._moved, now
+        if not moved:
+            return
+        empty, expected = 1 - self._shown, left / (passed + left) if left else 0.0
+        slow = min(1.0, empty / expected) ** 0.5 if expected else 1.0
+        self._shown += empty * slow * moved / (moved + left)
+
+    def _draw_bar(self, told):
+        work = self._at_work
+        what = "" if work is None else f"  {work.name}"
+        if work is not None and work.total:
+            what = f"  {work.name} {int(work.n)} of {work.total}"
+        full, empty = ("\u2588", "\u2591") if can_write(self._file, "\u2588\u2591") else ("#", ".")
+        tail = f" {int(100 * self._shown):3d}%{what}  {told}"
+        n = min(_BAR, max(_WIDTH - 2 - len(tail), 0))  # what is said goes before a long bar
+        n_full = round(n * self._shown)
+        line = f"  {full * n_full}{empty * (n - n_full)}{tail}"
         self._write(f"\r{line[:_WIDTH]:{_WIDTH}s}")
 
     def _say(self, line):
@@ -281,10 +476,32 @@ class Stages:
         except (OSError, ValueError):  # a terminal that is gone costs no result
             self._is_over.set()
 
+    def _flush(self):
+        with suppress(OSError, ValueError):
+            self._file.flush()
 
-def _scale(shares):
-    whole = sum(shares.values())
-    return {name: share / whole for name, share in shares.items()}
+
+def _describe(work):
+    return f"{work.name}, {work.n_parts}" if work.n_parts else work.name
+
+
+def _as_steps(expected):
+    """The steps of a stage; None stands for a stage without them."""
+    steps = expected if isinstance(expected, dict) else {None: expected}
+    return {name: one if isinstance(one, Step) else Step(one) for name, one in steps.items()}
+
+
+def _count(step):
+    return step.seconds if step.is_certain else 0.0
+
+
+def _add_up(steps):
+    return sum(map(_count, steps.values()))
+
+
+def add_steps(expected):
+    """What is expected of a stage with all of its steps that are certain."""
+    return _add_up(_as_steps(expected))
 
 
 class _Part:
@@ -294,6 +511,7 @@ class _Part:
 
     def __init__(self, stages, total):
         self._stages, self.total, self.n = stages, total, 0
+        self.refresh()
 
     def update(self, n=1):
         self.n += n
@@ -304,7 +522,7 @@ class _Part:
 
     def refresh(self):
         if self.total:
-            self._stages.move(int(self.n), self.total)
+            self._stages.move(self.n, self.total)
 
 
 def format_seconds(seconds):

@@ -9,7 +9,7 @@ import pandas as pd
 from .._core.label_maps import as_value, match_labels, try_maps
 from .._core.outputs import Outputs
 from .._core.visible import visible
-from ..report import join_names
+from ..report import explain_refusal, join_names
 from ._labels import show_labels
 from ._options import CommandError, tell
 from ._reading import AS_FOUND, read_table
@@ -79,6 +79,14 @@ class _Members:
     def __init__(self, y, membership):
         self.rows = np.arange(len(y)) if membership is None else np.flatnonzero(membership)
         self.y = np.asarray(y)[self.rows]
+        self._labels, self._membership = np.asarray(y), membership
+
+    def lack_few(self, classes):
+        """Whether the classes that others than these have are those of a few records alone."""
+        if self._membership is None:
+            return False
+        known = np.isin(self._labels, classes)
+        return explain_refusal(known, self._labels, self._membership) is None
 
 
 def _as_values(path, answers, y):
@@ -124,13 +132,17 @@ def _as_outputs(arguments, answers, labels, members):
     """Read columns of probabilities, a column of one class's, or a column of labels."""
     path, texts = arguments.answers, list(labels)
     named = _match_columns(answers.columns, texts)
-    if len(named) == len(texts) > 1:
+    # The audit leaves out a few records of classes without a column.
+    is_enough = len(named) > 1 and members.lack_few([labels[text] for text in named])
+    if len(named) == len(texts) > 1 or is_enough:
         if arguments.classes:
             raise CommandError(
                 f"--classes: the columns of {path.name} are named {show_labels(texts)}"
             )
+        texts = [text for text in texts if text in named]
         columns = [named[text] for text in texts]
         notes = _say_columns(answers, columns, texts)
+        labels = {text: labels[text] for text in texts}
         return _as_probabilities(path, answers[columns], labels, notes)
     answers = _drop_numbers(answers, 1)
     if answers.shape[1] == 1:

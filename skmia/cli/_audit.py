@@ -12,12 +12,7 @@ from sklearn.base import is_classifier
 from .. import audit
 from .._core.apart import ModelEndedError
 from .._core.asking import query_victim, unwrap
-from .._core.caches import clone_to_train
-from .._core.progress import enter_stage, plan_stages, show_stages
-from .._core.randomness import preserved_randomness
-from .._core.records import has_column
-from .._core.sample_weights import fit_weighted, weights_for
-from .._core.targets import shape_targets
+from .._core.progress import add_steps, enter_stage, expect_stages, show_stages
 from .._core.walls import tell_open_doors
 from ..exceptions import TrainingError
 from ..report import (
@@ -25,12 +20,16 @@ from ..report import (
     CHECKS,
     OPENING,
     SHADOWS,
+    ModelPace,
     as_document,
     check_document,
+    expect_audit,
     join_names,
     list_shares,
     list_subsets,
+    measure_pace,
     save_report,
+    size_up,
 )
 from ..report.cost import estimate_cost
 from ._gate import CODES, list_findings
@@ -129,7 +128,7 @@ class _Steps:
 
     def open(self):
         # One bar goes on from here to the end of the audit.
-        self._stages.enter_context(show_stages(_list_shares(None, self._arguments)))
+        self._stages.enter_context(show_stages(_list_shares(self._arguments)))
         enter_stage(OPENING)
         self._read()
         _plan(self._problem, self._arguments)
@@ -195,13 +194,13 @@ def _write_swapped(arguments, problem):
     return {"swapped": as_settings(swapped)["repeat"]}
 
 
-def _list_shares(victim, arguments):
-    """The stages of the command with their shares of the time."""
-    shares = list_shares(victim, not arguments.quick)
+def _list_shares(arguments):
+    """The stages of the command with their shares of the time, while nothing else is known."""
+    shares = list_shares(not arguments.quick)
     if arguments.policy is not None:
         shares[POLICY] = 0.03
     if arguments.measure_conditions:
-        shares[CONDITIONS] = 1.5 * shares[SHADOWS]
+        shares[CONDITIONS] = _OF_CONDITIONS * shares[SHADOWS]
     return shares
 
 
@@ -212,25 +211,36 @@ _SHORTER = {
     CONDITIONS: "the conditions; without --measure-conditions there are none",
     CHECKS: "the checks",
 }
-# Records of the smaller of two fits by which the time of a fit is told, and the longest line.
-_FEW, _LONGEST = 200, 79
+# Conditions of a release are measured with further shadow models, and take so many times as long.
+_OF_CONDITIONS = 1.5
 
 
 def _plan(problem, arguments):
     """Say what is audited and about how long it takes."""
-    n = len(problem.records)
-    shares = _list_shares(problem.victim, arguments)
-    seconds = _time_fit(problem, n // 2)
-    if seconds is None:
-        return plan_stages(shares)
-    whole = _QUICK_SHADOWS * seconds * sum(shares.values()) / shares[SHADOWS]
+    pace = _find_pace(problem)
+    if pace is None:
+        return
+    size = size_up(
+        problem.victim if problem.recipe is None else problem.recipe,
+        problem.records,
+        n_classes=_count_classes(problem),
+        shadows=_choose_shadows(arguments),
+        n_jobs=arguments.jobs,
+        file=not arguments.quick,
+        time_budget=arguments.time_limit,
+    )
+    expected = expect_audit(size, pace)
+    seconds = {name: add_steps(steps) for name, steps in expected.items()}
+    if arguments.measure_conditions:
+        seconds[CONDITIONS] = expected[CONDITIONS] = _OF_CONDITIONS * seconds[SHADOWS]
+    whole = sum(seconds.values())
     if whole < 60:
-        return plan_stages(shares, whole)
-    longest = max(shares, key=shares.get)
-    part = whole * shares[longest] / sum(shares.values())
-    tail = f", of which {_round(part)} are {_SHORTER[longest]}" if longest in _SHORTER else ""
-    line = f"About {_round(whole)} minutes{tail}."
-    return plan_stages(shares, whole, line)
+        return expect_stages(expected)
+    longest = max(seconds, key=seconds.get)
+    tail = _SHORTER.get(longest)
+    tail = "" if tail is None else f", of which {_round(seconds[longest])} are {tail}"
+    about = "At least" if size.may_grow else "About"
+    return expect_stages(expected, f"{about} {_round(whole)} minutes{tail}.")
 
 
 def _round(seconds):
@@ -239,31 +249,30 @@ def _round(seconds):
     return f"{minutes:.0f}" if minutes < 10 else f"{5 * round(minutes / 5):,}"
 
 
-def _time_fit(problem, n):
-    """Seconds in which a model like the victim is trained: as it was, or told from small fits."""
-    if problem.seconds is not None:
-        return problem.seconds
-    # Only of packages whose models do nothing else when they are fitted, such as write a ledger.
-    model = unwrap(problem.victim if problem.recipe is None else problem.recipe)
-    parts = [model, *getattr(model, "get_params", dict)().values()]
-    homes = {type(part).__module__.partition(".")[0] for part in parts if hasattr(part, "fit")}
-    if not homes or not homes <= {"sklearn", "xgboost", "lightgbm", "catboost"}:
-        return None
-    took, sizes = [], [min(_FEW, n // 2), min(2 * _FEW, n)]
-    try:
-        with warnings.catch_warnings(), preserved_randomness():
-            warnings.simplefilter("ignore")
-            for size in sizes:
-                rows = np.random.default_rng(0).permutation(len(problem.records))[:size]
-                some, start = problem.records[np.sort(rows)], time.perf_counter()
-                weights = weights_for(model, some)
-                y = shape_targets(model, some.X, some.y, has_column(some))
-                fit_weighted(clone_to_train(model), some.X, y, weights, problem.fit_params)
-                took.append(time.perf_counter() - start)
-    except Exception:  # without an estimate the audit goes on, and says itself what is wrong
-        return None
-    power = np.clip(np.log2(took[1] / took[0]), 0.5, 2.0)
-    return took[1] * max(1.0, n / sizes[1]) ** power
+def _count_classes(problem):
+    is_value = not is_classifier(unwrap(problem.victim))
+    return 1 if is_value else len(np.unique(problem.records.y))
+
+
+def _find_pace(problem):
+    """What a fit and an answer take: as those of the victim took, or told from small fits."""
+    recipe = problem.victim if problem.recipe is None else problem.recipe
+    if problem.seconds is None:
+        return measure_pace(recipe, problem.records, problem.fit_params)
+    n, start = len(problem.records), time.perf_counter()
+    n_asked = min(n, _MOST_ASKED)
+    with warnings.catch_warnings(), suppress(ValueError, TypeError):
+        warnings.simplefilter("ignore")
+        query_victim(problem.victim, problem.records[np.arange(n_asked)].X)
+    answer = time.perf_counter() - start
+    return ModelPace(problem.seconds, answer, int(np.sum(problem.membership)), n_asked)
+
+
+_MOST_ASKED = 2_000  # records
+
+
+def _choose_shadows(arguments):
+    return _QUICK_SHADOWS if arguments.quick else arguments.shadows
 
 
 def _attack(problem, fprs, arguments):
@@ -271,7 +280,7 @@ def _attack(problem, fprs, arguments):
         problem.victim,
         problem.records,
         problem.membership,
-        shadows=_QUICK_SHADOWS if arguments.quick else arguments.shadows,
+        shadows=_choose_shadows(arguments),
         time_budget=arguments.time_limit,
         estimator=problem.recipe,
         group=list(problem.groups.values()) or None,

@@ -204,8 +204,7 @@ def run_compare(arguments, show):
     with shown_after(show, text, arguments.out is not None):
         if arguments.out is not None:
             write_page(arguments.out, render_comparison(*documents, names))
-    return f"
-{describe_page(arguments.out)}"
+    return f"\n{describe_page(arguments.out)}"
 
 
 def _name_apart(paths):

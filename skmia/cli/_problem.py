@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._core.containers import take_rows
 from .._core.copies import is_fitted
-from .._core.label_maps import match_labels, sort_by_value
+from .._core.label_maps import as_value, match_labels, sort_by_value
 from .._core.records import Records, has_column
 from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter, weights_for
 from .._core.splits import compute_strata
@@ -24,7 +24,14 @@ from .._core.targets import shape_targets
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_sklearn
-from ..report import StoredAnswers, draw_members, find_shared_rows, join_names
+from ..report import (
+    LARGEST_SHARE,
+    StoredAnswers,
+    draw_members,
+    explain_refusal,
+    find_shared_rows,
+    join_names,
+)
 from ..victims import is_xgboost
 from ._answers import read_answers
 from ._labels import can_be_numbered, map_labels, propose_classes, propose_map, say_matched
@@ -305,15 +312,20 @@ def _guess_target(arguments, frame, victim):
 
 def _are_classes(column, victim):
     labels = column.unique().tolist()
-    return len(labels) <= len(victim.classes_) and match_labels(labels, victim.classes_) is not None
+    if len(labels) <= len(victim.classes_) and match_labels(labels, victim.classes_) is not None:
+        return True
+    # Labels of a few rows may be unknown.
+    known = [label for label in labels if match_labels([label], victim.classes_) is not None]
+    return len(known) > 1 and column.isin(known).mean() >= 1 - LARGEST_SHARE
 
 
 def _can_be_numbered(column, victim):
     return infer_task(column) == "classification" and can_be_numbered(column, victim.classes_)
 
 
-def _check_known(arguments, y, victim, ask):
+def _check_known(arguments, y, victim, ask, membership):
     """Return labels as the classes that they are by value; refuse others, with the map if known."""
+    # A few labels that the model does not know stay as they are: the audit leaves them out.
     classes = victim.classes_
     if isinstance(classes, list):  # of several outputs, which the audit refuses
         return y, []
@@ -324,6 +336,9 @@ def _check_known(arguments, y, victim, ask):
     if pairs is not None:
         taken = pd.Series(y).map(pairs).to_numpy()
         return taken.astype(classes.dtype), say_matched(arguments.target, pairs)
+    few = _match_most(arguments, y, labels, classes, membership)
+    if few is not None:
+        return few
     unknown = [str(label) for label in labels if label not in set(classes.tolist())]
     known = f"its classes are {join_names(map(str, classes), _MOST_NAMED)}"
     cure, propose = "--label-map LABEL=CLASS names the class of a label", propose_map
@@ -337,6 +352,30 @@ def _check_known(arguments, y, victim, ask):
         f"--target: the model does not know {join_names(map(repr, unknown), _MOST_NAMED)}; "
         f"{known}. {cure[0].upper()}{cure[1:]}"
     )
+
+
+def _match_most(arguments, y, labels, classes, membership):
+    """Labels as their classes where all but a few records have one; None if more have none."""
+    if membership is None:
+        return None
+    found = {label: match_labels([label], classes.tolist()) for label in labels}
+    pairs = {label: pair[label] for label, pair in found.items() if pair is not None}
+    known = np.isin(np.arange(len(labels)), [k for k, one in enumerate(labels) if one in pairs])
+    known = known[np.unique(y, return_inverse=True)[1]]
+    is_clear = len(set(pairs.values())) == len(pairs)
+    if not known.any() or not is_clear or explain_refusal(known, y, membership) is not None:
+        return None
+    if all(type(a) is type(b) and a == b for a, b in pairs.items()):
+        return y, []
+    others = {label for label in labels if label not in pairs}
+    if classes.dtype.kind not in "OU":  # of numbers; no text is one
+        others = {label: as_value(label) for label in others}
+        if not all(isinstance(value, float) and value == int(value) for value in others.values()):
+            return None
+    else:
+        others = {label: str(label) for label in others}
+    taken = [pairs.get(label, others.get(label)) for label in y.tolist()]
+    return np.array(taken).astype(classes.dtype), say_matched(arguments.target, pairs)
 
 
 _MOST_TRIED = 2_000  # rows
@@ -368,7 +407,7 @@ def _take_victim(victim, arguments, frame, features, fields, membership):
     _check_target(arguments, victim)
     X, notes = as_model_input(victim, frame.drop(columns=arguments.target), features)
     ask = partial(_ask_some, victim, X, membership)
-    y, told = _read_labels(arguments, frame, task, victim, ask)
+    y, told = _read_labels(arguments, frame, task, victim, ask, membership=membership)
     notes = [*notes, *told]
     if not lacks_a_recipe(arguments.model):
         _check_weights(arguments, victim)
@@ -398,7 +437,7 @@ def _name_task(victim):
     return "classification" if is_classifier(victim) else "regression"
 
 
-def _read_labels(arguments, frame, task, victim, ask=lambda: None, fewest=2):
+def _read_labels(arguments, frame, task, victim, ask=lambda: None, fewest=2, membership=None):
     """The target as the model knows it, with notes on labels that are written in another way."""
     column = frame[arguments.target]
     if arguments.label_map:
@@ -413,7 +452,9 @@ def _read_labels(arguments, frame, task, victim, ask=lambda: None, fewest=2):
             f"--classes {shlex.join(map(str, labels))}"
         )
     y = read_target(frame, arguments.target, task, fewest)
-    return _check_known(arguments, y, victim, ask) if task == "classification" else (y, [])
+    if task == "regression":
+        return y, []
+    return _check_known(arguments, y, victim, ask, membership)
 
 
 def _take_answers(arguments, frame, features, fields, membership):

@@ -20,6 +20,8 @@ from ._evidence import list_leaks
 from ._examine import Findings as Findings
 from ._file import FileFindings as FileFindings
 from ._measure import OK, OVERALL, list_subsets
+from ._pace import ModelPace as ModelPace
+from ._pace import expect_audit, measure_pace, size_up
 from ._page import render
 from ._release import list_measurements, measure_conditions, recommend_release
 from ._report import AuditReport as AuditReport
@@ -30,6 +32,7 @@ from ._schema import SCHEMA, SCHEMA_VERSION, as_document, check_document, check_
 from ._shared_rows import find_shared_rows
 from ._stand_in import RECIPE
 from ._text import column_name
+from ._unknown_labels import LARGEST_SHARE, explain_refusal
 from ._verdict import name_part
 from ._words import join_names
 from .checks._baseline import blind_baseline

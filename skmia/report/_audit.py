@@ -29,6 +29,7 @@ from ..victims import CallableVictim
 from ._case import SIDES, choose_records, list_shares, make_plan, open_case
 from ._examine import examine, withhold
 from ._file import attack_file, examine_file, list_unread_files
+from ._pace import tell_pace
 from ._report import AuditReport
 from ._run import make_empty_run, repeat_attack, run_attacks
 from ._stand_in import describe_reference, with_stand_in
@@ -52,6 +53,8 @@ def describe(case, run, clock, n_before):
     sizes = {"n_members": n_members, "n_nonmembers": n_records - n_members}
     if n_before is not None:
         sizes["n_queries"] = _count(case.victim) - n_before
+    if case.left_out is not None:
+        sizes["left_out"] = case.left_out.count()
     return {
         "victim": _show(case.victim),
         "victim_name": _name(case.victim),
@@ -231,6 +234,9 @@ def audit(
     Before the first shadow model, the audit asks whether the model knows the records, see
     :func:`skmia.report.agreement.check_agreement`; if it does not, the audit ends without numbers
     and without a verdict, and says what cures it.
+    Records with a label that the victim does not know are left out, counted in ``data`` and said in
+    ``notes``, unless more than a tenth of a side has one and chance does not explain it. So are
+    then members of classes that no non-member has.
     The audit also checks whether the numbers can be trusted: whether members and non-members come
     from one population, whether records have copies on the other side (with a warning above 10%),
     and whether the attacks do better than under permuted membership.
@@ -325,7 +331,8 @@ def audit(
         Controls the training of the shadow models and all other randomness. Pass an int for
         reproducible results.
     verbose : int, default=0
-        1 shows one progress bar over all stages, with the share of each that is done.
+        1 shows one progress bar over all stages, and how much time is left: it follows from one fit
+        and one answer of a clone, and is the least while "auto" may train more shadow models.
 
     Returns
     -------
@@ -337,7 +344,8 @@ def audit(
     TypeError, ValueError, NotFittedError
         If the victim cannot predict for the records, is frozen and not fitted, or is fitted and no
         membership is given; if a parameter is out of range; if membership does not hold 0 or 1
-        for each record, and both of them; or if neither or both of the two forms of data are given.
+        for each record, and both of them; if neither or both of the two forms of data are given; or
+        if many records have labels that the victim does not know.
 
     See Also
     --------
@@ -376,7 +384,7 @@ def audit(
     'leak'
     """
     settings = {name: value for name, value in locals().items() if name not in OF_DATA}
-    with show_stages(list_shares(victim, file), verbose):
+    with show_stages(list_shares(file), verbose):
         clock, n_before = Clock(), _count(victim)
         records, membership = choose_records(records, membership, train, held_out)
         case = with_agreement(open_case(victim, records, membership, clock, **settings), clock)
@@ -386,10 +394,13 @@ def audit(
             case = with_stand_in(case, clock)
             plan = make_plan(case.attacks, case.request, case.records)
             of_file = attack_file(case, clock)  # first, so that a time budget includes it
-            run = repeat_attack(case, run_attacks(case, plan, clock), clock)
+            run = run_attacks(case, plan, clock)
+            tell_pace(case, case.agreement.pace, clock.read())
+            run = repeat_attack(case, run, clock)
             run = replace(run, file_scores=None if of_file is None else of_file.scores)
             findings = examine(case, run, clock)
         ids = records.fields.get("record_id", count_up(len(records)))
+        ids = ids if case.left_out is None else ids[case.left_out.kept]
         return AuditReport(
             findings=findings,
             file=examine_file(case, of_file, findings),

@@ -80,7 +80,8 @@ class UnseenMembers:
                     if case.request.outputs.kind == "label":
                         queried = queried.with_outputs(queried["outputs"].as_labels())
                 request = case.request._replace(victim=model, outputs=queried["outputs"])
-                self._cases.append(replace(case, queried=queried, request=request))
+                own = {"queried": queried, "request": request, "unmatched": None}
+                self._cases.append(replace(case, **own))
         return self._cases
 
     def compare(self, attack, scores, score):

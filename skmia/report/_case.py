@@ -19,7 +19,7 @@ from .._core.containers import take_rows
 from .._core.copies import is_fitted, list_parameters
 from .._core.needs import ACCESS
 from .._core.numbers import check_number, show
-from .._core.outputs import PREDICTIONS
+from .._core.outputs import PREDICTIONS, Outputs
 from .._core.progress import enter_stage
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.records import Records, has_column, warn_of_rows
@@ -47,6 +47,7 @@ from ._permutations import count_permutations
 from ._pool_size import AUTO, SIZES
 from ._rows_used import describe_dropped_rows
 from ._shared_rows import refuse_shared_rows
+from ._unknown_labels import find_unknown_labels
 
 _STORED = (
     "The predictions stored with the records (field 'outputs') were attacked. The estimator, which "
@@ -146,8 +147,6 @@ def query_prepared(victim, records):
     is_stored = is_recipe(victim)
     queried = records if is_stored else _ask(victim, records)
     outputs, stored = query(None, queried), records.fields.get("outputs")
-    if outputs.classes is not None:
-        outputs.label_index(records.y)  # a label that the victim does not know is found here
     if is_stored or stored is None or _are_equal(stored, outputs):
         return queried, []
     return queried, [
@@ -474,6 +473,10 @@ class Case:
         Whether the model knows the table, once that was asked.
     are_default : bool
         Whether the attacks are the default ones, which have to be worth their time.
+    left_out : UnknownLabels or None
+        Records whose labels the victim does not know, which the others do not hold any more.
+    unmatched : Records or None
+        Members with the victim's outputs that were left out with them, although it knows theirs.
     """
 
     records: Any
@@ -492,11 +495,26 @@ class Case:
     notes: list = ()
     agreement: Any = None
     are_default: bool = False
+    left_out: Any = None
+    unmatched: Any = None
 
     @property
     def victim(self) -> BaseEstimator:
         """The model itself, without a frozen wrapper."""
         return unwrap(self.request.victim)
+
+    @property
+    def candidates(self) -> Records:
+        """The queried records, and behind them members that are left out and were trained on."""
+        # A file holds traces of them, which are not put down to other records.
+        if self.unmatched is None:
+            return self.queried
+        return Records.concat([self.queried, self.unmatched])
+
+    @property
+    def n_listed(self) -> int:
+        """Number of all members that the victim can have been trained on."""
+        return int(self.membership.sum()) + (0 if self.unmatched is None else len(self.unmatched))
 
     @property
     def people(self) -> np.ndarray | None:
@@ -532,20 +550,15 @@ def choose_records(records, membership, train, held_out):
 
 
 # Stages of an audit, in their order.
-OPENING, AS_FILE, SHADOWS = "model and answers", "model as a file", "shadow models"
-ATTACKS, CHECKS = "attacks", "checks"
-# Shares of the time, medians of audits of 2,000 to 6,000 records: of ensembles, and of others.
-_OF_ENSEMBLES = {OPENING: 0.01, AS_FILE: 0.27, SHADOWS: 0.34, ATTACKS: 0.10, CHECKS: 0.28}
-_OF_OTHERS = {OPENING: 0.01, AS_FILE: 0.14, SHADOWS: 0.12, ATTACKS: 0.42, CHECKS: 0.31}
+OPENING, AS_FILE, ALONE = "model and answers", "model as a file", "attacks without shadow models"
+SHADOWS, ATTACKS, CHECKS = "shadow models", "attacks", "checks"
+# Shares of the time, before a fit and an answer were measured.
+_SHARES = {OPENING: 0.05, AS_FILE: 0.2, ALONE: 0.05, SHADOWS: 0.4, ATTACKS: 0.1, CHECKS: 0.2}
 
 
-def list_shares(victim, file=True):
-    """The stages of an audit with the share of the time that each usually has."""
-    model = unwrap(victim)
-    model = getattr(model, "steps", [(None, model)])[-1][1]
-    is_ensemble = hasattr(model, "n_estimators") or "Boost" in type(model).__name__
-    shares = _OF_ENSEMBLES if is_ensemble else _OF_OTHERS
-    return {name: share for name, share in shares.items() if file or name != AS_FILE}
+def list_shares(file=True):
+    """The stages of an audit with their shares of the time, while nothing else is known."""
+    return {name: share for name, share in _SHARES.items() if file or name != AS_FILE}
 
 
 def open_case(
@@ -579,11 +592,17 @@ def open_case(
         victim, membership, notes = prepare_victim(victim, records, membership, *given)
         refuse_shared_rows(records, membership)
         queried, remarks = query_prepared(victim, records)
+        dropped = describe_dropped_rows(victim, int(np.sum(membership)))
+        left_out, unmatched = _find_left_out(queried, membership), None
+        if left_out is not None:
+            if len(left_out.unmatched):
+                unmatched = queried[left_out.unmatched].detached()
+            records, queried = (one[left_out.kept].detached() for one in (records, queried))
+            membership, remarks = membership[left_out.kept], [*remarks, *left_out.describe()]
     subsets = list_subsets(records, group, classes=not is_regressor(unwrap(victim)))
     pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}
     request = Request(victim, queried["outputs"], **pooling)
     chosen = choose_attacks(attacks, request)
-    dropped = describe_dropped_rows(victim, int(np.sum(membership)))
     return Case(
         *(records, queried, membership, request, chosen, level),
         subsets=subsets,
@@ -593,9 +612,22 @@ def open_case(
         time_budget=time_budget,
         controls=controls,
         file=file,
+        left_out=left_out,
+        unmatched=unmatched,
         notes=[*notes, *remarks, *describe_held_back(victim), *dropped],
         are_default=isinstance(attacks, str),
     )
+
+
+def _find_left_out(queried, membership):
+    """Records whose labels the victim does not know, None if it knows all."""
+    outputs = queried["outputs"]
+    if getattr(outputs, "classes", None) is None:
+        return None
+    if not isinstance(outputs, Outputs):
+        outputs.label_index(queried.y)  # which refuses them
+        return None
+    return find_unknown_labels(outputs, queried.y, membership)
 
 
 def _check_pooling(*, shadows, checkpoint, time_budget, **settings):

@@ -24,6 +24,7 @@ from ._evidence import make_grounds, measure_level
 from ._examine import Findings
 from ._file_attack import fit_file_attack
 from ._measure import COLUMNS, measure
+from ._pace import CONTROL_OF_FILE
 from ._run import Run
 from ._text import name_unread
 from ._verdict import (
@@ -221,7 +222,7 @@ def _measure(case, attack, scores):
 def _list_sources(case, attack):
     sources, member = [], case.membership
     for name, part in attack.parts_.items():
-        scores, hits = part.score_samples(case.queried), None
+        scores, hits = part.score_samples(case.candidates)[: len(member)], None
         name, _, path = name.partition(" in ")
         if name == "stored values" and not path:  # that are unlikely by chance
             hit = np.isin(np.arange(len(member)), part.found_.index)
@@ -238,8 +239,9 @@ _FACTS = ("n_equations", "expected_auc", "expected_tpr", "misfit", "n_exposed")
 def _measure_exposed(case, part, scores):
     """AUC among the candidates of large leverage in sums, or None if one side has none."""
     leverage = getattr(part, "leverage_", ())
-    if len(leverage) != len(scores):  # of some of the records, or of none
+    if len(leverage) != len(case.candidates):  # of some of the records, or of none
         return None
+    leverage = leverage[: len(scores)]
     exposed = leverage > _LEVERAGE
     sides = case.membership[exposed]
     return float(roc_auc_score(sides, scores[exposed])) if len(np.unique(sides)) == 2 else None
@@ -257,6 +259,7 @@ def find_obstacle(case, attack, has_found):
         return f"It is not known how much {' and '.join(_list_silent(attack))} should reveal."
     if has_found:
         return NO_CONTROL
+    enter_stage(CONTROL_OF_FILE)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -282,9 +285,14 @@ def _control(case):
     y = shape_targets(model, own.X, own.y, has_column(own))
     model = model.fit(own.X) if y is None else model.fit(own.X, y)
     attack = ReleasedModelAttack(model, outsiders=0.0, random_state=case.seeds["attacks"])
-    attack.fit(case.queried)
+    # A class that the half lacks is unknown to the model.
+    is_known = slice(None)
+    if getattr(case.request.outputs, "classes", None) is not None:
+        is_known = np.isin(case.records.y, own.y)
+    candidates, inside = case.queried[is_known], inside[is_known]
+    attack.fit(candidates)
     found = auc_interval(
-        inside.astype(int), attack.score_samples(case.queried), confidence_level=_CONTROL_LEVEL
+        inside.astype(int), attack.score_samples(candidates), confidence_level=_CONTROL_LEVEL
     )
     expected = attack.expected_auc_
     if expected is not None and found.low <= expected <= found.high:

@@ -15,23 +15,24 @@ _FEWEST_OUTSIDERS = 0.005
 
 def fit_file_attack(case):
     """The fitted attack, its scores, and how many training rows are not among the records."""
-    victim, n_members = unwrap(case.request.victim), int(case.membership.sum())
+    victim, n_members = unwrap(case.request.victim), case.n_listed
+    candidates = case.candidates
     attack = ReleasedModelAttack(
         victim,
         outsiders=0.0,
-        prior=float(np.clip(n_members / len(case.records), 0.01, 0.99)),
+        prior=float(np.clip(n_members / len(candidates), 0.01, 0.99)),
         random_state=case.seeds["attacks"],
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fitted = clone(attack).fit(case.queried)
+        fitted = clone(attack).fit(candidates)
     n_rows = inspect_model(victim).n_rows if fitted.n_rows_ is None else fitted.n_rows_
     outsiders = None if not n_rows else max(0.0, 1 - n_members / n_rows)
     if n_rows and outsiders > _FEWEST_OUTSIDERS:
-        fitted, caught = attack.set_params(outsiders=outsiders).fit(case.queried), []
+        fitted, caught = attack.set_params(outsiders=outsiders).fit(candidates), []
     for one in caught:  # of equations that contradict each other although no row is missing
         warnings.warn(one.message, one.category, stacklevel=2)
-    scores = fitted.score_samples(case.queried)
+    scores = fitted.score_samples(candidates)[: len(case.records)]
     return fitted, scores, {"n_rows": n_rows, "outsiders": outsiders}
 
 

@@ -45,6 +45,7 @@ from ._file import attack_file, examine_file
 from ._measure import OK, OVERALL
 from ._report import AuditReport
 from ._stand_in import describe_stand_in, why_no_reference, why_not_undecided
+from ._unknown_labels import take_audited
 
 # Names of the numbers in policies, and how the numbers begin that each is the largest of.
 _NUMBERS = {
@@ -220,6 +221,7 @@ def recommend_release(
         return recommend_table(report, policy, conditions, provenance)
     release = "service" if release is None else release
     policy = check_request(report, model, records, policy, release, decimals)
+    records = take_audited(report, records)
     structure = check_structure(report, model, records, policy, release, decimals)
     stopped = is_stopped(report.checks)
     checks = withdraw_passes(structure.checks) if stopped else structure.checks
@@ -321,9 +323,10 @@ def check_request(report, model, records, policy, release, decimals):
     if records is None:
         raise ValueError("records must be the records of the audit; got None.")
     check_records(records, targets=True)
-    if len(records) != len(report.membership):
+    n_records = len(take_audited(report, records))
+    if n_records != len(report.membership):
         raise ValueError(
-            f"records must be the {len(report.membership)} of the audit; got {len(records)}."
+            f"records must be the {len(report.membership)} of the audit; got {n_records}."
         )
     if model is not None:
         check_model(model)
@@ -494,6 +497,7 @@ def measure_conditions(
     ['answers rounded to 2 decimals', 'answers rounded to 1 decimal', 'labels alone']
     """
     policy = check_request(report, model, records, policy, release, decimals)
+    records = take_audited(report, records)
     settings = {"batched": batched, "n_jobs": n_jobs, "verbose": verbose, "fit_params": fit_params}
     check_pool_settings("measure_conditions", estimator=estimator, **settings)
     case = _Case(report, model, records, policy, decimals)

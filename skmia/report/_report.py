@@ -262,7 +262,9 @@ class AuditReport:
         Task of the victim.
     data : dict
         ``n_records``, ``n_members``, ``n_nonmembers``; of a service also ``n_queries``, the rows
-        that the audit asked it for.
+        that the audit asked it for; if there are any, ``left_out``, the numbers of records with
+        labels that the victim does not know (``unknown_members``, ``unknown_nonmembers``) and of
+        members of classes that no non-member has (``unmatched_members``).
     performance : dict
         ``metric`` ("accuracy" or "r2"; "confidence", the mean probability of the label, if only its
         log odds are known), its value for ``members`` and ``nonmembers``, and their difference
@@ -331,7 +333,8 @@ class AuditReport:
     notes : list of str
         Sentences on what was left out and why, and on what a reader should know.
     record_ids : ndarray of shape (n,)
-        Names of the records: their field ``record_id``, or their positions.
+        Names of the records: their field ``record_id``, or their positions among all that were
+        given.
     people : ndarray of shape (n,) or None
         Person of each record: their field ``group_by``.
     judged : dict of str to ndarray of shape (n,) or None

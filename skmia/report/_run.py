@@ -30,7 +30,7 @@ from ..exceptions import CheckpointError
 from ..metrics import check_resolution as is_resolved
 from ..model_selection import power_curve
 from ._budget import leave_out_costly
-from ._case import ATTACKS, CHECKS, SHADOWS, make_pool, prepare
+from ._case import ALONE, ATTACKS, CHECKS, SHADOWS, make_pool, prepare
 from ._measure import OVERALL, rank_attacks
 from ._pool_size import ENOUGH, MEMORY, MOST, SIZES, TIME, UNMEASURED, is_enough
 from ._words import describe_error
@@ -425,6 +425,7 @@ def _run_all(plan, case, clock):
     """The shadow models, the result of each attack that ran, a sentence on each that failed."""
     with_pool = {name: bool(needs_of(attack).keeps) for name, attack in plan.attacks.items()}
     pooled, found, failures = None, {}, []
+    enter_stage(ALONE)
     for name in sorted(plan.attacks, key=with_pool.get):
         attack = plan.attacks[name]
         if with_pool[name] and pooled is None:

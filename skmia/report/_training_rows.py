@@ -32,6 +32,7 @@ class RowCount(NamedTuple):
     n_members: int
     expected: int  # what a model that was trained on the members alone states
     is_drawn: bool  # whether the model states a number that is not the one of its rows
+    n_listed: int  # members, and those that are left out of the audit because of their class
 
     @property
     def n_rows(self):
@@ -41,7 +42,7 @@ class RowCount(NamedTuple):
     @property
     def n_unlisted(self):
         """Training rows beyond the members; 0 if the difference can be how they are counted."""
-        excess = self.n_rows - self.n_members
+        excess = self.n_rows - self.n_listed
         least = _FEWEST * self.n_members
         if self.is_drawn:
             least = _DRAWN * self.n_members + _N_DEVIATIONS * np.sqrt(self.n_members)
@@ -59,10 +60,12 @@ def count_training_rows(case):
     stated, n_members = inspect_model(victim).n_rows, int(case.membership.sum())
     if stated is None:
         return None
-    if stated == n_members and not describe_held_back(victim):
-        return RowCount(stated, n_members, n_members, False)
+    n_listed = case.n_listed
+    if stated == n_listed and not describe_held_back(victim):
+        return RowCount(stated, n_members, n_members, False, n_listed)
     expected = _count_of_clone(case, n_members)
-    return RowCount(stated, n_members, expected or n_members, expected not in (None, n_members))
+    is_drawn = expected not in (None, n_members)
+    return RowCount(stated, n_members, expected or n_members, is_drawn, n_listed)
 
 
 def _count_of_clone(case, n_members):

@@ -479,7 +479,9 @@ def describe_candidates(facts):
         return f"{text}."
     outside = facts["outsiders"]
     share = f"{100 * outside:.3g}% of which are not" if outside > 0 else "all of which are"
-    return f"{text}; the model was trained on {facts['n_rows']:,} rows, {share} among them."
+    # Members of classes that no other record has are listed and left out.
+    among = "listed" if outside == 0 and facts["n_rows"] > n_members else "among them"
+    return f"{text}; the model was trained on {facts['n_rows']:,} rows, {share} {among}."
 
 
 def _describe_whole(grounds, facts):

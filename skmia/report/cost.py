@@ -1,5 +1,6 @@
 """What an audit will cost, told before it is begun."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -17,9 +18,18 @@ from .._core.types import ArrayLike, Frozen, Rows, Seed
 from ..shadow import ShadowPool
 from ..victims import has_file, is_trainable
 from ._budget import expect_alone, leave_out_costly
-from ._case import choose_records, draw_members, is_recipe, make_plan, open_case, train_victim
+from ._case import (
+    SHADOWS,
+    choose_records,
+    draw_members,
+    is_recipe,
+    make_plan,
+    open_case,
+    train_victim,
+)
 from ._file import is_sequence_victim
 from ._pace import ModelPace, Stopwatch, expect_audit, size_up
+from ._pool_size import SIZES
 from .agreement import Agreement
 
 __all__ = ["estimate_cost"]
@@ -70,21 +80,32 @@ class AuditCost:
 
     def summary(self) -> str:
         """The phases as a table, what is left out, and the total, as ``--dry-run`` prints them."""
-        lines = [f"{'phase':<40}{'seconds':>10}{'memory':>10}"]
+        cells = [("phase", "time", "memory")]
         for name, row in self.phases.iterrows():
             label = name if name == row["stage"] else f"{row['stage']}: {name}"
-            seconds = _format_seconds(row["seconds"])
-            lines.append(f"{label:<40}{seconds:>10}{format_bytes(row['n_bytes']):>10}")
-        lines += ["", f"In all {self._tell()}."]
-        if self.may_grow:
-            lines.append("Up to 64 shadow models are trained if more of them change the result.")
-        return "\n".join([*lines, *self.left_out])
+            cells.append((label, _format_seconds(row["seconds"]), format_bytes(row["n_bytes"])))
+        width = max(len(row[0]) for row in cells) + 2
+        lines = [f"{row[0]:<{width}}{row[1]:>9}{row[2]:>9}" for row in cells]
+        told = [f"In all {self._tell()}.", *self._tell_most(), *self.left_out]
+        return "\n".join([*lines, "", *told])
+
+    def _tell_most(self):
+        if not self.may_grow:
+            return []
+        of_shadows = self.phases.loc[SHADOWS, "seconds"]
+        most = self.seconds + of_shadows * (SIZES[-1] / self.n_shadows - 1)
+        return [
+            f"Up to {SIZES[-1]} shadow models are trained, as long as more of them change the "
+            f"result; with {SIZES[-1]} it is about {_format_seconds(most)}."
+        ]
 
 
 def _format_seconds(seconds):
     if np.isnan(seconds):
         return "unknown"
-    return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:,.0f} s"
+    if seconds < 600:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
 
 
 def estimate_cost(
@@ -195,9 +216,11 @@ def _as_seed(random_state):
 def _train_and_time(model, records, inside, random_state, fit_params):
     watch = Stopwatch()
     mask = np.asarray(inside) == 1
-    fitted = train_victim(model, records, mask, _as_seed(random_state), fit_params)
-    fit = watch.lap()
-    query_victim(unwrap(fitted), records.X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the audit warns again
+        fitted = train_victim(model, records, mask, _as_seed(random_state), fit_params)
+        fit = watch.lap()
+        query_victim(unwrap(fitted), records.X)
     return fitted, ModelPace(fit, watch.lap(), int(mask.sum()), len(records), load=watch.load)
 
 
@@ -229,7 +252,8 @@ def _make_cost(case, pace):
             if cost is None:
                 cost = Cost(_expect_bytes(name, stage, case, size), step.seconds)
             else:  # beside the fit to all records
-                cost = cost._replace(seconds=cost.seconds + timed.fit_on(size.n_records))
+                fit = timed.fit_on(size.n_records)
+                cost = cost._replace(seconds=timed.load * cost.seconds + fit)
             rows.append((name, stage, cost.seconds, cost.n_bytes))
     phases = pd.DataFrame(rows, columns=["phase", "stage", "seconds", "n_bytes"])
     return AuditCost(phases.set_index("phase"), list(plan.notes), size.n_shadows, size.may_grow)

@@ -95,9 +95,8 @@ class ShadowPool(
     in the training set of exactly one model of a pair, stratified by class. Equal records, and
     records with the same value of the field ``group_by``, are in or out together.
 
-    Training the pool is most of the cost of an audit. Fit it once and share it among attacks and
-    searches: a clone of an attack keeps a fitted pool. An unfitted one, or a number of models, is
-    fitted by the attack, see Notes.
+    Fit a pool once and share it among attacks and searches: a clone of an attack keeps a fitted
+    pool. An unfitted one, or a number of models, is fitted by the attack, see Notes.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from skmia._core import progress
@@ -101,17 +102,23 @@ def clock(monkeypatch):
     return lambda seconds: passed.append(passed.pop() + seconds)
 
 
+def read_percents(stages):
+    """The shares that a bar has shown, in percent."""
+    return [int(found) for found in re.findall(r" (\d+)%  ", stages._file.getvalue())]
+
+
 def test_stages_say_what_is_over_and_how_long_the_rest_takes(clock):
     stages = progress.Stages(SHARES, Terminal())
     stages.enter("first")
     assert stages.measure() == (0.0, None)  # nothing is known yet
     clock(10.0)
     stages.enter("second")
-    # An eighth took ten seconds, so the other parts take thirty and forty.
+    # An eighth took ten seconds, so the other stages take thirty and forty.
     assert stages.measure() == (10.0, 70.0)
     clock(15.0)
     stages.move(1, 4)
-    assert stages.measure() == (25.0, 45.0 + 40.0)
+    # A quarter was expected to take 7.5 seconds and took 15, of which the mean is expected.
+    assert stages.measure() == (25.0, 3 * 11.25 + 40.0)
     stages.enter("first")  # which is over
     clock(40.0)
     stages.enter("third")
@@ -119,27 +126,173 @@ def test_stages_say_what_is_over_and_how_long_the_rest_takes(clock):
     assert passed == 65.0 and left == pytest.approx(65.0)
     stages.close()
     drawn = stages._file.getvalue()
-    lines = [line for line in re.split("[\r\n]", drawn) if line.strip().startswith("done")]
-    assert [line.split() for line in lines] == [
-        ["done", "first", "0:10", "usually", "12%"],
-        ["done", "second,", "4", "0:55", "usually", "38%"],
-        ["done", "third", "0:00", "usually", "50%"],
+    lines = [line.strip() for line in re.split("[\r\n]", drawn)]
+    assert [line.split() for line in lines if line.startswith("done")] == [
+        ["done", "first", "0:10"],
+        ["done", "second,", "4", "0:55"],
+        ["done", "third", "0:00"],
     ]
+    # Shares are those of this run.
+    assert "1:05 in all: second 85%, first 15%, third 0%" in lines
     assert max(map(len, re.split("[\r\n]", drawn))) < 80
     assert "about 1:10 left" in drawn
 
 
-def test_the_share_that_is_done_never_falls(clock):
+def test_times_that_are_expected_replace_shares(clock):
+    stages = progress.Stages(SHARES | {"last": 2.0}, Terminal())
+    stages.enter("first")
+    stages.expect({"first": 10.0, "second": {"a": 4.0, "b": 8.0}, "third": 58.0})
+    # Seven times as many seconds as shares were named, and the last keeps its share.
+    assert stages.measure() == (0.0, 80.0 + 20.0)
+    clock(5.0)
+    assert stages.measure() == (5.0, 95.0)
+    clock(5.0)
+    stages.enter("second")
+    stages.enter("a")
+    clock(3.0)
+    assert stages.measure() == (13.0, 1.0 + 8.0 + 78.0)
+    clock(1.0)
+    stages.enter("b")
+    assert stages.measure() == (14.0, 8.0 + 78.0)
+
+
+def test_a_machine_that_gets_busier_takes_longer_for_the_rest(clock):
     stages = progress.Stages(SHARES, Terminal())
-    stages.plan(SHARES, 80.0, "")
-    shown = []
-    for name, seconds in (("first", 30.0), ("second", 5.0), ("third", 200.0)):
+    stages.expect({"first": 10.0, "second": 30.0, "third": 40.0})
+    stages.enter("first")
+    clock(20.0)
+    stages.enter("second")
+    # What was expected, 80 seconds, has a weight of a half.
+    assert stages.measure()[1] == pytest.approx(70.0 * (20 + 40) / (10 + 40))
+
+
+def test_a_stage_that_overruns_makes_the_whole_longer(clock):
+    stages = progress.Stages(SHARES, Terminal())
+    stages.expect({"first": 10.0, "second": 30.0, "third": 40.0})
+    stages.enter("first")
+    wholes = []
+    for _ in range(60):
+        clock(1.0)
+        wholes.append(sum(stages.measure()))
+    assert wholes[:7] == [80.0] * 7  # as expected
+    # The longer it lasts, the nearer to as long again is expected of it.
+    assert wholes[-1] == pytest.approx(60.0 + (60.0 - 10.0 * 2 / 3) + 70.0)
+    assert wholes == sorted(wholes)
+
+
+def test_steps_of_a_kind_are_as_much_slower_as_those_that_are_over(clock):
+    each = progress.Step(10.0, "arithmetic")
+    steps = {"a": each, "b": each, "c": progress.Step(10.0)}
+    stages = progress.Stages({"first": steps}, Terminal())
+    stages.expect({"first": steps})
+    stages.enter("first")
+    stages.enter("a")
+    clock(40.0)
+    stages.enter("c")
+    # What was expected of the kind, 20 seconds, has a weight of a tenth.
+    assert stages.measure()[1] == pytest.approx(10.0 + 10.0 * (40 + 2) / (10 + 2))
+
+
+def test_a_step_that_may_be_left_out_counts_once_it_has_begun(clock):
+    steps = {"sure": 5.0, "rare": progress.Step(30.0, is_certain=False)}
+    stages = progress.Stages({"first": steps}, Terminal())
+    stages.expect({"first": steps})
+    stages.enter("first")
+    stages.enter("sure")
+    assert stages.measure()[1] == 5.0
+    clock(5.0)
+    stages.enter("rare")
+    assert stages.measure()[1] == 30.0
+
+
+def test_time_left_is_the_least_while_more_may_follow(clock):
+    stages = progress.Stages(SHARES, Terminal())
+    stages.expect({"first": 10.0, "second": progress.Step(30.0, is_open=True), "third": 40.0})
+    stages.enter("first")
+    stages._draw()
+    stages.enter("second")
+    stages.enter("third")
+    told = re.findall(r"(about|at least) [\d:]+ left", stages._file.getvalue())
+    assert told == ["at least"] * 3 + ["about"]
+
+
+@pytest.mark.parametrize("seconds", [None, 80.0, 800.0, 8.0])
+@pytest.mark.parametrize("times", [(30.0, 5.0, 200.0), (1.0, 300.0, 2.0), (10.0, 30.0, 40.0)])
+def test_the_bar_never_stands_never_goes_back_and_ends_at_the_whole(clock, times, seconds):
+    stages = progress.Stages(SHARES, Terminal())
+    shown = [0.0]
+    for name, took in zip(SHARES, times, strict=True):
         stages.enter(name)
-        for _ in range(5):
-            clock(seconds / 5)
+        if name == "first" and seconds is not None:
+            stages.expect({name: seconds * share / 8 for name, share in SHARES.items()})
+        for k in range(100):
+            if name == "second" and k % 10 == 0:
+                stages.move(k // 10, 10)
+            clock(took / 100)
             stages._draw()
-            shown.append(stages._most)
-    assert shown == sorted(shown) and shown[0] > 0 and shown[-1] < 100
+            shown.append(stages._shown)
+    assert np.all(np.diff(shown) > 0) and shown[-1] < 1
+    stages.close()
+    percents = read_percents(stages)
+    assert percents == sorted(percents) and percents[-1] == 100
+
+
+@pytest.mark.parametrize("times", [(20.0, 60.0, 80.0), (5.0, 60.0, 40.0), (25.0, 70.0, 20.0)])
+def test_what_takes_twice_as_long_moves_the_bar_in_each_tenth_of_it(clock, times):
+    stages = progress.Stages(SHARES, Terminal())
+    stages.expect({"first": 10.0, "second": 30.0, "third": 40.0})
+    shown = [0.0]
+    for name, took in zip(SHARES, times, strict=True):
+        stages.enter(name)
+        for _ in range(100):
+            clock(took / 100)
+            stages._draw()
+            shown.append(stages._shown)
+    moments = np.concatenate([[0.0], np.cumsum(np.repeat(times, 100) / 100)])
+    at = np.interp(np.linspace(0, sum(times), 11), moments, shown)
+    assert np.diff(at).min() > 0.005
+
+
+def test_the_bar_is_where_the_clock_is_if_all_is_as_expected(clock):
+    stages = progress.Stages(SHARES, Terminal())
+    stages.expect({"first": 10.0, "second": 30.0, "third": 40.0})
+    for name, took in (("first", 10), ("second", 30), ("third", 40)):
+        stages.enter(name)
+        for k in range(took):
+            clock(1.0)
+            # What is nearly over is taken to be late.
+            assert k > 0.7 * took - 1 or sum(stages.measure()) == pytest.approx(80.0)
+            stages._draw()
+            assert stages._shown == pytest.approx(stages.measure()[0] / 80, abs=0.08)
+
+
+def test_models_of_a_second_bar_are_expected_to_take_as_long(clock):
+    stages = progress.Stages({"first": 1.0, "second": 1.0}, Terminal())
+    stages.expect({"first": 80.0, "second": 10.0})
+    stages.enter("first")
+    for k in range(1, 9):
+        clock(10.0)
+        stages.move(k, 8)
+    for k in range(5):
+        stages.move(k, 16)
+        clock(10.0)
+    stages.move(5, 16)
+    assert stages.measure() == (130.0, pytest.approx(11 * 10.0 + 10.0))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_error_leaves_a_clean_line(monkeypatch, error):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with pytest.raises(error), progress.show_stages(SHARES):
+        progress.enter_stage("first")
+        progress.enter_stage("second")
+        raise error
+    drawn = sys.stderr.getvalue()
+    assert drawn.endswith(f"\r{'':79s}\r")
+    assert "done   first" in drawn and "done   second" not in drawn
+    assert "100%" not in drawn and "in all" not in drawn
+    assert progress._stages is None
+    assert not [thread for thread in threading.enumerate() if thread.name == "skmia-stages"]
 
 
 def test_stages_in_a_log_are_lines_and_a_short_task_has_none(clock):
@@ -150,15 +303,16 @@ def test_stages_in_a_log_are_lines_and_a_short_task_has_none(clock):
     short.close()
     assert short._file.getvalue() == ""
     long = progress.Stages(SHARES, io.StringIO())
-    long.plan(SHARES, 800.0, "About 13 minutes.")
+    long.expect({"first": 100.0, "second": 300.0, "third": 400.0}, "About 13 minutes.")
     long.enter("first")
-    clock(100.0)
+    clock(60.0)
     long._draw()
+    clock(40.0)
     long.enter("second")
     assert long._file.getvalue().splitlines() == [
         "About 13 minutes.",
-        "  now    first: 1:40 passed, about 11:50 left",
-        f"  done   {'first':32s}    1:40   usually 12%",
+        "  now    first: 1:00 passed, about 12:20 left",
+        f"  done   {'first':38s}    1:40",
     ]
 
 
@@ -168,7 +322,7 @@ def test_a_terminal_without_blocks_gets_other_characters(clock):
 
     file = Latin()
     stages = progress.Stages(SHARES, file)
-    stages.plan(SHARES, 80.0, "")
+    stages.expect({"first": 80.0, "second": 1.0, "third": 1.0})
     stages.enter("first")
     clock(40.0)
     stages._draw()
@@ -180,7 +334,7 @@ def test_a_bar_inside_stages_moves_them(monkeypatch):
     with progress.show_stages(SHARES), progress.show_stages({"other": 1.0}):
         progress.enter_stage("second")
         assert list(show_progress(range(3), True, "models")) == [0, 1, 2]
-        assert progress._stages._part == (3, 3)
+        assert (progress._stages._at_work.n, progress._stages._at_work.total) == (3, 3)
     assert progress._stages is None
     assert "models" not in sys.stderr.getvalue() and "second, 3" in sys.stderr.getvalue()
     assert not [thread for thread in threading.enumerate() if thread.name == "skmia-stages"]

@@ -32,6 +32,7 @@ class ClonedAnswers(NamedTuple):
     seen: AnswerScores  # (n, ...): answers for the training rows of the model
     is_seen: np.ndarray
     recipe: Any
+    pace: Any  # what the faster of the models took
 
     @property
     def is_own(self):

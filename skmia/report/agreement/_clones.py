@@ -13,6 +13,7 @@ from ..._core.skorch_nets import is_skorch
 from ..._core.splits import compute_strata, draw_halves
 from ...victims import is_trainable
 from .._case import StoredAnswers, is_recipe, train_victim
+from .._pace import ModelPace, Stopwatch, tell_pace
 from .._stand_in import list_kinds, refuse_no_table
 from ._answered_rows import ClonedAnswers
 from ._skill import AnswerScores
@@ -74,7 +75,7 @@ def train_clones(met, recipe, n_models):
     others = np.flatnonzero(~met.inside)
     part_of_other = rng.permutation(len(others)) % n_models
     n = len(met.inside)
-    fresh, seen, models = None, None, []
+    fresh, seen, models, paces = None, None, [], []
     is_fresh, is_seen = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     for k in range(n_models):
         inside = np.zeros(n, dtype=bool)
@@ -82,7 +83,10 @@ def train_clones(met, recipe, n_models):
         if not met.is_value and len(np.unique(met.truth[inside])) < 2:
             raise ValueError("all members of a half have one label")
         seed = int(rng.integers(np.iinfo(np.int32).max))
-        model, scores = train_and_ask(met, recipe, inside, seed)
+        model, scores, pace = _train_and_time(met, recipe, inside, seed)
+        paces.append(pace)
+        if recipe.is_own:
+            tell_pace(met.case, pace)
         if fresh is None:
             fresh, seen = (
                 AnswerScores(
@@ -101,7 +105,9 @@ def train_clones(met, recipe, n_models):
         models.append(model)
     count = {1: "a", 2: "two"}[n_models]
     name = f"{count} {recipe.name}{'s' if n_models > 1 else ''}"
-    return ClonedAnswers(name, models, fresh, is_fresh, seen, is_seen, recipe)
+    # The first model may have loaded what it needs.
+    pace = min(paces, key=lambda one: one.fit + one.answer)
+    return ClonedAnswers(name, models, fresh, is_fresh, seen, is_seen, recipe, pace)
 
 
 def _put(scores, new, rows):
@@ -112,8 +118,18 @@ def _put(scores, new, rows):
 
 def train_and_ask(met, recipe, inside, seed):
     """A model trained on some rows, and its answers for all of them."""
+    return _train_and_time(met, recipe, inside, seed)[:2]
+
+
+def _train_and_time(met, recipe, inside, seed):
+    """The same with the seconds that both took."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the shadow models warn again
         given = met.case.request.fit_params if recipe.is_own else None
+        watch = Stopwatch()
         model = train_victim(recipe.estimator, met.records, inside, seed, given)
-        return model, met.read(query_victim(model, met.records.X))
+        fit = watch.lap()
+        answers = query_victim(model, met.records.X)
+        took = fit, watch.lap()
+    pace = ModelPace(*took, int(inside.sum()), len(met.records), load=watch.load)
+    return model, met.read(answers), pace

@@ -1,7 +1,7 @@
 """The outcome of all questions about a model and a table."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from ..checks._model_and_table import CANNOT_TELL, PASS, STOP, WARN
 from ._file_questions import KnownValuesQuestion, OwnNumbersQuestion
@@ -37,6 +37,9 @@ class Agreement:
         Number of models that were trained for it.
     notes : tuple of str
         Sentences on questions that were not asked, and why.
+    pace : ModelPace or None
+        Seconds in which a clone was trained and in which it answered; None if no clone of the model
+        was trained.
     """
 
     status: Literal["stop", "warn", "pass", "cannot tell"]
@@ -47,6 +50,7 @@ class Agreement:
     asked: tuple = ()
     n_models: int = 0
     notes: tuple = ()
+    pace: Any = field(default=None, compare=False, repr=False)
 
     @property
     def is_stop(self) -> bool:
@@ -87,7 +91,9 @@ def conclude(met, references, replies, asked, notes, n_models):
         if status == CANNOT_TELL:
             texts.append("That is not beyond chance, so it does not tell whether they agree.")
     text = " ".join(filter(None, [*texts, cure]))
-    return Agreement(status, text, cause, cure, figures, tuple(asked), n_models, tuple(notes))
+    pace = next((one.pace for one in references if one.is_own), None)
+    told = figures, tuple(asked), n_models, tuple(notes), pace
+    return Agreement(status, text, cause, cure, *told)
 
 
 def _list_figures(met, references):

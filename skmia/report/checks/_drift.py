@@ -12,6 +12,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils import gen_batches
 
 from ..._core.asking import CHUNK, query_aligned, unwrap
+from ..._core.budget import is_of_memory
 from ..._core.containers import take_rows
 from ..._core.groups import number_groups
 from ..._core.numbers import show
@@ -427,6 +428,8 @@ class DriftCheck(BaseCheck):
                 random_state=case.seeds["checks"],
             )
         except UnansweredError as error:
+            if is_of_memory(error):  # it could have been answered, so its question is open
+                raise
             return self.answer(NOT_RUN, str(error))
         if found.is_warning:
             return self.answer(WARNING, _describe_drift(found), found)

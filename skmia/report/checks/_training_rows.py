@@ -47,7 +47,7 @@ class TrainingRowsCheck(BaseCheck):
         about = "about " if count.is_drawn else ""
         if not count.n_unlisted:
             text = (
-                f"The file states {about}{count.n_rows:,} training rows, and {count.n_members:,} "
+                f"The file states {about}{count.n_rows:,} training rows, and {count.n_listed:,} "
                 "are listed."
             )
             return self.answer(PASSED, text)
@@ -57,7 +57,7 @@ class TrainingRowsCheck(BaseCheck):
             n_others = int((~case.membership).sum())
             alike = f" {n_alike:,} of {n_others:,} held-out rows {LOOKS_ALIKE}."
         text = (
-            f"The file was trained on {about}{count.n_rows:,} rows, and {count.n_members:,} are "
+            f"The file was trained on {about}{count.n_rows:,} rows, and {count.n_listed:,} are "
             f"listed as members: {count.n_unlisted:,} rows of the training set are not in this "
             f"audit, or among the held-out rows.{alike} Held-out rows that the "
             "model was trained on make each attack look weaker than it is."

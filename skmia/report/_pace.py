@@ -1,0 +1,242 @@
+"""How long an audit takes, by one measured fit and answer of a model like the victim."""
+
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from .._core.asking import query_victim, unwrap
+from .._core.caches import clone_to_train
+from .._core.progress import Step, expect_stages
+from .._core.randomness import preserved_randomness
+from .._core.records import has_column
+from .._core.sample_weights import fit_weighted, weights_for
+from .._core.skorch_nets import is_skorch
+from .._core.targets import shape_targets
+from ..base import needs_of
+from ..victims import has_file, is_linear_model, is_trainable
+from ._case import ALONE, AS_FILE, ATTACKS, CHECKS, OPENING, SHADOWS, is_recipe
+from ._pool_size import SIZES
+
+# Rows of the smaller of two fits by which the time of a fit is told.
+_FEW = 200
+# A process that waits, as for a model in another one, works little; that is not a load.
+_MOST_LOAD = 8.0
+
+
+class ModelPace(NamedTuple):
+    """Seconds in which a model like the victim was trained, and in which it answered.
+
+    Attributes
+    ----------
+    fit : float
+        Seconds of one fit on `n_fitted` records.
+    answer : float
+        Seconds of one query about `n_answered` records.
+    n_fitted, n_answered : int
+    power : float
+        Power of the number of records that the time of a fit grows with.
+    load : float
+        Seconds that passed for each second that the processor worked; 1 on a machine that has
+        nothing else to do.
+    """
+
+    fit: float
+    answer: float
+    n_fitted: int
+    n_answered: int
+    power: float = 1.0
+    load: float = 1.0
+
+    def fit_on(self, n: float) -> float:
+        """Seconds of a fit on so many records."""
+        return self.fit * (max(n, 1) / self.n_fitted) ** self.power
+
+    def answer_on(self, n: float) -> float:
+        """Seconds of a query about so many records."""
+        return self.answer * n / self.n_answered
+
+    def loop_on(self, n: float) -> float:
+        """Seconds of one shadow model: a fit on half of so many records, and all their answers."""
+        return self.fit_on(n / 2) + self.answer_on(n)
+
+
+def measure_pace(model, records, fit_params=None):
+    """The pace of a model by small fits on some records, or None if it cannot be told."""
+    # Only of packages whose models do nothing else when they are fitted, such as write a ledger.
+    model = unwrap(model)
+    parts = [model, *getattr(model, "get_params", dict)().values()]
+    homes = {type(part).__module__.partition(".")[0] for part in parts if hasattr(part, "fit")}
+    if not homes or not homes <= {"sklearn", "xgboost", "lightgbm", "catboost"}:
+        return None
+    n, took, watch = len(records), [], Stopwatch()
+    sizes = [min(_FEW, n // 2), min(2 * _FEW, n)]
+    try:
+        with warnings.catch_warnings(), preserved_randomness():
+            warnings.simplefilter("ignore")
+            for size in sizes:
+                rows = np.random.default_rng(0).permutation(n)[:size]
+                some = records[np.sort(rows)]
+                watch.lap()
+                weights = weights_for(model, some)
+                y = shape_targets(model, some.X, some.y, has_column(some))
+                fitted = fit_weighted(clone_to_train(model), some.X, y, weights, fit_params)
+                took.append(watch.lap())
+            query_victim(fitted, some.X)
+            answer = watch.lap()
+    except Exception:  # without an estimate the audit goes on, and says itself what is wrong
+        return None
+    power = float(np.clip(np.log2(took[1] / took[0]), 0.5, 2.0))
+    return ModelPace(took[1], answer, sizes[1], sizes[1], power, watch.load)
+
+
+class Stopwatch:
+    """Seconds of each lap, and how busy the machine was with other work."""
+
+    def __init__(self):
+        self._begun = self._last = time.perf_counter()
+        self._worked = time.process_time()
+
+    def lap(self):
+        """Seconds since the last call."""
+        before, self._last = self._last, time.perf_counter()
+        return self._last - before
+
+    @property
+    def load(self):
+        worked = time.process_time() - self._worked
+        passed = self._last - self._begun
+        return float(np.clip(passed / worked, 1.0, _MOST_LOAD)) if worked > 0 else 1.0
+
+
+class AuditSize(NamedTuple):
+    """What the time of an audit depends on, beside the pace of its model."""
+
+    model: Any  # that is cloned
+    n_records: int
+    n_columns: int
+    n_classes: int
+    n_shadows: int  # that are certain
+    may_grow: bool  # whether there may be more of them
+    has_file: bool
+    alone: tuple  # names of attacks without shadow models
+    pooled: tuple  # and with them
+    n_workers: int = 1
+
+
+def size_up(model, records, *, n_classes, shadows, n_jobs, file, time_budget=None, attacks=None):
+    """The size of an audit; of the default attacks, if none are named."""
+    is_auto = isinstance(shadows, str)
+    first = SIZES[1] if time_budget is None else SIZES[0]
+    n_shadows = first if is_auto else shadows if isinstance(shadows, int | np.integer) else 0
+    is_linear = is_linear_model(unwrap(model))
+    alone, pooled = (("AnalyticLiRA",) if is_linear else ()), ("StackedAttack",)
+    if attacks is not None:
+        keeps = {name: bool(needs_of(attack).keeps) for name, attack in attacks.items()}
+        alone = tuple(name for name in keeps if not keeps[name])
+        pooled = tuple(name for name in keeps if keeps[name])
+    shape = getattr(records.X, "shape", ())
+    return AuditSize(
+        model=unwrap(model),
+        n_records=len(records),
+        n_columns=shape[1] if len(shape) == 2 else 1,
+        n_classes=n_classes,
+        n_shadows=int(n_shadows) if pooled else 0,
+        may_grow=is_auto and bool(pooled),
+        has_file=file,
+        alone=alone,
+        pooled=pooled,
+        n_workers=max(1, min(effective_n_jobs(n_jobs), max(1, int(n_shadows)))),
+    )
+
+
+def _size_up_case(case):
+    request, victim = case.request, case.request.victim
+    classes = getattr(request.outputs, "classes", None)
+    return size_up(
+        request.model,
+        case.records,
+        n_classes=1 if classes is None else len(classes),
+        shadows=request.shadows,
+        n_jobs=request.n_jobs,
+        file=case.file and not is_recipe(victim) and has_file(victim),
+        time_budget=case.time_budget,
+        attacks=case.attacks,
+    )
+
+
+# Kinds of steps whose time no model says: the first of each kind that are over say how long the
+# others take. What is guessed before that are seconds on one core of a laptop.
+_READING, _ARITHMETIC = "reading a file", "arithmetic"
+# Reading a file of trees takes so many times as long as their answers do.
+_ANSWERS_OF_TREES = 20
+# Reading a file of another kind, of one number of one record for one class.
+_OF_A_CELL = 1e-7
+# Attacks and checks, of one record.
+_OF_ATTACKS = {"StackedAttack": 2.5e-4}
+_OF_CHECKS = {
+    "repetitions": 2.5e-5,
+    "baseline": 4e-5,
+    "formats": 1e-5,
+    "duplicates": 1e-5,
+    "permutations": 2e-5,
+    "sides": 5e-6,
+}
+_OF_ANOTHER, _AT_LEAST = 5e-6, 0.01
+# Models that are trained together take this share of the time that they take one by one.
+_TOGETHER = 0.5
+# Models of a file's control, of the check of drift, for each side, and of the folds of members.
+CONTROL_OF_FILE, _N_OF_DRIFT, _N_FOLDS = "control of the file", 4, 5
+
+
+def expect_audit(size, pace, took=None):
+    """The seconds of each stage of an audit by its steps; took has those of what is over."""
+    n, took = size.n_records, took or {}
+    loop = pace.loop_on(n)
+
+    def guess(each):
+        return Step(pace.load * max(_AT_LEAST, each * n), _ARITHMETIC)
+
+    file, together = _expect_file(size, pace), 1.0 if _is_one_by_one(size.model) else _TOGETHER
+    stages = {
+        OPENING: {"victim": pace.answer_on(n), "model and table": 2 * (pace.fit + pace.answer)},
+        AS_FILE: {
+            "file": Step(file, _READING),
+            CONTROL_OF_FILE: Step(file + pace.fit_on(n / 2), _READING),
+        },
+        ALONE: {
+            name: Step(2.0 * loop) if name == "AnalyticLiRA" else guess(_OF_ANOTHER)
+            for name in size.alone
+        },
+        SHADOWS: Step(size.n_shadows * loop * together / size.n_workers, is_open=size.may_grow),
+        ATTACKS: {name: guess(_OF_ATTACKS.get(name, _OF_ANOTHER)) for name in size.pooled},
+        CHECKS: {name: guess(each) for name, each in _OF_CHECKS.items()},
+    }
+    of_drift = _N_OF_DRIFT * (pace.fit_on(min(n, 20_000) / 4) + pace.answer_on(min(n, 20_000) / 2))
+    slowest = max((took.get(name, 0.0) for name in (*size.alone, *size.pooled)), default=0.0)
+    again = _N_FOLDS * (loop + slowest + (took.get("file", 0.0) / 2 if size.has_file else 0.0))
+    stages[CHECKS] |= {
+        "drift": Step(of_drift if is_trainable(size.model) else 0.0),
+        # It is asked where the sides differ.
+        "beyond the shift": Step(again, is_certain=False),
+    }
+    return stages if size.has_file else stages | {AS_FILE: 0.0}
+
+
+def _expect_file(size, pace):
+    if hasattr(size.model, "n_estimators") or "Boost" in type(size.model).__name__:
+        return _ANSWERS_OF_TREES * pace.answer_on(size.n_records)
+    return pace.load * _OF_A_CELL * size.n_records * size.n_columns * size.n_classes
+
+
+def _is_one_by_one(model):
+    is_net = is_skorch(model) or type(model).__name__.startswith("MLP")
+    return not (is_net or is_linear_model(model))
+
+
+def tell_pace(case, pace, took=None):
+    """Say how long the stages of an audit take, if they are shown."""
+    if pace is not None:
+        expect_stages(expect_audit(_size_up_case(case), pace, took))

@@ -1,0 +1,299 @@
+"""Every audit ends: what is too large is left out with a sentence, and counts as not said."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from textwrap import dedent
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records, audit
+from skmia._core.budget import Cost
+from skmia.attacks import AnalyticLiRA, LiRA
+from skmia.base import BaseAttack, Needs
+from skmia.disclosure import load_policy
+from skmia.report import _examine, _run, as_document, recommend_release
+from skmia.report._budget import AuditBudget, why_costly
+from skmia.report._run import GrowingPool
+from skmia.report._schema import check_document
+from skmia.report.checks._drift import DriftCheck
+
+_LIMITED = """
+import json, os, resource, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.linear_model import LogisticRegression
+from skmia import Records, audit
+from skmia.attacks import *
+from skmia.base import BaseAttack, Needs
+
+
+def limit(n_bytes):
+    pages = int(open("/proc/self/statm").read().split()[0])
+    most = pages * resource.getpagesize() + n_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+class Greedy(DecisionTreeClassifier):
+    '''A tree that takes 20 GB to be trained, from the moment on that it is told to.'''
+
+    is_greedy = False
+
+    def fit(self, X, y):
+        if Greedy.is_greedy:
+            np.ones(2_500_000_000)
+        return super().fit(X, y)
+
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 5))
+y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+membership = rng.permutation(400) % 2
+records = Records(X, y)
+
+
+def tell(report, **more):
+    document = {
+        "notes": report.notes,
+        "evidence": report.evidence,
+        "attacks": list(report.scores),
+        "checks": {name: [one.status, one.text] for name, one in report.checks.items()},
+        "n_shadows": report.settings["n_shadows"],
+        "left_out": report.reference["left_out"],
+    }
+    print(json.dumps(document | more))
+
+
+"""
+
+
+def run_limited(code):
+    """What a program prints that may not hold more than it says."""
+    done = subprocess.run(
+        [sys.executable, "-c", _LIMITED + dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
+
+
+@linux
+def test_a_linear_model_of_many_classes_is_audited_without_what_is_too_large():
+    found = run_limited(
+        """
+        y = np.arange(2400) % 240
+        X = rng.normal(size=(2400, 20)) + 2 * rng.normal(size=(240, 20))[y]
+        inside = (np.arange(2400) // 240) % 2 == 1
+        model = LogisticRegression(max_iter=30).fit(X[inside], y[inside])
+        limit(1_500_000_000)
+        refused = None
+        try:
+            AnalyticLiRA(model).fit(Records(X, y))
+        except ValueError as error:
+            refused = str(error)
+        report = audit(model, Records(X, y), inside, shadows=4, file=False, random_state=0)
+        tell(report, refused=refused)
+        """
+    )
+    assert "706 MB for a matrix of 5,040 x 5,040 coefficients" in found["refused"]
+    (note,) = [note for note in found["notes"] if note.startswith("AnalyticLiRA was left out")]
+    assert "706 MB" in note or "longer than the training" in note
+    assert {"LiRA", "RMIA", "threshold (loss)"} <= set(found["attacks"])
+
+
+@linux
+def test_an_attack_that_does_not_fit_memory_is_left_out():
+    found = run_limited(
+        """
+        class Wide(ThresholdAttack):
+            def _fit(self, records, membership):
+                np.ones(2_500_000_000)
+
+        model = DecisionTreeClassifier(random_state=0).fit(X[membership == 1], y[membership == 1])
+        limit(2_000_000_000)
+        attacks = {"wide": Wide(), "LiRA": LiRA()}
+        tell(audit(model, records, membership, attacks=attacks, shadows=4, random_state=0))
+        """
+    )
+    (note,) = [note for note in found["notes"] if note.startswith("wide was left out")]
+    assert note == "wide was left out: Memory did not suffice: 18.6 GB could not be had at once."
+    assert found["attacks"] == ["LiRA"] and note in found["left_out"]
+
+
+@linux
+def test_shadow_models_that_do_not_fit_memory_leave_the_other_attacks():
+    found = run_limited(
+        """
+        model = Greedy(max_depth=2).fit(X[membership == 1], y[membership == 1])
+        Greedy.is_greedy = True
+        limit(2_000_000_000)
+        tell(audit(model, records, membership, random_state=0))
+        """
+    )
+    assert found["attacks"] == ["threshold (loss)"] and found["n_shadows"] == 0
+    (note,) = [note for note in found["left_out"] if note.startswith("LiRA was left out")]
+    assert "No shadow models could be trained: memory did not suffice: 18.6 GB" in note
+    # Nothing was found, and nothing could have been: that is not the absence of leakage.
+    assert found["checks"]["shadow models"][0] == "error"
+    assert found["checks"]["drift"][0] == "error"
+    assert found["evidence"] == "unknown"
+
+
+@linux
+def test_workers_that_are_killed_are_replaced_by_fewer_models():
+    found = run_limited(
+        """
+        os.environ["PARENT"] = str(os.getpid())
+
+        class Killed(DecisionTreeClassifier):
+            def fit(self, X, y):
+                if os.environ["PARENT"] != str(os.getpid()):
+                    os.kill(os.getpid(), 9)
+                return super().fit(X, y)
+
+        model = Killed().fit(X[membership == 1], y[membership == 1])
+        tell(audit(model, records, membership, file=False, n_jobs=2, random_state=0))
+        """
+    )
+    assert found["n_shadows"] == 4 and "LiRA" in found["attacks"]
+    assert any(
+        note.startswith("4 shadow models were trained, one after") for note in found["notes"]
+    )
+
+
+N = 800
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 3))
+RECORDS = Records(X, (X[:, 0] + 3 * RNG.normal(size=N) > 0).astype(int), half=np.arange(N) % 2)
+MEMBERS = np.repeat(RNG.permutation(N // 2) < N // 4, 2)
+SETTINGS = {"fprs": [0.1], "file": False, "random_state": 0}
+LAX = replace(
+    load_policy("research"),
+    limits={"service": {"auc": 0.62}},
+    required={"service": ("auc",)},
+    structure={},
+)
+
+
+def fit(model):
+    return model.fit(X[MEMBERS], RECORDS.y[MEMBERS])
+
+
+def fail(*args, **kwargs):
+    raise MemoryError("Unable to allocate 8.0 GiB for an array")
+
+
+def recommend(model, **settings):
+    report = audit(model, RECORDS, MEMBERS, **SETTINGS | settings)
+    return recommend_release(report, model, RECORDS, policy=LAX).result
+
+
+@pytest.fixture(scope="module")
+def safe():
+    return fit(LogisticRegression(C=1e-3))
+
+
+@pytest.fixture(scope="module")
+def leaky():
+    return fit(DecisionTreeClassifier(random_state=0))
+
+
+def test_what_was_left_out_is_never_a_reason_to_release(safe, leaky, monkeypatch):
+    assert recommend(safe, shadows=8) == "release"
+    assert recommend(leaky, shadows=8) == "do not release"
+    monkeypatch.setattr(_run, "make_pool", fail)
+    assert recommend(safe, shadows=8) == "cannot be said"
+    assert recommend(leaky, shadows=8) != "release"
+
+
+@pytest.mark.parametrize(
+    ("place", "name"), [(_run, "play_pool"), (_examine, "measure_people"), (DriftCheck, "ask")]
+)
+def test_a_part_that_fails_keeps_its_question_open(safe, monkeypatch, place, name):
+    records = Records(RECORDS.X, RECORDS.y, group_by=np.arange(N) // 2)
+    before = audit(safe, records, MEMBERS, shadows=4, **SETTINGS)
+    assert before.evidence == "none"
+    monkeypatch.setattr(place, name, fail)
+    report = audit(safe, records, MEMBERS, shadows=4, **SETTINGS)
+    assert report.evidence == "unknown"
+    texts = " ".join(one.text for one in report.checks.values() if one.is_error)
+    assert "emory did not suffice: 8.0 GB could not be had at once" in texts
+    check_document(as_document(report))
+
+
+def test_groups_that_cannot_be_compared_change_no_verdict(leaky, monkeypatch):
+    monkeypatch.setattr(_examine, "compare_groups", fail)
+    report = audit(leaky, RECORDS, MEMBERS, shadows=4, group="half", **SETTINGS)
+    assert report.evidence == "leak" and report.disparity["scopes"] == []
+
+
+def test_a_pool_that_cannot_grow_keeps_its_models(leaky, monkeypatch):
+    grow = GrowingPool.grow
+
+    def grow_to_four(self, size):
+        return grow(self, size) if size <= 4 else fail()
+
+    monkeypatch.setattr(GrowingPool, "grow", grow_to_four)
+    report = audit(leaky, RECORDS, MEMBERS, time_budget=1e6, **SETTINGS)
+    assert report.growth["reason"] == "memory" and report.settings["n_shadows"] == 4
+    assert "memory did not suffice for them" in report.summary(verbose=True)
+    check_document(as_document(report))
+
+
+def test_answers_that_do_not_fit_memory_are_one_sentence(leaky, monkeypatch):
+    monkeypatch.setattr(Records, "with_outputs", fail)
+    with pytest.raises(ValueError, match=r"could not answer for all 800 records: memory did not"):
+        audit(leaky, RECORDS, MEMBERS, **SETTINGS)
+
+
+def test_a_default_attack_has_to_be_worth_its_time():
+    cost = Cost(1e6, 10.0)
+    assert why_costly("A", cost, AuditBudget(500e6, 9.0)) is None
+    assert "about 10 s, longer than" in why_costly("A", cost, AuditBudget(500e6, 7.0))
+    assert "about 10 s, longer than" in why_costly("A", cost, AuditBudget(500e6, None))
+    assert "2.0 GB" in why_costly("A", Cost(2e9), AuditBudget(500e6, 1e9))
+
+
+class SlowAttack(BaseAttack):
+    """Says that it takes an hour, and takes no time."""
+
+    def __init__(self, victim=None):
+        self.victim = victim
+
+    def _needs(self):
+        return Needs(frozenset({"proba"}))
+
+    def expect_cost(self, X):
+        return Cost(0.0, 3600.0)
+
+    def _fit(self, records, membership):
+        pass
+
+    def _score_samples(self, records):
+        return np.arange(len(records), dtype=float)
+
+    def _natural_offset(self, records):
+        return 0.0
+
+
+def test_an_attack_that_is_asked_for_by_name_runs_however_long_it_takes(leaky):
+    attacks = {"slow": SlowAttack(), "LiRA": LiRA()}
+    report = audit(leaky, RECORDS, MEMBERS, shadows=4, attacks=attacks, **SETTINGS)
+    assert "slow" in report.scores
+
+
+def test_an_attack_that_cannot_tell_its_cost_is_not_left_out_for_it(safe, monkeypatch):
+    monkeypatch.setattr(AnalyticLiRA, "expect_cost", fail)
+    report = audit(safe, RECORDS, MEMBERS, shadows=4, **SETTINGS)
+    assert "AnalyticLiRA" in report.scores

@@ -1,0 +1,106 @@
+"""What an audit will cost, before it is begun."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia.attacks import LiRA
+from skmia.report import cost
+from skmia.report._case import SHADOWS
+from skmia.report._pace import ModelPace
+from skmia.report.cost import estimate_cost
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 5))
+RECORDS = Records(X, (X[:, 0] + RNG.normal(size=400) > 0).astype(int))
+MEMBERS = RNG.permutation(400) % 2
+
+
+class CountedTree(DecisionTreeClassifier):
+    n_fits = 0
+
+    def fit(self, X, y):
+        CountedTree.n_fits += 1
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("is_fitted", [True, False])
+def test_one_clone_is_trained_and_nothing_is_written(is_fitted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    victim = CountedTree(random_state=0)
+    if is_fitted:
+        victim.fit(X[MEMBERS == 1], RECORDS.y[MEMBERS == 1])
+    CountedTree.n_fits = 0
+    found = estimate_cost(victim, RECORDS, MEMBERS if is_fitted else None, random_state=0)
+    assert CountedTree.n_fits == 1 and not list(tmp_path.iterdir())
+    assert hasattr(victim, "tree_") == is_fitted
+    assert found.n_shadows == 8 and found.may_grow
+    assert {"LiRA", "file", "drift", SHADOWS} <= set(found.phases.index)
+    assert (found.phases["seconds"] >= 0).all() and (found.phases["n_bytes"] > 0).all()
+    assert found.seconds == pytest.approx(found.phases["seconds"].sum())
+
+
+def make(**settings):
+    victim = DecisionTreeClassifier().fit(X[MEMBERS == 1], RECORDS.y[MEMBERS == 1])
+    return estimate_cost(victim, RECORDS, MEMBERS, random_state=0, **settings)
+
+
+def test_the_phases_are_those_of_the_audit_that_is_asked_for():
+    found = make(shadows=16, file=False, attacks={"my LiRA": LiRA()})
+    assert found.n_shadows == 16 and not found.may_grow
+    assert "my LiRA" in found.phases.index and "StackedAttack" not in found.phases.index
+    assert not any("file" in stage for stage in found.phases["stage"])
+
+
+def test_shadow_models_take_as_long_as_so_many_clones(monkeypatch):
+    pace = ModelPace(2.0, 1.0, 200, 400)  # of half of the records, and of all
+    monkeypatch.setattr(cost, "_train_and_time", lambda *given: (None, pace))
+    assert [make(shadows=n).phases.loc[SHADOWS, "seconds"] for n in (8, 64)] == [24.0, 192.0]
+    with_64 = make().seconds + 168.0
+    assert f"with 64 it is about {with_64:.0f} s" in make().summary()
+
+
+def test_the_summary_has_all_phases_the_total_and_what_is_left_out():
+    n, n_classes = 1500, 150
+    y = np.arange(n) % n_classes
+    wide = RNG.normal(size=(n, 40)) + 3 * RNG.normal(size=(n_classes, 40))[y]
+    inside = (np.arange(n) // n_classes) % 2
+    victim = LogisticRegression(tol=10).fit(wide[inside == 1], y[inside == 1])
+    found = estimate_cost(victim, Records(wide, y), inside, random_state=0)
+    lines = found.summary().splitlines()
+    for name in found.phases.index:
+        assert any(name in line for line in lines)
+    assert any(line.startswith("In all at least ") for line in lines)
+    assert any("with 64 it is about" in line for line in lines)
+    (sentence,) = found.left_out
+    assert "AnalyticLiRA was left out: it would hold" in sentence and sentence in lines
+    assert "6,150 x 6,150 coefficients" in sentence
+    assert "AnalyticLiRA" not in found.phases.index
+    assert len(repr(found)) < 80 and repr(found).startswith("AuditCost(at least ")
+
+
+def test_without_a_model_to_train_the_times_are_unknown():
+    stored = RECORDS.with_outputs(make_victim())
+    found = estimate_cost(None, stored, MEMBERS, random_state=0)
+    assert np.isnan(found.seconds) and "unknown" in found.summary()
+
+
+def make_victim():
+    return DecisionTreeClassifier(max_depth=3).fit(X[MEMBERS == 1], RECORDS.y[MEMBERS == 1])
+
+
+def test_arguments_are_checked_as_those_of_an_audit():
+    with pytest.raises(ValueError, match="an even number"):
+        make(shadows=5)
+    with pytest.raises(TypeError, match="audit needs the data"):
+        estimate_cost(make_victim())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (59, "59 s"), (1200, "20 min"), (7200, "2.0 h"), (np.nan, "unknown")],
+)
+def test_times_are_read_easily(seconds, text):
+    assert cost._format_seconds(seconds) == text
