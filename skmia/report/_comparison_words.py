@@ -1,6 +1,8 @@
 """What is said of two audits: the first line, the sentence, and the page."""
 
-from .._core.pages import BARS, Level, choose_base, render_page, shorten, wrap_short
+from .._core.levels import BARS, Level
+from .._core.pages import render_page
+from .._core.text import choose_base, shorten, wrap_short
 from .._core.visible import visible
 from ._comparison import (
     BOTH,
