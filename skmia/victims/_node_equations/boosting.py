@@ -15,6 +15,9 @@ from ..._core.sklearn import (
 from .._inputs import are_midpoints
 from .equations import DOUBLE, SINGLE, Drift, Rounded, estimate_steps, estimate_unlikeness
 
+# Share of the coefficients that trees may have; edges of bins have equations as well.
+_OF_TREES = 0.8
+
 # Largest number of rows from which edges are computed; of more rows, a sample is used.
 _MOST_BINNED = 200_000
 
@@ -123,7 +126,7 @@ def read_histogram_boosting(model, X, y, collector):
         slope, curvature = (part.astype(np.float32) for part in gradients.at(margins))
         for k, tree in enumerate(trees[start : start + n_outputs]):
             nodes, leaves = tree.nodes, next(places)
-            collector.open(start + k, len(trees))
+            collector.open(start + k, len(trees), share=_OF_TREES)
             if nodes["count"][0]:  # 0 if the file was stripped
                 collector.add(leaves, np.ones(len(X)), nodes["count"])
             step = nodes["value"] / rate

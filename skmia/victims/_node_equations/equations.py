@@ -270,10 +270,6 @@ class Equations(NamedTuple):
     chosen: dict = MappingProxyType({})
 
 
-# Share of the coefficients that may be held which trees take, if columns also have equations.
-_OF_TREES = 0.8
-
-
 class Choice:
     """Which of some trees or columns are read: all, or as many as fit, spread evenly."""
 
@@ -338,13 +334,13 @@ class Collector:
         self._targets, self._variances, self._places = [], [], []
         self._kept, self._times = 1.0, 1
 
-    def open(self, number, n_parts, kind="trees"):
+    def open(self, number, n_parts, kind="trees", share=1.0):
         """Begin one of some trees or columns; return whether its equations are read."""
+        # They may hold a share of what is left when the first begins.
         # Until the next begins, equations that are added are left out if they are not read.
         if kind not in self._chosen:
-            held = self._rows.n_entries
-            most = self._most * _OF_TREES if kind == "trees" else self._most - held
-            self._chosen[kind], self._before = Choice(n_parts, most), held
+            self._before = self._rows.n_entries
+            self._chosen[kind] = Choice(n_parts, (self._most - self._before) * share)
         n_coefficients = self._rows.n_entries - self._before
         self._skips = not self._chosen[kind].takes(number, n_coefficients)
         return not self._skips
@@ -431,7 +427,7 @@ class Further:
         self._places, self._rows = iter(equations.places), GrowingRows()
         self._chosen, self._skips = equations.chosen, False
 
-    def open(self, number, n_parts, kind="trees"):
+    def open(self, number, n_parts, kind="trees", share=1.0):
         """Begin one of some trees or columns; return whether its equations were read."""
         self._skips = number not in self._chosen[kind].read
         return not self._skips
