@@ -213,7 +213,8 @@ def run_compare(arguments, show):
     with shown_after(show, "\n".join(lines), arguments.out is not None):
         if arguments.out is not None:
             write_page(arguments.out, render_comparison(*documents, _name_apart(paths)))
-    return f"\n{describe_page(arguments.out)}"
+    same = "A and B are the same file, so nothing differs.\n" if _is_same(*paths) else ""
+    return f"\n{same}{describe_page(arguments.out)}"
 
 
 def _write(found):
