@@ -67,7 +67,10 @@ SYNONYMS = {
     "weights": "sample_weight sample_weights",
     "by": "name signed_by author who",
     "because": "why comment",
-    "drop_columns": "drop",
+    "sep": "separator delimiter delim",
+    "encoding": "charset codec",
+    "na_values": "na missing null nan",
+    "dtype": "type types dtypes",
 }
 
 

@@ -204,7 +204,8 @@ def run_compare(arguments, show):
     with shown_after(show, text, arguments.out is not None):
         if arguments.out is not None:
             write_page(arguments.out, render_comparison(*documents, names))
-    return f"\n{describe_page(arguments.out)}"
+    same = "A and B are the same file, so nothing differs.\n" if _is_same(*paths) else ""
+    return f"\n{same}{describe_page(arguments.out)}"
 
 
 def _name_apart(paths):

@@ -1,7 +1,6 @@
 """The command line, ``skmia``, and its commands."""
 
 import os
-import re
 import signal
 import sys
 import threading
@@ -9,11 +8,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 
-from .._core.levels import BARS
 from .._core.progress import can_write
 from .._core.text import ASCII
 from .._core.visible import visible, visible_lines
 from ..exceptions import TrainingError
+from ._colors import color_levels
 from ._options import CommandError, GateClosed, check, read_config, save_config, tell
 from ._parser import make_parser
 from ._spelling import parse_words, spell
@@ -161,7 +160,7 @@ def _print(text):
     if not can_write(sys.stdout, text):
         text = text.translate(ASCII)
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
-        text = _LEVEL.sub(_color, text)
+        text = color_levels(text)
     try:
         print(text, flush=True)
     except BrokenPipeError:
@@ -172,19 +171,6 @@ def _print(text):
         raise CommandError(
             f"the standard output cannot be written: {error.strerror or error}"
         ) from error
-
-
-# A line of a level: its bars, which also say what the color does, and its words.
-_LEVEL = re.compile(
-    f"^  ({'|'.join(map(re.escape, BARS.values()))}|[#.]{{3}})  \\S.*?(?=   )", re.M
-)
-_COLORS = {"severe": 31, "clear": 33, "slight": 33, "no leakage": 32}
-
-
-def _color(found):
-    words = found[0].lower()
-    color = next((number for word, number in _COLORS.items() if word in words), 0)
-    return f"\x1b[1;{color}m{found[0]}\x1b[0m"
 
 
 def _close_output():

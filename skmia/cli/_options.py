@@ -404,7 +404,7 @@ def check(arguments):
     read = {option: getattr(arguments, name) for name, option in _READ.get(command, {}).items()}
     read = {option: path for option, path in read.items() if path is not None}
     for option, path in read.items():
-        if path.exists() and command != "compare":
+        if path.exists():
             _check_kind(path, option, command)
     _check_given_once(read)
     if command == "audit":
@@ -435,7 +435,6 @@ _READ = {
     "audit": {name: f"--{name.replace('_', '-')}" for name in FILES},
     "inspect": {"model": "MODEL", "data": "--data"},
     "table": {"synthetic": "SYNTHETIC", "real": "REAL", "held_out": "--held-out"},
-    "compare": {"first": "A", "second": "B"},
 }
 
 
@@ -594,7 +593,7 @@ def _check_limits(limits, fprs):
             )
 
 
-def read_config(words, spell):
+def read_config(words, spell=list):
     """Put the options of ``--config FILE`` into a command; those of the command itself win."""
     given = [word.partition("=")[0] for word in words]
     if "--config" not in given or words[:1] != ["audit"]:

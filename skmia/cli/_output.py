@@ -133,8 +133,8 @@ def finish(outcome, save, arguments, show):
     with shown_after(show, outcome.text, arguments.out is not None):
         if arguments.out is not None:
             lines, unwritten = _save(save, outcome.document, arguments.out)
-    lines = lines or [_WITHOUT_FILES]
-    text = "\n".join(["", *lines]) if arguments.format == "text" else ""
+    lines = [_WITHOUT_FILES] if arguments.out is None else lines
+    text = "\n".join(["", *lines]) if lines and arguments.format == "text" else ""
     outcome = _break(outcome, unwritten)
     if outcome.code:
         raise GateClosed("; ".join(outcome.reasons), text, outcome.code)

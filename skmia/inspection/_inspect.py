@@ -3,13 +3,14 @@
 import warnings
 from dataclasses import dataclass, field
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
 
 from .._core.asking import unwrap
-from .._core.levels import BARS, LEAK, UNKNOWN, set_level
+from .._core.levels import BARS, LEAK, Level, set_level
 from .._core.pages import render_page
 from .._core.records import Records
 from .._core.text import wrap_short
@@ -125,33 +126,94 @@ _STRENGTHS = {
 }
 
 
-def _expect(document):
-    """The level that is expected of what a file stores; unknown if nothing says how much."""
+# What is told of a level that is expected of a file, and of one that is likely.
+_HARMS = {
+    "severe": "Gives away its training rows",
+    "clear": "Tells its training rows from others",
+    "slight": "Tells little of its training rows",
+}
+_LIKELY = {"severe": "Severe leakage is likely", "clear": "Clear leakage is likely"}
+_LIKELY["slight"] = "Little leakage is likely"
+
+_UNKNOWN = "Leakage unknown without data"
+
+# Per training row: leaves of a single row, nodes, and numbers of files without trees, from which a
+# level is likely. Of thirty trees, forests, boosted and linear models of 100 and of 400 rows, those
+# were severe whose strength with candidates was severe, and the others at most a level away.
+_STRUCTURE = {
+    "n_alone": {"severe": 0.2, "clear": 0.02},
+    "n_nodes": {"severe": 1.0, "clear": 0.1},
+    "n_numbers": {"clear": 0.1},
+}
+_GROUNDS = {
+    "n_alone": "{n_alone:,} leaves hold a single one of {n_rows:,} training rows.",
+    "n_nodes": "Its trees have {n_nodes:,} nodes for {n_rows:,} training rows.",
+    "n_numbers": "It holds {n_numbers:,} numbers of {n_rows:,} training rows.",
+    "few": "It holds {n_numbers:,} numbers, which tell little of more than {enough:,} rows.",
+    "unstated": "It does not state how many training rows there were.",
+}
+# Numbers of a file that does not state its rows, for which a table is taken to be large.
+_FEW_NUMBERS = 100
+
+
+class Expected(NamedTuple):
+    """The leakage that is expected of a file that was not attacked."""
+
+    level: Level
+    heading: str  # harm first
+    ground: str = ""  # a sentence, where the structure alone says so
+
+
+def expect_leakage(document):
+    """What a file is expected to tell, by what is stored, by candidates, or by its structure."""
     found = document["candidates"]
     if document["level"] == "rows" or (found is not None and found["n_rows"]):
-        return set_level(LEAK, {"rows": {"low": 1, "estimate": 1}})
+        return _expect_measured({"rows": 1})
     parts = () if found is None else (found[name] for name in _STRENGTHS)
     aucs = [part["expected_auc"] for part in parts if part is not None]
-    if not aucs:
-        return set_level(UNKNOWN, {})
-    return set_level(LEAK, {"auc": {"low": max(aucs), "estimate": max(aucs)}})
+    return _expect_measured({"auc": max(aucs)}) if aucs else _expect_by_structure(document)
+
+
+def _expect_measured(numbers):
+    numbers = {name: {"low": value, "estimate": value} for name, value in numbers.items()}
+    level = set_level(LEAK, numbers)
+    return Expected(level, f"{_HARMS[level.name]}, expected: {level.name}")
+
+
+def _expect_by_structure(document):
+    """The level that is likely by how many numbers of the training rows there are."""
+    numbers = document["structure"] | {"n_rows": document["n_rows"]}
+    n_rows, n_numbers, has_trees = numbers["n_rows"], numbers["n_numbers"], numbers["n_nodes"] > 0
+    numbers["enough"] = round(n_numbers / _STRUCTURE["n_numbers"]["clear"])
+    if n_rows is None or not (has_trees or n_numbers):
+        is_little = not has_trees and 0 < n_numbers <= _FEW_NUMBERS
+        word, ground = ("slight", "few") if is_little else ("unknown", "unstated")
+    elif not has_trees and n_numbers >= n_rows:  # they can hold all of the rows, or nothing
+        word, ground = "unknown", "n_numbers"
+    else:
+        names = ("n_alone", "n_nodes") if has_trees else ("n_numbers",)
+        levels = {name: _grade_structure(name, numbers[name] / n_rows) for name in names}
+        word = max(levels.values()).name
+        order = names[::-1] if word == "slight" else names
+        ground = next(name for name in order if levels[name] == word)
+    return Expected(Level(word), _LIKELY.get(word, _UNKNOWN), _GROUNDS[ground].format(**numbers))
+
+
+def _grade_structure(name, share):
+    limits = _STRUCTURE[name].items()
+    return Level(next((word for word, limit in limits if share >= limit), "slight"))
 
 
 def render_inspection(document):
     told = _tell(document)
-    title = f"{told['answer']}: inspection of {visible(document['model'])[:60]}"
+    title = f"{told['heading']}: inspection of {visible(document['model'])[:60]}"
     return render_page("page_inspect.html.j2", __package__, title=title, found=document, **told)
 
 
 def _tell(document):
     """What page and text say of an inspection."""
-    found, level = document["candidates"], _expect(document)
+    found, expected = document["candidates"], expect_leakage(document)
     is_stored = document["level"] == "rows" or (found is not None and found["n_rows"] > 0)
-    answer = f"The file stores {'' if is_stored else 'no '}training rows"
-    if document["unread"] and not is_stored:
-        answer = "No training rows found in the file"
-    expected = "expected leakage unknown" if level.name == "unknown" else level.heading.lower()
-    expected += "" if level.name == "unknown" else " expected"
     stated = "the file does not state how many training rows"
     if document["n_rows"] is not None:
         stated = f"at least {document['n_rows']:,} training rows, as the file states"
@@ -161,19 +223,18 @@ def _tell(document):
     ]
     changes = [(one["estimator"], text) for one in document["findings"] for text in one["changes"]]
     return {
-        "answer": answer,
-        "heading": f"{answer}: {expected}",
-        "level": level,
-        "sentence": _write_sentence(document, is_stored),
+        "heading": expected.heading,
+        "level": expected.level,
+        "sentence": _write_sentence(document, is_stored, expected.ground),
         "subject": f"{visible(document['model'])} · {stated}",
-        "steps": _advise(is_stored, found),
+        "steps": _advise(expected.level == "severe", found),
         "parts": parts or [("No part", "is known to store training data.")],
         "candidates": _tell_candidates(found, document["unread"]),
         "changes": [*dict.fromkeys(changes), ("All parts", _SERVICE)],
     }
 
 
-def _write_sentence(document, is_stored):
+def _write_sentence(document, is_stored, ground):
     """What the file holds, and how much it is expected to tell; nothing was attacked."""
     found = document["candidates"]
     told = _HEADLINES[document["level"]]
@@ -186,12 +247,13 @@ def _write_sentence(document, is_stored):
             " By the strongest part alone, an attacker with these candidates is expected to rank a "
             f"member above a non-member **{max(aucs):.0f}** of 100 times."
         )
+    told += f" {ground}" if ground else ""
     return f"{told} This file was not attacked, only read."
 
 
-def _advise(is_stored, found):
+def _advise(is_severe, found):
     steps = {
-        ("Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts"): is_stored,
+        ("Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts"): is_severe,
         ("Look for candidates.", "`skmia inspect MODEL --data FILE`", None, ""): found is None,
         ("Store less.", "Each part names what would change it.", "#changes", "Changes"): True,
         ("Then audit.", "`skmia audit` attacks the file and gives a level.", None, ""): True,
@@ -365,6 +427,9 @@ class ModelInspection(Shown):
         Paths of objects that could not be read, with their types.
     candidates : CandidateSearch or None
         What was found of candidate records, if there were any.
+    structure : dict
+        ``n_nodes`` of trees, ``n_alone`` leaves of a single training row, and ``n_numbers`` of all
+        other parts: what is expected of the file follows from them if there are no candidates.
     """
 
     model: str
@@ -375,6 +440,7 @@ class ModelInspection(Shown):
     rebuilt: pd.DataFrame = field(repr=False)
     unread: tuple[str, ...] = ()
     candidates: CandidateSearch | None = None
+    structure: dict[str, int] = field(default_factory=dict)
 
     def to_frame(self) -> pd.DataFrame:
         """Stored arrays that come from training rows.
@@ -400,6 +466,7 @@ class ModelInspection(Shown):
             "model": self.model,
             "n_rows": self.n_rows,
             "level": self.level,
+            "structure": self.structure,
             "stored": _as_lists(self.stored),
             "findings": [
                 vars(one) | {"attacks": list(one.attacks), "changes": list(one.changes)}
@@ -501,6 +568,8 @@ _EACH = {
 }
 # Arrays of nodes whose first one is the root.
 _ROOTS = {"['n_node_samples']", "['count']", "['internal_count']"}
+# Kinds of arrays of trees.
+_OF_TREES = ("leaf values", "thresholds", "covers", "counts", "edges")
 # Numbers of rows in all leaves of a tree of CatBoost.
 _LEAVES = "['leaf_weights']"
 
@@ -516,6 +585,23 @@ def count_training_rows(owned, estimators):
     stated = [_read_array(one.stored, one.kind) for one in owned]
     stated += [_read_notes(one.estimator) for one in estimators]
     return max((int(one) for one in stated if one), default=None)
+
+
+# Arrays of trees with an entry for each node, and those of them that count rows.
+_COUNTS = ("['n_node_samples']", "['count']", "['leaf_count']", _LEAVES)
+_NODES = (*_COUNTS, "['internal_count']", "['sum_hessian']")
+
+
+def count_structure(owned):
+    """How many nodes and other numbers a file has, and how many leaves of a single row."""
+    nodes = [one.stored.array for one in owned if one.stored.path.endswith(_NODES)]
+    counts = [one.stored.array for one in owned if one.stored.path.endswith(_COUNTS)]
+    others = [one.stored.array for one in owned if one.kind not in (*_OF_TREES, "seeds")]
+    return {
+        "n_nodes": sum(int(np.count_nonzero(array)) for array in nodes),
+        "n_alone": sum(int(np.count_nonzero(array == 1)) for array in counts),
+        "n_numbers": sum(int(np.prod(array.shape)) for array in others),
+    }
 
 
 def count_stated_rows(model):
@@ -624,7 +710,7 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     >>> inspection.level, inspection.n_rows
     ('rows', 50)
     >>> print(inspection)
-      ▂▅█  THE FILE STORES TRAINING ROWS: SEVERE LEAKAGE EXPECTED   only read
+      ▂▅█  GIVES AWAY ITS TRAINING ROWS, EXPECTED: SEVERE   only read
     <BLANKLINE>
     The file holds training rows. This file was not attacked, only read.
     <BLANKLINE>
@@ -648,6 +734,7 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
         rebuilt=count_values(list_values(model, state)),
         unread=state.unread,
         candidates=None if records is None else search_candidates(model, records),
+        structure=count_structure(owned),
     )
 
 

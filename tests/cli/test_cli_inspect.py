@@ -85,7 +85,7 @@ def test_what_a_file_holds_is_printed(run, people, data, tmp_path, name):
     code, out, err = run(path, "--data", data, "--target", "ill", *options)
     assert (code, err) == (0, "")
     head, text = out.split("\n")[0], " ".join(out.split())
-    assert head.endswith("  THE FILE STORES TRAINING ROWS: SEVERE LEAKAGE EXPECTED   only read")
+    assert head.endswith("  GIVES AWAY ITS TRAINING ROWS, EXPECTED: SEVERE   only read")
     assert "The file holds training rows." in text
     stated = f"at least {N} training rows, as the file states"
     assert f"Pipeline(ColumnTransformer, KNeighborsClassifier) · {stated}" in text
@@ -95,8 +95,8 @@ def test_what_a_file_holds_is_printed(run, people, data, tmp_path, name):
 @pytest.mark.parametrize(
     ("last", "heading"),
     [
-        (KNeighborsClassifier(), "The file stores training rows: severe leakage expected"),
-        (ExtraTreesClassifier(9, random_state=0), "The file stores no training rows: "),
+        (KNeighborsClassifier(), "Gives away its training rows, expected: severe"),
+        (ExtraTreesClassifier(9, random_state=0), "Gives away its training rows, expected: severe"),
     ],
 )
 def test_a_page_begins_with_whether_rows_are_stored(run, people, data, tmp_path, last, heading):
@@ -105,7 +105,7 @@ def test_a_page_begins_with_whether_rows_are_stored(run, people, data, tmp_path,
     code, out, _ = run(path, "--data", data, "--target", "ill", "--out", page)
     text = page.read_text()
     assert code == 0 and out.endswith(f"written: {page}\n")
-    assert f"<h1>{heading}" in text and " expected</h1>" in text
+    assert f"<h1>{heading}</h1>" in text
     assert "<script" not in text and "style=" not in text.partition("</head>")[2]
     order = [text.index(f'id="{name}"') for name in ("result", "parts", "candidates", "changes")]
     assert order == sorted(order)

@@ -1,6 +1,7 @@
 """Columns of a table reach a model as it was trained on them: it answers as for its own frame."""
 
 import json
+import shutil
 
 import joblib
 import numpy as np
@@ -478,6 +479,7 @@ def test_a_validation_file_is_read_as_the_model_knows_it(tmp_path):
     model = boost_by_xgboost(early_stopping_rounds=2)
     model.fit(frame, Y, eval_set=[(frame, Y)], verbose=False)
     table = write(frame, Y, tmp_path, "csv")
-    problem = make(save(model, tmp_path / "m.joblib"), table, "--validation", str(table))
+    validation = shutil.copy(table, tmp_path / "validation.csv")
+    problem = make(save(model, tmp_path / "m.joblib"), table, "--validation", str(validation))
     ((X, _),) = problem.fit_params["eval_set"]
     np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(frame), rtol=1e-12)

@@ -10,6 +10,7 @@ import pytest
 
 from skmia._core.levels import Level
 from skmia.cli import _main, main
+from skmia.cli._colors import COLORS
 from skmia.cli._gate import Finding, judge_verdict
 from skmia.cli._output import format_result
 from skmia.disclosure import load_policy
@@ -96,8 +97,9 @@ def test_the_text_is_that_of_80_columns_and_ends_with_the_exit_code(printed, mon
     assert places[0] == 0 and places == sorted(places)
     assert "threshold (loss)" not in text
     assert err.startswith(f"skmia audit: exit code {code}, because ") and err.count("\n") == 1
+    assert lines[-2:] == ["", "A page of this, and its numbers: --out FOLDER, or FILE.html"]
     details = printed("--group", "city", "--verbose", *LIMITS)[1]
-    assert details.startswith(text.rstrip("\n")) and "threshold (loss)" in details
+    assert details.startswith("\n".join(lines[:-2])) and "threshold (loss)" in details
     assert "Note: Task: classification of 'income'" in details
 
 
@@ -110,6 +112,8 @@ class Terminal(io.TextIOWrapper):
 def test_a_terminal_gets_colors_unless_they_are_not_wanted(monkeypatch, encoding):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
+    for name in ("COLORTERM", "WT_SESSION"):
+        monkeypatch.delenv(name, raising=False)
     text = "  \u2582\u2585\u2588  SEVERE LEAKAGE   as a file\n\nSEVERE   is a word."
     printed = []
     for unwanted in ("", "1"):
@@ -118,7 +122,9 @@ def test_a_terminal_gets_colors_unless_they_are_not_wanted(monkeypatch, encoding
         _main._print(text)
         printed.append(sys.stdout.buffer.getvalue().decode(encoding))
     bars = "\u2582\u2585\u2588" if encoding == "utf-8" else "###"
-    assert printed[0].startswith(f"\x1b[1;31m  {bars}  SEVERE LEAKAGE\x1b[0m   as a file\n")
+    assert printed[0].startswith(
+        f"\x1b[{COLORS[16][3]}m  {bars}  SEVERE LEAKAGE\x1b[0m   as a file\n"
+    )
     assert printed[0].count("\x1b") == 2
     assert printed[1].startswith(f"  {bars}  SEVERE LEAKAGE   as a file\n")
 

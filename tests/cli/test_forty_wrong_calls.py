@@ -81,8 +81,12 @@ CALLS = [
     (f"{MODEL} several.joblib", "DecisionTreeClassifier has several outputs for each record"),
     (f"{MODEL} m.joblib --estimator logistic", "--estimator goes with a model that is trained"),
     (f"{MODEL} m.joblib --label-map rich=high", "column 'income' has no label 'rich'"),
-    (f"{DATA} --members trained --answers t.csv", "the columns of t.csv must be the classes"),
-    (f"{DATA} --answers t.csv", "--answers needs --members"),
+    (
+        f"{DATA} --members trained --answers three.csv",
+        "the columns of three.csv must be",
+    ),
+    (f"{DATA} --members trained --answers t.csv", "--data and --answers are the same file, t.csv"),
+    (f"{DATA} --answers three.csv", "--answers needs --members"),
     (f"{DATA} --recipe mine --estimator logistic", "--recipe goes with --policy, --estimator"),
     # Numbers and choices.
     (f"{DATA} --shadows 3", "--shadows: must be even and at least 4; got 3"),

@@ -478,9 +478,10 @@ WRITE = {
 
 @pytest.mark.parametrize("name", WRITE)
 def test_a_table_that_is_its_own_training_data_is_a_leak_in_any_file(tmp_path, capsys, name):
-    write_people(tmp_path / "real.csv", 0, WRITE[name])
-    write_people(tmp_path / "held.csv", 1, WRITE[name])
-    paths = [str(tmp_path / "real.csv")] * 2 + ["--held-out", str(tmp_path / "held.csv")]
+    names = {"made.csv": 0, "real.csv": 0, "held.csv": 1}
+    for file, seed in names.items():
+        write_people(tmp_path / file, seed, WRITE[name])
+    paths = [str(tmp_path / file) for file in names]
     main(["table", *paths, "--format", "json"])
     document = json.loads(capsys.readouterr().out)
     assert document["evidence"] == "leak"

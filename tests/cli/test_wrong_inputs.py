@@ -105,16 +105,19 @@ CALLS = [
     # What a table holds.
     (LOGIT % "empty.csv ho.csv", "empty.csv cannot be read"),
     (LOGIT % "head.csv ho.csv", "head.csv has no rows"),
-    (LOGIT % "same_state.csv same_state.csv", "'state' holds one value only, 'ill'"),
+    (LOGIT % "same_state.csv same_state_too.csv", "'state' holds one value only, 'ill'"),
     (LOGIT % "tr.csv no_bmi.csv", "no_bmi.csv lacks the other's columns 'bmi'"),
-    (LOGIT % "no_bmi.csv no_bmi.csv", "lacks 1 of the model's 2 features: bmi"),
-    (LOGIT % "no_state.csv no_state.csv", "column 'state' not found"),
-    (f"audit logit.joblib no_state.csv no_state.csv {TRUST}", "none holds its classes 'ill' and"),
+    (LOGIT % "no_bmi.csv no_bmi_too.csv", "lacks 1 of the model's 2 features: bmi"),
+    (LOGIT % "no_state.csv no_state_too.csv", "column 'state' not found"),
+    (
+        f"audit logit.joblib no_state.csv no_state_too.csv {TRUST}",
+        "none holds its classes 'ill' and",
+    ),
     (LOGIT % "tr.csv no_state.csv", "no_state.csv lacks the other's columns 'state'"),
     (LOGIT % "gap.csv ho.csv", "column 'bmi'"),
-    (LOGIT % "all_gap.csv all_gap.csv", "column 'bmi'"),
+    (LOGIT % "all_gap.csv all_gap_too.csv", "column 'bmi'"),
     (LOGIT % "infinite.csv ho.csv", "column 'bmi' holds an infinite number in 1 of 160 rows"),
-    (LOGIT % "dates.csv dates.csv", "2020-01-01"),
+    (LOGIT % "dates.csv dates_too.csv", "2020-01-01"),
     (LOGIT % "question.csv ho.csv", "column 'bmi'"),
     (LOGIT % "other_state.csv ho.csv", "only one row of the class 'other'"),
     (LOGIT % "no_label.csv ho.csv", "no value in 1 of 160 rows, first in row 4"),
@@ -125,10 +128,10 @@ CALLS = [
     (f"audit numbers.joblib tr.csv ho.csv --target smoker {TRUST}", "'smoker' holds text"),
     (f"audit numbered.joblib tr.csv ho.csv --target code {TRUST}", "'code' is a feature of the"),
     (f"audit nameless.joblib {OF} {TRUST}", "the model takes 2 features and the table has 5"),
-    (f"audit encoded.joblib maybe.csv maybe.csv --target state {TRUST}", "'maybe'"),
+    (f"audit encoded.joblib maybe.csv maybe_too.csv --target state {TRUST}", "'maybe'"),
 ]
 BOOSTERS = [
-    (f"audit xgb.joblib maybe.csv maybe.csv --target code {TRUST}", "XGBClassifier"),
+    (f"audit xgb.joblib maybe.csv maybe_too.csv --target code {TRUST}", "XGBClassifier"),
     (f"audit booster.joblib {OF} {TRUST}", "a Booster of xgboost without its estimator"),
     (f"audit quantiles.joblib tr.csv ho.csv --target pay {TRUST}", "answers with 3 numbers"),
     ("audit model.ubj tr.csv ho.csv --estimator logistic --target code", "model.ubj cannot be"),
@@ -174,7 +177,8 @@ def save_tables(folder, table):
         "maybe": train.assign(smoker="maybe"),
     }
     for name, frame in tables.items():
-        frame.to_csv(folder / f"{name}.csv", index=False)
+        for file in (name, f"{name}_too"):
+            frame.to_csv(folder / f"{file}.csv", index=False)
     whole = train.to_csv(index=False).encode()
     (folder / "broken.csv.gz").write_bytes(gzip.compress(whole)[:300])
     (folder / "no.csv.gz").write_bytes(whole)
