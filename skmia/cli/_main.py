@@ -122,6 +122,11 @@ def _main(argv):
     except _BAD_INPUT as error:
         return _refuse(argv, error, tell(error), 2)
     except Exception as error:
+        from .._core.budget import describe_lack, is_of_memory
+
+        if is_of_memory(error):
+            told = f"{describe_lack(error)}; give a random sample of the rows of both sides"
+            return _refuse(argv, error, told, 2)
         told = f"unexpected {type(error).__name__}: {tell(error)} (SKMIA_DEBUG=1 shows where)"
         return _refuse(argv, error, told, 3)
 

@@ -21,7 +21,7 @@ class AuditBudget(NamedTuple):
 
 def make_budget(case):
     """The budget of an audit, by its table and by the fit and the answer of a clone."""
-    pace, n_models = case.agreement.pace, case.request.size_of_pool
+    pace, n_models = getattr(case.agreement, "pace", None), case.request.size_of_pool
     # Other work on the machine shall not decide what is left out.
     loop = None if pace is None else n_models * pace.loop_on(len(case.records)) / pace.load
     return AuditBudget(allow_bytes(case.records.X), loop)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import is_regressor
 from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
@@ -285,11 +286,10 @@ def _control(case):
     y = shape_targets(model, own.X, own.y, has_column(own))
     model = model.fit(own.X) if y is None else model.fit(own.X, y)
     attack = ReleasedModelAttack(model, outsiders=0.0, random_state=case.seeds["attacks"])
-    # A class that the half lacks is unknown to the model.
-    is_known = slice(None)
-    if getattr(case.request.outputs, "classes", None) is not None:
-        is_known = np.isin(case.records.y, own.y)
-    candidates, inside = case.queried[is_known], inside[is_known]
+    candidates = case.queried
+    if not is_regressor(unwrap(case.victim)) and np.ndim(own.y) == 1:
+        is_known = np.isin(case.records.y, own.y)  # a class that the half lacks is not
+        candidates, inside = candidates[is_known], inside[is_known]
     attack.fit(candidates)
     found = auc_interval(
         inside.astype(int), attack.score_samples(candidates), confidence_level=_CONTROL_LEVEL

@@ -10,15 +10,16 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._core.asking import query_victim, unwrap
-from .._core.budget import Cost, count_bytes, format_bytes
+from .._core.budget import Cost, allow_bytes, count_bytes, format_bytes
 from .._core.circumstances import Clock
 from .._core.progress import Step
 from .._core.records import Records
 from .._core.types import ArrayLike, Frozen, Rows, Seed
 from ..shadow import ShadowPool
-from ..victims import has_file, is_trainable
+from ..victims import find_model, has_file, is_trainable
 from ._budget import expect_alone, leave_out_costly
 from ._case import (
+    AS_FILE,
     SHADOWS,
     choose_records,
     draw_members,
@@ -256,7 +257,8 @@ def _make_cost(case, pace):
                 cost = cost._replace(seconds=timed.load * cost.seconds + fit)
             rows.append((name, stage, cost.seconds, cost.n_bytes))
     phases = pd.DataFrame(rows, columns=["phase", "stage", "seconds", "n_bytes"])
-    return AuditCost(phases.set_index("phase"), list(plan.notes), size.n_shadows, size.may_grow)
+    left_out = [*plan.notes, *_list_unread(case, size)]
+    return AuditCost(phases.set_index("phase"), left_out, size.n_shadows, size.may_grow)
 
 
 def _list_steps(steps, stage):
@@ -277,15 +279,51 @@ _NUMBERS = {
 _OTHERS, _AT_LEAST = 10, 5e6
 
 
+# Bytes of a record in an equation of a node, levels of a tree whose depth is not known, and the most
+# that a part of the attack on a file holds.
+_OF_EQUATION, _USUAL_DEPTH, _MOST_OF_FILE = 12, 8, 1e9
+_LOOKED_AT = 5
+
+
+def _allow_file(case):
+    return min(allow_bytes(case.records.X), _MOST_OF_FILE)
+
+
+def _expect_equations(case):
+    """Bytes of the equations of all trees of a model, 0 for models of other kinds."""
+    found = find_model(case.victim)[0]
+    trees = np.ravel(getattr(found, "estimators_", []))
+    n_trees = len(trees)
+    if hasattr(found, "n_trees_per_iteration_"):
+        n_trees = found.n_iter_ * found.n_trees_per_iteration_
+    elif not n_trees and hasattr(found, "get_booster"):
+        n_trees = found.get_booster().num_boosted_rounds()
+    depths = [tree.get_depth() for tree in trees[:_LOOKED_AT] if hasattr(tree, "get_depth")]
+    depth = np.mean(depths) if depths else _USUAL_DEPTH
+    return float(_OF_EQUATION * len(case.records) * n_trees * depth)
+
+
+def _list_unread(case, size):
+    """Say that some of the trees of a file will not be read."""
+    held = _expect_equations(case) if size.has_file else 0.0
+    if held <= _allow_file(case):
+        return []
+    return [
+        "The attack on the file will leave out some of the trees: all of their equations are about "
+        f"{format_bytes(held)}, and {format_bytes(_allow_file(case))} are allowed."
+    ]
+
+
 def _expect_bytes(name, stage, case, size):
     """About what a part of an audit holds at once."""
     n, table = size.n_records, count_bytes(case.records.X)
     answers = 8.0 * n * size.n_classes
-    if name == stage == "shadow models":
+    if name == stage == SHADOWS:
         # Signals of all models, twice while they may grow; a training set and the answers of one.
         kept = 4.0 * n * size.n_shadows * (2 if size.may_grow else 1)
         return _AT_LEAST + kept + size.n_workers * (table / 2 + 3 * answers)
-    if stage == "model as a file":
-        return _AT_LEAST + 3.0 * table + 2 * answers
+    if stage == AS_FILE:
+        held = _AT_LEAST + 3.0 * table + 4 * answers + _expect_equations(case)
+        return min(held, _allow_file(case))
     copies = table if name in ("baseline", "duplicates", "formats", "model and table") else 0.0
     return _AT_LEAST + copies + 8.0 * n * _NUMBERS.get(name, _OTHERS)

@@ -60,6 +60,16 @@ def test_a_model_of_strangers_is_asked_in_its_own_process(run, given, table, mod
     assert code == 0 and "In all at least" in text
 
 
+def test_memory_that_does_not_suffice_at_all_is_one_line(run, given, monkeypatch):
+    def fail(*arguments, **settings):
+        raise MemoryError("Unable to allocate 8.0 GiB for an array")
+
+    monkeypatch.setattr(_audit, "make_problem", fail)
+    code, _, err = run(*given)
+    assert code == 2 and err.count("\n") == 1
+    assert "8.0 GB could not be had at once; give a random sample of the rows" in err
+
+
 def test_a_real_audit_does_not_know_the_option(run, given):
     code, text, _ = run(
         *[one for one in given if one != "--dry-run"], "--quick", "--format", "json"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
@@ -79,6 +80,17 @@ def test_the_summary_has_all_phases_the_total_and_what_is_left_out():
     assert "6,150 x 6,150 coefficients" in sentence
     assert "AnalyticLiRA" not in found.phases.index
     assert len(repr(found)) < 80 and repr(found).startswith("AuditCost(at least ")
+
+
+def test_the_file_of_many_trees_is_read_in_part(monkeypatch):
+    forest = RandomForestClassifier(10, max_depth=4, random_state=0)
+    forest.fit(X[MEMBERS == 1], RECORDS.y[MEMBERS == 1])
+    found = estimate_cost(forest, RECORDS, MEMBERS, shadows=4, random_state=0)
+    # 12 bytes of each of 400 records in each of 4 levels of 10 trees, and at least 5 MB.
+    assert found.left_out == [] and 5e6 < found.phases.loc["file", "n_bytes"] < 6e6
+    monkeypatch.setattr(cost, "_MOST_OF_FILE", 12 * 400 * 4 * 10 - 1)
+    found = estimate_cost(forest, RECORDS, MEMBERS, shadows=4, random_state=0)
+    assert "leave out some of the trees" in found.left_out[0]
 
 
 def test_without_a_model_to_train_the_times_are_unknown():

@@ -55,7 +55,12 @@ def count(model):
     request = SimpleNamespace(victim=model, fit_params=None)
     records = Records(X, Y)
     case = SimpleNamespace(
-        victim=model, request=request, records=records, membership=MEMBERSHIP, seeds={"checks": 0}
+        victim=model,
+        request=request,
+        records=records,
+        membership=MEMBERSHIP,
+        seeds={"checks": 0},
+        n_listed=int(MEMBERSHIP.sum()),
     )
     return count_training_rows(case)
 
