@@ -3,11 +3,9 @@
 import json
 import os
 import reprlib
-from contextlib import suppress
 from datetime import date
 from textwrap import wrap
 
-from .._core.files import write_bytes
 from .._core.pages import write_json
 from .._core.visible import visible
 from ..disclosure import record_decision, render_sheet, write_sheet
@@ -29,6 +27,7 @@ from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
 from ..synthetic import render as render_table
 from ._options import CommandError, tell
 from ._output import named, shown_after
+from ._written import check_is_no_source, write_page
 
 # A large audit has a tenth of it.
 _MOST_BYTES = 64 * 10**6
@@ -145,25 +144,6 @@ def run_decide(arguments, show):
         write_json(decided, path)
         write_sheet(decided, sheet)
     return f"recorded: {visible(path)}\nwritten: {visible(sheet)}"
-
-
-def write_page(out, page):
-    try:
-        write_bytes(out, page.encode())
-    except OSError as error:
-        raise CommandError(f"--out: cannot write {out}: {error.strerror or error}") from error
-
-
-def check_is_no_source(out, sources):
-    if any(_is_same(out, source) for source in sources):
-        raise CommandError(f"--out: the page would be written over its source {out}")
-
-
-def _is_same(first, other):
-    """Whether two names are of one file, through links or in another spelling."""
-    with suppress(OSError):  # of one that is not there
-        return first.samefile(other)
-    return first.resolve() == other.resolve()
 
 
 def run_compare(arguments, show):

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._core.pages import BARS, WIDTH, choose_base, read_level, shorten, wrap_lines, wrap_short
 from .._core.pvalues import format_pvalue
+from .._core.visible import join_names as join_names
 from .._core.visible import visible
 from ..disclosure import summarize
 from ..metrics import resolvable_fpr
@@ -82,14 +83,6 @@ def format_rate(estimate, low, high):
 def format_auc(estimate, low, high):
     """Format an AUC and its interval, ``0.973 [0.968, 0.977]``."""
     return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def join_names(names, most=None):
-    """Join names as in ``a, b and c`` or ``a, b and 3 more``."""
-    names = list(names)
-    if most is not None and len(names) > most:
-        names = [*names[:most], f"{len(names) - most} more"]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def describe_error(error):
