@@ -43,6 +43,14 @@ def visible_lines(text):
     return "\n".join(map(visible, text.split("\n")))
 
 
+def join_names(names, most=None):
+    """Join names as in ``a, b and c`` or ``a, b and 3 more``."""
+    names = list(names)
+    if most is not None and len(names) > most:
+        names = [*names[:most], f"{len(names) - most} more"]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def as_html(text):
     """Show a text in a notebook; every character is visible, and none is code of the page."""
     return f"<pre>{html.escape(visible_lines(text))}</pre>"

@@ -2,23 +2,22 @@
 
 import os
 import pickle
-import sys
 import warnings
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import wait
 
 from joblib import Parallel, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
-from threadpoolctl import ThreadpoolController
 
 from .._core.apart import is_apart, start_process
 from .._core.copies import copy_unfitted, list_parameters
 from .._core.randomness import PROCESS_LOCK
 from .._core.tasks import delayed
+from .._core.threads import find_thread_pools
 from ..exceptions import TrainingError
 
 # Number of tasks that may wait on a cluster of any size, which may grow when it has work.
@@ -56,18 +55,11 @@ def use_one_job(estimator):
     return estimator.set_params(**dict.fromkeys(names, 1))
 
 
-@lru_cache(maxsize=1)
-def _thread_pools(n_modules):
-    return ThreadpoolController()
-
-
 def run_on_one_thread(function, *arguments):
     """Call a function with BLAS and OpenMP on a single thread; Python threads take turns."""
     # Threads of several models, or of other programs on the machine, would wait for each other. If
     # one core is busy, boosted trees on two threads take ten times as long or more.
-    # Searching for the libraries takes longer than a small tree, so the result is cached until
-    # further modules, which may bring further libraries, are imported.
-    with PROCESS_LOCK, _thread_pools(len(sys.modules)).limit(limits=1):
+    with PROCESS_LOCK, find_thread_pools().limit(limits=1):
         return function(*arguments)
 
 

@@ -25,6 +25,7 @@ from .._core.numbers import show, to_array
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.threads import on_one_thread
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_features, check_finite, check_records, set_features
@@ -368,7 +369,7 @@ class AttributeInferenceAttack(CandidateScores):
         seed_estimator(self.baseline_, np.random.SeedSequence(seed))
         # Positions of the values, because scikit-learn treats 0.5 as a measurement, not as a class.
         codes, self.baseline_values_ = pd.factorize(self._attribute.read(records.X), sort=True)
-        with with_advice(self.baseline_, records.X):
+        with with_advice(self.baseline_, records.X), on_one_thread(self.baseline is None):
             self.baseline_.fit(self._known_columns(records), codes)
         set_features(self, records)
         return self
@@ -479,7 +480,8 @@ class AttributeInferenceAttack(CandidateScores):
         """
         guesses, truth = self.predict(records), self._attribute.read(records.X)
         right = guesses == truth
-        codes = self.baseline_.predict(self._known_columns(records))
+        with on_one_thread(self.baseline is None):
+            codes = self.baseline_.predict(self._known_columns(records))
         guessed = self.baseline_values_[codes] == truth
         people, level = records.fields.get("group_by"), {"confidence_level": confidence_level}
         rows = {

@@ -17,6 +17,7 @@ from .._core.needs import NOBODY, NON_MEMBERS, Needs
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, Interval, StrOptions, at_least
+from .._core.threads import on_one_thread
 from .._core.types import Seed
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ..base import BaseAttack
@@ -42,10 +43,12 @@ class _Regression(NamedTuple):
 
     encoder: FeatureEncoder
     model: object
+    is_own: bool  # whether the user did not give it
 
     def predict(self, records):
-        # Nets return a column.
-        return np.asarray(self.model.predict(self.encoder.encode(records))).reshape(len(records))
+        X = self.encoder.encode(records)
+        with on_one_thread(self.is_own):
+            return np.asarray(self.model.predict(X)).reshape(len(records))  # nets return a column
 
 
 class _Usual(NamedTuple):
@@ -288,7 +291,9 @@ class QuantileAttack(BaseAttack):
             model, chosen = copy_unfitted(estimator), population[rows]
             seed_estimator(model, next(seeds))
             encoder = FeatureEncoder(chosen)
-            return _Regression(encoder, model.fit(encoder.encode(chosen), target[rows]))
+            is_own, X = self.estimator is None, encoder.encode(chosen)
+            with on_one_thread(is_own):
+                return _Regression(encoder, model.fit(X, target[rows]), is_own)
 
         # With two folds left out, a residual is out of sample and independent of the fold it is
         # used for.

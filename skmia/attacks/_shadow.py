@@ -1,20 +1,19 @@
 """Attack that trains attack models on the predictions of shadow models."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from .._core.copies import copy_unfitted
 from .._core.needs import Needs
 from .._core.outputs import Outputs
 from .._core.randomness import seed_estimator
 from .._core.sklearn import HasMethods, at_least
+from .._core.threads import on_one_thread
 from .._core.types import Frozen, Seed
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, PosteriorMixin, get_pool
@@ -187,9 +186,7 @@ class ShadowAttack(PosteriorMixin, BaseAttack):
         is_default = estimator is None
         estimator = HistGradientBoostingClassifier() if is_default else copy_unfitted(estimator)
         seed_estimator(estimator, np.random.SeedSequence(rng.randint(np.iinfo(np.int32).max)))
-        # The boosted trees are small, so threads gain little. If other processes use the cores, the
-        # threads wait for each other ten times as long as they work.
-        with threadpool_limits(1, user_api="openmp") if is_default else nullcontext():
+        with on_one_thread(is_default):
             return estimator.fit(X, inside.astype(int))
 
     def _fit_features(self, records):
@@ -252,13 +249,17 @@ class ShadowAttack(PosteriorMixin, BaseAttack):
             pooled[rows] = False
             if len(rows):
                 X = self._compute_features(values[rows], records[rows])
-                scores[rows] = estimator.predict_proba(X)[:, 1]
+                scores[rows] = self._ask_estimator(estimator, X)
         rows = np.flatnonzero(pooled)
         if len(rows):
             outputs.label_index(records.y)  # names an unknown label
             X = self._compute_features(values[rows], records[rows], self.per_class)
-            scores[rows] = self.pooled_estimator_.predict_proba(X)[:, 1]
+            scores[rows] = self._ask_estimator(self.pooled_estimator_, X)
         return scores
+
+    def _ask_estimator(self, estimator, X):
+        with on_one_thread(self.attack_estimator is None):
+            return estimator.predict_proba(X)[:, 1]
 
     def _to_probability(self, scores):
         return scores

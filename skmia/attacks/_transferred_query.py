@@ -17,6 +17,7 @@ from .._core.containers import concat_rows, is_frame, is_tensor, refuse_foreign,
 from .._core.features import FeatureEncoder
 from .._core.needs import Needs
 from .._core.sklearn import Interval, StrOptions, at_least
+from .._core.threads import on_one_thread
 from .._core.types import Frozen, Seed
 from ..base import BaseAttack
 from ..shadow import ShadowPool
@@ -84,7 +85,8 @@ class SwapSearch:
             if not len(others):
                 others = np.arange(len(theirs))
             nearest = NearestNeighbors(n_neighbors=min(self._n_partners, len(others)))
-            found = others[nearest.fit(theirs[others]).kneighbors(own[rows])[1]]
+            with on_one_thread():
+                found = others[nearest.fit(theirs[others]).kneighbors(own[rows])[1]]
             partners[rows] = np.resize(found.T, (self._n_partners, len(rows))).T
         return partners
 

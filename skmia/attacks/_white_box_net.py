@@ -4,6 +4,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from .._core.threads import on_one_thread
+
 _DROPOUT = 0.2
 
 
@@ -75,12 +77,13 @@ class WhiteBoxModel:
         optimizer = torch.optim.Adam(self.net.parameters(), lr=learning_rate)
         loss_of = nn.BCEWithLogitsLoss()
         self.net.train()
-        for _ in range(n_epochs):
-            for rows in torch.randperm(len(target)).split(batch_size):
-                optimizer.zero_grad()
-                logit = self.net([part[rows].to(self.device) for part in parts])
-                loss_of(logit, target[rows].to(self.device)).backward()
-                optimizer.step()
+        with on_one_thread():
+            for _ in range(n_epochs):
+                for rows in torch.randperm(len(target)).split(batch_size):
+                    optimizer.zero_grad()
+                    logit = self.net([part[rows].to(self.device) for part in parts])
+                    loss_of(logit, target[rows].to(self.device)).backward()
+                    optimizer.step()
         self.net.eval()
         return self
 

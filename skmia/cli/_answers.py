@@ -8,8 +8,7 @@ import pandas as pd
 
 from .._core.label_maps import as_value, match_labels, try_maps
 from .._core.outputs import Outputs
-from .._core.visible import visible
-from ..report import explain_refusal, join_names
+from .._core.visible import join_names, visible
 from ._labels import show_labels
 from ._options import CommandError, tell
 from ._reading import AS_FOUND, read_table
@@ -86,6 +85,8 @@ class _Members:
         if self._membership is None:
             return False
         known = np.isin(self._labels, classes)
+        from ..report import explain_refusal
+
         return explain_refusal(known, self._labels, self._membership) is None
 
 

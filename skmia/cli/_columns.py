@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.visible import visible
-from ..report import join_names
+from .._core.visible import join_names, visible
 from ._numbers import (
     FORMATS,
     MISSING,

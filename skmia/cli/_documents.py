@@ -3,10 +3,8 @@
 import json
 import os
 import reprlib
-from contextlib import suppress
 from datetime import date
 
-from .._core.files import write_bytes
 from .._core.pages.saving import write_json
 from .._core.visible import visible
 from ..disclosure import record_decision, render_sheet, write_sheet
@@ -25,6 +23,7 @@ from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
 from ..synthetic import render as render_table
 from ._options import CommandError, tell
 from ._output import named, shown_after
+from ._written import check_is_no_source, describe_page, is_same_file, write_page
 
 # A large audit has a tenth of it.
 _MOST_BYTES = 64 * 10**6
@@ -159,31 +158,6 @@ def run_decide(arguments, show):
     return f"recorded: {visible(path)}\nwritten: {visible(sheet)}"
 
 
-def write_page(out, page):
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(out, page.encode())
-    except OSError as error:
-        raise CommandError(f"--out: cannot write {out}: {error.strerror or error}") from error
-
-
-def describe_page(out):
-    """The last line of a command that writes a page only if it is asked to."""
-    return "A page of this: --out FILE.html" if out is None else f"written: {visible(out)}"
-
-
-def check_is_no_source(out, sources):
-    if any(_is_same(out, source) for source in sources):
-        raise CommandError(f"--out: the page would be written over its source {out}")
-
-
-def _is_same(first, other):
-    """Whether two names are of one file, through links or in another spelling."""
-    with suppress(OSError):  # of one that is not there
-        return first.samefile(other)
-    return first.resolve() == other.resolve()
-
-
 def run_compare(arguments, show):
     paths = [find_document(path) for path in (arguments.first, arguments.second)]
     if arguments.out is not None:
@@ -204,7 +178,7 @@ def run_compare(arguments, show):
     with shown_after(show, text, arguments.out is not None):
         if arguments.out is not None:
             write_page(arguments.out, render_comparison(*documents, names))
-    same = "A and B are the same file, so nothing differs.\n" if _is_same(*paths) else ""
+    same = "A and B are the same file, so nothing differs.\n" if is_same_file(*paths) else ""
     return f"\n{same}{describe_page(arguments.out)}"
 
 

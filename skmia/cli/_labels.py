@@ -5,8 +5,7 @@ import shlex
 import numpy as np
 
 from .._core.label_maps import try_maps
-from .._core.visible import visible
-from ..report import join_names
+from .._core.visible import join_names, visible
 from ._options import CommandError
 
 

@@ -9,7 +9,7 @@ import sklearn
 from sklearn.base import is_outlier_detector
 
 from .._core.asking import has_tags
-from ..report import join_names
+from .._core.visible import join_names
 from ._options import CommandError, tell
 
 _MOST_PARTS = 5

@@ -11,8 +11,7 @@ import pandas as pd
 
 from .._core.asking import query_victim
 from .._core.containers import take_rows
-from .._core.visible import visible
-from ..report import join_names
+from .._core.visible import join_names, visible
 from ..victims import (
     NUMBER,
     TEXT,

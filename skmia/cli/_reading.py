@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.visible import visible
-from ..report import join_names
+from .._core.visible import join_names, visible
 from ._columns import ColumnWords, is_known_text, settle_column
 from ._dialect import ENCODINGS, count_fields, count_separators, recognize_dialect
 from ._numbers import MISSING, NumberFormat, is_mark, list_formats

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .._core.visible import visible
-from ..report import join_names
+from .._core.visible import join_names, visible
 from ._options import CommandError, tell
 from ._reading import AS_FOUND, read_alike, suggest_columns
 

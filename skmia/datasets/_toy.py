@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from .._core.checks import check_option
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least, validate_arguments
+from .._core.threads import on_one_thread
 from .._core.types import Seed
 
 _CLUSTERS_PER_CLASS = 2
@@ -42,7 +43,8 @@ def _make_baskets(n_samples, n_features, n_classes, memorization, rng):
     kmeans = KMeans(
         n_classes, init="random", n_init=1, max_iter=_KMEANS_ITERATIONS, random_state=rng
     )
-    return X, kmeans.fit(X).labels_
+    with on_one_thread():
+        return X, kmeans.fit(X).labels_
 
 
 def _make_linear(n_samples, n_features, n_classes, memorization, rng):

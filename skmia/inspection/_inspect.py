@@ -16,12 +16,6 @@ from .._core.records import Records
 from .._core.text import wrap_short
 from .._core.validation import check_records
 from .._core.visible import Shown, visible
-from ..attacks import (
-    NodeEquationsAttack,
-    SplitThresholdAttack,
-    StationarityAttack,
-    StoredValuesAttack,
-)
 from ..victims import SELECTS, get_access, is_sampler, judge_sampler, read_state
 from ._families import (
     BY_KIND,
@@ -517,6 +511,14 @@ _MOST_PROPAGATED = 1000
 
 def search_candidates(model, records):
     """What the file attacks find of candidate records."""
+    # Imported on use: they need all that attacks share, and most files are inspected alone.
+    from ..attacks import (
+        NodeEquationsAttack,
+        SplitThresholdAttack,
+        StationarityAttack,
+        StoredValuesAttack,
+    )
+
     records = check_records(records, labels=False)
     if records.y is None and is_regressor(model):
         raise ValueError("A regressor stores targets, and the records have none: pass their y.")

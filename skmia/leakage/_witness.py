@@ -1,7 +1,6 @@
 """Ways to estimate a total variation, each with the region of features that attains it."""
 
 from abc import ABC, abstractmethod
-from contextlib import nullcontext
 from numbers import Integral
 
 import numpy as np
@@ -10,11 +9,11 @@ from scipy import fft, sparse, special
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
-from threadpoolctl import threadpool_limits
 
 from .._core.copies import copy_unfitted
 from .._core.randomness import seed_estimator
 from .._core.tasks import delayed
+from .._core.threads import on_one_thread
 
 
 def spread(values):
@@ -96,15 +95,14 @@ class Witness(ABC):
 def _fit(estimator, X, members, seed):
     model = HistGradientBoostingClassifier() if estimator is None else copy_unfitted(estimator)
     seed_estimator(model, np.random.SeedSequence(seed))
-    # If other processes use the cores, the threads of small trees wait more than they work.
-    limit = nullcontext() if estimator is not None else threadpool_limits(1, user_api="openmp")
-    with limit:
+    with on_one_thread(estimator is None):
         return model.fit(X, members.astype(int))
 
 
-def _predict(model, X, share):
+def _predict(estimator, model, X, share):
     """Posterior under equal priors of a model trained where `share` were members."""
-    proba = model.predict_proba(X)
+    with on_one_thread(estimator is None):
+        proba = model.predict_proba(X)
     return balanced_posterior(proba[:, 1] / share, proba[:, 0] / (1 - share))
 
 
@@ -118,7 +116,7 @@ def _cross_fit(estimator, splits, X, members, seed):
                 "cv."
             )
         model = _fit(estimator, X[train], members[train], seed)
-        posterior[held_out] = _predict(model, X[held_out], members[train].mean())
+        posterior[held_out] = _predict(estimator, model, X[held_out], members[train].mean())
     return posterior
 
 
@@ -136,7 +134,7 @@ class ClassifierWitness(Witness):
         return self
 
     def posterior(self, X):
-        return _predict(self._model, X, self._share)
+        return _predict(self.estimator, self._model, X, self._share)
 
     def estimate(self, X, labelings, rng):
         seeds = rng.integers(2**31, size=(len(labelings), 2))

@@ -1,6 +1,7 @@
 """What is audited and how: the first of the four values of an audit."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ from .._core.validation import check_membership, check_records, query
 from .._training.frozen import thaw
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
 from ..base import is_open, list_keeps, needs_of, offer_of, parts_of, settings_of_pool, why_not
+from ..inspection import ModelInspection, inspect_model
 from ..shadow import ShadowPool
 from ..signals import Correctness, auto_of, kinds_of
 from ..victims import get_kind, is_linear_model, is_trainable
@@ -502,6 +504,11 @@ class Case:
     def victim(self) -> BaseEstimator:
         """The model itself, without a frozen wrapper."""
         return unwrap(self.request.victim)
+
+    @cached_property
+    def inspection(self) -> ModelInspection:
+        """What the file of the victim says of its training rows."""
+        return inspect_model(self.victim)
 
     @property
     def candidates(self) -> Records:

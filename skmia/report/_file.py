@@ -17,7 +17,6 @@ from .._core.records import has_column
 from .._core.targets import shape_targets
 from ..attacks import ReleasedModelAttack
 from ..base import needs_of
-from ..inspection import inspect_model
 from ..metrics import auc_interval
 from ..victims import has_file
 from ._case import AS_FILE, is_recipe
@@ -40,6 +39,11 @@ from .checks import PermutationCheck
 
 # Level of the interval that the expected AUC of the attack on a clone must lie in.
 _CONTROL_LEVEL = 0.99
+
+# The control attacks a clone with at most so many candidates, or so many for each column: what it
+# asks, whether the attack is as strong as it states, needs no more.
+_MOST_OF_CONTROL = 4_000
+_MOST_OF_COLUMN = 20
 
 # Candidates with a larger leverage are counted, as by MomentsAttack.
 _LEVERAGE = 0.1
@@ -168,7 +172,7 @@ def _run(case):
         **dict.fromkeys(("n_rows", "outsiders", "reason", "expected_auc")),
         "sources": [],
         "ledger": [],
-        **_describe_state(case.victim),
+        **_describe_state(case),
     }
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -199,10 +203,10 @@ def _list_left_out(left_out):
         yield f"The {names[0]}{more} were not read: {why}"
 
 
-def _describe_state(victim):
+def _describe_state(case):
     """What the file stores, and what would change it."""
     try:
-        findings = inspect_model(victim).findings
+        findings = case.inspection.findings
     except Exception:  # of whatever kind: it is a help for readers, and no number
         findings = ()
     return {
@@ -279,21 +283,23 @@ def _list_silent(attack):
 
 def _control(case):
     """Attack a clone that was trained on a random half of the records, whoever was a member."""
-    n, rng = len(case.records), np.random.default_rng(case.seeds["checks"])
+    rng, queried = np.random.default_rng(case.seeds["checks"]), case.queried
+    n_columns = int(np.prod(np.shape(queried.X)[1:], dtype=np.int64))
+    n_most = max(_MOST_OF_CONTROL, _MOST_OF_COLUMN * n_columns)
+    if len(queried) > n_most:
+        queried = queried[np.sort(rng.choice(len(queried), n_most, replace=False))]
+    n = len(queried)
     inside = rng.permutation(n) < n // 2
-    own = case.records[inside]
+    own = queried[inside]
     model = clone_to_train(case.victim)
     y = shape_targets(model, own.X, own.y, has_column(own))
     model = model.fit(own.X) if y is None else model.fit(own.X, y)
     attack = ReleasedModelAttack(model, outsiders=0.0, random_state=case.seeds["attacks"])
-    candidates = case.queried
     if not is_regressor(unwrap(case.victim)) and np.ndim(own.y) == 1:
-        is_known = np.isin(case.records.y, own.y)  # a class that the half lacks is not
-        candidates, inside = candidates[is_known], inside[is_known]
-    attack.fit(candidates)
-    found = auc_interval(
-        inside.astype(int), attack.score_samples(candidates), confidence_level=_CONTROL_LEVEL
-    )
+        is_known = np.isin(queried.y, own.y)  # a class that the half lacks is not
+        queried, inside = queried[is_known], inside[is_known]
+    scores = attack.fit(queried).score_samples(queried)
+    found = auc_interval(inside.astype(int), scores, confidence_level=_CONTROL_LEVEL)
     expected = attack.expected_auc_
     if expected is not None and found.low <= expected <= found.high:
         return None

@@ -7,7 +7,6 @@ from sklearn.base import clone
 
 from .._core.asking import unwrap
 from ..attacks import ReleasedModelAttack
-from ..inspection import inspect_model
 
 # A smaller share may be rounding, or a row that a model counts in another way.
 _FEWEST_OUTSIDERS = 0.005
@@ -26,7 +25,7 @@ def fit_file_attack(case):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fitted = clone(attack).fit(candidates)
-    n_rows = inspect_model(victim).n_rows if fitted.n_rows_ is None else fitted.n_rows_
+    n_rows = case.inspection.n_rows if fitted.n_rows_ is None else fitted.n_rows_
     outsiders = None if not n_rows else max(0.0, 1 - n_members / n_rows)
     if n_rows and outsiders > _FEWEST_OUTSIDERS:
         fitted, caught = attack.set_params(outsiders=outsiders).fit(candidates), []

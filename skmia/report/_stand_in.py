@@ -34,6 +34,7 @@ from .._core.copies import copy_unfitted
 from .._core.numbers import as_series
 from .._core.outputs import PREDICTIONS, Outputs
 from .._core.splits import compute_strata, draw_halves, number_units
+from .._core.threads import on_one_thread
 from .._core.tokens import hold_tokens
 from ..attacks import AnalyticLiRA
 from ..base import is_open, needs_of, parts_of
@@ -110,7 +111,7 @@ def choose_stand_in(case):
         return StandIn(None, [], _UNABLE.format(str(error).rstrip(".")))
     found = []
     for kind in kinds:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), on_one_thread():
             warnings.simplefilter("ignore")  # a kind that warns of its fit is one of several
             try:
                 distance = float(np.mean([_measure_distance(kind, case, *fit) for fit in fits]))

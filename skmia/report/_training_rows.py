@@ -57,7 +57,7 @@ def count_training_rows(case):
     victim = case.victim
     if is_recipe(case.request.victim) or not has_file(victim):
         return None
-    stated, n_members = inspect_model(victim).n_rows, int(case.membership.sum())
+    stated, n_members = case.inspection.n_rows, int(case.membership.sum())
     if stated is None:
         return None
     n_listed = case.n_listed

@@ -1,6 +1,7 @@
 """Numbers, names and errors as words of a sentence."""
 
 from .._core.budget import describe_lack, is_of_memory
+from .._core.visible import join_names as join_names
 
 
 def format_rate(estimate, low, high):
@@ -17,14 +18,6 @@ def format_rate(estimate, low, high):
 def format_auc(estimate, low, high):
     """Format an AUC and its interval, ``0.973 [0.968, 0.977]``."""
     return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def join_names(names, most=None):
-    """Join names as in ``a, b and c`` or ``a, b and 3 more``."""
-    names = list(names)
-    if most is not None and len(names) > most:
-        names = [*names[:most], f"{len(names) - most} more"]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def describe_error(error):

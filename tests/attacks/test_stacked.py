@@ -13,6 +13,7 @@ from skmia.attacks._stacked import choose_pseudo_victims, fold_records
 from skmia.model_selection import leave_one_model_out
 from skmia.shadow._job import drawn_design
 from skmia.testing import make_attack_problem
+from tests.helpers.threads import spy_on
 
 
 def draw_training_sets(design, n_models, n_records, rng):
@@ -151,7 +152,8 @@ def test_victims_members_play_no_part(draw_pool):
 
 
 def test_rows_of_the_trees_are_drawn_by_the_seed(draw_pool, monkeypatch):
-    monkeypatch.setattr("skmia.attacks._stack_models._MOST_ROWS", 1000)
+    monkeypatch.setattr(_stack_models, "_MOST_ROWS", 1000)
+    monkeypatch.setattr(_stack_models, "_LEAST_GAIN", -1.0)  # the trees stay, whatever they gain
     world = draw_pool(n_records=500)
     first, second, other = (
         fit(world, boosted=True, random_state=seed).power_["auc"].to_numpy() for seed in (0, 0, 1)
@@ -266,8 +268,56 @@ def test_joint_candidate_must_be_ahead_of_the_best_by_two_errors(gains, expected
     assert _stack_models._choose_strongest(names, aucs, units, 0.0) == expected
 
 
+@pytest.fixture
+def count_trees(monkeypatch):
+    """Count the boosted trees that are fitted."""
+    return spy_on(monkeypatch, _stack_models, "HistGradientBoostingClassifier")
+
+
+def make_rows(is_crossed, n=4000):
+    """Rows of a feature, and of two whose product tells the membership if they are crossed."""
+    rng = np.random.default_rng(0)
+    features, is_member = rng.normal(size=(n, 3)), rng.random(n) < 0.5
+    features[:, 0] += is_member
+    if is_crossed:
+        features[:, 1] = np.abs(features[:, 1]) * np.where(is_member, 1, -1)
+        features[:, 1] *= np.sign(features[:, 2])
+    return Rows(features, is_member, rng.integers(8, size=n), np.arange(n) % 4)
+
+
+def test_trees_are_fitted_for_a_single_fold_where_they_gain_nothing(count_trees):
+    stack = Candidates(make_rows(False), {"first": 0}, True, np.random.RandomState(0))
+    chosen = stack.choose(np.arange(8) // 2, 0.0)
+    assert len(count_trees) == 1
+    assert list(chosen.power["score"]) == ["first", "logistic regression"]
+
+
+def test_trees_are_fitted_for_all_folds_where_they_gain(count_trees):
+    stack = Candidates(make_rows(True), {"first": 0}, True, np.random.RandomState(0))
+    assert stack.choose(np.arange(8) // 2, 0.0).chosen == "logistic regression + trees"
+    assert len(count_trees) == 4 + 1  # the last ones on all rows
+
+
+def test_weights_of_similar_records_are_computed_once(monkeypatch):
+    counts, weigh = [], _stacked.SimilarRecords._weigh
+    monkeypatch.setattr(
+        _stacked.SimilarRecords,
+        "_weigh",
+        lambda self, records, numbers: counts.append(len(records)) or weigh(self, records, numbers),
+    )
+    victim, shadows, records, _ = make_attack_problem()
+    attack = StackedAttack(victim, shadows, random_state=0).fit(records)
+    scores = attack.score_samples(records)
+    assert counts == [len(records)]
+    monkeypatch.setattr(_stacked, "_MOST_KEPT", 0)
+    again = StackedAttack(victim, shadows, random_state=0).fit(records).score_samples(records)
+    assert len(counts) > 2
+    np.testing.assert_allclose(scores, again, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("shift", [0.0, 1.5])
-def test_strongest_candidate_is_chosen(draw_pool, shift):
+def test_strongest_candidate_is_chosen(draw_pool, monkeypatch, shift):
+    monkeypatch.setattr(_stack_models, "_LEAST_GAIN", -1.0)
     world = draw_pool(shift=shift)
     attack = fit(world, boosted=True)
     power = attack.power_.set_index("score")["auc"]

@@ -3,6 +3,8 @@
 import copy
 import json
 import pickle
+import subprocess
+import sys
 
 import joblib
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -242,3 +245,29 @@ def test_names_of_others_stay_on_their_line(run, people, data, tmp_path):
     _, out, _ = run(path, "--trust-pickle", "--data", data, "--target", "ill")
     assert "\x1b" not in out
     assert "\nNo leakage" not in out
+
+
+_LOAD = """
+import json, sys
+import sklearn.ensemble
+before = set(sys.modules)
+from skmia.cli import main
+code = main(["inspect", "--trust-pickle", sys.argv[1]])
+print(json.dumps([code, sorted(set(sys.modules) - before)]))
+"""
+
+
+def test_a_small_file_loads_little_beside_scikit_learn(tmp_path):
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps(LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])))
+    done = subprocess.run(
+        [sys.executable, "-c", _LOAD, str(path)], capture_output=True, text=True, check=True
+    )
+    code, loaded = json.loads(done.stdout.splitlines()[-1])
+    rooms = {"report", "attacks", "shadow", "signals", "disclosure", "synthetic", "defenses"}
+    assert code == 0
+    assert not {f"skmia.{room}" for room in rooms} & set(loaded)
+    assert not {"torch", "matplotlib", "statsmodels", "jinja2"} & set(loaded)
+    assert "skmia.inspection" in loaded
+    # It was 302 when the command loaded the report of audits.
+    assert sum(name.startswith("skmia.") for name in loaded) < 120

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.neighbors import NearestNeighbors
 
+from ..._core.threads import on_one_thread
 from ._base import AgreementQuestion
 from ._skill import Z, correlate_ranks
 
@@ -32,7 +33,8 @@ def _make_set(met, rows):
     if not columns.shape[1]:
         return None
     k = min(_N_NEIGHBORS, len(rows) - 1)
-    neighbors = NearestNeighbors(n_neighbors=k).fit(columns).kneighbors(return_distance=False)
+    with on_one_thread():
+        neighbors = NearestNeighbors(n_neighbors=k).fit(columns).kneighbors(return_distance=False)
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     basis = left * (singular / np.sqrt(singular**2 + columns.shape[1]))
     return _FollowingRows(rows, neighbors, basis, len(np.unique(met.units[rows])))
