@@ -1,6 +1,7 @@
 """What attacks on a file have in common: candidates are judged together, others one by one."""
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class CandidatesAttack(BaseAttack):
     _needed = "the fitted model itself"
     # Memory that it may hold beside the candidates, in bytes; None for what their size allows.
     _allowed = None
+    # Which of its trees and columns were read, if these are read one by one.
+    _chosen: ClassVar[dict] = {}
 
     def _estimate_cost(self, records):
         """What the attack holds at least on these candidates, known before it begins."""

@@ -199,7 +199,8 @@ class NodeEquationsAttack(EquationsAttack):
         equations = read_node_equations(
             self.victim, records, assumed, allowed / BYTES_PER_COEFFICIENT
         )
-        rest = self._describe_rest(equations.chosen, allowed)
+        self._chosen = equations.chosen
+        rest = self._describe_rest(self._chosen, allowed)
         if rest is not None:
             warnings.warn(f"The equations of {rest}", UserWarning, stacklevel=6)
         self.n_rows_ = None if equations.is_assumed else equations.n_rows

@@ -143,10 +143,18 @@ def _list_reads(part):
         if not isinstance(model, SVC | SVR):
             yield model, _OF_OPTIMA
     elif isinstance(part, NodeEquationsAttack):
-        yield from _list_trees(find_model(part.victim)[0])
+        yield from _list_read_trees(part)
     elif isinstance(part, SplitThresholdAttack):
-        for tree, _ in _list_trees(find_model(part.victim)[0]):
+        for tree, _ in _list_read_trees(part):
             yield tree, _OF_THRESHOLDS
+
+
+def _list_read_trees(part):
+    """Trees that a part has read, without those that memory did not suffice for."""
+    chosen = part._chosen.get("trees")
+    for number, tree in enumerate(_list_trees(find_model(part.victim)[0])):
+        if chosen is None or number in chosen.read:
+            yield tree
 
 
 def _list_trees(model):

@@ -156,6 +156,16 @@ def test_a_forest_of_which_some_trees_are_read_is_attacked_and_says_so():
     assert np.isfinite(later).all()
 
 
+@pytest.mark.filterwarnings("ignore:The (equations|thresholds) of")
+def test_trees_that_are_not_read_stay_in_the_ledger():
+    attack = ReleasedModelAttack(FOREST, max_bytes=20 * N * 14).fit(RECORDS)
+    counts = attack.ledger_[attack.ledger_["place"].str.startswith("n_node_samples")]
+    assert set(counts["part"]) == {"node equations", None}
+    every = ReleasedModelAttack(FOREST).fit(RECORDS).ledger_
+    counts = every[every["place"].str.startswith("n_node_samples")]
+    assert set(counts["part"]) == {"node equations"}
+
+
 @pytest.mark.parametrize("model", [FOREST, HISTOGRAM], ids=lambda one: type(one).__name__)
 def test_thresholds_keep_to_the_memory(model):
     every = read_split_thresholds(model, X, 0.5)
