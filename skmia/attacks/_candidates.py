@@ -1,11 +1,22 @@
 """What attacks on a file have in common: candidates are judged together, others one by one."""
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
+from .._core.asking import unwrap
+from .._core.budget import Cost, allow_bytes, format_bytes
 from .._core.probabilities import posterior_of
 from ..base import BaseAttack
+
+# What an attack on a file may hold, however large the table is: more takes long and says little.
+_MOST_BYTES = 1e9
+
+
+def allow_bytes_for_file(records):
+    """Memory that an attack on a file may hold beside the records."""
+    return min(allow_bytes(records.X), _MOST_BYTES)
 
 
 class CandidatesAttack(BaseAttack):
@@ -15,6 +26,29 @@ class CandidatesAttack(BaseAttack):
     # likelihood ratios of membership without the prior.
 
     _needed = "the fitted model itself"
+    # Memory that it may hold beside the candidates, in bytes; None for what their size allows.
+    _allowed = None
+    # Which of its trees and columns were read, if these are read one by one.
+    _chosen: ClassVar[dict] = {}
+
+    def _estimate_cost(self, records):
+        """What the attack holds at least on these candidates, known before it begins."""
+        return Cost()
+
+    def _allow_bytes(self, records):
+        return allow_bytes_for_file(records) if self._allowed is None else self._allowed
+
+    def _describe_rest(self, chosen, allowed):
+        """Say of which trees and columns alone something was read; None if of all."""
+        parts = [(name, one) for name, one in chosen.items() if len(one.read) < one.n_parts]
+        if not parts:
+            return None
+        some = " and ".join(f"{len(one.read)} of {one.n_parts} {name}" for name, one in parts)
+        return (
+            f"{some} of the {type(unwrap(self.victim)).__name__} were read, spread evenly: all "
+            f"would hold more than the {format_bytes(allowed)} that are allowed. Scores are weaker "
+            "than they could be; ReleasedModelAttack(max_bytes=...) allows more."
+        )
 
     def _fit(self, records, membership):
         if self.victim is None:

@@ -2,19 +2,30 @@
 
 import warnings
 from abc import abstractmethod
-from itertools import pairwise
 from numbers import Real
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 from scipy.optimize import brentq, minimize
-from scipy.sparse.linalg import lsqr
+from scipy.sparse.linalg import LinearOperator, lsqr
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
+from .._core.coefficients import (
+    BLOCK,
+    as_dense,
+    count_coefficients,
+    count_work,
+    multiply_pairs,
+    multiply_rows,
+    multiply_transposed,
+    square_columns,
+    square_rows,
+    take_columns,
+)
 from .._core.probabilities import posterior_of
 from .._core.randomness import check_random_state
 from .._core.records import Records
@@ -30,12 +41,6 @@ LEAST_PRECISION = 1e-3
 _MOST_ROUNDING = 1e-3
 _N_REFINEMENTS = 20
 _REFINED = 1e-5  # root mean squared residual of means, in units of their precision
-
-# Share of nonzero coefficients from which an equation is multiplied as a dense row.
-_DENSE = 0.03
-
-# Numbers of a dense matrix that are worked on at once.
-_BLOCK = 1 << 20
 
 
 class Squared(NamedTuple):
@@ -79,7 +84,7 @@ class DenseInverter:
 
     def __init__(self, rows):
         self._rows, self._columns = rows, rows.T
-        self.squares = np.bincount(rows.indices, rows.data**2, minlength=rows.shape[1])
+        self.squares = square_columns(rows)
         self._gram = multiply_transposed(rows, np.float32)
 
     def __call__(self, precision, field, bits, unsure):
@@ -132,7 +137,8 @@ class DenseInverter:
 
     def _refine(self, inverse, precision, field):
         """Solve for the mean by conjugate gradients, with an inverse of lower precision."""
-        rows = self._rows[:, inverse.bits] if len(inverse.bits) < len(self.squares) else self._rows
+        rows, bits = self._rows, inverse.bits
+        rows = take_columns(rows, bits) if len(bits) < len(self.squares) else rows
         columns = rows.T
         mean = inverse.apply(field).astype(np.float64)
         rest = field - columns @ (rows @ mean) - precision * mean
@@ -156,12 +162,11 @@ class LowRankInverter:
     leaves_out = False
 
     def __init__(self, rows):
-        is_full = rows.nnz == np.prod(rows.shape) and rows.has_canonical_format
-        self._rows = rows.data.reshape(rows.shape) if is_full else rows.toarray()
+        self._rows = as_dense(rows)
 
     def __call__(self, precision, field, bits, unsure):
         spread, n_equations = 1 / precision, len(self._rows)
-        blocks = list(gen_batches(len(spread), max(1, _BLOCK // n_equations)))
+        blocks = list(gen_batches(len(spread), max(1, BLOCK // n_equations)))
         inner = np.eye(n_equations)
         for some in blocks:
             inner += (self._rows[:, some] * spread[some]) @ self._rows[:, some].T
@@ -176,17 +181,8 @@ class LowRankInverter:
         return inverse @ field, evidence, inverse
 
 
-def multiply_transposed(rows, dtype):
-    """Return ``rows.T @ rows`` as an array; rows with many entries are multiplied as dense rows."""
-    rows = rows.astype(dtype)
-    n_entries = np.diff(rows.indptr)
-    is_dense = n_entries > _DENSE * rows.shape[1]
-    thin = rows[~is_dense]
-    product = (thin.T @ thin).toarray()
-    thick = rows[is_dense].toarray()
-    product += thick.T @ thick
-    return product
-
+# What a coefficient takes in all that is held at once: as it is read, and scaled.
+BYTES_PER_COEFFICIENT = 20
 
 # Relative noise that is added to exact equations, so that they do not dominate all others.
 NOISE = 1e-2
@@ -199,6 +195,8 @@ _LEAST_VARIANCE = 1e-6
 _SURE = 1e-4
 _RIGID = 0.1
 _N_SWEEPS = 60
+# Of equations with so many numbers that this many are read in one solution, fewer sweeps are made.
+_MOST_SWEPT, _FEWEST_SWEEPS = 5 * 10**9, 10
 _MOST_PROBES = 8
 _N_PROBED = 8000  # records in all probes together
 _MOST_KNOWN = 1 - 1e-9
@@ -227,11 +225,11 @@ class Solution(NamedTuple):
         # A further member adds its column to the right-hand sides. The residuals, given the
         # solution for the candidates, show whether the column is contained in them.
         # rows (n_equations, n), columns (n_equations, n_records)
-        size = np.asarray((columns**2).sum(axis=0)).ravel()
+        size = square_columns(columns)
         if self.inverse is None:
             spread = (1 - self.known) * size
         else:
-            shared = (rows.T @ columns).toarray()
+            shared = multiply_pairs(rows, columns)
             spread = size - np.einsum("nr,nr->r", shared, self.inverse @ shared)
         return columns.T @ self.residuals - spread / 2
 
@@ -240,20 +238,13 @@ def scale(equations, outsiders, n_candidates):
     """Scale equations to unit noise."""
     # -> rows (n_equations, n_candidates)
     rows, targets = equations.rows, equations.targets
-    ends = pairwise(rows.indptr.tolist())
-    squares = np.array([part @ part for part in (rows.data[i:j] for i, j in ends)])
+    squares = square_rows(rows)
     # Training rows that are not candidates are assumed to spread over the nodes like candidates.
     rate = outsiders * equations.n_rows / n_candidates
-    targets = targets - rate * np.asarray(rows.sum(axis=1)).ravel()
+    targets = targets - rate * (rows @ np.ones(n_candidates))
     noise = np.sqrt(equations.variances + rate * squares + NOISE**2 * squares)
     pulls = equations.blur.T @ noise**-2.0
     return multiply_rows(rows, 1 / noise), targets / noise, 1 / noise, pulls
-
-
-def multiply_rows(rows, weights):
-    """Multiply each row of a sparse matrix by its weight."""
-    data = rows.data * np.repeat(weights, np.diff(rows.indptr))
-    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def propagate(rows, targets, prior, pulls=0.0, start=None):
@@ -371,20 +362,30 @@ def regress(rows, targets, prior, seed, pulls=0.0):
     n = rows.shape[1]
     prior = np.broadcast_to(prior, n)
     spread = np.sqrt(prior * (1 - prior))
-    scaled = sparse.csr_array(rows * spread)  # for bits that are centered and have unit variance
+    columns = rows.T
+
+    # Products of the equations of bits that are centered and have unit variance, which are not
+    # held beside the equations.
+    def multiply(bits):
+        return rows @ (spread * bits)
+
+    scaled = LinearOperator(
+        rows.shape, multiply, lambda values: spread * (columns @ values), dtype=np.float64
+    )
+    n_sweeps = int(np.clip(_MOST_SWEPT // max(count_work(rows), 1), _FEWEST_SWEEPS, _N_SWEEPS))
 
     def solve(right):
-        return lsqr(scaled, right, damp=1, iter_lim=_N_SWEEPS)[0]
+        return lsqr(scaled, right, damp=1, iter_lim=n_sweeps)[0]
 
     moved = spread * pulls  # a linear term of the likelihood moves the center of the prior
-    away = moved + solve(targets - rows @ prior - scaled @ moved)
+    away = moved + solve(targets - rows @ prior - multiply(moved))
     rng = np.random.default_rng(seed)
     # Random probes estimate a trace. The standard error of one probe is at most sqrt(2 / n).
     n_probes = int(np.clip(_N_PROBED // n, 1, _MOST_PROBES))
     probes = rng.choice([-1.0, 1.0], size=(n_probes, n))
-    known = _as_share(np.mean([probe @ solve(scaled @ probe) for probe in probes]) / n)
+    known = _as_share(np.mean([probe @ solve(multiply(probe)) for probe in probes]) / n)
     ratios = away / (spread * (1 - known))
-    return Solution(ratios, known, targets - rows @ prior - scaled @ away)
+    return Solution(ratios, known, targets - rows @ prior - multiply(away))
 
 
 _N_SWEEPS_BOUNDED_BITS = 400
@@ -408,10 +409,10 @@ def bound(rows, targets, prior, seed, pulls=0.0, start=None):
     left = 1 - start.known
     center = prior + variance * pulls
     # Bits are measured in units in which all of them have the same curvature.
-    units = np.sqrt(np.bincount(rows.indices, rows.data**2, minlength=n) + 1 / variance)
+    units = np.sqrt(square_columns(rows) + 1 / variance)
     # Steps to the minimum need fewer digits than equations, and products take half of the time.
     single = rows.astype(np.float32)
-    columns = single.T.tocsr()
+    columns = single.T.tocsr() if sparse.issparse(single) else single.T
 
     def lose(scaled):
         bits = scaled / units
@@ -425,7 +426,7 @@ def bound(rows, targets, prior, seed, pulls=0.0, start=None):
         jac=True,
         method="L-BFGS-B",
         bounds=np.column_stack([np.zeros(n), units]),
-        options={"maxiter": int(min(most, _MOST_WORK // max(rows.nnz, 1) + 1))},
+        options={"maxiter": int(min(most, _MOST_WORK // max(count_coefficients(rows), 1) + 1))},
     )
     bits, slope = found.x / units, found.jac * units
     beyond = np.maximum(-slope, 0) * (bits >= 1) - np.maximum(slope, 0) * (bits <= 0)

@@ -1,14 +1,19 @@
 """Attack on a released tree model by the equations of its nodes."""
 
+import warnings
 from typing import Literal
 
 from sklearn.base import BaseEstimator
 
+from .._core.budget import Cost
 from .._core.needs import ANY, Needs
 from .._core.sklearn import StrOptions
 from .._core.types import Seed
 from ..victims import read_further_columns, read_node_equations
-from ._equations import EquationsAttack
+from ._equations import BYTES_PER_COEFFICIENT, EquationsAttack
+
+# Coefficients of a record in the equations of one tree: its number, and its value for each class.
+_LEAST_PER_RECORD = 4
 
 
 class NodeEquationsAttack(EquationsAttack):
@@ -190,9 +195,21 @@ class NodeEquationsAttack(EquationsAttack):
         n_members = self.prior * len(records)
         outsiders = 0.0 if self.outsiders == "auto" else self.outsiders
         assumed = n_members / (1 - outsiders), n_members * (1 - self.prior)
-        equations = read_node_equations(self.victim, records, assumed)
+        allowed = self._allow_bytes(records)
+        equations = read_node_equations(
+            self.victim, records, assumed, allowed / BYTES_PER_COEFFICIENT
+        )
+        self._chosen = equations.chosen
+        rest = self._describe_rest(self._chosen, allowed)
+        if rest is not None:
+            warnings.warn(f"The equations of {rest}", UserWarning, stacklevel=6)
         self.n_rows_ = None if equations.is_assumed else equations.n_rows
         return equations
+
+    def _estimate_cost(self, records):
+        # One tree; of further trees, as many are read as fit.
+        n_bytes = len(records) * _LEAST_PER_RECORD * BYTES_PER_COEFFICIENT
+        return Cost(n_bytes, what=f"the equations of one tree and {len(records):,} records")
 
     def _read_further(self, records):
         return read_further_columns(self.victim, records, self._equations)

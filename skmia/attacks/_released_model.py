@@ -22,6 +22,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import BaseDecisionTree
 
 from .._core.asking import unwrap
+from .._core.budget import describe_lack, is_of_memory, why_over
 from .._core.needs import ANY, Needs
 from .._core.probabilities import posterior_of
 from .._core.records import Records
@@ -36,7 +37,7 @@ from ..victims import (
     iter_inner_models,
     read_state,
 )
-from ._candidates import choose_offset, expect_auc
+from ._candidates import allow_bytes_for_file, choose_offset, expect_auc
 from ._moments import MomentsAttack
 from ._node_equations import NodeEquationsAttack
 from ._split_threshold import SplitThresholdAttack
@@ -142,10 +143,18 @@ def _list_reads(part):
         if not isinstance(model, SVC | SVR):
             yield model, _OF_OPTIMA
     elif isinstance(part, NodeEquationsAttack):
-        yield from _list_trees(find_model(part.victim)[0])
+        yield from _list_read_trees(part)
     elif isinstance(part, SplitThresholdAttack):
-        for tree, _ in _list_trees(find_model(part.victim)[0]):
+        for tree, _ in _list_read_trees(part):
             yield tree, _OF_THRESHOLDS
+
+
+def _list_read_trees(part):
+    """Trees that a part has read, without those that memory did not suffice for."""
+    chosen = part._chosen.get("trees")
+    for number, tree in enumerate(_list_trees(find_model(part.victim)[0])):
+        if chosen is None or number in chosen.read:
+            yield tree
 
 
 def _list_trees(model):
@@ -190,6 +199,10 @@ class ReleasedModelAttack(BaseAttack):
         :class:`NodeEquationsAttack`.
     prior : float, default=0.5
         Share of members among the candidates, in (0, 1).
+    max_bytes : float or "auto", default="auto"
+        Memory that each part may hold beside the candidates, in bytes. A part that would hold more
+        reads some of the trees, spread evenly, and warns, or is left out, see ``left_out_``. With
+        ``"auto"``, it is ten times the size of the table, at least 500 MB and at most 1 GB.
     random_state : int, RandomState instance or None, default=None
         Controls what is random in the parts. Pass an int for reproducible results.
 
@@ -201,7 +214,7 @@ class ReleasedModelAttack(BaseAttack):
         ``"conditions at the optimum"`` (:class:`StationarityAttack`), ``"moments"``
         (:class:`MomentsAttack`) and ``"stored values"`` (:class:`StoredValuesAttack`).
     left_out_ : dict of str to str
-        Why parts that read models of this kind cannot read this one.
+        Why parts that read models of this kind cannot read this one, or would hold too much memory.
     ledger_ : DataFrame
         All numbers in the file that depend on the training data, one row for each name and kind of
         estimator: ``place``, ``size`` and ``part``, the name of the part that reads them, or None
@@ -273,6 +286,7 @@ class ReleasedModelAttack(BaseAttack):
         **BaseAttack._parameter_constraints,
         "outsiders": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
         "prior": [Interval(Real, 0, 1, closed="neither")],
+        "max_bytes": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "random_state": ["random_state"],
     }
 
@@ -282,11 +296,13 @@ class ReleasedModelAttack(BaseAttack):
         *,
         outsiders: float | Literal["auto"] = "auto",
         prior: float = 0.5,
+        max_bytes: float | Literal["auto"] = "auto",
         random_state: Seed = None,
     ) -> None:
         self.victim = victim
         self.outsiders = outsiders
         self.prior = prior
+        self.max_bytes = max_bytes
         self.random_state = random_state
 
     def _needs(self):
@@ -298,6 +314,8 @@ class ReleasedModelAttack(BaseAttack):
                 "ReleasedModelAttack needs the fitted model itself; stored outputs are not enough."
             )
         self.parts_, self.left_out_ = {}, {}
+        is_given = self.max_bytes != "auto"
+        self._allowed = float(self.max_bytes) if is_given else allow_bytes_for_file(records)
         whole = _Evidence(self, InnerModel("", unwrap(self.victim), records.X, records.y))
         whole.fit(self.victim, records, _PARTS)
         self._inner = []
@@ -446,16 +464,26 @@ class _Evidence:
         # The equations of nodes come first, and estimate the share for the other parts.
         outsiders = settings.outsiders if kind is NodeEquationsAttack else self.outsiders
         part = kind(victim, outsiders=outsiders, prior=settings.prior * self.share)
+        part._allowed = settings._allowed
         has_seed = "random_state" in part.get_params(deep=False)
         return part.set_params(random_state=settings.random_state) if has_seed else part
 
     def _try(self, name, part, records):
+        left_out, name_of = self._settings.left_out_, _name(name, self.path)
         try:
-            self.attacks[name] = part.fit(records)
+            why = why_over(part._estimate_cost(records), self._settings._allowed)
+            if why is None:
+                self.attacks[name] = part.fit(records)
+            else:
+                left_out[name_of] = f"{_capitalize(why)}; max_bytes allows more."
         except NotFittedError:
             raise
         except (TypeError, ValueError) as error:  # settings of the model that no equation covers
-            self._settings.left_out_[_name(name, self.path)] = " ".join(str(error).split())
+            left_out[name_of] = " ".join(str(error).split())
+        except Exception as error:
+            if not is_of_memory(error):
+                raise
+            left_out[name_of] = f"{_capitalize(describe_lack(error))}."
 
     def _combine(self, records):
         equations = self.attacks.get(_EQUATIONS)
@@ -464,10 +492,20 @@ class _Evidence:
         part, equations = equations, copy(equations)
         if equations is not None:
             if others:
-                self.is_combined = equations.solve_again(records, _sum(others, records))
+                self.is_combined = self._solve_again(equations, others, records)
             part.drop_inverter()
             equations.drop_inverter()
         self._used = others if equations is None else [equations, *others]
+
+    def _solve_again(self, equations, others, records):
+        try:
+            return equations.solve_again(records, _sum(others, records))
+        except MemoryError as error:  # the solution without the other evidence stands
+            name = f"{_EQUATIONS} with the other evidence"
+            self._settings.left_out_[_name(name, self.path)] = (
+                f"{_capitalize(describe_lack(error))}."
+            )
+            return False
 
     def list_parts(self, attack):
         """Enter the attacks among the parts of the whole attack."""
@@ -510,6 +548,10 @@ def _list_readable(model):
 
 def _name(name, path):
     return f"{name} in {path}" if path else name
+
+
+def _capitalize(sentence):
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _from_sample(ratios, kept):

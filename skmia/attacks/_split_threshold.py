@@ -14,7 +14,7 @@ from .._core.probabilities import posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_records
-from ..victims import read_split_thresholds, replay_samples
+from ..victims import Allowance, read_split_thresholds, replay_samples
 from ._candidates import CandidatesAttack, expect_auc, find_known
 
 # What one threshold can say, in nats: it can have come about in a way that is not foreseen.
@@ -354,7 +354,8 @@ class SplitThresholdAttack(CandidatesAttack):
         check_is_fitted(self)
         place, known = find_known(self._digests, check_records(X))
         drawn = replay_samples(self.victim)
-        groups = read_split_thresholds(self.victim, self._X, self.prior)
+        allowance = Allowance(chosen=self._chosen)
+        groups = read_split_thresholds(self.victim, self._X, self.prior, allowance=allowance)
         proba = locate(groups, drawn, len(self._X), self.prior, self.outsiders)
         most = proba.max(axis=1)
         row = np.where(most > 0.5, proba.argmax(axis=1), -1)
@@ -366,7 +367,13 @@ class SplitThresholdAttack(CandidatesAttack):
 
     def _judge_candidates(self, records):
         self._X = records.X
-        groups = read_split_thresholds(self.victim, self._X, self.prior)
+        allowed = self._allow_bytes(records)
+        allowance = Allowance(allowed)
+        groups = read_split_thresholds(self.victim, self._X, self.prior, allowance=allowance)
+        self._chosen = allowance.chosen
+        rest = self._describe_rest(self._chosen, allowed)
+        if rest is not None:
+            warnings.warn(f"The thresholds of {rest}", UserWarning, stacklevel=6)
         self.n_thresholds_ = sum(group.n_thresholds for group in groups)
         explained = sum(group.n_explained for group in groups)
         self.explained_ = explained / max(self.n_thresholds_, 1)
@@ -398,6 +405,7 @@ class SplitThresholdAttack(CandidatesAttack):
         return np.concatenate(found)
 
     def _judge_beside(self, records):
-        groups = read_split_thresholds(self.victim, self._X, self.prior, records.X)
+        allowance = Allowance(self._allow_bytes(records), self._chosen)
+        groups = read_split_thresholds(self.victim, self._X, self.prior, records.X, allowance)
         n_further = len(records)
         return judge(groups, self._found, self._parts, n_further, self.prior, self._others)

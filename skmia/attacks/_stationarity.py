@@ -4,7 +4,13 @@ import numpy as np
 
 from .._core.needs import ANY, Needs
 from .._core.probabilities import posterior_of
-from ..victims import decide_by_margins, is_machine, read_further_gradients, read_gradients
+from ..victims import (
+    decide_by_margins,
+    estimate_gradients,
+    is_machine,
+    read_further_gradients,
+    read_gradients,
+)
 from ._candidates import expect_auc
 from ._equations import EquationsAttack
 
@@ -112,6 +118,9 @@ class StationarityAttack(EquationsAttack):
 
     def _needs(self):
         return Needs(ANY, access=frozenset({"file", "optimum"}))
+
+    def _estimate_cost(self, records):
+        return estimate_gradients(self.victim, records)
 
     def _judge_candidates(self, records):
         self._certain = np.log(len(records) + 1)

@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
 from .._core.asking import check_fitted, unwrap
+from .._core.budget import Cost
 from .._core.needs import ANY, Needs
 from .._core.numbers import as_series
 from ..base import BaseAttack
@@ -26,6 +27,9 @@ from ._stored_search import (
     make_views,
     to_single,
 )
+
+# Memory per number of the candidates, in bytes.
+_PER_NUMBER = 20
 
 # Evidence of a value that is stored without the record with probability 1/2, less rounding.
 LEAST = 0.999 * np.log(2)
@@ -193,6 +197,12 @@ class StoredValuesAttack(BaseAttack):
 
     def _needs(self):
         return Needs(ANY, access=frozenset({"file"}))
+
+    def _estimate_cost(self, records):
+        """What it holds of these candidates, known before it begins."""
+        # Columns in double precision, as they are and as they are searched, of each view.
+        n_numbers = np.prod(getattr(records.X, "shape", (len(records),)))
+        return Cost(_PER_NUMBER * n_numbers, what=f"{n_numbers:,} numbers of the candidates")
 
     def _fit(self, records, membership):
         self.state_ = _read_victim(self.victim)

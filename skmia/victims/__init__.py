@@ -53,7 +53,13 @@ from ._onnx import OnnxRegressor as OnnxRegressor
 from ._onnx import read_onnx_file
 from ._queried_thresholds import MOST_PASSED, Column, Table, bisect_thresholds, get_slack
 from ._queried_thresholds import FoundThresholds as FoundThresholds
-from ._split_thresholds import Events, climb_tree, read_split_thresholds, replay_samples
+from ._split_thresholds import (
+    Allowance,
+    Events,
+    climb_tree,
+    read_split_thresholds,
+    replay_samples,
+)
 from ._state import ModelState as ModelState
 from ._state import StoredArray as StoredArray
 from ._state import StoredEstimator as StoredEstimator
@@ -61,6 +67,7 @@ from ._state import read_state
 from ._stationarity import (
     LinearModel,
     decide_by_margins,
+    estimate_gradients,
     is_linear_model,
     is_machine,
     read_further_gradients,

@@ -107,21 +107,28 @@ def find_model(model):
     return last, Pipeline(kept) if kept else None
 
 
-def read_features(model, steps, X, *, absent=0.0, role="The trees split by"):
+def read_features(model, steps, X, *, absent=0.0, role="The trees split by", keeps_sparse=False):
     """Features as a model at the end of some steps gets them, a matrix of float64."""
     # Categories become the codes that the model splits by, and NaN if it does not know them.
-    # X (n, ...) -> X (n, n_features)
+    # X (n, ...) -> X (n, n_features), a csr_array if it was sparse and ``keeps_sparse``
     X = in_memory(X if steps is None else steps.transform(X))
+    if sparse.issparse(X) and keeps_sparse:
+        _check_width(model, X, role)
+        return sparse.csr_array(X, dtype=np.float64)
     if sparse.issparse(X):
         stored, X = X.tocoo(), np.full(X.shape, absent)
         X[stored.row, stored.col] = stored.data
     X = _encode_categories(model, X)
     X = as_numbers(X, "X", "features that are numbers, as the model reads them")
+    _check_width(model, X, role)
+    return X
+
+
+def _check_width(model, X, role):
     # CatBoost forgets n_features_in_ in its files.
     n_features = len(model.feature_names_) if is_catboost(model) else model.n_features_in_
     if X.ndim != 2 or X.shape[1] != n_features:
         raise ValueError(f"{role} {n_features} features; the records have shape {X.shape}.")
-    return X
 
 
 def _encode_categories(model, X):

@@ -45,7 +45,7 @@ from ._inputs import (
     read_features,
 )
 from ._node_equations.boosters import find_numbers, load_booster, mark_missing
-from ._node_equations.equations import UNBALANCED
+from ._node_equations.equations import UNBALANCED, Choice
 
 
 def list_edges(model, X):
@@ -117,6 +117,10 @@ class Events(NamedTuple):
     # Number of the sample, the place of its tree in the model if each tree has its own.
     sample: int = 0
 
+    @property
+    def n_bytes(self):
+        return sum(getattr(part, "nbytes", 0) for part in self)
+
 
 def explain(nodes, rule, kept, columns, prior):
     """Find the values from which each threshold may have been computed."""
@@ -155,6 +159,29 @@ def _trim(events):
         lower=moved[events.lower],
         upper=moved[events.upper],
     )
+
+
+def join_events(events):
+    """Events of thresholds of one sample in different columns, joined."""
+    if len(events) == 1:
+        return events[0]
+    of_slots = np.cumsum([0] + [len(one.of_slot) for one in events[:-1]])
+    of_thresholds = np.cumsum([0] + [one.n_thresholds for one in events[:-1]])
+    moved = [
+        one._replace(
+            slots=one.slots + s,
+            of_slot=one.of_slot + t,
+            lower=one.lower + s,
+            upper=one.upper + s,
+            of_pair=one.of_pair + t,
+        )
+        for one, s, t in zip(events, of_slots, of_thresholds, strict=True)
+    ]
+    names = "candidates", "slots", "of_slot", "others", "lower", "upper", "of_pair"
+    joined = {name: np.concatenate([getattr(one, name) for one in moved]) for name in names}
+    counts = "n_thresholds", "n_explained"
+    joined |= {name: sum(getattr(one, name) for one in events) for name in counts}
+    return events[0]._replace(**joined)
 
 
 def _look_around(nodes, columns, reach):
@@ -467,9 +494,39 @@ def has_split_thresholds(model):
     return _choose_reader(find_model(model)[0]) is not None
 
 
-def read_split_thresholds(model, X, prior, further=None):
+class Allowance:
+    """What the thresholds of a model may hold, and which of its trees were read."""
+
+    def __init__(self, most=np.inf, chosen=None):
+        # most: bytes; chosen: of a table that was read before, to read the same trees again
+        self.most, self.chosen = most, {} if chosen is None else chosen
+        self._is_fixed = chosen is not None
+
+    def open(self, number, n_trees, n_bytes, share=1.0):
+        """Whether a tree is read, given what those before it hold of a share of the memory."""
+        if not self._is_fixed and "trees" not in self.chosen:
+            self.chosen["trees"] = Choice(n_trees, self.most * share)
+        choice = self.chosen["trees"]
+        return number in choice.read if self._is_fixed else choice.takes(number, n_bytes)
+
+    def split(self, columns, n):
+        """Columns in blocks whose sorted values fit, given the number of rows."""
+        size = self.most * _OF_COLUMNS / _BYTES_PER_CELL / max(n, 1)
+        size = max(1, int(min(size, len(columns))))
+        return [columns[start : start + size] for start in range(0, len(columns), size)]
+
+
+# What a sorted column and the search in it hold for each value, in bytes.
+_BYTES_PER_CELL = 80
+# Shares of the memory that sorted columns, nodes, and explained thresholds may take; messages take
+# the rest.
+_OF_COLUMNS, _OF_NODES, _OF_EVENTS = 0.2, 0.2, 0.4
+
+
+def read_split_thresholds(model, X, prior, further=None, allowance=None):
     """Thresholds of a model's trees, and the candidates' values that explain them."""
     # X (n, ...), further (n_further, ...)
+    allowance = Allowance() if allowance is None else allowance
     found, steps, reader = open_model(
         model,
         _choose_reader,
@@ -480,25 +537,31 @@ def read_split_thresholds(model, X, prior, further=None):
     )
     tables = [X] if further is None else [X, further]
     tables = [read_features(found, steps, table, absent=reader.absent) for table in tables]
-    groups = reader.read(found, np.concatenate(tables), len(tables[0]), prior)
+    whole = tables[0] if further is None else np.concatenate(tables)
+    groups = reader.read(found, whole, len(tables[0]), prior, allowance)
     return [events for events in groups if events.n_thresholds]
 
 
-def _read_trees(model, X, n, prior):
+def _read_trees(model, X, n, prior, allowance):
     """Events of trees that each had their own sample, or all together if they had the same rows."""
     columns, stages = Columns(X.astype(np.float32), n), list(getattr(model, "estimators_", [model]))
     chosen = getattr(model, "estimators_features_", [None] * len(stages))
-    nodes = [
-        join([read_nodes(tree.tree_, columns, some) for tree in np.ravel(stage)])
-        for stage, some in zip(stages, chosen, strict=True)
-    ]
-    kept = _find_share(model)
-    if kept == 1:
-        return [explain(drop_repeated(join(nodes), columns), MIDPOINT, 1.0, columns, prior)]
-    return [
-        explain(drop_repeated(part, columns), MIDPOINT, kept, columns, prior)._replace(sample=tree)
-        for tree, part in enumerate(nodes)
-    ]
+    kept, read, n_bytes = _find_share(model), [], 0
+    for k, (stage, some) in enumerate(zip(stages, chosen, strict=True)):
+        if not allowance.open(k, len(stages), n_bytes, _OF_NODES if kept == 1 else _OF_EVENTS):
+            continue
+        nodes = join([read_nodes(tree.tree_, columns, some) for tree in np.ravel(stage)])
+        if kept < 1:
+            nodes = drop_repeated(nodes, columns)
+            found = explain(nodes, MIDPOINT, kept, columns, prior)._replace(sample=k)
+            n_bytes += found.n_bytes
+        else:
+            found = nodes
+            n_bytes += sum(part.nbytes for part in nodes)
+        read.append(found)
+    if kept < 1:
+        return read
+    return [explain(drop_repeated(join(read), columns), MIDPOINT, 1.0, columns, prior)]
 
 
 def _find_share(model):
@@ -515,38 +578,49 @@ def _find_share(model):
     return -np.expm1(-share) if model.bootstrap else share
 
 
-def _read_histogram(model, X, n, prior):
+def _read_histogram(model, X, n, prior, allowance):
     n_rows = read_trees_of_boosting(model)[0].nodes["count"][0]
     kept = min(1.0, _MOST_BINNED / max(n_rows, 1))
-    edges, inner = list_edges(model, X[:n])
-    columns, events = Columns(X, n), []
+    (edges, inner), events = list_edges(model, X[:n]), []
     for rule, chosen in ((INNER_EDGE, inner), (QUANTILE, ~inner)):
         some = [edges[j] for j in np.flatnonzero(chosen)]
         features = np.repeat(np.flatnonzero(chosen), [len(one) for one in some])
-        nodes = read_edges(features, np.concatenate([np.empty(0), *some]), columns)
-        events.append(explain(nodes, rule, kept, columns, prior))
+        thresholds = np.concatenate([np.empty(0), *some])
+        events.append(_explain_columns(features, thresholds, rule, kept, (X, n), prior, allowance))
     return events
 
 
-def _read_xgboost(model, X, n, prior):
+def _explain_columns(features, thresholds, rule, kept, table, prior, allowance):
+    """Events of thresholds that were chosen among all training rows, read in blocks of columns."""
+    (X, n), events = table, []
+    used = np.unique(features) if len(features) else np.arange(1)
+    for some in allowance.split(used, len(X)):
+        columns, inside = Columns(X[:, some], n), np.isin(features, some)
+        nodes = read_edges(np.searchsorted(some, features[inside]), thresholds[inside], columns)
+        events.append(explain(nodes, rule, kept, columns, prior))
+    return join_events(events)
+
+
+def _read_xgboost(model, X, n, prior, allowance):
     trees = load_booster(model)[0]["gradient_booster"]["model"]["trees"]
     splits = [find_numbers(tree) for tree in trees]
     features, conditions = (
         np.concatenate([np.array(t[name])[s] for t, s in zip(trees, splits, strict=True)])
         for name in ("split_indices", "split_conditions")
     )
-    columns = Columns(mark_missing(model, X.astype(np.float32)), n)
+    table = mark_missing(model, X.astype(np.float32)), n
     conditions = conditions.astype(np.float32).astype(np.float64)
-    return [_explain_edges(features, conditions, VALUE, 1.0, columns, prior)]
+    return [_explain_edges(features, conditions, VALUE, 1.0, table, prior, allowance)]
 
 
-def _explain_edges(features, thresholds, rule, kept, columns, prior):
+def _explain_edges(features, thresholds, rule, kept, table, prior, allowance):
     """Events of thresholds that were chosen among all training rows, each once."""
     features, thresholds = np.unique(np.stack([features, thresholds]), axis=1)
-    return explain(read_edges(features, thresholds, columns), rule, kept, columns, prior)
+    features = features.astype(np.intp)
+    return _explain_columns(features, thresholds, rule, kept, table, prior, allowance)
 
 
-def _read_lightgbm(model, X, n, prior):
+def _read_lightgbm(model, X, n, prior, allowance):
     text = load_lightgbm(model)
     trees, n_binned = text.trees, int(text.settings["bin_construct_sample_cnt"])
     features, thresholds = (
@@ -555,11 +629,11 @@ def _read_lightgbm(model, X, n, prior):
     used = np.abs(thresholds) > ZERO
     used &= ~np.concatenate([LightGBMTree(tree).of_category for tree in trees])
     kept = min(1.0, n_binned / max(sum(trees[0]["leaf_count"]), 1))
-    columns = Columns(X, n)
-    return [_explain_edges(features[used], thresholds[used], INNER_EDGE, kept, columns, prior)]
+    given = features[used], thresholds[used], INNER_EDGE, kept
+    return [_explain_edges(*given, (X, n), prior, allowance)]
 
 
-def _read_catboost(model, X, n, prior):
+def _read_catboost(model, X, n, prior, allowance):
     stored = load_catboost(model)
     numbers = stored["features_info"]["float_features"]
     trees = [CatBoostTree(tree, numbers) for tree in stored[OBLIVIOUS]]
@@ -567,12 +641,13 @@ def _read_catboost(model, X, n, prior):
     borders = np.concatenate([tree.borders for tree in trees])
     used = np.abs(borders) < np.finfo(np.float32).max  # others split off missing values
     kept = min(1.0, _MOST_BINNED / max(sum(trees[0].counts), 1))
-    columns, borders = Columns(X.astype(np.float32), n), borders[used].astype(np.float64)
-    return [_explain_edges(features[used], borders, SINGLE_MIDPOINT, kept, columns, prior)]
+    borders = borders[used].astype(np.float64)
+    given = features[used], borders, SINGLE_MIDPOINT, kept
+    return [_explain_edges(*given, (X.astype(np.float32), n), prior, allowance)]
 
 
-# ``read(model, X, n, prior)`` takes features of n candidates first. It returns a list of Events,
-# one for each sample that trees were grown on.
+# ``read(model, X, n, prior, allowance)`` takes features of n candidates first. It returns a list
+# of Events, one for each sample that trees were grown on.
 _READERS = {
     (BaseDecisionTree, *FORESTS, *BOOSTED, *_OF_MEMBERS): Reader(_read_trees, why_not_trees),
     HISTOGRAMS: Reader(_read_histogram, why_not_histogram),

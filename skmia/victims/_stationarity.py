@@ -1,6 +1,7 @@
 """A linear model as its loss, its design matrix and its penalty, also behind a Pipeline."""
 
 import copy
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ from sklearn.linear_model import (
 from sklearn.svm import SVC, SVR
 
 from .._core.asking import check_victim
-from .._core.containers import in_memory
+from .._core.budget import Cost, count_bytes
+from .._core.coefficients import GradientRows
 from ._inputs import Reader, check_labels, find_model, open_model, read_features, why_not_resampled
-from ._node_equations.equations import Collector, Further
+from ._node_equations.equations import DOUBLE, Equations
 
 
 class Curve(NamedTuple):
@@ -127,7 +129,7 @@ def optimum_of_squares(model, X, y, n_rows):
     alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
     coefficients = np.atleast_2d(model.coef_)
     outputs = X @ coefficients.T + model.intercept_
-    slopes = outputs - np.reshape(y, (len(X), -1))
+    slopes = outputs - np.reshape(y, (X.shape[0], -1))
     return Optimum(slopes, alpha * coefficients, 0.0)
 
 
@@ -213,7 +215,8 @@ def optimum_of_log_loss(model, X, y, n_rows):
     if len(model.classes_) == 2:
         slopes = expit(outputs) - y[:, None]
     else:
-        slopes = softmax(outputs, axis=1) - (y[:, None] == np.arange(len(model.classes_)))
+        slopes = softmax(outputs, axis=1)
+        slopes[np.arange(len(y)), y] -= 1
     strength = 0.0 if model.penalty is None else 1 / model.C
     return Optimum(slopes, strength * model.coef_, model.tol * n_rows)
 
@@ -295,21 +298,40 @@ def has_stationarity(model):
     return type(found) in _READERS or is_machine(found)
 
 
+# Rows whose features tell how large those of all are.
+_N_SAMPLED = 50
+
+
+def estimate_gradients(model, records):
+    """What gradients of candidates hold: features, twice, and slopes of each output."""
+    (found, steps), n = find_model(model), len(records)
+    some = read_features(
+        found, steps, records[:_N_SAMPLED].X, role="The model has", keeps_sparse=True
+    )
+    n_outputs = np.size(getattr(found, "intercept_", 0.0))
+    what = f"{n:,} records, {some.shape[1]:,} columns and {n_outputs:,} outputs"
+    return Cost(2 * count_bytes(some) * n / some.shape[0] + 32 * n * n_outputs, what=what)
+
+
 def read_gradients(model, records, n_rows):
     """Equations of the gradients at the optimum: over members, with the penalty, they add to 0."""
-    collector = Collector(len(records))
-    _read(model, records, collector, n_rows)
-    return collector.equations(n_rows)
+    rows, optimum = _read(model, records, n_rows)
+    squares = rows.square_rows()
+    kept = np.flatnonzero(squares > 0)  # an empty column has no equation
+    rows, squares = rows.keep(kept), squares[kept]
+    variances = optimum.error**2 / 3 + DOUBLE**2 * squares
+    targets, n = -optimum.pulls.ravel()[kept], len(records)
+    blur = sparse.csr_array((len(kept), n))  # nothing was rounded
+    return Equations(rows, targets, variances, float(n_rows), [kept], blur)
 
 
 def read_further_gradients(model, records, equations):
     """Coefficients that further records would have in the equations of the candidates."""
-    further = Further(equations, len(records))
-    _read(model, records, further, equations.n_rows)
-    return further.columns()
+    return _read(model, records, equations.n_rows)[0].keep(equations.places[0])
 
 
-def _read(model, records, collector, n_rows):
+def _read(model, records, n_rows):
+    """All gradients of the records, and the optimum with the pulls of all coefficients."""
     found, steps, reader = open_model(
         model,
         lambda found: _READERS.get(type(found)),
@@ -317,15 +339,11 @@ def _read(model, records, collector, n_rows):
         "RidgeCV, RidgeClassifierCV, SVC and SVR",
         "The optimum of this {} is not read",
     )
-    X = read_features(found, steps, records.X, role="The model has")
+    X = read_features(found, steps, records.X, role="The model has", keeps_sparse=True)
     optimum = reader.read(found, X, check_labels(found, records.y), n_rows)
-    columns, pulls = list(X.T), optimum.pulls
     if found.fit_intercept:
-        columns, pulls = [*columns, 1.0], np.pad(pulls, ((0, 0), (0, 1)))
-    whole, variance = np.zeros(len(X), dtype=np.intp), optimum.error**2 / 3
-    for slope, some in zip(optimum.slopes.T, pulls, strict=True):
-        for column, pull in zip(columns, some, strict=True):
-            collector.add(whole, slope * column, np.array([-pull]), variance)
+        optimum = optimum._replace(pulls=np.pad(optimum.pulls, ((0, 0), (0, 1))))
+    return GradientRows(X, optimum.slopes, has_intercept=bool(found.fit_intercept)), optimum
 
 
 _FAMILIES = LogisticRegression, LinearRegression, Ridge
@@ -362,14 +380,12 @@ class LinearModel:
     def read(self, X, y):
         """Features as they reach the fitted model, with a column of ones, and targets or codes."""
         # X (n, ...), y (n,) -> X (n, n_columns), sparse if the steps make a sparse matrix
-        X = in_memory(X if self._steps is None else self._steps.transform(X))
+        X = read_features(self._model, self._steps, X, role="The model has", keeps_sparse=True)
         y = check_labels(self._model, y)
-        if not sparse.issparse(X):
-            X = read_features(self._model, None, X, role="The model has")
-            return np.column_stack([X, np.ones(len(X))]) if self._model.fit_intercept else X, y
-        X = sparse.csr_matrix(X, dtype=np.float64)
         if self._model.fit_intercept:
-            X = sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr")
+            ones = np.ones((X.shape[0], 1))
+            stack = partial(sparse.hstack, format="csr") if sparse.issparse(X) else np.hstack
+            X = stack([X, ones])
         return X, y
 
     def outputs(self, X):

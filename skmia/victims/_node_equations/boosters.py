@@ -179,6 +179,7 @@ def read_xgboost(model, X, y, collector):
             # XGBoost doubles the hessians of the softmax.
             curvature = np.maximum((2 if n_outputs > 1 else 1) * curvature, _SMALLEST)
         for k, tree in enumerate(trees[start : start + n_outputs]):
+            collector.open(start + k, len(trees))
             leaves, step = tree.route(X), tree.conditions.astype(np.float64) / eta
             if n_rows is None:
                 # All records start with the same margin.
@@ -257,7 +258,8 @@ def read_catboost(model, X, y, collector):
     values = _Values(model, stored, y) if _are_newton_steps(model, stored) else None
     given = stored["model_info"]["params"]["data_processing_options"]["class_weights"]
     weights = np.array(given)[y] if given else np.ones(len(X))
-    for tree in trees:
+    for k, tree in enumerate(trees):
+        collector.open(k, len(trees))
         leaves = tree.route(X)
         if tree.counts.any():
             collector.add(leaves, weights, tree.counts)
@@ -368,6 +370,7 @@ def read_lightgbm(model, X, y, collector):
     for start in range(0, len(trees), n_outputs):
         slope, curvature = (part.astype(np.float32) for part in gradients.at(margins))
         for k, tree in enumerate(trees[start : start + n_outputs]):
+            collector.open(start + k, len(trees))
             leaves, terms = tree.route(X), factor * curvature[:, k].astype(float)
             penalty = penalties[start + k]
             # The first tree of each output holds the initial margin, without a learning rate.

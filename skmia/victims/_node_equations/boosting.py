@@ -15,6 +15,9 @@ from ..._core.sklearn import (
 from .._inputs import are_midpoints
 from .equations import DOUBLE, SINGLE, Drift, Rounded, estimate_steps, estimate_unlikeness
 
+# Share of the coefficients that trees may have; edges of bins have equations as well.
+_OF_TREES = 0.8
+
 # Largest number of rows from which edges are computed; of more rows, a sample is used.
 _MOST_BINNED = 200_000
 
@@ -35,7 +38,9 @@ def add_bins(collector, model, X, n_rows):
     }
     are_values = [np.isin(edges[j], X[:, j]) for j in chosen if known[j]]
     below = _count_below(n_bins, n_rows, min(are_values, key=np.mean, default=0))
-    for j in chosen:
+    for k, j in enumerate(chosen):
+        if not collector.open(k, len(chosen), "columns"):
+            continue
         column, missing = X[:, j], np.isnan(X[:, j])
         # Training rows with the value of an edge lie on both sides of it.
         values, counts = np.unique(column[~missing], return_counts=True)
@@ -121,6 +126,7 @@ def read_histogram_boosting(model, X, y, collector):
         slope, curvature = (part.astype(np.float32) for part in gradients.at(margins))
         for k, tree in enumerate(trees[start : start + n_outputs]):
             nodes, leaves = tree.nodes, next(places)
+            collector.open(start + k, len(trees), share=_OF_TREES)
             if nodes["count"][0]:  # 0 if the file was stripped
                 collector.add(leaves, np.ones(len(X)), nodes["count"])
             step = nodes["value"] / rate
@@ -213,12 +219,13 @@ def read_gradient_boosting(model, X, y, collector):
     unlike = np.mean([estimate_unlikeness(tree) for tree in all_trees])
     unlike = 0.0 if unlike < _ALIKE else unlike
     collector.draw(model.subsample)
-    for stage in model.estimators_:
+    for stage, estimators in enumerate(model.estimators_):
         slope, curvature = gradients.at(margins)
-        for k, estimator in enumerate(stage):
+        for k, estimator in enumerate(estimators):
+            is_read = collector.open(stage * n_outputs + k, len(all_trees))
             tree, residual = estimator.tree_, -slope[:, k]
             leaves, value = tree.apply(X), tree.value[:, 0, 0]
-            if tree.n_node_samples[0]:  # 0 if the file was stripped
+            if is_read and tree.n_node_samples[0]:  # 0 if the file was stripped
                 collector.add(leaves, np.ones(len(X)), tree.n_node_samples)
                 _add_inner_nodes(collector, tree, X, residual, unlike)
             newton = residual * factor, -value[leaves] * curvature[:, k]

@@ -240,15 +240,17 @@ def read_tree(model, X, y, collector):
 def read_forest(model, X, y, collector):
     trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
     share = model.max_samples if model.bootstrap and isinstance(model.max_samples, float) else 1
-    leaves = (tree.apply(X) for tree in trees)
-    return _read_trees(model, trees, leaves, y, collector, share, model.bootstrap)
+    return _read_trees(
+        model, trees, lambda k: trees[k].apply(X), y, collector, share, model.bootstrap
+    )
 
 
 def read_bag(model, X, y, collector):
     trees = [estimator.tree_ for estimator in model.estimators_]
     share = 1 if model.max_samples is None else model.max_samples
-    leaves = _route_through_bag(model, X)
-    return _read_trees(model, trees, leaves, y, collector, share, model.bootstrap)
+    return _read_trees(
+        model, trees, _route_through_bag(model, X), y, collector, share, model.bootstrap
+    )
 
 
 def read_isolation(model, X, y, collector):
@@ -256,7 +258,11 @@ def read_isolation(model, X, y, collector):
     n_drawn, n_rows, _ = read_draws(model)
     is_sample = model.bootstrap or n_drawn < n_rows
     sample = Sample(n_drawn if is_sample else 0, n_rows, replaces=model.bootstrap)
-    for one, leaves in zip(model.estimators_, _route_through_bag(model, X), strict=True):
+    route = _route_through_bag(model, X)
+    for k, one in enumerate(model.estimators_):
+        if not collector.open(k, len(model.estimators_)):
+            continue
+        leaves = route(k)
         counts = one.tree_.n_node_samples / sample.kept
         most = np.maximum(counts, np.bincount(leaves, minlength=len(counts)) / 2)
         collector.add(leaves, np.ones(len(X)), counts, most * sample.rarity)
@@ -264,12 +270,12 @@ def read_isolation(model, X, y, collector):
 
 
 def _route_through_bag(model, X):
-    X = X.astype(np.float32)
-    for one, features in zip(model.estimators_, model.estimators_features_, strict=True):
-        yield one.tree_.apply(X[:, features])
+    """Function of the number of a tree that returns the leaf of each row."""
+    X, every = X.astype(np.float32), model.estimators_features_
+    return lambda k: model.estimators_[k].tree_.apply(X[:, every[k]])
 
 
-def _read_trees(model, trees, leaves, y, collector, share, replaces):
+def _read_trees(model, trees, route, y, collector, share, replaces):
     """Read trees that were each grown on a sample, a share of the training rows, or on all."""
     n_drawn, n_rows, chances = read_draws(model)
     is_stripped = not trees[0].n_node_samples[0]
@@ -295,8 +301,9 @@ def _read_trees(model, trees, leaves, y, collector, share, replaces):
     each = is_sample and getattr(model, "class_weight", None) == "balanced_subsample"
     options = {"multiplied": is_sample and given is not None, "each": each}
     weights = find_weights(trees, y.dtype.kind in "iu", is_sample, **options)
-    for tree, places, weight in zip(trees, leaves, weights, strict=True):
-        add_tree(collector, tree, places, y, sample, find, weight)
+    for k, (tree, weight) in enumerate(zip(trees, weights, strict=True)):
+        if collector.open(k, len(trees)):
+            add_tree(collector, tree, route(k), y, sample, find, weight)
     return 0 if is_stripped else n_rows
 
 
@@ -333,7 +340,9 @@ def read_reweighted(model, X, y, collector):
     n_rows, sums = first.n_node_samples[0], first.weighted_n_node_samples
     # Whether the rows of the first tree had the same weight.
     is_even = bool(n_rows) and np.allclose(sums / sums[0], first.n_node_samples / n_rows)
-    for estimator, strength in zip(model.estimators_, model.estimator_weights_, strict=False):
+    strengths, n_trees = model.estimator_weights_, len(model.estimators_)
+    for k, (estimator, strength) in enumerate(zip(model.estimators_, strengths, strict=False)):
+        collector.open(k, n_trees)
         tree = estimator.tree_
         leaves = tree.apply(X)
         shares = _read_fractions(tree)

@@ -2,7 +2,8 @@
 
 import warnings
 from numbers import Integral
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -258,22 +259,95 @@ class Equations(NamedTuple):
     # with a variance that depends on the bits because values were rounded is this variance times
     # the relative change of its root with each bit.
 
-    rows: sparse.csr_array  # (n_equations, n_candidates): coefficients
+    rows: Any  # csr_array or GradientRows (n_equations, n_candidates): coefficients
     targets: np.ndarray  # (n_equations,): right-hand sides
     variances: np.ndarray  # (n_equations,): of targets; for an exact equation, of its rounding
     n_rows: float
     places: list  # for each set of nodes, the number of the equation of each node; -1 for none
     blur: sparse.csr_array  # (n_equations, n_candidates)
     is_assumed: bool = False
+    # For trees and columns: which of them were read, and how many there are.
+    chosen: dict = MappingProxyType({})
+
+
+class Choice:
+    """Which of some trees or columns are read: all, or as many as fit, spread evenly."""
+
+    def __init__(self, n_parts, most):
+        self.n_parts, self.read, self._most, self._chosen = n_parts, set(), most, None
+
+    def takes(self, number, n_coefficients):
+        """Whether one is read, given how many coefficients those before it have."""
+        if self.read:
+            if self._chosen is None:  # the first says how large all are
+                n_fit = int(min(self._most / max(n_coefficients, 1), self.n_parts))
+                self._chosen = {round(one) for one in np.linspace(0, self.n_parts - 1, n_fit)}
+            if number not in self._chosen or n_coefficients >= self._most:
+                return False
+        self.read.add(number)
+        return True
+
+
+# Coefficients by which the memory of those that are collected grows.
+_STEP = 1 << 21
+
+
+class GrowingRows:
+    """Rows of a sparse matrix that are appended in blocks, and held once."""
+
+    def __init__(self):
+        self._data, self._indices = np.empty(0), np.empty(0, dtype=np.int32)
+        self._ends, self.n_entries = [np.zeros(1, dtype=np.int64)], 0
+
+    def append(self, rows):
+        """Append the rows of a csr_array."""
+        start, self.n_entries = self.n_entries, self.n_entries + rows.nnz
+        if self.n_entries > len(self._data):
+            self._resize(self.n_entries + min(_STEP, self.n_entries))
+        self._data[start : self.n_entries] = rows.data
+        self._indices[start : self.n_entries] = rows.indices
+        self._ends.append(start + rows.indptr[1:].astype(np.int64))
+
+    def finish(self, n_columns):
+        """Return the matrix; no more rows can be appended."""
+        self._resize(self.n_entries)
+        ends = np.concatenate(self._ends)
+        if self.n_entries < np.iinfo(np.int32).max:
+            ends = ends.astype(np.int32)
+        shape = len(ends) - 1, n_columns
+        return sparse.csr_array((self._data, self._indices, ends), shape=shape)
+
+    def _resize(self, size):
+        for one in (self._data, self._indices):
+            one.resize(size, refcheck=False)  # in place, where a copy would be held beside it
 
 
 class Collector:
     """Collects the equations of sets of nodes, most often the leaves of a tree."""
 
-    def __init__(self, n_candidates, share=0.5):
+    def __init__(self, n_candidates, share=0.5, most=np.inf):
+        # most: how many coefficients may be held
         self.n_candidates, self.share, self._n_equations = n_candidates, share, 0
-        self._rows, self._targets, self._variances, self._places = [], [], [], []
-        self._blur, self._kept, self._times = [], 1.0, 1
+        self._most, self._before = most, 0
+        self._chosen, self._skips = {}, False
+        self._rows, self._blur = GrowingRows(), GrowingRows()
+        self._targets, self._variances, self._places = [], [], []
+        self._kept, self._times = 1.0, 1
+
+    def open(self, number, n_parts, kind="trees", share=1.0):
+        """Begin one of some trees or columns; return whether its equations are read."""
+        # They may hold a share of what is left when the first begins.
+        # Until the next begins, equations that are added are left out if they are not read.
+        if kind not in self._chosen:
+            self._before = self._rows.n_entries
+            self._chosen[kind] = Choice(n_parts, (self._most - self._before) * share)
+        n_coefficients = self._rows.n_entries - self._before
+        self._skips = not self._chosen[kind].takes(number, n_coefficients)
+        return not self._skips
+
+    def close(self):
+        """Take further equations for those of no tree, which are always read."""
+        self._skips = False
 
     def add(
         self,
@@ -288,6 +362,8 @@ class Collector:
         unlike=0.0,
     ):
         """Add an equation for each node that contains candidates."""
+        if self._skips:
+            return
         n_nodes = len(targets)
         terms = np.abs(coefficients) if terms is None else terms
         size = np.sqrt(np.bincount(nodes, coefficients**2, minlength=n_nodes))
@@ -329,12 +405,13 @@ class Collector:
     def equations(self, n_rows):
         """Return all collected equations, given the number of training rows."""
         return Equations(
-            _matrix(self._rows, (self._n_equations, self.n_candidates)),
+            self._rows.finish(self.n_candidates),
             np.concatenate(self._targets),
             np.concatenate(self._variances),
             float(n_rows),
             self._places,
-            _matrix(self._blur, (self._n_equations, self.n_candidates)),
+            self._blur.finish(self.n_candidates),
+            chosen=self._chosen,
         )
 
 
@@ -346,12 +423,23 @@ class Further:
     share = 0.5
 
     def __init__(self, equations, n_records):
-        self._shape = len(equations.targets), n_records
-        self._places, self._rows = iter(equations.places), []
+        self._n_records = n_records
+        self._places, self._rows = iter(equations.places), GrowingRows()
+        self._chosen, self._skips = equations.chosen, False
+
+    def open(self, number, n_parts, kind="trees", share=1.0):
+        """Begin one of some trees or columns; return whether its equations were read."""
+        self._skips = number not in self._chosen[kind].read
+        return not self._skips
+
+    def close(self):
+        """Take further equations for those of no tree."""
+        self._skips = False
 
     def add(self, nodes, coefficients, targets, *others, **options):
         """Add the coefficients of the records to the equations of their nodes."""
-        self._rows.append(_entries(next(self._places), nodes, coefficients))
+        if not self._skips:
+            self._rows.append(_entries(next(self._places), nodes, coefficients))
 
     def draw(self, kept, times=1):
         """Do nothing, as samples change no coefficients."""
@@ -361,7 +449,7 @@ class Further:
 
     def columns(self):
         """Return the coefficients as a csr_array of shape (n_equations, n_records)."""
-        return _matrix(self._rows, self._shape)
+        return self._rows.finish(self._n_records)
 
 
 def _entries(place, nodes, coefficients):
@@ -375,8 +463,3 @@ def _entries(place, nodes, coefficients):
     # Indices of 32 bits take half of the time and memory of what is done with them.
     indices = (place[nodes[used]] - first).astype(np.int32), used.astype(np.int32)
     return sparse.csr_array((values, indices), shape=shape)
-
-
-def _matrix(entries, shape):
-    # Of arrays, too, old scipy makes a matrix, whose ** and * are products of matrices.
-    return sparse.csr_array(sparse.vstack(entries, format="csr") if entries else shape)

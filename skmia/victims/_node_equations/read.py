@@ -62,10 +62,11 @@ def has_node_equations(model):
     return _choose_reader(find_model(model)[0]) is not None
 
 
-def read_node_equations(model, records, assumed=None):
+def read_node_equations(model, records, assumed=None, most=np.inf):
     """Read the equations that the nodes of a model's trees state about candidates."""
+    # most: how many coefficients may be held; of a model with more, some of the trees are read.
     share = 0.5 if assumed is None else assumed[0] / len(records)
-    collector = Collector(len(records), share)
+    collector = Collector(len(records), share, most)
     n_rows, is_assumed = _read(model, records, collector, assumed)
     return collector.equations(n_rows)._replace(is_assumed=is_assumed)
 
@@ -95,6 +96,7 @@ def _read(model, records, collector, assumed):
     # Without counts, the right-hand sides are 0 and no members at all would be a solution. A
     # further equation therefore states the assumed number of members.
     n_rows, variance = assumed
+    collector.close()
     root = np.zeros(len(X), dtype=np.intp)
     collector.add(root, np.ones(len(X)), np.array([n_rows]), variance)
     return n_rows, True
