@@ -98,12 +98,16 @@ def net(scale):
     import torch
     from skorch import NeuralNetClassifier
 
-    torch.manual_seed(0)
-    module = torch.nn.Sequential(
-        torch.nn.Linear(50, 128), torch.nn.ReLU(), torch.nn.Linear(128, 2), torch.nn.Softmax(-1)
-    )
+    class Perceptron(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = torch.nn.Linear(50, 128), torch.nn.Linear(128, 2)
+
+        def forward(self, X):
+            return torch.softmax(self.last(torch.relu(self.first(X))), -1)
+
     settings = {"max_epochs": 10, "lr": 0.05, "verbose": 0, "train_split": None}
-    model = NeuralNetClassifier(module, batch_size=256, **settings)
+    model = NeuralNetClassifier(Perceptron, batch_size=256, **settings)
     X, y = make_table(100_000 // scale, 50)
     return model, X, y.astype(np.int64)
 

@@ -7,6 +7,7 @@ of :class:`RangeAttack` in :mod:`skmia.attacks.ranges`, the formulas of :class:`
 """
 
 from .._core import name_by_room
+from .._core.budget import Cost as Cost
 from . import diversity, equal_rates, ranges, white_box
 from ._analytic_lira import AnalyticLiRA
 from ._attack_people import PeopleEvidence as PeopleEvidence

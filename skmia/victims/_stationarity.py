@@ -1,6 +1,7 @@
 """A linear model as its loss, its design matrix and its penalty, also behind a Pipeline."""
 
 import copy
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ from sklearn.svm import SVC, SVR
 from .._core.asking import check_victim
 from .._core.budget import Cost, count_bytes
 from .._core.coefficients import GradientRows
-from .._core.containers import in_memory
 from ._inputs import Reader, check_labels, find_model, open_model, read_features, why_not_resampled
 from ._node_equations.equations import DOUBLE, Equations
 
@@ -380,14 +380,12 @@ class LinearModel:
     def read(self, X, y):
         """Features as they reach the fitted model, with a column of ones, and targets or codes."""
         # X (n, ...), y (n,) -> X (n, n_columns), sparse if the steps make a sparse matrix
-        X = in_memory(X if self._steps is None else self._steps.transform(X))
+        X = read_features(self._model, self._steps, X, role="The model has", keeps_sparse=True)
         y = check_labels(self._model, y)
-        if not sparse.issparse(X):
-            X = read_features(self._model, None, X, role="The model has")
-            return np.column_stack([X, np.ones(len(X))]) if self._model.fit_intercept else X, y
-        X = sparse.csr_matrix(X, dtype=np.float64)
         if self._model.fit_intercept:
-            X = sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr")
+            ones = np.ones((X.shape[0], 1))
+            stack = partial(sparse.hstack, format="csr") if sparse.issparse(X) else np.hstack
+            X = stack([X, ones])
         return X, y
 
     def outputs(self, X):

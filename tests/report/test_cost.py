@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia.attacks import LiRA
-from skmia.report import cost
+from skmia.report import _cost
 from skmia.report._case import SHADOWS
 from skmia.report._pace import ModelPace
 from skmia.report.cost import estimate_cost
@@ -57,7 +57,7 @@ def test_the_phases_are_those_of_the_audit_that_is_asked_for():
 
 def test_shadow_models_take_as_long_as_so_many_clones(monkeypatch):
     pace = ModelPace(2.0, 1.0, 200, 400)  # of half of the records, and of all
-    monkeypatch.setattr(cost, "_train_and_time", lambda *given: (None, pace))
+    monkeypatch.setattr(_cost, "_train_and_time", lambda *given: (None, pace))
     assert [make(shadows=n).phases.loc[SHADOWS, "seconds"] for n in (8, 64)] == [24.0, 192.0]
     with_64 = make().seconds + 168.0
     assert f"with 64 it is about {with_64:.0f} s" in make().summary()
@@ -88,7 +88,7 @@ def test_the_file_of_many_trees_is_read_in_part(monkeypatch):
     found = estimate_cost(forest, RECORDS, MEMBERS, shadows=4, random_state=0)
     # 12 bytes of each of 400 records in each of 4 levels of 10 trees, and at least 5 MB.
     assert found.left_out == [] and 5e6 < found.phases.loc["file", "n_bytes"] < 6e6
-    monkeypatch.setattr(cost, "_MOST_OF_FILE", 12 * 400 * 4 * 10 - 1)
+    monkeypatch.setattr(_cost, "_MOST_OF_FILE", 12 * 400 * 4 * 10 - 1)
     found = estimate_cost(forest, RECORDS, MEMBERS, shadows=4, random_state=0)
     assert "leave out some of the trees" in found.left_out[0]
 
@@ -115,4 +115,4 @@ def test_arguments_are_checked_as_those_of_an_audit():
     [(0.04, "0.0 s"), (59, "59 s"), (1200, "20 min"), (7200, "2.0 h"), (np.nan, "unknown")],
 )
 def test_times_are_read_easily(seconds, text):
-    assert cost._format_seconds(seconds) == text
+    assert _cost._format_seconds(seconds) == text
