@@ -228,7 +228,8 @@ def expect_audit(size, pace, took=None):
 def _expect_file(size, pace):
     if hasattr(size.model, "n_estimators") or "Boost" in type(size.model).__name__:
         return _ANSWERS_OF_TREES * pace.answer_on(size.n_records)
-    return pace.load * _OF_A_CELL * size.n_records * size.n_columns * size.n_classes
+    n_equations = size.n_classes if is_linear_model(size.model) else 1
+    return pace.load * max(_AT_LEAST, _OF_A_CELL * size.n_records * size.n_columns * n_equations)
 
 
 def _is_one_by_one(model):
