@@ -8,23 +8,19 @@ cell is, with a probability of 1/4, that of another row, and the weights are blu
 ``--copied`` is the share of the synthetic rows that are training rows. Anonymeter makes as many
 attacks as skmia, 2,000 of each kind, and infers each column; of SDMetrics, the new rows and the two
 distances to the closest record are computed. Run it with a Python that has the package; a run that
-takes longer than ``--limit`` processor seconds is ended. Seconds are of the processor, one thread;
+takes longer than ``--limit`` processor seconds is ended. Seconds are of the processor, with OMP_NUM_THREADS=1;
 megabytes are what is allocated at most beyond the tables (Linux). ``--save`` adds a line to
 results/table_sizes.csv.
 """
 
 import argparse
 import csv
-import os
 import resource
 import signal
 import threading
 import time
 import warnings
 from pathlib import Path
-
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
 
 import numpy as np
 import pandas as pd
@@ -104,13 +100,9 @@ def audit_with_sdmetrics(real, made, holdout):
         NewRowSynthesis,
     )
 
-    kinds = {
-        name: {
-            "sdtype": "numerical" if pd.api.types.is_numeric_dtype(real[name]) else "categorical"
-        }
-        for name in real
-    }
-    metadata, told = {"columns": kinds}, []
+    numbers, kinds = list(real.select_dtypes("number")), ("categorical", "numerical")
+    metadata = {"columns": {name: {"sdtype": kinds[name in numbers]} for name in real}}
+    told = []
     measures = {
         "new rows": lambda: NewRowSynthesis.compute(real, made, metadata),
         "baseline": lambda: DCRBaselineProtection.compute(real, made, metadata),

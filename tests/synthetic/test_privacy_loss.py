@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import binom
 from sklearn.base import clone
 
-from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss
 from skmia._core.randomness import derive_random_state
+from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss
 from skmia.synthetic._adversarial_accuracy import Halves, deal_rows
 
 
