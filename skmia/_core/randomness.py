@@ -66,6 +66,19 @@ def draw_integers(random_state):
     return check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
 
 
+def derive_random_state(random_state, name):
+    """A generator for one use of a seed, whose draws are not those of other uses of the seed."""
+    # Users split a table, or draw the rows that a model gets, with the seed that they pass on. What
+    # is drawn with the seed alone would then be the rows that they drew.
+    seeds = np.random.SeedSequence([*draw_integers(random_state), *name.encode()])
+    return np.random.RandomState(np.random.MT19937(seeds))
+
+
+def derive_seed(random_state, name):
+    """An integer for one use of a seed, as :func:`derive_random_state`."""
+    return int(derive_random_state(random_state, name).randint(np.iinfo(np.int32).max))
+
+
 def spawn_seeds(random_state, n):
     """Draw n SeedSequences; the first ones are the same for every n."""
     return np.random.SeedSequence(draw_integers(random_state)).spawn(n)

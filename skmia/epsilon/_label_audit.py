@@ -4,10 +4,9 @@ from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from .._core.asking import log_label_scores, query_aligned
-from .._core.randomness import draw_integers
+from .._core.randomness import derive_random_state, draw_integers
 from .._core.records import Records
 from .._core.sklearn import StrOptions
 from .._core.types import ArrayLike, Seed
@@ -173,7 +172,7 @@ class LabelAudit(OneRunBase):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         X, y, n_canaries = self._begin(X, y)
-        rng = check_random_state(self.random_state)
+        rng = derive_random_state(self.random_state, "LabelAudit")
         self.rows_ = np.sort(rng.permutation(len(X))[:n_canaries])
         self.labels_ = self._draw_labels(y[self.rows_], rng)
         self.coins_ = rng.randint(2, size=n_canaries).astype(bool)

@@ -17,7 +17,7 @@ from .._core.checks import check_option, refuse_foreign
 from .._core.gaussians import estimate_moments, make_moments
 from .._core.matrix import check_matrix, check_matrix_and_labels
 from .._core.numbers import SMALLEST, check_number, to_array
-from .._core.randomness import check_random_state
+from .._core.randomness import check_random_state, derive_random_state
 from .._core.records import Records
 from .._core.types import ArrayLike, Seed, Splitter
 from .._core.validation import check_records
@@ -152,7 +152,7 @@ def make_canaries(
     classes, codes = np.unique(y, return_inverse=True)
     if kind == "random_label" and len(classes) < 2:
         raise ValueError("Wrong labels need two classes or more; got 1 class.")
-    rng = check_random_state(random_state)
+    rng = derive_random_state(random_state, "make_canaries")
     rows = rng.permutation(len(X))[:n_canaries]
     if kind == "natural":
         return Canaries(X[rows], y[rows], rows)
@@ -366,7 +366,7 @@ def mislabel(
     check_number(n_canaries, "n_canaries", allowed, 1, len(records), whole=True)
     if len(classes) < 2:
         raise ValueError("The records need two classes for wrong labels; got 1 class.")
-    rng = check_random_state(random_state)
+    rng = derive_random_state(random_state, "mislabel")
     canaries = np.zeros(len(records), dtype=bool)
     canaries[rng.choice(len(records), n_canaries, replace=False)] = True
     step = rng.randint(1, len(classes), size=n_canaries)

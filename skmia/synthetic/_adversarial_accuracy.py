@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.matrix import validate_matrix
 from .._core.pvalues import format_pvalue
-from .._core.randomness import check_random_state
+from .._core.randomness import derive_random_state
 from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
@@ -329,7 +329,7 @@ class NearestNeighborAdversarialAccuracy(TransactionMixin, BaseEstimator):
         tables, metric = as_points((self.X_, self._check(X, reset=False)), self.metric, names)
         n_rows = check_sizes(tables, names)
         n_draws = 1 if len(tables[0]) == len(tables[1]) else self.n_draws
-        random_state = check_random_state(self.random_state)
+        random_state = derive_random_state(self.random_state, "AdversarialAccuracy")
         draws = []
         for _ in range(n_draws):
             drawn = [draw_rows(table, n_rows, random_state) for table in tables]
@@ -634,7 +634,7 @@ class PrivacyLoss(TablesEstimator):
         self._test = deepcopy(given[1])
         tables, metric = as_points(given, self.metric, names)
         n = self.n_rows_ = check_sizes(tables, names)
-        random_state = check_random_state(self.random_state)
+        random_state = derive_random_state(self.random_state, "PrivacyLoss")
         train, test, synthetic = (draw_rows(table, n, random_state) for table in tables)
         halves = Halves(np.concatenate([train, test]), synthetic, metric, self.version, self.n_jobs)
         is_train = np.arange(2 * n) < n
@@ -667,7 +667,7 @@ class PrivacyLoss(TablesEstimator):
         names = "X", "test", "synthetic"
         given = X, self._test, self._others[0]
         (rows, *others), metric = as_points(given, self.metric, names)
-        rng = check_random_state(self.random_state)
+        rng = derive_random_state(self.random_state, "PrivacyLoss.predict")
         test, made = (draw_rows(table, self.n_rows_, rng) for table in others)
         first, second = find_nearest(rows, test, 2, metric, self.n_jobs)[0].T
         cross = find_nearest(rows, made, 1, metric, self.n_jobs)[0][:, 0]

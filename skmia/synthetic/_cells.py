@@ -118,18 +118,59 @@ def iter_blocks(table, n_others):
         yield take(table, slice(start, start + step))
 
 
-def find_nearest_rows(cells, columns, rows, others, k=1, reach=0.0):
-    """All others that are at most ``reach`` farther from a row than its k-th nearest is."""
-    # Every row has at least k pairs, which are in the order of the rows. The k-th nearest of some
-    # rows is a bound for the k-th nearest of all.
-    n_others = len(others[0])
-    step = max(1, n_others // max(_FEWEST, k, int(_SHARE * n_others)))
-    some = cells.sum_distances(columns, rows, take(others, slice(None, None, step)))
-    bound = np.partition(some, k - 1, axis=1)[:, k - 1]
-    near = find_rows_within(cells, columns, rows, others, bound + reach + 2 * TIE)
+def find_nearest_rows(cells, columns, rows, others, k=1):
+    """All others that are as near to a row as its k-th nearest, which may have ties."""
+    # -> pairs, at least k of each row, in the order of the rows; distances of the k-th nearest (n,)
+    bound = np.partition(_measure_some(cells, columns, rows, others, k), k - 1, axis=1)[:, k - 1]
+    near = find_rows_within(cells, columns, rows, others, bound + 2 * TIE)
     last = np.array([np.partition(part, k - 1)[k - 1] for part in near.split()])
-    limit = last + reach + 2 * TIE
-    return near.select(near.distance <= limit[near.row]), last
+    return near.select(near.distance <= (last + 2 * TIE)[near.row]), last
+
+
+def _measure_some(cells, columns, rows, others, k=1):
+    """Distances from every tenth of the others, whose nearest are a bound for those of all."""
+    step = max(1, len(others[0]) // max(_FEWEST, k, int(_SHARE * len(others[0]))))
+    return cells.sum_distances(columns, rows, take(others, slice(None, None, step)))
+
+
+def iter_nearest_without(cells, columns, rows, others, left_out):
+    """All others that are nearest to a row, once without each of some columns, or without none."""
+    # left_out: a list of columns and None -> for each of them the rows, and places of others
+    # Without a column, another row comes nearer by at most its largest distance in that column.
+    some = _measure_some(cells, columns, rows, others)
+    gaps = [_find_largest_gap(cells, c, rows, others) for c in left_out if c is not None]
+    limit = some.min(axis=1) + np.max(gaps, axis=0, initial=0.0) + 2 * TIE
+    if np.count_nonzero(some <= limit[:, None]) > _MANY * some.size:
+        yield from _iter_nearest_of_all(cells, columns, rows, others, left_out)
+        return
+    near = find_rows_within(cells, columns, rows, others, limit)
+    starts = np.flatnonzero(np.diff(near.row, prepend=-1))
+    for column in left_out:
+        distance = near.distance
+        if column is not None:
+            own, other = rows[column][near.row], others[column][near.place]
+            distance = distance - cells.measure_gap(column, own, other)
+        least = np.minimum.reduceat(distance, starts)
+        nearest = distance <= least[near.row] + TIE
+        yield near.row[nearest], near.place[nearest]
+
+
+def _iter_nearest_of_all(cells, columns, rows, others, left_out):
+    """As :func:`iter_nearest_without`, from all distances, where most rows would be near."""
+    total = cells.sum_distances(columns, rows, others)
+    for column in left_out:
+        distance = total
+        if column is not None:
+            distance = total - cells.measure_gap(column, rows[column][:, None], others[column])
+        yield np.nonzero(distance <= distance.min(axis=1, keepdims=True) + TIE)
+
+
+def _find_largest_gap(cells, column, rows, others):
+    """Largest distance of each row from others in a column, at least 1."""
+    if not cells.is_number[column]:
+        return np.ones(len(rows[column]))
+    ends = np.array([np.fmin.reduce(others[column]), np.fmax.reduce(others[column])])
+    return cells.measure_gap(column, rows[column][:, None], ends).max(axis=1, initial=1.0)
 
 
 def find_rows_within(cells, columns, rows, others, limit):

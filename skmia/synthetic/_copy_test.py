@@ -8,10 +8,10 @@ from typing import Self
 import numpy as np
 import pandas as pd
 from scipy.stats import binom, poisson
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.pvalues import format_pvalue
+from .._core.randomness import derive_random_state
 from .._core.sklearn import Interval, validate_params_of
 from .._core.types import ArrayLike, Seed
 from ._cells import TIE, Cells, find_rows_within, iter_blocks, take
@@ -27,6 +27,9 @@ _POWER = 0.8
 # A row of which fewer equal synthetic rows are expected by chance is rare; without a cell there are
 # as many ways to be equal as columns.
 _IMPROBABLE, _IMPROBABLE_WITHOUT = 0.01, 0.001
+# All rare rows, half of them, a quarter and so on are tried. Few matches say little of how many
+# there are by chance.
+_N_CUTS, _FEWEST_MATCHES = 8, 4
 
 
 class CopyTest(TablesEstimator):
@@ -80,8 +83,9 @@ class CopyTest(TablesEstimator):
     than one and fewer than of the median row. What is expected is the product of the frequencies of
     its values among the rows of the reference, where those that occur once have Turing's estimate,
     or the share of equal rows, if that is more. Of rows with many digits, all are rare; in a table
-    of few values these are the less frequent half. With all cells but one, the product is of the
-    others, and must be at most 0.001.
+    of few values these are the less frequent half. Where many rare rows of both real tables match,
+    the rarest of them are counted alone: half, a quarter or less, down to 1/128. With all cells
+    but one, the product is of the others, and must be at most 0.001.
 
     A row is nearly copied if its nearest synthetic row is at most a third as far as its nearest
     reference row, in Gower's distance. Without ``reference``, these are the other rows of both real
@@ -159,7 +163,7 @@ class CopyTest(TablesEstimator):
         self.n_train_, self.n_test_ = (
             len(np.unique(part)) for part in np.split(persons, [sizes[0]])
         )
-        rng = check_random_state(self.random_state)
+        rng = derive_random_state(self.random_state, "CopyTest")
         real = [np.concatenate(parts) for parts in zip(*cells.tables[:2])]
         known = None if reference is None else cells.tables[2]
         near = _Nearest(cells, real, known, rng, None if groups is None else persons)
@@ -191,7 +195,7 @@ class CopyTest(TablesEstimator):
         rows, others = _RowHashes(own), _RowHashes(known)
         is_own = rows.are_in(others) & (len(self._known) > 1)
         expected = _Chance(own, known, cells.sizes[-1], is_own).expect(rows, others)
-        is_rare = (expected <= _IMPROBABLE) | (expected < self._least)
+        is_rare = expected <= self._most_expected
         return (rows.are_in(_RowHashes(made)) & is_rare).astype(int)
 
     def _compute_leakage(self):
@@ -206,8 +210,9 @@ class CopyTest(TablesEstimator):
         chance = _Chance(real, real if known is None else known, cells.sizes[-1], known is None)
         self.is_copied_ = rows.are_in(_RowHashes(made))
         expected = chance.expect(rows, others)
-        self._least = min(np.median(expected), 1.0)
-        self.is_rare_ = (expected <= _IMPROBABLE) | (expected < self._least)
+        is_rare = (expected <= _IMPROBABLE) | (expected < min(np.median(expected), 1.0))
+        self._most_expected = choose_cut(expected[is_rare], self.is_copied_[is_rare])
+        self.is_rare_ = expected <= self._most_expected
         rare = self.is_copied_ & self.is_rare_
         # Where an equal row is there by chance, a copy adds nothing.
         adds = np.exp(-expected)
@@ -316,6 +321,20 @@ def count_smallest_number(chance, chance_test, share, odds, alpha):
         return weights @ poisson.sf(needed - 1, chance + share * number)
 
     return 1 + bisect_left(range(1, 2**60), _POWER, key=power)
+
+
+def choose_cut(expected, is_copied):
+    """Number of equal rows that is expected by chance, up to which copies show best."""
+    # The rarest rows have the fewest matches by chance, but also the fewest copies. Matches of both
+    # tables together choose the cut, so that the test of how they are divided is exact.
+    if not len(expected):
+        return -np.inf
+    order = np.argsort(expected, kind="stable")
+    expected, n_matches = expected[order], np.cumsum(is_copied[order])
+    sizes = np.unique(len(expected) >> np.arange(_N_CUTS))[::-1]
+    sizes = np.searchsorted(expected, expected[sizes[sizes > 0] - 1], "right")
+    gains = sizes / np.sqrt(n_matches[sizes - 1] + _FEWEST_MATCHES)
+    return expected[sizes[np.argmax(gains)] - 1]
 
 
 class _RowHashes:

@@ -11,10 +11,10 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.utils import check_random_state
 
 from .._core.asking import check_generator, draw_samples
 from .._core.needs import ANY, Needs
+from .._core.randomness import derive_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
@@ -418,7 +418,8 @@ class GeneratorAttack(BaseAttack):
         return Needs(ANY, access=frozenset({"samples"}), lacks=lacks)
 
     def _fit(self, records, membership):
-        random_state = check_random_state(self.random_state)
+        name = f"GeneratorAttack {self.statistic}"
+        random_state = derive_random_state(self.random_state, name)
         self.synthetic_ = self._draw(len(records), random_state)
         self._reference, self._score, self._space = None, None, None
         breaks_ties = self.statistic == "distance" and self.reference is not None

@@ -11,15 +11,16 @@ import pandas as pd
 from scipy.special import gammaln
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.groups import mean_by_group, number_groups
 from .._core.numbers import check_count, check_number, show, to_array
+from .._core.randomness import derive_random_state
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from ._cells import TIE, Cells, find_nearest_rows, iter_blocks, take
+from ._cells import TIE, Cells, find_nearest_rows, iter_blocks, iter_nearest_without, take
 from ._neighbors import as_frame
 
 # A rate of failure below this one has no ratio.
@@ -301,7 +302,7 @@ class TableRisk(TablesEstimator):
         """
         validate_params_of(self)
         cells = Cells(self._read_tables(X, y, synthetic), ("train", "test", "synthetic"))
-        random_state = check_random_state(self.random_state)
+        random_state = derive_random_state(self.random_state, self._name_draws())
         sides = np.arange(sum(cells.sizes[:2]))
         if groups is not None:
             sides = check_groups(groups, cells.sizes[:2])
@@ -329,6 +330,9 @@ class TableRisk(TablesEstimator):
         check_is_fitted(self)
         cells = Cells((X, self._others[0]), ("X", "synthetic"))
         return (self._attack_rows(cells) > 0.5).astype(int)
+
+    def _name_draws(self):
+        return type(self).__name__
 
     def _compute_leakage(self):
         """Success on training records less that on control records, the mean over the attacks."""
@@ -748,20 +752,10 @@ class InferenceRisk(TableRisk):
         """Share of right guesses of each secret for a block of records."""
         made, found = cells.tables[-1], {}
         shared = sorted(set().union(*known.values()))
-        hidden = [secret for secret in known if secret in shared]
-        # Without a column, a row comes nearer by at most its largest distance in that column.
-        gaps = [_find_largest_gap(cells, secret, rows) for secret in hidden]
-        reach = np.max(gaps, axis=0) if hidden else 0.0
-        near, _ = find_nearest_rows(cells, shared, rows, made, reach=reach)
-        starts = np.flatnonzero(np.diff(near.row, prepend=-1))
-        for secret in known:
-            own, other = rows[secret][near.row], made[secret][near.place]
-            distance = near.distance
-            if secret in hidden:
-                distance = distance - cells.measure_gap(secret, own, other)
-            least = np.minimum.reduceat(distance, starts)
-            nearest = distance <= least[near.row] + TIE
-            record, guess, value = near.row[nearest], other[nearest], own[nearest]
+        left_out = [secret if secret in shared else None for secret in known]
+        nearest = iter_nearest_without(cells, shared, rows, made, left_out)
+        for secret, (record, place) in zip(known, nearest):
+            guess, value = made[secret][place], rows[secret][record]
             right = guess == value
             if cells.is_number[secret]:
                 right = np.abs(guess - value) <= self.tolerance * cells.kinds[secret]
@@ -780,15 +774,6 @@ class InferenceRisk(TableRisk):
         inside = inside - np.searchsorted(ordered, values - reach, "left")
         right = np.where(np.isnan(values), np.isnan(made).sum(), inside)
         return float(right.mean() / len(made))
-
-
-def _find_largest_gap(cells, column, rows):
-    """Largest distance of each row from a synthetic one in a column, at least 1."""
-    made = cells.tables[-1][column]
-    if not cells.is_number[column]:
-        return np.ones(len(rows[column]))
-    ends = np.array([np.fmin.reduce(made), np.fmax.reduce(made)])
-    return cells.measure_gap(column, rows[column][:, None], ends).max(axis=1, initial=1.0)
 
 
 def _warn_of_determined(cells, known):

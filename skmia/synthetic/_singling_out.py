@@ -239,6 +239,9 @@ class SinglingOutRisk(TableRisk):
         self.confidence_level = confidence_level
         self.random_state = random_state
 
+    def _name_draws(self):
+        return f"{super()._name_draws()} {self.mode}"
+
     def _attack(self, cells, random_state):
         people = [np.unique(side) for side in self._persons]
         n = min(map(len, people))
@@ -305,12 +308,15 @@ def _exchange(matches, n, n_permutations, random_state):
     shape = len(matches), len(involved)
     rows = sparse.csr_array((np.ones(len(places), dtype=np.int32), places, starts), shape=shape)
     draws = np.empty((len(matches), n_permutations), dtype=np.int8)
+    n_involved = len(involved)
     for start in range(0, n_permutations, _BLOCK):
-        block = range(start, min(start + _BLOCK, n_permutations))
-        is_train = [random_state.permutation(2 * n)[involved] < n for _ in block]
+        # Of all records, those that are involved are enough.
+        size = min(_BLOCK, n_permutations - start)
+        n_train = random_state.hypergeometric(n, n, n_involved, size) if n_involved else [0] * size
+        is_train = [random_state.permutation(n_involved) < number for number in n_train]
         trained = rows @ np.array(is_train, dtype=np.int32).T
         others = np.array([len(m) for m in few])[:, None] - trained
-        draws[:, block.start : block.stop] = (trained == 1).astype(np.int8) - (others == 1)
+        draws[:, start : start + size] = (trained == 1).astype(np.int8) - (others == 1)
     return draws
 
 

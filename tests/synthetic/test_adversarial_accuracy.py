@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import binom
 from sklearn.metrics import pairwise_distances
 
+from skmia._core.randomness import derive_random_state
 from skmia.synthetic import (
     GowerEncoder,
     NearestNeighborAdversarialAccuracy,
@@ -133,7 +134,7 @@ def test_unequal_sizes_are_subsampled():
     rng = np.random.default_rng(5)
     T, S = rng.normal(size=(80, 2)), rng.normal(size=(30, 2))
     found = measure(T, S, n_draws=4, random_state=0)
-    random_state = np.random.RandomState(0)
+    random_state = derive_random_state(0, "AdversarialAccuracy")
     means = []
     for _ in range(4):
         rows = random_state.choice(80, 30, replace=False)

@@ -7,6 +7,7 @@ from skmia.synthetic._cells import (
     find_nearest_rows,
     find_rows_within,
     iter_blocks,
+    iter_nearest_without,
     take,
 )
 
@@ -38,22 +39,41 @@ def measure_by_hand(rows, others):
 
 
 @pytest.mark.parametrize("kind", ["mixed", "missing", "numbers", "words"])
-@pytest.mark.parametrize("k", [1, 3])
-def test_nearest_rows_are_those_of_all_pairs(kind, k):
+def test_nearest_rows_are_those_of_all_pairs(kind):
     rng = np.random.default_rng(0)
     rows, others = draw_table(rng, 30, kind), draw_table(rng, 70, kind)
     rows.iloc[0, 0] = 50.0 if kind != "words" else "unknown"
     cells = Cells((rows, others), ("X", "synthetic"))
     expected = measure_by_hand(rows, others)
-    columns, reach = range(rows.shape[1]), rng.random(len(rows))
+    columns = range(rows.shape[1])
     np.testing.assert_allclose(cells.sum_distances(columns, *cells.tables), expected, atol=1e-12)
-    last = np.sort(expected, axis=1)[:, k - 1]
-    near, found = find_nearest_rows(cells, columns, *cells.tables, k, reach)
-    np.testing.assert_allclose(found, last, atol=1e-12)
-    pairs = np.nonzero(expected <= (last + reach + 1e-9)[:, None])
-    np.testing.assert_array_equal(near.row, pairs[0])
-    np.testing.assert_array_equal(near.place, pairs[1])
-    np.testing.assert_allclose(near.distance, expected[pairs], atol=1e-12)
+    for k in (1, 3):
+        last = np.sort(expected, axis=1)[:, k - 1]
+        near, found = find_nearest_rows(cells, columns, *cells.tables, k)
+        np.testing.assert_allclose(found, last, atol=1e-12)
+        pairs = np.nonzero(expected <= (last + 1e-9)[:, None])
+        np.testing.assert_array_equal(near.row, pairs[0])
+        np.testing.assert_array_equal(near.place, pairs[1])
+        np.testing.assert_allclose(near.distance, expected[pairs], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["mixed", "missing", "numbers", "words"])
+@pytest.mark.parametrize("many", [0.0, 1.0])
+def test_nearest_rows_without_a_column_are_those_of_a_table_without_it(kind, many, monkeypatch):
+    monkeypatch.setattr("skmia.synthetic._cells._MANY", many)
+    rng = np.random.default_rng(2)
+    rows, others = draw_table(rng, 30, kind), draw_table(rng, 70, kind)
+    rows.iloc[0, 0] = 50.0 if kind != "words" else "unknown"
+    cells = Cells((rows, others), ("X", "synthetic"))
+    columns = range(rows.shape[1])
+    left_out = [*columns, None]
+    nearest = iter_nearest_without(cells, columns, *cells.tables, left_out)
+    for column, (row, place) in zip(left_out, nearest, strict=True):
+        names = [name for c, name in enumerate(rows) if c != column]
+        expected = measure_by_hand(rows[names], others[names])
+        pairs = np.nonzero(expected <= expected.min(axis=1, keepdims=True) + 1e-9)
+        np.testing.assert_array_equal(row, pairs[0])
+        np.testing.assert_array_equal(place, pairs[1])
 
 
 def test_rows_within_a_limit_are_found_in_blocks(monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import binom
 from sklearn.base import clone
 
+from skmia._core.randomness import derive_random_state
 from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss
 from skmia.synthetic._adversarial_accuracy import Halves, deal_rows
 
@@ -36,7 +37,7 @@ def test_permutations_are_accuracies_of_reshuffled_tables():
     rng = np.random.default_rng(1)
     train, test, synthetic = make_tables(12, 0.3, rng)
     loss = PrivacyLoss(n_permutations=50, random_state=3).fit(train, test, synthetic)
-    real, random_state = np.concatenate([train, test]), np.random.RandomState(3)
+    real, random_state = np.concatenate([train, test]), derive_random_state(3, "PrivacyLoss")
     as_large = 0
     for _ in range(50):
         is_train = random_state.permutation(np.arange(24) < 12)

@@ -19,7 +19,7 @@ from ..._core.levels import Level
 from ..._core.numbers import check_number, show
 from ..._core.pages import frame_page
 from ..._core.pages.saving import warn_of_failures, write_json, write_text
-from ..._core.randomness import check_random_state
+from ..._core.randomness import check_random_state, derive_random_state
 from ..._core.types import ArrayLike, PathLike, Seed
 from ..._core.visible import visible
 from .._adversarial_accuracy import PrivacyLoss
@@ -190,7 +190,7 @@ N_TABLES = 5
 def measure_spread(generator, tables, names, settings, groups):
     """Draw further tables and measure each."""
     # names: all columns of the training rows, of which tables have those that are compared
-    rng = np.random.RandomState(settings["random_state"])
+    rng = derive_random_state(settings["random_state"], "further tables")
     found = []
     for _ in range(N_TABLES):
         drawn = fit_columns(tables | {"synthetic": _draw(generator, tables, names, rng)})[0]
@@ -216,7 +216,7 @@ def _draw(generator, tables, names, rng):
 
 
 def _measure_table(tables, settings, groups):
-    rng = np.random.RandomState(settings["random_state"])
+    rng = derive_random_state(settings["random_state"], "rows of further tables")
     made, real, held = (tables.get(name) for name in ("synthetic", "real", "holdout"))
     overall = measure_utility(made, real, held, settings["confidence_level"], rng)[0]
     found = {"quality": overall.loc["quality", "estimate"]}
@@ -812,7 +812,8 @@ def _measure_privacy(tables, settings, secrets, clock, columns, people):
 
 
 def _measure_use(tables, settings, target, resemblance, clock, people):
-    level, rng = settings["confidence_level"], np.random.RandomState(settings["random_state"])
+    level = settings["confidence_level"]
+    rng = derive_random_state(settings["random_state"], "utility")
     made, real, held = (tables.get(name) for name in ("synthetic", "real", "holdout"))
     with clock("utility"):
         overall, columns, pairs = measure_utility(made, real, held, level, rng, people)

@@ -8,6 +8,7 @@ import pandas as pd
 from scipy.stats import norm, rankdata
 
 from ..._core.blind import score_blindly
+from ..._core.randomness import derive_random_state, derive_seed
 from ..._core.records import Records
 from ...metrics import auc_interval
 from .._adversarial_accuracy import PrivacyLoss
@@ -213,8 +214,8 @@ ATTACKS = {
 
 def measure_membership(tables, settings, n_permutations, people):
     """How much more often a training row, or person, has the higher score than a held-out one."""
-    real, holdout, made = tables
-    rng = np.random.RandomState(settings["random_state"])
+    rng = derive_random_state(settings["random_state"], "membership")
+    real, holdout, made = thin_and_fill(tables, rng)
     own, held = (group_of(people, *pair) for pair in ((real, "real"), (holdout, "holdout")))
     known, control = _halve(holdout, held, rng)
     rows = pd.concat([real, control], ignore_index=True)
@@ -444,8 +445,6 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
     alpha = 1 - settings["confidence_level"]
     # The smallest p-value has to be below the level after the correction.
     n_permutations = max(999, int(np.ceil(5 * n_numbers / alpha)))
-    rng = np.random.RandomState(settings["random_state"])
-    thin = thin_and_fill(tables, rng)
     groups = None if people is None else (people["real"], people["holdout"])
     with clock("copies"):
         test = CopyTest(**settings).fit(*tables, groups=groups)
@@ -458,10 +457,10 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
     if identifiers is not None:
         found["copied identifiers"] = _read_copies(test.summarize_matches(identifiers))
     with clock("privacy loss"):
-        loss = _measure_loss(_draw_one_each(thin, people, rng), settings, n_permutations)
+        loss = _measure_loss(tables, settings, n_permutations, people)
         found["privacy loss"], resemblance = loss
     with clock("membership"):
-        found |= measure_membership(thin, settings, n_permutations, people)
+        found |= measure_membership(tables, settings, n_permutations, people)
     # More predicates than rows would be about the same rows.
     n_attacks = min(_N_ATTACKS, *map(len, tables))
     settings = {**settings, "n_permutations": n_permutations, "n_attacks": n_attacks}
@@ -507,7 +506,9 @@ def _list_risks(settings, n_columns, secrets):
     return risks
 
 
-def _measure_loss(tables, settings, n_permutations):
+def _measure_loss(tables, settings, n_permutations, people):
+    rng = derive_random_state(settings["random_state"], "privacy loss")
+    tables = _draw_one_each(thin_and_fill(tables, rng), people, rng)
     loss = PrivacyLoss(metric="gower", n_permutations=n_permutations, **settings).fit(*tables)
     low, high = loss.interval_
     number = {"estimate": loss.statistic_, "low": low, "high": high}
@@ -534,6 +535,7 @@ def measure_shift(real, holdout, seed, people=None):
     if people is not None:
         persons = np.append(people["real"], people["real"].max() + 1 + people["holdout"])
         fields = {"group_by": persons}
+    seed = derive_seed(seed, "one population")
     found = score_blindly(Records(rows, np.zeros(len(rows)), **fields), membership, seed)
     if found is None:
         return None

@@ -8,6 +8,7 @@ import pandas as pd
 
 from ..._core.groups import number_groups
 from ..._core.numbers import show
+from ..._core.randomness import derive_random_state
 from .._neighbors import draw_places
 from ._columns import is_named
 
@@ -117,7 +118,7 @@ def find_people(tables, seed):
     """Persons by combinations of columns that repeat in a table, and never across both."""
     # Of rows that were assigned to the tables at random, about half of the pairs that agree are in
     # different tables. Pairs of rows of persons who were assigned at random are in one.
-    rng = np.random.RandomState(seed)
+    rng = derive_random_state(seed, "rows of one person")
     frames = [tables[name] for name in ("real", "holdout")]
     drawn = [frame.iloc[draw_places(len(frame), _MOST_ROWS, rng)] for frame in frames]
     is_real = np.repeat([True, False], [len(frame) for frame in drawn])
