@@ -25,6 +25,7 @@ from ._pace import expect_audit, measure_pace, size_up
 from ._page import render
 from ._release import list_measurements, measure_conditions, recommend_release
 from ._report import AuditReport as AuditReport
+from ._report import ServiceFindings as ServiceFindings
 from ._report import save_report
 from ._run import Repetitions
 from ._run import Run as Run
