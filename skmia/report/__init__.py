@@ -18,7 +18,7 @@ from ._comparison import PEOPLE, READ_SO, compare_audits, render_comparison
 from ._evidence import list_leaks
 from ._examine import Findings as Findings
 from ._file import FileFindings as FileFindings
-from ._measure import OK, OVERALL, list_subsets
+from ._measure import CLASS_NAME, OK, OVERALL, list_subsets
 from ._page import render
 from ._release import list_measurements, measure_conditions, recommend_release
 from ._report import AuditReport as AuditReport
