@@ -6,14 +6,12 @@ import pandas as pd
 
 from .._core.brief import show_briefly
 from .._core.levels import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Level, read_level, scale, set_level
-from .._core.text import choose_base
 from .._core.visible import visible
 from ._measure import OK, OVERALL, get_overall
 from ._training_rows import ELSEWHERE, LOOKS_ALIKE
 from .checks import find_outcome, get_check, list_checks
 from .checks._base import (
     BEYOND,
-    BEYOND_OF_FILE,
     BLIND,
     DIFFERENCE,
     GUARDS,
@@ -27,7 +25,7 @@ from .checks._base import (
 )
 from .checks._beyond_shift import BeyondShiftCheck
 from .checks._model_and_table import STOP
-from .checks._sides import CAUSES, IN_PART, SWAPPED, name_cause
+from .checks._sides import IN_PART, SWAPPED, name_cause
 
 _NULL_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
 
@@ -236,15 +234,6 @@ def list_routes(report):
     ]
 
 
-def tell_level(report):
-    """The heading of each route with its way, and the sentence on them without emphasis."""
-    routes = list_routes(report)
-    baseline = report.baseline and {"auc": report.baseline.estimate}
-    text = report.verdict.partition(". ")[2]
-    sentence = write_sentence(routes, report.evidence, report.checks, baseline, text)
-    return [(one.level.heading, f"as a {one.way}") for one in routes], sentence.replace("**", "")
-
-
 def get_highest(routes):
     """The route that the headline is about: of equal ones the file, where they leak."""
     best = max(routes, key=lambda route: route.level.order)
@@ -284,136 +273,3 @@ def find_worst_group(routes):
     pairs = [(group, route) for route in routes for group in route.level.groups]
     pairs = [(g, route) for g, route in pairs if read_level(g).order > route.level.order]
     return max(pairs, key=lambda pair: read_level(pair[0]).order, default=None)
-
-
-_NOT_BLAMED = (
-    "so nothing that an attack finds can be blamed on it, and nothing that it misses excused."
-)
-
-
-def write_sentence(routes, evidence, checks, baseline, verdict):
-    """What was found in whole people, with what is stressed between two asterisks."""
-    # checks: by name; verdict: its text after the headline
-    highest = get_highest(routes)
-    if highest.level.name == "unknown":
-        return _write_doubt(evidence, checks, baseline, verdict)
-    if highest.level.name == "none":
-        return _write_nothing(highest, routes)
-    beyond = find_outcome(checks, BEYOND_OF_FILE if highest.way == FILE else BEYOND)
-    if get_difference(checks) is not None and beyond is not None and beyond.finding is not None:
-        return f"**The model leaks beyond the difference between the sides.** {beyond.text}"
-    group = find_worst_group(routes)
-    more = ""
-    if group is not None:
-        named = read_level(group[0]).word.lower()
-        more = f" It is {named} for **{name_group(group[0])}**."
-    return _write_leak(highest, routes) + more
-
-
-def _write_of_group(highest):
-    """What is found where only groups leak: in the one of the highest AUC."""
-    leaking = [group for group in highest.level.groups if read_level(group).rank >= 0]
-    rows = [highest.find_best("auc", None, one["scope"], one["group"]) for one in leaking]
-    best = max((row for row in rows if row), key=lambda row: row["estimate"], default=None)
-    text = "Over all records, attacks recognize no more than guessing does."
-    if best is not None:
-        text += f" In **{name_group(best)}**, a random member ranks above a random non-member "
-        text += f"{100 * best['estimate']:.0f} of 100 times."
-    return text
-
-
-def _write_leak(highest, routes):
-    if not highest.level.overall:
-        return _write_of_group(highest)
-    rate = choose_rate(routes)
-    best = highest.find_best("tpr", rate) if rate is not None else None
-    auc = highest.find_best("auc")
-    with_file = "With the **model file**, a" if highest.way == FILE else "A"
-    ranks = f"{with_file} random member ranks above a random non-member "
-    ranks += "of 100 times".join(("" if auc is None else f"{100 * auc['estimate']:.0f} ", "."))
-    others = [route for route in routes if route is not highest]
-    if best is None:
-        return f"{ranks} There are too few others to say how many can be recognized surely."
-    base = choose_base(rate)
-    n, m = count_of(best["estimate"], base), count_of(rate, base)
-    if highest.level.name == "slight" and n == m:
-        return f"{ranks} It is more than chance, and too little to be sure of anybody."
-    if highest.level.name == "slight":
-        verb = "is" if m == "1" else "are"
-        return (
-            f"An attacker recognizes **{n}** of {base:,} training records, when {m} of {base:,} "
-            f"others {verb} mistaken for one. It is more than chance, and too little to be sure of "
-            "anybody."
-        )
-    if best["estimate"] < 0.05:
-        return f"{ranks} Few can be recognized surely: {n} of {base:,}."
-    who = "has the **model file**" if highest.way == FILE else "gets the **answers** of the model"
-    tail = "".join(_tell_other(route, rate, base) for route in others)
-    return (
-        f"Whoever {who} can recognize {n} of {base:,} training records, and mistakes {m} of "
-        f"{base:,} others for one.{tail}"
-    )
-
-
-def _tell_other(route, rate, base):
-    best = route.find_best("tpr", rate)
-    what = "From the **model file**," if route.way == FILE else "From the **answers** alone,"
-    if route.level.name == "unknown" or best is None:
-        return f" {what} nothing can be said."
-    if route.level.name == "none":
-        return f" {what} it is no more than by guessing."
-    return f" {what} it is {count_of(best['estimate'], base)} of {base:,}."
-
-
-def _write_nothing(highest, routes):
-    rate = choose_rate(routes)
-    n_attacks = len({row["attack"] for row in highest.rows})
-    attacks = f"{count_words(n_attacks).capitalize()} attack{'s' if n_attacks > 1 else ''}"
-    verb = "recognizes" if n_attacks == 1 else "recognize"
-    best = highest.find_best("tpr", rate, end="high") if rate is not None else None
-    if best is None:
-        auc = highest.find_best("auc", end="high")
-        most = f"at most **{100 * auc['high']:.0f}** of 100 times above a non-member"
-        found = f"{attacks} rank{'s' if n_attacks == 1 else ''} members no better than guessing: "
-        return f"{found}{most}. A stronger attack may still succeed."
-    base = choose_base(rate)
-    m = count_of(rate, base)
-    is_judged = all(route.level.name == "none" for route in routes)
-    judged = "" if is_judged else " The **model file** could not be judged."
-    return (
-        f"{attacks} {verb} no more than guessing does: at most "
-        f"**{base * best['high']:.2g}** of {base:,} training records, when {m} of {base:,} others "
-        f"{'is' if m == '1' else 'are'} mistaken for one. A stronger attack may still succeed."
-        f"{judged}"
-    )
-
-
-def _write_doubt(evidence, checks, baseline, verdict):
-    """Why there is no verdict."""
-    cause = find_outcome(checks, SIDES)
-    if cause is not None and cause.is_warning and evidence in (REVERSED, UNKNOWN):
-        clause = CAUSES[name_cause(cause)].clause
-        return f"**{clause[0].upper()}{clause[1:]}.** {cause.text}"
-    if evidence == SHIFT:
-        check = get_check(get_difference(checks))
-        if check.leads and baseline is not None:
-            return (
-                "**Members and non-members differ by themselves.** They can be told apart "
-                f"{100 * baseline['auc']:.0f} of 100 times without the model, {_NOT_BLAMED}"
-            )
-        why = check.difference or "a check tells them apart without the model"
-        return (
-            f"**Members and non-members differ by themselves:** {why}, "
-            f"{_NOT_BLAMED.replace('blamed on it', 'blamed on the model')}"
-        )
-    if evidence == REVERSED:
-        return (
-            "**The scores are the wrong way round.** Attacks rank members below non-members, far "
-            "more than chance explains. Most often the membership column is coded the other way."
-        )
-    name = get_blindness(checks)
-    if is_stopped(checks):
-        return f"**Model and table do not agree.** {verdict}"
-    blind = name is None or get_check(name).role == BLIND
-    neither = "Leakage can be neither shown nor ruled out"
-    return f"**{'Nothing could have been found' if blind else neither}.** {verdict}"

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from .._core.levels import CONCLUSIVE, LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, read_level
+from .._core.levels import LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, read_level
 from .._core.pages import render_page
 from .._core.pages.curves import draw_roc
 from .._core.pvalues import format_pvalue
@@ -12,20 +12,17 @@ from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
 from ._evidence import (
     FILE,
     SERVICE,
-    Route,
     choose_rate,
     count_of,
     count_words,
-    find_worst_group,
-    get_blindness,
     get_difference,
     get_highest,
-    is_stopped,
     name_group,
-    write_sentence,
 )
 from ._measure import INTERVAL, OK, OVERALL, TOO_FEW
 from ._pool_size import describe_growth
+from ._screen import MEANS, show_document
+from ._screen import list_document_routes as list_document_routes
 from ._stand_in import CHOSEN
 from ._text import (
     column_name,
@@ -38,45 +35,19 @@ from ._text import (
 )
 from ._verdict import describe_candidates
 from ._words import join_names
-from .checks import CHECKS, find_outcome, get_check
+from .checks import CHECKS, get_check
+from .checks._base import Step as Step
 from .checks._base import (
-    ERROR,
-    NOT_RUN,
-    PASSED,
-    SIDES,
-    STATED,
-    UNLISTED,
-    WARNING,
-    Step,
     read_checks,
 )
-from .checks._control import PositiveControlCheck
-from .checks._sides import CAUSES, SWAPPED, name_cause
-
-# Outcomes of checks in the order of the page.
-_ORDER = (ERROR, WARNING, PASSED, STATED)
-# What to do where there is no verdict, if the check that prevents it does not say.
-_ALIKE = Step(
-    "Take both sides from one population.", "Set a random part of the data aside before training."
-)
-_FAILED = Step(
-    "Remove what made a check fail.",
-    "Its message is below; the verdict depends on it.",
-    "#trust",
-    "Checks",
-)
-_AGAIN = Step("Then audit again.", "The numbers of all attacks are below, without a level.")
-_ASK_AGAIN = Step("Then audit again.", "No shadow model was trained, and no attack was run.")
 
 _LONGEST_SUBJECT = 60
-_MOST_STEPS = 3
 _PRIORS = {"If half of the candidates are members": 0.5, "if one in ten is": 0.1}
 
 
 def render(document, title=None, values=None):
-    routes = list_document_routes(document)
-    named = cut_name(document["victim_name"])
-    level = get_highest(routes).level
+    screen = show_document(document)
+    named, level = cut_name(document["victim_name"]), screen.level
     return render_page(
         "page.html.j2",
         __package__,
@@ -85,22 +56,12 @@ def render(document, title=None, values=None):
         date=write_date(document["created"]),
         subject=named,
         level=level,
-        way="" if level.name == "unknown" else MEANS[get_highest(routes).way],
+        way="" if level == "unknown" else MEANS[screen.way],
         same_recipe=document["settings"]["shadow_estimator"] == document["victim"],
         audit=document,
-        **_describe(document, routes),
+        **_describe(document, screen),
         **_list_exposed(document, values),
     )
-
-
-def list_document_routes(document):
-    """The routes of a document, the file first."""
-    ways = {FILE: document["file"], SERVICE: document}
-    return [
-        Route(way, read_level(found["level"]), found["results"])
-        for way, found in ways.items()
-        if found is not None
-    ]
 
 
 def cut_name(name, longest=_LONGEST_SUBJECT):
@@ -112,19 +73,16 @@ def cut_name(name, longest=_LONGEST_SUBJECT):
     return f"{whole if len(whole) > longest // 2 else name[:longest]}…"
 
 
-def _describe(document, routes):
-    checks = read_checks(document["checks"])
-    verdict = document["verdict"].partition(". ")[2]
+def _describe(document, screen):
+    routes, checks = screen.routes, read_checks(document["checks"])
     settings, growth = document["settings"], document["growth"]
     return {
-        "sentence": write_sentence(
-            routes, document["evidence"], checks, document["baseline"], verdict
-        ),
-        "steps": advise(document, routes, checks),
+        "sentence": screen.sentence,
+        "steps": screen.steps,
         "panel": _describe_panel(document, routes, checks),
         "groups": _describe_groups(document, routes),
         "persons": document["person_level"] and _describe_people(document),
-        "trust": describe_trust(checks, document["evidence"] in CONCLUSIVE),
+        "trust": screen.trust,
         "attacks": [*_list_attacks(routes)],
         "n_attacks": count_words(sum(len({r["attack"] for r in route.rows}) for route in routes)),
         "others": _list_other_groups(document, routes),
@@ -137,118 +95,6 @@ def _describe(document, routes):
         "command": _write_command(settings, document["seeds"]),
         "fewest_false": MIN_FALSE_POSITIVES,
     }
-
-
-# --- what to do next
-
-
-def advise(document, routes, checks):
-    """At most three steps on what to do next."""
-    steps, found = [], document["recommendation"]
-    if found is not None:
-        by = f"By the policy {found['policy']['name']}: {found['result']}."
-        verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
-        imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
-        steps.append(Step(imperative.capitalize(), by, "#decision", "Recommendation"))
-    unlisted = find_outcome(checks, UNLISTED)
-    if unlisted is not None and unlisted.is_warning:
-        steps.append(get_check(unlisted.name).step)
-    if get_highest(routes).level.name == "unknown":
-        steps += _advise_in_doubt(document, checks)
-    elif get_highest(routes).level.name == "none":
-        steps += _advise_to_look(document, routes)
-    else:
-        steps += _advise_against_leaks(document, routes, has_policy=found is not None)
-    return steps[:_MOST_STEPS]
-
-
-_RESULTS = {
-    "do not release": "do not {verb} the {way}.",
-    "release": "the {way} may be released.",
-    "release with conditions": "{verb} the {way} under conditions only.",
-    "cannot be said": "do not {verb} the {way} yet.",
-}
-_ADVERBS = {"clear": "clearly", "severe": "severely"}
-
-
-def _advise_against_leaks(document, routes, has_policy):
-    levels = {route.way: route.level for route in routes}
-    file, service = levels.get(FILE), levels[SERVICE]
-    if file is not None and file.rank >= 0:
-        if file.rank > 0 and not has_policy:
-            yield Step("Do not hand out the file.", "Offer its answers instead.", "#stores", "Why")
-        changes = document["file"]["changes"][:2]
-        text = " ".join(changes) if sum(map(len, changes)) < 160 else changes[0]
-        yield Step("Train a model that stores less.", text, "#stores", "Why")
-    worst = find_worst_group(routes[-1:])
-    if service.rank > 0:
-        text = "Regularize it, or train with a defense."
-        if file is not None and file.rank >= 0:
-            text = f"It leaks {_ADVERBS[service.name]} too."
-        text += f" Most in {name_group(worst[0])}." if worst else ""
-        link = ("#groups", "Groups") if worst else ()
-        yield Step("Defend the service, then compare.", text, *link)
-    if service.rank == 0 and document["settings"].get("group") and worst:
-        yield Step("Look at the worst group.", f"{name_group(worst[0])}.", "#groups", "Groups")
-    if file is None:
-        yield _UNASKED
-    if service.rank == 0:
-        yield Step("Prune or smooth the model.", "Larger leaves, or a defense; then compare.")
-    yield _look_harder(document)
-    yield Step("Compare after each change.", "`skmia compare old new`")
-
-
-_UNASKED = Step(
-    "Attack the file before you hand it out.",
-    "This audit read answers only: the level says nothing of the file.",
-)
-
-
-def _look_harder(document):
-    n = document["settings"]["n_shadows"]
-    text = f"{n} shadow models were trained; more may find more." if n else "With shadow models."
-    return Step("Look harder before a release.", text)
-
-
-def _advise_to_look(document, routes):
-    levels = {route.way: route.level for route in routes}
-    if FILE not in levels:
-        yield _UNASKED
-    elif levels[FILE].name == "unknown":
-        why = "Nobody knows yet what it stores of training records."
-        yield Step("Do not hand out the file yet.", why, "#stores", "Why")
-    yield _look_harder(document)
-    rate = choose_rate(routes)
-    limit = "auc.high=0.6" if rate is None else f"tpr@{rate:g}.high={2 * rate:g}"
-    yield Step("Keep the audit in your tests.", f"`--fail-above {limit}`")
-
-
-def _advise_in_doubt(document, checks):
-    sides = find_outcome(checks, SIDES)
-    if sides is not None and sides.is_warning and document["evidence"] in (REVERSED, UNKNOWN):
-        command = document["settings"].get("command")
-        swapped = command.get("swapped") if isinstance(command, dict) else None
-        step = CAUSES[name_cause(sides)].step
-        if name_cause(sides) == SWAPPED and swapped:
-            step = step._replace(why=f"`{visible(str(swapped))}`")
-        yield step
-        yield _AGAIN
-        return
-    if document["evidence"] == REVERSED:
-        yield Step("Check the membership column.", "1 or true is for records of the training set.")
-        yield Step("Check the signs of your own attacks.", "Higher has to mean a member.")
-        yield _AGAIN
-        return
-    if any(check.is_error for check in checks.values()):
-        yield _FAILED
-    if document["evidence"] == SHIFT:
-        yield get_check(get_difference(checks)).step or _ALIKE
-        differ = "A date, an age, a filter, another source."
-        yield Step("See in what they differ.", differ, "#trust", "Checks")
-        yield Step("Or let skmia choose.", "An unfitted model is trained on a random half.")
-    else:
-        yield get_check(get_blindness(checks)).step or PositiveControlCheck.step
-    yield _ASK_AGAIN if is_stopped(checks) else _AGAIN
 
 
 # --- the panel
@@ -285,9 +131,6 @@ def describe_picture(document, routes):
         grids.append(_make_grid(count_of(rate, base), round(base * rate), base, text, None))
     curves = [_find_curve(document, route, rate) for route in shown or routes]
     return grids, [curve for curve in curves if curve], rate
-
-
-MEANS = {FILE: "with the file", SERVICE: "as a service"}
 
 
 def _make_grid(*parts):
@@ -511,27 +354,6 @@ def _describe_people(document):
     text = describe_people(found, pd.DataFrame(document["results"])).removeprefix("People: ")
     exposed = found["exposed"] if document["evidence"] == LEAK else []
     return {"text": text, "exposed": exposed, "found": found}
-
-
-def describe_trust(checks, is_conclusive):
-    """A line, the checks as statements, failed first, and what was not run."""
-    rows, not_run = [], {}
-    for check in checks.values():
-        words = get_check(check.name).state(check)
-        rows.append({"status": check.status, "words": words, "text": check.text})
-        if check.status == NOT_RUN:
-            not_run.setdefault(visible(check.text).rstrip("."), []).append(check.name)
-    rows = [row for row in rows if row["status"] in _ORDER]
-    rows.sort(key=lambda row: _ORDER.index(row["status"]))
-    bad = [row["words"] for row in rows if row["status"] in (WARNING, ERROR)]
-    n_passed = sum(row["status"] == PASSED for row in rows)
-    failed = f"{count_words(len(bad))} failed or warned" if bad else "none failed"
-    passed = f"{count_words(n_passed)} check{'' if n_passed == 1 else 's'} passed"
-    answer = ("With care" if bad else "Yes") if is_conclusive else "No"
-    line = f"{answer}: {passed} and {failed}."
-    short = f"{passed}, {failed}"
-    left_out = [f"{', '.join(names)} ({reason})" for reason, names in not_run.items()]
-    return {"line": line, "short": short, "rows": rows, "bad": bad, "not_run": left_out}
 
 
 def _list_attacks(routes):

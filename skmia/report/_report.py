@@ -14,7 +14,6 @@ import pandas as pd
 from .._core.decisions import format_decision
 from .._core.drawing import gray, ink, on_paper, shade
 from .._core.files import PAGE, SHEET, split_place, write_bytes
-from .._core.levels import CONCLUSIVE
 from .._core.optional import import_optional
 from .._core.pages import frame_page
 from .._core.pages.saving import save_documents, warn_of_failures, write_json, write_text
@@ -27,16 +26,15 @@ from ._evidence import (
     LEAK,
     choose_evidence,
     get_highest,
-    list_routes,
     make_grounds,
     measure_level,
-    tell_level,
 )
 from ._examine import Findings
 from ._measure import TOO_FEW
-from ._page import advise, describe_picture, describe_trust, list_document_routes, render
+from ._page import describe_picture, render
 from ._pool_size import describe_growth
 from ._schema import as_document
+from ._screen import list_document_routes, show_report
 from ._text import (
     describe_disparity,
     describe_people,
@@ -118,16 +116,6 @@ def _draw_dots(ax, grids, level):
     ax.set_axis_off()
 
 
-def list_summary(report):
-    """The lines of the summary of an audit, with what the page advises."""
-    found, file = report.recommendation, report.file
-    document = {"recommendation": found and found.to_dict(), "file": file and file.facts}
-    document |= {"settings": report.settings, "evidence": report.evidence}
-    steps = advise(document, list_routes(report), report.checks)
-    trust = describe_trust(report.checks, report.evidence in CONCLUSIVE)
-    return format_short(report, steps, trust)
-
-
 _STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: "**failed**"}
 
 
@@ -155,9 +143,10 @@ def format_markdown(report, title):
 
 
 def _list_verdicts(report):
-    levels, sentence = tell_level(report)
-    lines = [f"**{heading}** {way}" for heading, way in levels]
-    lines = [*(text for line in lines for text in (line, "")), escape(sentence), ""]
+    screen = show_report(report)
+    lines = [f"**{heading}** {way}" for heading, way in screen.headings]
+    sentence = escape(screen.sentence.replace("**", ""))
+    lines = [*(text for line in lines for text in (line, "")), sentence, ""]
     file = report.file
     if file is None:
         return [*lines, f"**{report.evidence}**: {escape(report.verdict)}"]
@@ -540,7 +529,12 @@ class AuditReport:
         -------
         text : str
         """
-        return "\n".join([*list_summary(self), *(["", format_summary(self)] if verbose else [])])
+        return "\n".join(
+            [
+                *format_short(self, show_report(self)),
+                *(["", format_summary(self)] if verbose else []),
+            ]
+        )
 
     def to_markdown(self, title: str = "Membership-inference audit") -> str:
         """The audit as Markdown, for a merge request or a model card.

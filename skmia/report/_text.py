@@ -10,12 +10,8 @@ from ..disclosure import summarize
 from ..metrics import resolvable_fpr
 from ._evidence import (
     LEAK,
-    choose_rate,
     find_worst_group,
-    get_highest,
-    list_routes,
     name_group,
-    tell_level,
 )
 from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW, get_overall
 from ._pool_size import describe_growth
@@ -199,21 +195,18 @@ _MOST_NOTES = 4
 _MOST_GROUPS, _MOST_PEOPLE = 8, 5
 
 
-def format_short(result, steps, trust):
+def format_short(result, screen):
     """Format what a reader needs first, in lines of at most 80 characters, as on the page."""
-    routes = list_routes(result)
-    levels, sentence = tell_level(result)
-    lines = []
-    highest = get_highest(routes).level
-    for route, (heading, way) in zip(routes, levels, strict=True):
+    routes, highest, lines = screen.routes, screen.level, []
+    for route, (heading, way) in zip(routes, screen.headings, strict=True):
         is_highest = route.level.order == highest.order
         heading = heading.upper() if is_highest else heading.lower()
         lines.append(f"  {BARS[route.level.filled]}  {heading}   {way}{_name_worst(route)}")
-    lines += ["", *wrap_short(sentence)]
+    lines += ["", *wrap_short(screen.sentence.replace("**", ""))]
     if highest.name != "unknown":
-        lines += ["", *_tabulate(routes, choose_rate(routes), result.settings["confidence_level"])]
-    lines += ["", *_list_people(result), *_list_trust(result, trust), ""]
-    for place, (imperative, why, _, _) in enumerate(steps, 1):
+        lines += ["", *_tabulate(routes, screen.rate, result.settings["confidence_level"])]
+    lines += ["", *_list_people(result), *_list_trust(result, screen.trust), ""]
+    for place, (imperative, why, _, _) in enumerate(screen.steps, 1):
         head = "  Next    " if place == 1 else " " * 10
         lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
     if result.recommendation is not None:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skmia._core.levels import LIMITS, Level, set_level
-from skmia.report._evidence import Route, make_grounds, measure_level, write_sentence
+from skmia.report._evidence import Route, make_grounds, measure_level
 from skmia.report._measure import COLUMNS
+from skmia.report._screen import write_sentence
 from skmia.report.checks._base import Check
 
 ORDER = ["slight", "clear", "severe"]
