@@ -142,7 +142,7 @@ def name_keywords_of_class(kind):
     for base in kind.__mro__:
         init = vars(base).get("__init__")
         if init is not None:
-            if base.__module__.startswith("skmia.") and isinstance(init, FunctionType):
+            if base.__module__.partition(".")[0] == "skmia" and isinstance(init, FunctionType):
                 wrapped = name_keywords(init, base.__name__)
                 if not hasattr(init, "__wrapped__") and wrapped is not init:
                     base.__init__ = wrapped

@@ -25,6 +25,7 @@ from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_sklearn
 from ..report import (
+    CLASS_NAME,
     LARGEST_SHARE,
     StoredAnswers,
     draw_members,
@@ -52,6 +53,9 @@ from ._table import (
 
 _MOST_NAMED = 8
 _RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "outputs", WEIGHTS})
+_RESERVED_FIELDS |= {CLASS_NAME}
+# Words of classes, above which a target may hold numbers.
+_MOST_WORDS = 100
 
 
 class Problem(NamedTuple):
@@ -120,10 +124,21 @@ def _make_table(arguments):
         fit_params, told = _read_validation(arguments, features, victim)
         problem = problem._replace(fit_params=fit_params)
         notes += told
+    problem = problem._replace(records=_keep_words(problem.records, frame[arguments.target]))
     if arguments.members is not None:
         given = arguments.members, arguments.member_value, problem.membership
         problem = problem._replace(other_value=name_other_value(frame, *given))
     return problem._replace(groups=groups, notes=[*notes, *problem.notes])
+
+
+def _keep_words(records, column):
+    """Keep the words of the table for the labels that the model has other names for."""
+    words = column.astype(str).to_numpy(dtype=object)
+    pairs = pd.DataFrame({"label": records.y, "word": words}).drop_duplicates()
+    is_same = (pairs["label"].astype(str) == pairs["word"]).all()
+    # A target of numbers, whose values are as many as its rows, has no classes.
+    is_number = len(pairs) > _MOST_WORDS and len(pairs) > len(records) // 2
+    return records if is_same or is_number else records.with_fields(**{CLASS_NAME: words})
 
 
 def _list_features(arguments, frame):

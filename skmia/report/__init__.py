@@ -19,7 +19,7 @@ from ._comparison_words import format_comparison, render_comparison
 from ._evidence import list_leaks
 from ._examine import Findings as Findings
 from ._file import FileFindings as FileFindings
-from ._measure import OK, OVERALL, list_subsets
+from ._measure import CLASS_NAME, OK, OVERALL, list_subsets
 from ._pace import ModelPace as ModelPace
 from ._pace import expect_audit, measure_pace, size_up
 from ._page import render

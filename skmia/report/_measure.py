@@ -34,6 +34,8 @@ from ..metrics import (
 OVERALL = "overall"
 EVERYONE = "all"
 CLASS = "class"
+# Field of the records with the words of the user for their labels, if the model has others.
+CLASS_NAME = "class_name"
 MISSING = "(missing)"
 
 # A field with more values than this is probably an identifier or a number.
@@ -83,10 +85,19 @@ def list_subsets(records, group, *, classes=False):
     if classes and CLASS not in fields:
         labels = np.unique(records.y)
         if 2 <= len(labels) <= _MOST_CLASSES:
-            texts = as_plain(list(map(str, labels)))
+            texts = as_plain(_name_classes(records, labels))
             names, places = np.unique(texts, return_inverse=True)
             subsets.add(CLASS, names, take_table(places, find_places(labels, records.y)))
     return subsets
+
+
+def _name_classes(records, labels):
+    """The words of the user for each label, or the labels as the model has them."""
+    words = records.fields.get(CLASS_NAME)
+    if words is None:
+        return list(map(str, labels))
+    words, several = np.asarray(words).astype(str), " or "
+    return [several.join(np.unique(words[records.y == label])) for label in labels]
 
 
 def _number_names(records, field):

@@ -465,3 +465,49 @@ def test_missing_matplotlib_names_the_extra(monkeypatch, display_class):
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
     with pytest.raises(ImportError, match=r'pip install "skmia\[plot\]"'):
         display_class.from_predictions([1, 0], [1.0, 0.0])
+
+
+def test_keywords_of_scikit_learns_displays_work(evaluation):
+    membership, strong, weak = evaluation
+    words = np.where(membership == 1, "in", "out")
+    display = MembershipRocDisplay.from_predictions(
+        words,
+        {"strong": strong, "weak": weak},
+        pos_label="in",
+        curve_kwargs=[{"color": "red"}, {"color": "blue", "linewidth": 4}],
+        plot_chance_level=True,
+        chance_level_kw={"color": "green", "label": "luck"},
+        despine=False,
+    )
+    assert [line.get_color() for line in display.lines_.values()] == ["red", "blue"]
+    assert display.lines_["weak"].get_linewidth() == 4
+    assert display.ax_.spines["top"].get_visible()
+    luck = next(line for line in display.ax_.lines if line.get_label() == "luck")
+    assert luck.get_color() == "green"
+    usual = MembershipRocDisplay.from_predictions(membership, {"strong": strong, "weak": weak})
+    np.testing.assert_array_equal(
+        usual.lines_["strong"].get_data(), display.lines_["strong"].get_data()
+    )
+    assert not usual.ax_.spines["top"].get_visible()
+
+
+def test_curves_without_a_line_of_chance(evaluation):
+    membership, strong, _ = evaluation
+    display = MembershipRocDisplay.from_predictions(
+        membership, strong, curve_kwargs={"color": "red"}, plot_chance_level=False
+    )
+    assert len(display.ax_.lines) == 2  # the curve and its point
+    with pytest.raises(ValueError, match="one for each of 1 curves; got 2"):
+        display.plot(curve_kwargs=[{}, {}])
+    with pytest.raises(ValueError, match="pos_label must be a value of y_true.*'yes'"):
+        MembershipRocDisplay.from_predictions(membership, strong, pos_label="yes")
+
+
+def test_scores_take_the_label_of_members(evaluation):
+    membership, strong, _ = evaluation
+    display = ScoreDistributionDisplay.from_predictions(
+        2 - membership, strong, pos_label=1, curve_kwargs={"alpha": 0.9}, despine=False
+    )
+    assert len(display.member_scores) == membership.sum()
+    assert display.patches_["member"].get_alpha() == 0.9
+    assert display.ax_.spines["right"].get_visible()
