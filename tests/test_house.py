@@ -345,6 +345,31 @@ print(json.dumps([before, listed, audit.__name__, "skmia.report" in sys.modules]
 """
 
 
+# Files of the report in which the name of a check stands: its own, and one field of the document.
+MOST_FILES_OF_A_CHECK = 2
+
+
+def find_files_of_checks():
+    """The modules in which the name of each check, and of each question of one, is a string."""
+    from skmia.report.agreement._ask import QUESTIONS
+    from skmia.report.checks import CHECKS
+
+    for room, named in {"skmia.report": CHECKS, "skmia.report.agreement": QUESTIONS}.items():
+        found = {one.name: set() for one in named}
+        for module, (tree, _) in read_modules().items():
+            for node in ast.walk(tree) if module.startswith(room) else ():
+                if isinstance(node, ast.Constant) and str(node.value) in found:
+                    found[node.value].add(module)
+        yield from found.items()
+
+
+def test_what_a_check_means_stands_with_it():
+    files = dict(find_files_of_checks())
+    assert all(files.values())
+    spread = {name: some for name, some in files.items() if len(some) > MOST_FILES_OF_A_CHECK}
+    assert not spread
+
+
 def test_the_audit_is_loaded_when_it_is_asked_for():
     done = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True, check=True)
     before, listed, name, loaded = json.loads(done.stdout)

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia._core.circumstances import Clock
-from skmia._core.pages import Level, as_plain_level
+from skmia._core.levels import Level, as_plain_level
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.report import compare_audits
 from skmia.report._audit import OF_DATA

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import date
 
 from .._core.files import write_bytes
-from .._core.pages import write_json
+from .._core.pages.saving import write_json
 from .._core.visible import visible
 from ..disclosure import record_decision, render_sheet, write_sheet
 from ..report import (

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.pages import CONCLUSIVE, LEAK
+from .._core.levels import CONCLUSIVE, LEAK
 from .._core.visible import visible
 from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part
 

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 
-from .._core.pages import ASCII, BARS
+from .._core.levels import BARS
 from .._core.progress import can_write
+from .._core.text import ASCII
 from .._core.visible import visible, visible_lines
 from ..exceptions import TrainingError
 from ._options import CommandError, GateClosed, check, read_config, save_config, tell

@@ -14,8 +14,8 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
+from .._core.decisions import REQUEST
 from .._core.foreign_words import describe_error
-from .._core.pages import REQUEST
 
 FORMATS = ("text", "json", "markdown", "junit", "sarif")
 ESTIMATORS = ("random-forest", "logistic", "gradient-boosting", "mlp")

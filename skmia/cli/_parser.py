@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from .._core import __version__
+from .._core.decisions import REQUEST, ROLES
 from .._core.optional import import_optional
-from .._core.pages import REQUEST, ROLES
 from ._options import (
     ESTIMATORS,
     FORMATS,

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .._core.checks import check_option
+from .._core.decisions import REQUEST, ROLES, list_decision
+from .._core.levels import scale
 from .._core.numbers import check_number, show
-from .._core.pages import REQUEST, ROLES, list_decision, scale
 from .._core.visible import Shown, visible
 from ..metrics import Interval
 from ._policy import LISTED, REFERENCE, RELEASES, STORED, Policy, list_required_attacks

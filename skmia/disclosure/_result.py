@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.numbers import check_number, show
-from .._core.pages import wrap
+from .._core.text import wrap
 from .._core.visible import Shown, visible
 from ..leakage import GeneralizationGapBound
 from ..metrics import Interval, auc_interval, conformal_pvalues

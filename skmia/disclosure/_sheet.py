@@ -5,8 +5,11 @@ import re
 from datetime import date, datetime
 
 from .._core.checks import check_option
+from .._core.decisions import REQUEST, ROLES
 from .._core.numbers import show
-from .._core.pages import REQUEST, ROLES, choose_base, render_page, shorten, write_text
+from .._core.pages import render_page
+from .._core.pages.saving import write_text
+from .._core.text import choose_base, shorten
 from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES
 from ._recommend import CONDITIONS, FAIL, MISSING, OPEN, PASS, REFUSE, RELEASE, UNJUDGED, UNKNOWN

@@ -9,8 +9,10 @@ import pandas as pd
 from sklearn.base import is_regressor
 
 from .._core.asking import unwrap
-from .._core.pages import BARS, LEAK, Level, render_page, set_level, wrap_short
+from .._core.levels import BARS, LEAK, UNKNOWN, set_level
+from .._core.pages import render_page
 from .._core.records import Records
+from .._core.text import wrap_short
 from .._core.validation import check_records
 from .._core.visible import Shown, visible
 from ..attacks import (
@@ -127,11 +129,11 @@ def _expect(document):
     """The level that is expected of what a file stores; unknown if nothing says how much."""
     found = document["candidates"]
     if document["level"] == "rows" or (found is not None and found["n_rows"]):
-        return Level("severe")
+        return set_level(LEAK, {"rows": {"low": 1, "estimate": 1}})
     parts = () if found is None else (found[name] for name in _STRENGTHS)
     aucs = [part["expected_auc"] for part in parts if part is not None]
     if not aucs:
-        return Level("unknown")
+        return set_level(UNKNOWN, {})
     return set_level(LEAK, {"auc": {"low": max(aucs), "estimate": max(aucs)}})
 
 

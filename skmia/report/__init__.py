@@ -1,7 +1,7 @@
 """The report of :func:`skmia.audit`, and its checks as functions."""
 
 from .._core import name_by_room
-from .._core.pages import Level
+from .._core.levels import Level
 from ._case import (
     AS_FILE,
     CHECKS,
@@ -29,8 +29,9 @@ from ._run import Run as Run
 from ._schema import SCHEMA, SCHEMA_VERSION, as_document, check_document, check_table_document
 from ._shared_rows import find_shared_rows
 from ._stand_in import RECIPE
-from ._text import column_name, join_names
+from ._text import column_name
 from ._verdict import name_part
+from ._words import join_names
 from .checks._baseline import blind_baseline
 from .checks._control import ControlResult as ControlResult
 from .checks._control import negative_control, positive_control

@@ -41,8 +41,8 @@ from ..base import is_open, list_keeps, needs_of, offer_of, parts_of, settings_o
 from ..shadow import ShadowPool
 from ..signals import Correctness, auto_of, kinds_of
 from ..victims import get_kind, is_linear_model, is_trainable
-from ._evidence import count_permutations
 from ._measure import list_subsets
+from ._permutations import count_permutations
 from ._pool_size import AUTO, SIZES
 from ._rows_used import describe_dropped_rows
 from ._shared_rows import refuse_shared_rows

@@ -1,52 +1,60 @@
 """Which checks of an audit keep a model from being released while they warn, and what ends that."""
 
-from ._evidence import ALIKE, FIRST, get_difference
+from ._evidence import why_unlisted
 from ._stand_in import why_gap_too_large
-from ._training_rows import why_unlisted
-
-_ONE_POPULATION = "Use members and non-members from one population."
-
-# What to do about a check that warns. A low number beside such a warning may be low for another
-# reason than the model, so it releases nothing; a number above its limit counts nevertheless.
-REMEDIES = {
-    FIRST: "Give model and table as they were in training, and audit again.",
-    "sides": "Give held-out rows that no part of the model has seen.",
-    "training rows": "List these rows as members.",
-    **dict.fromkeys(ALIKE, _ONE_POPULATION),
-    "people": "Give all records of a person to one side, and audit again.",
-    "duplicates": "Remove copies that are on both sides, or give copies one group_by.",
-    "person level": "Train with fewer records of each person, or with a guarantee for people.",
-    "score sign": "Look for a membership column that is coded the other way round.",
-    "shadow models": "Train the shadow models as the model was: pass its recipe as estimator=, "
-    "with the fit_params and the number of rows that it was trained with.",
-    "positive control": "Audit with more records, or with other attacks.",
-    "small groups": "Merge the small groups, or audit with more of their records.",
-}
-# These state a fact, which never warns; it says nothing against low numbers.
-WITHOUT_BEARING = (
-    "resolution",
-    "permuted membership",
-    "beyond the shift",
-    "beyond the shift, of the file",
+from .checks import get_check
+from .checks._base import (
+    BEYOND,
+    BEYOND_OF_FILE,
+    BLIND,
+    CHANCE,
+    DIFFERENCE,
+    KNOWN,
+    NOTE,
+    PERSONS,
+    RECIPE,
+    SIDES,
+    SMALL,
+    UNLISTED,
 )
+
+# What to do about a check that warns, by what it is about. A low number beside such a warning may
+# be low for another reason than the model, so it releases nothing; a number above its limit counts
+# nevertheless.
+REMEDIES = {
+    KNOWN: "Give model and table as they were in training.",
+    SIDES: "Give held-out rows that no part of the model has seen.",
+    UNLISTED: "List these rows as members.",
+    DIFFERENCE: "Use members and non-members from one population.",
+    BLIND: "Audit with more records, none of which has a copy on the other side.",
+    RECIPE: "Train the shadow models as the model was: pass its recipe as estimator=, with the "
+    "fit_params and the number of rows that it was trained with.",
+    SMALL: "Merge the small groups, or audit with more of their records.",
+    PERSONS: "Train with fewer records of each person, or with a guarantee for people.",
+    NOTE: "Check membership and, where people have several records, group_by.",
+}
+# These state a fact, which never warns and says nothing against low numbers.
+WITHOUT_BEARING = (CHANCE, BEYOND, BEYOND_OF_FILE)
 _SHIFTED = (
-    "Members and non-members differ without the model, so low numbers of attacks say nothing. "
-    f"{_ONE_POPULATION}"
+    "Members and non-members differ without the model, so low numbers of attacks say nothing."
 )
 
 
 def list_warnings(checks, reference, provenance):
     """Sentences on each check that keeps low numbers from leading to a release."""
-    found = [_SHIFTED] if get_difference(checks) is not None else []
-    for name, remedy in REMEDIES.items():
-        check = checks.get(name)
-        if check is None or (name in ALIKE and check.is_warning):
-            continue
+    found = {}
+    for name, check in checks.items():
+        role = get_check(name).role
         if check.is_error:
-            found.append(f'The check "{name}" failed. {check.text} Remove its cause, audit again.')
-        elif check.is_warning:
-            # A statement can say where rows are that are not listed.
-            is_stated = name == "training rows" and why_unlisted(checks, provenance) is None
-            found += [] if is_stated else [f"{check.text} {remedy}"]
+            told = f'The check "{name}" failed. {check.text} Remove its cause.'
+        elif not check.is_warning or role in WITHOUT_BEARING:
+            continue
+        elif role == UNLISTED and why_unlisted(checks, provenance) is None:
+            continue  # because a statement says where these rows are
+        else:
+            told = f"{_SHIFTED if role == DIFFERENCE else check.text} {REMEDIES[role]}"
+        found[f"{told} Then audit again."] = name
     gap = why_gap_too_large(reference)
-    return tuple(found if gap is None else [*found, f"{gap} {REMEDIES['shadow models']}"])
+    if gap is not None and RECIPE not in (get_check(name).role for name in found.values()):
+        found[f"{gap} {REMEDIES[RECIPE]} Then audit again."] = None
+    return tuple(found)

@@ -1,6 +1,8 @@
 """What is said of two audits: the first line, the sentence, and the page."""
 
-from .._core.pages import BARS, Level, choose_base, render_page, shorten, wrap_short
+from .._core.levels import BARS, Level
+from .._core.pages import render_page
+from .._core.text import choose_base, shorten, wrap_short
 from .._core.visible import visible
 from ._comparison import (
     BOTH,
@@ -16,8 +18,10 @@ from ._comparison import (
 )
 from ._evidence import FILE, SERVICE, count_of, name_group
 from ._measure import OVERALL
-from ._page import MEANS, Step, cut_name, list_document_routes
+from ._page import cut_name
+from ._screen import MEANS, list_document_routes
 from ._text import column_name, format_auc, format_rate, join_names
+from .checks._base import Step
 
 HEADINGS = {
     LESS: "Less leakage",
@@ -279,7 +283,7 @@ def render_comparison(first, second, names, title="Two audits of membership infe
         if one.scope not in (OVERALL, PEOPLE):
             groups.setdefault((one.scope, one.group), []).append(one)
     said = [route.levels[1] for route in found.routes if route.outcome != UNSAID]
-    last = max(said, key=lambda level: level.order, default=Level("unknown"))
+    last = max(said, default=Level("unknown"))
     changes = [one for route in found.routes for one in route.changes]
     return render_page(
         "page_compare.html.j2",

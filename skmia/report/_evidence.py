@@ -2,50 +2,31 @@
 
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from .._core.pages import (
-    LEAK,
-    NONE,
-    REVERSED,
-    SHIFT,
-    UNKNOWN,
-    Level,
-    choose_base,
-    read_level,
-    scale,
-    set_level,
-)
+from .._core.levels import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Level, read_level, scale, set_level
 from .._core.visible import visible
 from ._measure import OK, OVERALL, get_overall
-
-# The check without which no number means anything, and its findings: by the first of them nothing
-# is concluded.
-FIRST = "model and table"
-STOP, WARN, PASS, CANNOT_TELL = "stop", "warn", "pass", "cannot tell"
-
-# Checks of whether members and non-members differ in nothing but the training.
-ALIKE = ("blind baseline", "difficulty", "drift", "formats", "negative control")
-
-# Checks of whether a leak could have been found.
-_SIGHTED = ("duplicates", "positive control")
-
-# What the check "sides" finds. If only a step or the length of training is due to the held-out
-# rows, a leak that is found stands.
-SWAPPED, IN_MODEL, IN_PART = "swapped", "held-out rows in the model", "held-out rows in a part"
-
-# Without an answer to one of these, no finding can be relied on.
-_GUARDS = ("permuted membership", FIRST, *ALIKE)
-
-# Without an answer to one of these, the absence of a finding cannot be relied on.
-_GUARDS_OF_NOTHING = (*_SIGHTED, "sides", "shadow models", "small groups", "person level")
+from ._training_rows import ELSEWHERE, LOOKS_ALIKE
+from .checks import find_outcome, get_check, list_checks
+from .checks._base import (
+    BEYOND,
+    BLIND,
+    DIFFERENCE,
+    GUARDS,
+    GUARDS_OF_NOTHING,
+    KNOWN,
+    PERSONS,
+    RECIPE,
+    SIDES,
+    SMALL,
+    UNLISTED,
+)
+from .checks._beyond_shift import BeyondShiftCheck
+from .checks._model_and_table import STOP
+from .checks._sides import IN_PART, SWAPPED, name_cause
 
 _NULL_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
-
-# Permutations take time: a confidence level that needs more of them than this is refused.
-_MOST_PERMUTATIONS = 100_000
-HIGHEST_LEVEL = 1 - 10 / _MOST_PERMUTATIONS
 
 
 class Grounds(NamedTuple):
@@ -69,17 +50,6 @@ def make_grounds(results, permutation, checks, level, asked):
     return Grounds(results, null, n_permutations, checks, level, asked)
 
 
-def count_permutations(confidence_level):
-    """Number of permutations with which a p-value can fall well below one minus the level."""
-    wanted = max(1000, int(np.ceil(10 / (1 - confidence_level) * (1 - 1e-9))))
-    if wanted > _MOST_PERMUTATIONS:
-        raise ValueError(
-            f"confidence_level must be at most {HIGHEST_LEVEL:g} in an audit; at "
-            f"{confidence_level!r} a finding would need {wanted:,} permutations of membership."
-        )
-    return wanted - 1
-
-
 def list_leaks(grounds):
     """The numbers that are above chance, after correction for all that were tested."""
     # Each side gets half of the significance level, as in a two-sided interval.
@@ -100,7 +70,7 @@ def choose_evidence(grounds):
         return REVERSED if cause == SWAPPED else UNKNOWN
     if get_difference(checks) is not None and get_excess(grounds) is None:
         return SHIFT
-    if _get_error(checks, _GUARDS) is not None:
+    if _get_error(checks, GUARDS) is not None:
         return UNKNOWN
     if len(list_leaks(grounds)):
         return LEAK
@@ -111,30 +81,22 @@ def choose_evidence(grounds):
 
 def is_stopped(checks):
     """Whether the audit ended because the model does not know the table."""
-    return FIRST in checks and checks[FIRST].is_warning and checks[FIRST].finding == STOP
+    found = find_outcome(checks, KNOWN)
+    return found is not None and found.is_warning and found.finding == STOP
 
 
 def get_cause(grounds):
     """Return what is wrong with the two sides themselves, if no leak stands in spite of it."""
-    sides = grounds.checks.get("sides")
+    sides = find_outcome(grounds.checks, SIDES)
     if sides is None or not sides.is_warning:
         return None
     cause = name_cause(sides)
     return None if cause == IN_PART and len(list_leaks(grounds)) else cause
 
 
-def name_cause(sides):
-    """What the check "sides" found, if it warns."""
-    return sides.finding if sides.finding in (SWAPPED, IN_PART) else IN_MODEL
-
-
-# The checks of what is found beyond a difference between the sides.
-BEYOND, BEYOND_OF_FILE = "beyond the shift", "beyond the shift, of the file"
-
-
 def get_excess(grounds):
     """The limits of what training adds to the AUC of a shift, if it is above 0; or None."""
-    check = grounds.checks.get(BEYOND)
+    check = find_outcome(grounds.checks, BEYOND)
     if get_difference(grounds.checks) is None or check is None or check.finding is None:
         return None
     shown = list_leaks(grounds)
@@ -144,36 +106,49 @@ def get_excess(grounds):
 
 def get_difference(checks):
     """Return the first check by which members and non-members differ without the model, or None."""
-    return _get_warning(checks, ALIKE)
+    return _get_warning(checks, DIFFERENCE)
 
 
-def _get_warning(checks, names):
-    """The first of the named checks that warns, or None; not every audit asks all of them."""
-    return next((name for name in names if name in checks and checks[name].is_warning), None)
+def _get_warning(checks, *roles):
+    """The name of the first check of these roles whose warning hinders, or None."""
+    found = (one.name for one in list_checks(*roles) if one.name in checks)
+    return next((name for name in found if get_check(name).hinders(checks[name])), None)
 
 
-def _get_error(checks, names):
-    """The first of the named checks that failed, or None."""
-    return next((name for name in names if name in checks and checks[name].is_error), None)
+def _get_error(checks, roles):
+    """The name of the first check of these roles that failed, or None."""
+    found = (one.name for one in list_checks(*roles) if one.name in checks)
+    return next((name for name in found if checks[name].is_error), None)
 
 
 def get_blindness(checks):
     """Return the check that prevents a conclusion about this model, or None."""
-    # If attacks succeed on shadow models and not on the victim, then the victim was trained on
-    # other records than membership says, or in another way. If they succeed on shadow models in a
-    # group that is too small to be judged on one model, nothing can be said about that group. If
-    # people are found though no record is, the numbers of records do not tell. A check that failed
-    # could have been any of these.
-    found = FIRST if is_stopped(checks) else None
-    found = found or _get_warning(checks, ("sides",))
-    found = found or _get_error(checks, (*_GUARDS, *_GUARDS_OF_NOTHING))
-    found = found or _get_warning(checks, _SIGHTED)
-    if found is not None:
-        return found
-    shadows = checks["shadow models"]
-    if shadows.is_warning and shadows.finding == "below":
-        return "shadow models"
-    return _get_warning(checks, ("small groups", "person level"))
+    # If attacks succeed on shadow models in a group that is too small to be judged on one model,
+    # nothing can be said about that group. If people are found though no record is, the numbers of
+    # records do not tell. A check that failed could have been any of these.
+    if is_stopped(checks):
+        return find_outcome(checks, KNOWN).name
+    return (
+        _get_warning(checks, SIDES)
+        or _get_error(checks, (*GUARDS, *GUARDS_OF_NOTHING))
+        or _get_warning(checks, BLIND, RECIPE, SMALL, PERSONS)
+    )
+
+
+def why_unlisted(checks, provenance):
+    """Why the members are not all training rows, with what would change it, or None."""
+    sides, rows = (find_outcome(checks, role) for role in (SIDES, UNLISTED))
+    if sides is not None and sides.is_warning:
+        return f"{sides.text} Give held-out rows that no part of the model has seen."
+    if rows is None or not rows.is_warning:
+        return None
+    # A statement does not stand against held-out rows that the file itself takes for its own.
+    if LOOKS_ALIKE not in rows.text and provenance.get(ELSEWHERE, "").strip():
+        return None
+    return (
+        f"{rows.text} List them as members, or state in provenance, as {ELSEWHERE!r}, where they "
+        "are and that no held-out row is one of them."
+    )
 
 
 SERVICE, FILE = "service", "file"
@@ -184,7 +159,7 @@ def measure_level(grounds, evidence):
     excess = get_excess(grounds)
     if excess is not None and evidence == LEAK:
         # Only what training adds counts, and no number of a group is known without the shift.
-        name, (estimate, low) = BEYOND, (min(0.5 + one, 1.0) for one in excess[:2])
+        name, (estimate, low) = BeyondShiftCheck.name, (min(0.5 + one, 1.0) for one in excess[:2])
         number = {"low": low, "estimate": estimate, "attack": name, "max_fpr": None}
         return set_level(LEAK, {"auc": number})
     # The strongest of many is chosen, so lower ends are corrected: those of all records for the
@@ -199,12 +174,12 @@ def measure_level(grounds, evidence):
     groups = []
     for (scope, group), rows in parts.items():
         own = NONE if evidence == LEAK and (scope, group) not in found else evidence
-        level = set_level(own, _find_largest(rows, grounds.level, len(parts)))._asdict()
+        level = set_level(own, _find_largest(rows, grounds.level, len(parts))).as_dict()
         groups.append({"scope": scope, "group": group, **level})
         del groups[-1]["groups"], groups[-1]["overall"]
     level = set_level(evidence, _find_largest(whole, grounds.level, 1))
     is_overall = evidence != LEAK or OVERALL in set(leaks["scope"])
-    return level._replace(groups=tuple(groups), overall=is_overall)
+    return level.change(groups=tuple(groups), overall=is_overall)
 
 
 def _find_largest(rows, level, n_parts):
@@ -257,15 +232,6 @@ def list_routes(report):
     ]
 
 
-def tell_level(report):
-    """The heading of each route with its way, and the sentence on them without emphasis."""
-    routes = list_routes(report)
-    baseline = report.baseline and {"auc": report.baseline.estimate}
-    text = report.verdict.partition(". ")[2]
-    sentence = write_sentence(routes, report.evidence, report.checks, baseline, text)
-    return [(one.level.heading, f"as a {one.way}") for one in routes], sentence.replace("**", "")
-
-
 def get_highest(routes):
     """The route that the headline is about: of equal ones the file, where they leak."""
     best = max(routes, key=lambda route: route.level.order)
@@ -305,149 +271,3 @@ def find_worst_group(routes):
     pairs = [(group, route) for route in routes for group in route.level.groups]
     pairs = [(g, route) for g, route in pairs if read_level(g).order > route.level.order]
     return max(pairs, key=lambda pair: read_level(pair[0]).order, default=None)
-
-
-_SHIFTS = {
-    "difficulty": "models trained on neither side do better on one of them",
-    "drift": "labels depend on features in another way for members than for non-members",
-    "formats": "the two sides were written in different ways",
-    "negative control": "attacks separate them on a model that was trained without regard to "
-    "membership",
-}
-_NOT_BLAMED = (
-    "so nothing that an attack finds can be blamed on it, and nothing that it misses excused."
-)
-
-
-def write_sentence(routes, evidence, checks, baseline, verdict):
-    """What was found in whole people, with what is stressed between two asterisks."""
-    # checks: by name; verdict: its text after the headline
-    highest = get_highest(routes)
-    if highest.level.name == "unknown":
-        return _write_doubt(evidence, checks, baseline, verdict)
-    if highest.level.name == "none":
-        return _write_nothing(highest, routes)
-    beyond = checks.get(BEYOND_OF_FILE if highest.way == FILE else BEYOND)
-    if get_difference(checks) is not None and beyond is not None and beyond.finding is not None:
-        return f"**The model leaks beyond the difference between the sides.** {beyond.text}"
-    group = find_worst_group(routes)
-    more = ""
-    if group is not None:
-        named = read_level(group[0]).word.lower()
-        more = f" It is {named} for **{name_group(group[0])}**."
-    return _write_leak(highest, routes) + more
-
-
-def _write_of_group(highest):
-    """What is found where only groups leak: in the one of the highest AUC."""
-    leaking = [group for group in highest.level.groups if read_level(group).rank >= 0]
-    rows = [highest.find_best("auc", None, one["scope"], one["group"]) for one in leaking]
-    best = max((row for row in rows if row), key=lambda row: row["estimate"], default=None)
-    text = "Over all records, attacks recognize no more than guessing does."
-    if best is not None:
-        text += f" In **{name_group(best)}**, a random member ranks above a random non-member "
-        text += f"{100 * best['estimate']:.0f} of 100 times."
-    return text
-
-
-def _write_leak(highest, routes):
-    if not highest.level.overall:
-        return _write_of_group(highest)
-    rate = choose_rate(routes)
-    best = highest.find_best("tpr", rate) if rate is not None else None
-    auc = highest.find_best("auc")
-    with_file = "With the **model file**, a" if highest.way == FILE else "A"
-    ranks = f"{with_file} random member ranks above a random non-member "
-    ranks += "of 100 times".join(("" if auc is None else f"{100 * auc['estimate']:.0f} ", "."))
-    others = [route for route in routes if route is not highest]
-    if best is None:
-        return f"{ranks} There are too few others to say how many can be recognized surely."
-    base = choose_base(rate)
-    n, m = count_of(best["estimate"], base), count_of(rate, base)
-    if highest.level.name == "slight" and n == m:
-        return f"{ranks} It is more than chance, and too little to be sure of anybody."
-    if highest.level.name == "slight":
-        verb = "is" if m == "1" else "are"
-        return (
-            f"An attacker recognizes **{n}** of {base:,} training records, when {m} of {base:,} "
-            f"others {verb} mistaken for one. It is more than chance, and too little to be sure of "
-            "anybody."
-        )
-    if best["estimate"] < 0.05:
-        return f"{ranks} Few can be recognized surely: {n} of {base:,}."
-    who = "has the **model file**" if highest.way == FILE else "gets the **answers** of the model"
-    tail = "".join(_tell_other(route, rate, base) for route in others)
-    return (
-        f"Whoever {who} can recognize {n} of {base:,} training records, and mistakes {m} of "
-        f"{base:,} others for one.{tail}"
-    )
-
-
-def _tell_other(route, rate, base):
-    best = route.find_best("tpr", rate)
-    what = "From the **model file**," if route.way == FILE else "From the **answers** alone,"
-    if route.level.name == "unknown" or best is None:
-        return f" {what} nothing can be said."
-    if route.level.name == "none":
-        return f" {what} it is no more than by guessing."
-    return f" {what} it is {count_of(best['estimate'], base)} of {base:,}."
-
-
-def _write_nothing(highest, routes):
-    rate = choose_rate(routes)
-    n_attacks = len({row["attack"] for row in highest.rows})
-    attacks = f"{count_words(n_attacks).capitalize()} attack{'s' if n_attacks > 1 else ''}"
-    verb = "recognizes" if n_attacks == 1 else "recognize"
-    best = highest.find_best("tpr", rate, end="high") if rate is not None else None
-    if best is None:
-        auc = highest.find_best("auc", end="high")
-        most = f"at most **{100 * auc['high']:.0f}** of 100 times above a non-member"
-        found = f"{attacks} rank{'s' if n_attacks == 1 else ''} members no better than guessing: "
-        return f"{found}{most}. A stronger attack may still succeed."
-    base = choose_base(rate)
-    m = count_of(rate, base)
-    is_judged = all(route.level.name == "none" for route in routes)
-    judged = "" if is_judged else " The **model file** could not be judged."
-    return (
-        f"{attacks} {verb} no more than guessing does: at most "
-        f"**{base * best['high']:.2g}** of {base:,} training records, when {m} of {base:,} others "
-        f"{'is' if m == '1' else 'are'} mistaken for one. A stronger attack may still succeed."
-        f"{judged}"
-    )
-
-
-_CAUSES = {
-    SWAPPED: "Training data and held-out data are swapped.",
-    IN_MODEL: "The held-out rows are in the model.",
-    IN_PART: "A part of the model was fitted on the held-out rows.",
-}
-
-
-def _write_doubt(evidence, checks, baseline, verdict):
-    """Why there is no verdict."""
-    cause = checks.get("sides")
-    if cause is not None and cause.is_warning and evidence in (REVERSED, UNKNOWN):
-        return f"**{_CAUSES[name_cause(cause)]}** {cause.text}"
-    if evidence == SHIFT:
-        name = get_difference(checks)
-        if name == "blind baseline" and baseline is not None:
-            return (
-                "**Members and non-members differ by themselves.** They can be told apart "
-                f"{100 * baseline['auc']:.0f} of 100 times without the model, {_NOT_BLAMED}"
-            )
-        why = _SHIFTS.get(name, "a check tells them apart without the model")
-        return (
-            f"**Members and non-members differ by themselves:** {why}, "
-            f"{_NOT_BLAMED.replace('blamed on it', 'blamed on the model')}"
-        )
-    if evidence == REVERSED:
-        return (
-            "**The scores are the wrong way round.** Attacks rank members below non-members, far "
-            "more than chance explains. Most often the membership column is coded the other way."
-        )
-    name = get_blindness(checks)
-    if is_stopped(checks):
-        return f"**Model and table do not agree.** {verdict}"
-    blind = name in (None, "positive control", "duplicates")
-    neither = "Leakage can be neither shown nor ruled out"
-    return f"**{'Nothing could have been found' if blind else neither}.** {verdict}"

@@ -12,7 +12,6 @@ from ..base import get_neutral
 from ..disparity import DisparityTest, GroupGuesses, number_people
 from ..metrics import auc_interval, conformal_pvalues
 from . import checks
-from ._evidence import FIRST, count_permutations
 from ._measure import (
     COLUMNS,
     FEWEST,
@@ -23,10 +22,13 @@ from ._measure import (
     rank_attacks,
     widen,
 )
+from ._permutations import count_permutations
 from ._run import take_records
-from ._text import MEAN, SUM, describe_error
-from .checks._base import ERROR, NOT_RUN, Check
-from .checks._permutation import permutation_test
+from ._text import MEAN, SUM
+from ._words import describe_error
+from .checks._base import ERROR, KNOWN, NOT_RUN, SOMETIMES, Check
+from .checks._control import NegativeControlCheck, PositiveControlCheck
+from .checks._permutation import PermutationCheck, permutation_test
 
 # The pairs of more groups than these make a table that is too long to read.
 _MOST_GROUPS = 20
@@ -234,12 +236,13 @@ class Findings:
 
     @property
     def permutation(self) -> Any:
-        return self.of("permuted membership")
+        return self.of(PermutationCheck.name)
 
     @property
     def controls(self) -> dict:
         """Results of the controls that ran, by kind."""
-        found = {kind: self.of(f"{kind} control") for kind in ("positive", "negative")}
+        names = {"positive": PositiveControlCheck.name, "negative": NegativeControlCheck.name}
+        found = {kind: self.of(name) for kind, name in names.items()}
         return {kind: control for kind, control in found.items() if control is not None}
 
 
@@ -262,16 +265,12 @@ def withhold(case):
     findings, why = Findings(pd.DataFrame(columns=list(COLUMNS))), "The audit ended before."
     answers = {
         check.name: _ask(check, case, None, findings)
-        if check.name == FIRST
+        if check.role == KNOWN
         else Check(check.name, NOT_RUN, why)
         for check in checks.CHECKS
-        if check.name not in _OF_SOME
+        if check.presence != SOMETIMES
     }
     return replace(findings, checks=answers)
-
-
-# Checks that are asked of some audits only.
-_OF_SOME = ("people", "person level", "small groups", "formats", "drift")
 
 
 def sort_by_reads(listed):

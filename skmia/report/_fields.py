@@ -3,7 +3,7 @@
 import re
 import reprlib
 
-from .._core.pages import EVIDENCE
+from .._core.levels import EVIDENCE
 from .._core.visible import visible
 from ..disclosure import DECISIONS
 from ..synthetic import SCHEMA as TABLE_SCHEMA

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
 from .._core.caches import clone_to_train
-from .._core.pages import Level
+from .._core.levels import Level
 from .._core.progress import enter_stage
 from .._core.records import has_column
 from .._core.targets import shape_targets
@@ -25,7 +25,7 @@ from ._examine import Findings
 from ._file_attack import fit_file_attack
 from ._measure import COLUMNS, measure
 from ._run import Run
-from ._text import describe_error, name_unread
+from ._text import name_unread
 from ._verdict import (
     NO_CONTROL,
     choose_file_evidence,
@@ -33,6 +33,7 @@ from ._verdict import (
     keep_shared_checks,
     write_file_verdict,
 )
+from ._words import describe_error
 from .checks import PermutationCheck
 
 # Level of the interval that the expected AUC of the attack on a clone must lie in.

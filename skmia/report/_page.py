@@ -1,48 +1,28 @@
 """The page of an audit: one HTML file that needs no other file."""
 
-from typing import NamedTuple
-
 import pandas as pd
 
-from .._core.pages import (
-    CONCLUSIVE,
-    LEAK,
-    LIMITS,
-    REVERSED,
-    SHIFT,
-    UNKNOWN,
-    choose_base,
-    draw_roc,
-    read_level,
-    render_page,
-    write_date,
-)
+from .._core.levels import LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, read_level
+from .._core.pages import render_page
+from .._core.pages.curves import draw_roc
 from .._core.pvalues import format_pvalue
+from .._core.text import choose_base, write_date
 from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
 from ._evidence import (
     FILE,
-    FIRST,
-    IN_MODEL,
-    IN_PART,
     SERVICE,
-    STOP,
-    SWAPPED,
-    Route,
     choose_rate,
     count_of,
     count_words,
-    find_worst_group,
-    get_blindness,
     get_difference,
     get_highest,
-    is_stopped,
-    name_cause,
     name_group,
-    write_sentence,
 )
 from ._measure import INTERVAL, OK, OVERALL, TOO_FEW
 from ._pool_size import describe_growth
+from ._screen import MEANS, show_document
+from ._screen import list_document_routes as list_document_routes
 from ._stand_in import CHOSEN
 from ._text import (
     column_name,
@@ -52,140 +32,22 @@ from ._text import (
     describe_reading,
     describe_sources,
     format_cell,
-    join_names,
 )
 from ._verdict import describe_candidates
-from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING, read_checks
-
-# What a check says if it passed, and if it warns.
-_STATEMENTS = {
-    FIRST: ("Model and table agree", "Model and table may not agree"),
-    "sides": ("The two sides are as named", "The two sides are not what they are called"),
-    "training rows": (
-        "All training rows are listed",
-        "The model was trained on rows that are not listed as members",
-    ),
-    "blind baseline": (
-        "Members and non-members look alike without the model",
-        "Members and non-members differ without the model",
-    ),
-    "difficulty": ("Both sides are equally hard to predict", "One side is easier to predict"),
-    "drift": (
-        "Labels depend on features in one way",
-        "Labels depend on features in another way on each side",
-    ),
-    "formats": ("Both sides are written in one way", "The sides are written in different ways"),
-    "people": ("Each person is on one side", "Some people are on both sides"),
-    "duplicates": ("Few records are on both sides", "Many records are on both sides"),
-    "resolution": ("There is a lowest rate that can be measured", ""),
-    "permuted membership": ("Results are compared with chance", ""),
-    "person level": (
-        "People with several records were attacked",
-        "People are found where single records are not",
-    ),
-    "score sign": ("The scores point the right way", "Some scores point the wrong way"),
-    "shadow models": (
-        "The shadow models resemble this model",
-        "The shadow models do not resemble this model",
-    ),
-    "positive control": (
-        "The attacks find a leak that was planted",
-        "The attacks miss a leak that was planted",
-    ),
-    "negative control": (
-        "The attacks find nothing where nothing is",
-        "The attacks find something where nothing is",
-    ),
-    "small groups": ("Some groups are too small to judge", "Small groups leak on shadow models"),
-}
-_ORDER = (ERROR, WARNING, PASSED, STATED)
-_STOPPED = "Model and table do not agree"
-# What a check says that states a fact, where that is not what it says if it passed.
-_STATED = {FIRST: "Too little to tell whether model and table agree"}
-
-
-class Step(NamedTuple):
-    """An imperative, a reason, and a place with the words of its link."""
-
-    imperative: str
-    why: str
-    place: str | None = None
-    link: str = ""
-
-
-# What to do where there is no verdict, by the check that prevents it.
-_ALIKE = Step(
-    "Take both sides from one population.", "Set a random part of the data aside before training."
+from ._words import join_names
+from .checks import CHECKS, get_check
+from .checks._base import Step as Step
+from .checks._base import (
+    read_checks,
 )
-_CAUSES = {
-    "formats": Step(
-        "Export both sides in one way.",
-        "The same decimals, spelling and missing values, and audit again.",
-    ),
-    "drift": Step(
-        "Take both sides from one time and source.", "Leakage and drift look alike here."
-    ),
-    FIRST: Step(
-        "Give model and table as they were in training.",
-        "Columns in their order, units and types; answers and labels of these rows.",
-    ),
-    "duplicates": Step(
-        "Remove copies that are on both sides.",
-        "Or give copies a common group_by, and audit again.",
-    ),
-    "positive control": Step(
-        "Use more records.",
-        "At least several hundred members and non-members; 10,000 non-members for rates of 0.1%.",
-    ),
-    "person level": Step(
-        "Treat it as a leak of people.",
-        "Keep fewer records of each person, or train with a guarantee for people.",
-    ),
-    "small groups": Step("Merge the small groups.", "Or audit with more of their records."),
-    "shadow models": Step(
-        "Check membership and the recipe.",
-        "The shadow models have to be trained as this model was.",
-    ),
-}
-_OF_SIDES = {
-    SWAPPED: Step(
-        "Swap the two sides.",
-        "`audit(model, train=held_out, held_out=train)`; with records, `1 - membership`.",
-    ),
-    IN_MODEL: Step(
-        "Give held-out rows that the model has not seen.",
-        "Or list these rows as members, and give others as held-out.",
-    ),
-    IN_PART: Step(
-        "Fit that part on training rows.",
-        "Such as `CalibratedClassifierCV(estimator, cv=5).fit(X_train, y_train)`; or give held-out "
-        "rows that no part has seen.",
-    ),
-}
-_UNLISTED = Step(
-    "List all training rows as members.",
-    "The file was trained on more rows; each of them among the others counts as an error.",
-    "#trust",
-    "Checks",
-)
-_FAILED = Step(
-    "Remove what made a check fail.",
-    "Its message is below; the verdict depends on it.",
-    "#trust",
-    "Checks",
-)
-_AGAIN = Step("Then audit again.", "The numbers of all attacks are below, without a level.")
-_ASK_AGAIN = Step("Then audit again.", "No shadow model was trained, and no attack was run.")
 
 _LONGEST_SUBJECT = 60
-_MOST_STEPS = 3
 _PRIORS = {"If half of the candidates are members": 0.5, "if one in ten is": 0.1}
 
 
 def render(document, title=None, values=None):
-    routes = list_document_routes(document)
-    named = cut_name(document["victim_name"])
-    level = get_highest(routes).level
+    screen = show_document(document)
+    named, level = cut_name(document["victim_name"]), screen.level
     return render_page(
         "page.html.j2",
         __package__,
@@ -194,22 +56,12 @@ def render(document, title=None, values=None):
         date=write_date(document["created"]),
         subject=named,
         level=level,
-        way="" if level.name == "unknown" else MEANS[get_highest(routes).way],
+        way="" if level == "unknown" else MEANS[screen.way],
         same_recipe=document["settings"]["shadow_estimator"] == document["victim"],
         audit=document,
-        **_describe(document, routes),
+        **_describe(document, screen),
         **_list_exposed(document, values),
     )
-
-
-def list_document_routes(document):
-    """The routes of a document, the file first."""
-    ways = {FILE: document["file"], SERVICE: document}
-    return [
-        Route(way, read_level(found["level"]), found["results"])
-        for way, found in ways.items()
-        if found is not None
-    ]
 
 
 def cut_name(name, longest=_LONGEST_SUBJECT):
@@ -221,19 +73,16 @@ def cut_name(name, longest=_LONGEST_SUBJECT):
     return f"{whole if len(whole) > longest // 2 else name[:longest]}…"
 
 
-def _describe(document, routes):
-    checks = read_checks(document["checks"])
-    verdict = document["verdict"].partition(". ")[2]
+def _describe(document, screen):
+    routes, checks = screen.routes, read_checks(document["checks"])
     settings, growth = document["settings"], document["growth"]
     return {
-        "sentence": write_sentence(
-            routes, document["evidence"], checks, document["baseline"], verdict
-        ),
-        "steps": advise(document, routes, checks),
+        "sentence": screen.sentence,
+        "steps": screen.steps,
         "panel": _describe_panel(document, routes, checks),
         "groups": _describe_groups(document, routes),
-        "people": document["person_level"] and _describe_people(document),
-        "trust": describe_trust(checks, document["evidence"] in CONCLUSIVE),
+        "persons": document["person_level"] and _describe_people(document),
+        "trust": screen.trust,
         "attacks": [*_list_attacks(routes)],
         "n_attacks": count_words(sum(len({r["attack"] for r in route.rows}) for route in routes)),
         "others": _list_other_groups(document, routes),
@@ -246,118 +95,6 @@ def _describe(document, routes):
         "command": _write_command(settings, document["seeds"]),
         "fewest_false": MIN_FALSE_POSITIVES,
     }
-
-
-# --- what to do next
-
-
-def advise(document, routes, checks):
-    """At most three steps on what to do next."""
-    steps, found = [], document["recommendation"]
-    if found is not None:
-        by = f"By the policy {found['policy']['name']}: {found['result']}."
-        verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
-        imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
-        steps.append(Step(imperative.capitalize(), by, "#decision", "Recommendation"))
-    unlisted = checks.get("training rows")
-    if unlisted is not None and unlisted.is_warning:
-        steps.append(_UNLISTED)
-    if get_highest(routes).level.name == "unknown":
-        steps += _advise_in_doubt(document, checks)
-    elif get_highest(routes).level.name == "none":
-        steps += _advise_to_look(document, routes)
-    else:
-        steps += _advise_against_leaks(document, routes, has_policy=found is not None)
-    return steps[:_MOST_STEPS]
-
-
-_RESULTS = {
-    "do not release": "do not {verb} the {way}.",
-    "release": "the {way} may be released.",
-    "release with conditions": "{verb} the {way} under conditions only.",
-    "cannot be said": "do not {verb} the {way} yet.",
-}
-_ADVERBS = {"clear": "clearly", "severe": "severely"}
-
-
-def _advise_against_leaks(document, routes, has_policy):
-    levels = {route.way: route.level for route in routes}
-    file, service = levels.get(FILE), levels[SERVICE]
-    if file is not None and file.rank >= 0:
-        if file.rank > 0 and not has_policy:
-            yield Step("Do not hand out the file.", "Offer its answers instead.", "#stores", "Why")
-        changes = document["file"]["changes"][:2]
-        text = " ".join(changes) if sum(map(len, changes)) < 160 else changes[0]
-        yield Step("Train a model that stores less.", text, "#stores", "Why")
-    worst = find_worst_group(routes[-1:])
-    if service.rank > 0:
-        text = "Regularize it, or train with a defense."
-        if file is not None and file.rank >= 0:
-            text = f"It leaks {_ADVERBS[service.name]} too."
-        text += f" Most in {name_group(worst[0])}." if worst else ""
-        link = ("#groups", "Groups") if worst else ()
-        yield Step("Defend the service, then compare.", text, *link)
-    if service.rank == 0 and document["settings"].get("group") and worst:
-        yield Step("Look at the worst group.", f"{name_group(worst[0])}.", "#groups", "Groups")
-    if file is None:
-        yield _UNASKED
-    if service.rank == 0:
-        yield Step("Prune or smooth the model.", "Larger leaves, or a defense; then compare.")
-    yield _look_harder(document)
-    yield Step("Compare after each change.", "`skmia compare old new`")
-
-
-_UNASKED = Step(
-    "Attack the file before you hand it out.",
-    "This audit read answers only: the level says nothing of the file.",
-)
-
-
-def _look_harder(document):
-    n = document["settings"]["n_shadows"]
-    text = f"{n} shadow models were trained; more may find more." if n else "With shadow models."
-    return Step("Look harder before a release.", text)
-
-
-def _advise_to_look(document, routes):
-    levels = {route.way: route.level for route in routes}
-    if FILE not in levels:
-        yield _UNASKED
-    elif levels[FILE].name == "unknown":
-        why = "Nobody knows yet what it stores of training records."
-        yield Step("Do not hand out the file yet.", why, "#stores", "Why")
-    yield _look_harder(document)
-    rate = choose_rate(routes)
-    limit = "auc.high=0.6" if rate is None else f"tpr@{rate:g}.high={2 * rate:g}"
-    yield Step("Keep the audit in your tests.", f"`--fail-above {limit}`")
-
-
-def _advise_in_doubt(document, checks):
-    sides = checks.get("sides")
-    if sides is not None and sides.is_warning and document["evidence"] in (REVERSED, UNKNOWN):
-        command = document["settings"].get("command")
-        swapped = command.get("swapped") if isinstance(command, dict) else None
-        step = _OF_SIDES[name_cause(sides)]
-        if name_cause(sides) == SWAPPED and swapped:
-            step = step._replace(why=f"`{visible(str(swapped))}`")
-        yield step
-        yield _AGAIN
-        return
-    if document["evidence"] == REVERSED:
-        yield Step("Check the membership column.", "1 or true is for records of the training set.")
-        yield Step("Check the signs of your own attacks.", "Higher has to mean a member.")
-        yield _AGAIN
-        return
-    if any(check.is_error for check in checks.values()):
-        yield _FAILED
-    if document["evidence"] == SHIFT:
-        yield _CAUSES.get(get_difference(checks), _ALIKE)
-        differ = "A date, an age, a filter, another source."
-        yield Step("See in what they differ.", differ, "#trust", "Checks")
-        yield Step("Or let skmia choose.", "An unfitted model is trained on a random half.")
-    else:
-        yield _CAUSES.get(get_blindness(checks), _CAUSES["positive control"])
-    yield _ASK_AGAIN if is_stopped(checks) else _AGAIN
 
 
 # --- the panel
@@ -394,9 +131,6 @@ def describe_picture(document, routes):
         grids.append(_make_grid(count_of(rate, base), round(base * rate), base, text, None))
     curves = [_find_curve(document, route, rate) for route in shown or routes]
     return grids, [curve for curve in curves if curve], rate
-
-
-MEANS = {FILE: "with the file", SERVICE: "as a service"}
 
 
 def _make_grid(*parts):
@@ -472,15 +206,13 @@ def _note_numbers(document, routes, shown, rate):
     return notes
 
 
-_WITHOUT = {"baseline": "without the model", "difficulty": "models trained on neither side"}
-
-
 def _list_doubts(document, routes):
     """The number that forbids a verdict, and those beside it: words, AUC and ends."""
     best, rows = routes[-1].find_best("auc"), {}
     if best:
         rows["attack"] = ("best attack on the model", *(best[k] for k in INTERVAL))
-    for name, words in _WITHOUT.items():
+    measured = [check.interval for check in CHECKS if check.interval is not None]
+    for name, words in measured:
         if document[name]:
             rows[name] = (words, *document[name].values())
     if document["power"]:
@@ -489,10 +221,10 @@ def _list_doubts(document, routes):
         ends = max(0, last["auc"] - spread), min(1, last["auc"] + spread)
         rows["power"] = ("same attack on shadow models", last["auc"], *ends)
     first = {SHIFT: ("baseline",), UNKNOWN: ("attack", "power"), REVERSED: ("attack", "power")}
-    order = [*first[document["evidence"]], "attack", "baseline", "difficulty"]
-    difference = get_difference(read_checks(document["checks"]))
-    if document["evidence"] == SHIFT and difference == "difficulty":
-        order.insert(0, "difficulty")
+    order = [*first[document["evidence"]], "attack", *(name for name, _ in measured)]
+    difference = get_check(get_difference(read_checks(document["checks"])))
+    if document["evidence"] == SHIFT and difference.interval is not None:
+        order.insert(0, difference.interval[0])
     return [rows[name] for name in dict.fromkeys(order) if name in rows]
 
 
@@ -622,31 +354,6 @@ def _describe_people(document):
     text = describe_people(found, pd.DataFrame(document["results"])).removeprefix("People: ")
     exposed = found["exposed"] if document["evidence"] == LEAK else []
     return {"text": text, "exposed": exposed, "found": found}
-
-
-def describe_trust(checks, is_conclusive):
-    """A line, the checks as statements, failed first, and what was not run."""
-    rows, not_run = [], {}
-    for check in checks.values():
-        passed, warned = _STATEMENTS.get(check.name, (check.name.capitalize(),) * 2)
-        warned = _STOPPED if check.finding == STOP else warned
-        words = {WARNING: warned, ERROR: f"{check.name.capitalize()}: the check failed"}
-        passed = _STATED.get(check.name, passed) if check.status == STATED else passed
-        words = words.get(check.status) or passed
-        rows.append({"status": check.status, "words": words, "text": check.text})
-        if check.status == NOT_RUN:
-            not_run.setdefault(visible(check.text).rstrip("."), []).append(check.name)
-    rows = [row for row in rows if row["status"] in _ORDER]
-    rows.sort(key=lambda row: _ORDER.index(row["status"]))
-    bad = [row["words"] for row in rows if row["status"] in (WARNING, ERROR)]
-    n_passed = sum(row["status"] == PASSED for row in rows)
-    failed = f"{count_words(len(bad))} failed or warned" if bad else "none failed"
-    passed = f"{count_words(n_passed)} check{'' if n_passed == 1 else 's'} passed"
-    answer = ("With care" if bad else "Yes") if is_conclusive else "No"
-    line = f"{answer}: {passed} and {failed}."
-    short = f"{passed}, {failed}"
-    left_out = [f"{', '.join(names)} ({reason})" for reason, names in not_run.items()]
-    return {"line": line, "short": short, "rows": rows, "bad": bad, "not_run": left_out}
 
 
 def _list_attacks(routes):

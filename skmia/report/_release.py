@@ -14,9 +14,9 @@ from .._core.asking import unwrap
 from .._core.checks import check_option
 from .._core.circumstances import Clock
 from .._core.copies import copy_unfitted
+from .._core.levels import CONCLUSIVE, LEAK, scale
 from .._core.numbers import show
 from .._core.outputs import Outputs
-from .._core.pages import CONCLUSIVE, LEAK, scale
 from .._core.records import Records
 from .._core.types import PathLike
 from .._core.validation import check_records, query
@@ -46,12 +46,11 @@ from ..victims import has_file, is_trainable
 from ._audit import OF_DATA, audit
 from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case
 from ._checks_of_release import list_warnings
-from ._evidence import is_stopped
+from ._evidence import is_stopped, why_unlisted
 from ._file import attack_file, examine_file
 from ._measure import OK, OVERALL
 from ._report import AuditReport
 from ._stand_in import describe_stand_in, why_no_reference, why_not_undecided
-from ._training_rows import why_unlisted
 
 # Names of the numbers in policies, and how the numbers begin that each is the largest of.
 _NUMBERS = {

@@ -10,20 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from .._core.decisions import format_decision
 from .._core.drawing import gray, ink, on_paper, shade
 from .._core.files import write_bytes
 from .._core.optional import import_optional
-from .._core.pages import (
-    CONCLUSIVE,
-    escape,
-    format_decision,
-    frame_page,
-    make_table,
-    save_documents,
-    warn_of_failures,
-    write_json,
-    write_text,
-)
+from .._core.pages import frame_page
+from .._core.pages.saving import save_documents, warn_of_failures, write_json, write_text
+from .._core.text import escape, make_table
 from .._core.types import PathLike
 from .._core.visible import visible
 from ..disclosure import write_sheet
@@ -32,16 +25,15 @@ from ._evidence import (
     LEAK,
     choose_evidence,
     get_highest,
-    list_routes,
     make_grounds,
     measure_level,
-    tell_level,
 )
 from ._examine import Findings
 from ._measure import TOO_FEW
-from ._page import advise, describe_picture, describe_trust, list_document_routes, render
+from ._page import describe_picture, render
 from ._pool_size import describe_growth
 from ._schema import as_document
+from ._screen import list_document_routes, show_report
 from ._text import (
     describe_disparity,
     describe_people,
@@ -55,6 +47,9 @@ from ._text import (
 )
 from ._verdict import write_verdict
 from .checks._base import ERROR, NOT_RUN, PASSED, WARNING
+from .checks._baseline import BaselineCheck, DifficultyCheck
+from .checks._drift import DriftCheck
+from .checks._duplicates import DuplicatesCheck
 
 # Colors of the levels, on light and on dark paper of the page, and of what is no member.
 _COLORS = {
@@ -120,16 +115,6 @@ def _draw_dots(ax, grids, level):
     ax.set_axis_off()
 
 
-def list_summary(report):
-    """The lines of the summary of an audit, with what the page advises."""
-    found, file = report.recommendation, report.file
-    document = {"recommendation": found and found.to_dict(), "file": file and file.facts}
-    document |= {"settings": report.settings, "evidence": report.evidence}
-    steps = advise(document, list_routes(report), report.checks)
-    trust = describe_trust(report.checks, report.evidence in CONCLUSIVE)
-    return format_short(report, steps, trust)
-
-
 _STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: "**failed**"}
 
 
@@ -157,9 +142,10 @@ def format_markdown(report, title):
 
 
 def _list_verdicts(report):
-    levels, sentence = tell_level(report)
-    lines = [f"**{heading}** {way}" for heading, way in levels]
-    lines = [*(text for line in lines for text in (line, "")), escape(sentence), ""]
+    screen = show_report(report)
+    lines = [f"**{heading}** {way}" for heading, way in screen.headings]
+    sentence = escape(screen.sentence.replace("**", ""))
+    lines = [*(text for line in lines for text in (line, "")), sentence, ""]
     file = report.file
     if file is None:
         return [*lines, f"**{report.evidence}**: {escape(report.verdict)}"]
@@ -241,7 +227,7 @@ def _draw(document, path):
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .._core.pages import Level
+    from .._core.levels import Level
     from ..disclosure import Recommendation
     from ._evidence import Grounds
     from ._file import FileFindings
@@ -398,15 +384,15 @@ class AuditReport:
 
     @property
     def baseline(self) -> Interval | None:
-        return self.findings.of("blind baseline")
+        return self.findings.of(BaselineCheck.name)
 
     @property
     def difficulty(self) -> Interval | None:
-        return self.findings.of("difficulty")
+        return self.findings.of(DifficultyCheck.name)
 
     @property
     def drift(self) -> "DriftResult | None":
-        return self.findings.of("drift")
+        return self.findings.of(DriftCheck.name)
 
     @property
     def permutation(self) -> "PermutationResult | None":
@@ -414,7 +400,7 @@ class AuditReport:
 
     @property
     def duplicates(self) -> "Duplicates | None":
-        return self.findings.of("duplicates")
+        return self.findings.of(DuplicatesCheck.name)
 
     @property
     def controls(self) -> "dict[str, ControlResult]":
@@ -542,7 +528,12 @@ class AuditReport:
         -------
         text : str
         """
-        return "\n".join([*list_summary(self), *(["", format_summary(self)] if verbose else [])])
+        return "\n".join(
+            [
+                *format_short(self, show_report(self)),
+                *(["", format_summary(self)] if verbose else []),
+            ]
+        )
 
     def to_markdown(self, title: str = "Membership-inference audit") -> str:
         """The audit as Markdown, for a merge request or a model card.

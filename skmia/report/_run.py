@@ -31,7 +31,7 @@ from ..model_selection import power_curve
 from ._case import ATTACKS, CHECKS, SHADOWS, make_pool, prepare
 from ._measure import OVERALL, rank_attacks
 from ._pool_size import ENOUGH, MOST, SIZES, TIME, UNMEASURED, is_enough
-from ._text import describe_error
+from ._words import describe_error
 
 # Attacks are repeated on up to 32 shadow models, and groups are compared over all of them.
 MOST_REPEATED = 200_000
@@ -397,7 +397,7 @@ def _run_all(plan, case, clock):
     for name in sorted(plan.attacks, key=with_pool.get):
         if with_pool[name] and pool is None:
             enter_stage(SHADOWS)
-            with clock("shadow models"):
+            with clock(SHADOWS):
                 pool, growth = _get_pool(plan, case, clock)
             enter_stage(ATTACKS)
         try:

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from .. import synthetic as tables
-from .._core.pages import CONCLUSIVE, as_plain_level, check_evidence
+from .._core.levels import CONCLUSIVE, as_plain_level, check_evidence
 from .._core.visible import as_plain, visible
 from ..disclosure import LOWER_ENDS
 from ._beyond_shift import AucExcess
 from ._checks_of_release import list_warnings
-from ._evidence import FIRST, Grounds, choose_evidence, is_stopped, measure_level
+from ._evidence import Grounds, choose_evidence, is_stopped, measure_level, why_unlisted
 from ._fields import (
     AUDIT,
     CONDITIONS,
@@ -29,9 +29,9 @@ from ._fields import (
 from ._measure import COLUMNS, OK, OVERALL, compute_curves, get_overall, list_exposed, rank_attacks
 from ._pool_size import check_growth, refuse_wrong
 from ._stand_in import why_no_reference
-from ._training_rows import why_unlisted
 from ._verdict import choose_file_evidence, keep_shared_checks, write_file_verdict, write_verdict
-from .checks._base import read_checks
+from .checks import CHECKS, find_outcome
+from .checks._base import ALWAYS, CHANCE, read_checks
 
 SCHEMA = "skmia.audit"
 
@@ -188,20 +188,6 @@ def _check_requirements(document, found):
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 
-# Checks that every document has, beside those of some kinds of data.
-_CHECKS = (
-    FIRST,
-    "blind baseline",
-    "difficulty",
-    "duplicates",
-    "resolution",
-    "permuted membership",
-    "score sign",
-    "shadow models",
-    "positive control",
-    "negative control",
-)
-
 
 def check_document(document):
     """Check a document from an untrusted source, and derive its verdict again."""
@@ -311,7 +297,7 @@ def _check_null(grounds):
     refuse_rows({"is about a number not in results": unknown}, "permutation.numbers")
     wrong = (null["metric"] == "auc") != null["pvalue_below"].notna()
     refuse_rows({"must have pvalue_below only for an AUC": wrong}, "permutation.numbers")
-    if grounds.checks["permuted membership"].is_error and null.empty:
+    if find_outcome(grounds.checks, CHANCE).is_error and null.empty:
         return
     needed = _list_keys(get_overall(grounds.results, "auc"))
     if not set(needed) <= set(tested) or null.duplicated(_KEY).any():
@@ -322,9 +308,14 @@ def _list_keys(frame):
     return list(frame[_KEY].fillna(-1).itertuples(index=False, name=None))
 
 
+def _list_always():
+    """The checks that each document has, beside those of some kinds of data."""
+    return [check.name for check in CHECKS if check.presence == ALWAYS]
+
+
 def _check_names(document, grounds):
     """Check that all checks are there, and that each named attack and record exists."""
-    missing = [name for name in _CHECKS if name not in grounds.checks]
+    missing = [name for name in _list_always() if name not in grounds.checks]
     if missing or len(grounds.checks) != len(document["checks"]):
         raise ValueError(f"checks lacks {', '.join(missing) or 'nothing, but has one twice'}")
     frame = grounds.results

@@ -40,8 +40,10 @@ from ..base import is_open, needs_of, parts_of
 from ..victims import is_trainable
 from ._case import is_recipe, train_victim
 from ._gaps import measure_gaps
-from ._text import join_names
+from ._words import join_names
+from .checks import find_outcome
 from .checks._base import PASSED
+from .checks._base import RECIPE as RECIPE_ROLE
 
 # Where the reference models come from: clones of the victim, a recipe that was given, or the kind
 # whose answers are nearest to the victim's.
@@ -405,7 +407,7 @@ def _why_not_alike(reference, checks, stand_in):
             f"The reference models are of a stand-in, {name}, and this policy takes none "
             f"(stand_in = false). {remedy}"
         )
-    check = checks.get("shadow models")
+    check = find_outcome(checks, RECIPE_ROLE)
     if check is None or check.status != PASSED:
         more = {"above": "more", "below": "less"}.get(getattr(check, "finding", None))
         if more is None:

@@ -2,22 +2,22 @@
 
 import numpy as np
 
-from .._core.pages import BARS, WIDTH, choose_base, read_level, shorten, wrap_lines, wrap_short
+from .._core.levels import BARS, read_level
 from .._core.pvalues import format_pvalue
+from .._core.text import WIDTH, choose_base, shorten, wrap_lines, wrap_short
 from .._core.visible import visible
 from ..disclosure import summarize
 from ..metrics import resolvable_fpr
 from ._evidence import (
     LEAK,
-    choose_rate,
     find_worst_group,
-    get_highest,
-    list_routes,
     name_group,
-    tell_level,
 )
 from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW, get_overall
 from ._pool_size import describe_growth
+from ._words import format_auc, format_rate
+from ._words import join_names as join_names
+from .checks import get_check
 
 SUM, MEAN = "sum", "mean"
 
@@ -66,36 +66,6 @@ _MOST_UNREAD = 3
 _GAP = "  "
 _LONGEST_NAME = 32
 _LONGEST_VICTIM = 240
-
-
-def format_rate(estimate, low, high):
-    """Format a rate and its interval, ``56.1% [49.2, 61.0]``; small rates get one more digit."""
-    digits = 1 if abs(estimate) >= 0.0995 else 2
-
-    def percent(value):
-        text = f"{100 * value:.{digits}f}"
-        return {"100.0": "100", "-100.0": "-100", "-0.00": "0.00"}.get(text, text)
-
-    return f"{percent(estimate)}% [{percent(low)}, {percent(high)}]"
-
-
-def format_auc(estimate, low, high):
-    """Format an AUC and its interval, ``0.973 [0.968, 0.977]``."""
-    return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def join_names(names, most=None):
-    """Join names as in ``a, b and c`` or ``a, b and 3 more``."""
-    names = list(names)
-    if most is not None and len(names) > most:
-        names = [*names[:most], f"{len(names) - most} more"]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def describe_error(error):
-    """Describe an error in one sentence, with its class unless it is a ValueError."""
-    text = " ".join(str(error).split()).rstrip(".")
-    return f"{text}." if isinstance(error, ValueError) else f"{type(error).__name__}: {text}."
 
 
 _SHARES = {"accuracy": "Accuracy", "confidence": "Mean probability of the label"}
@@ -225,21 +195,18 @@ _MOST_NOTES = 4
 _MOST_GROUPS, _MOST_PEOPLE = 8, 5
 
 
-def format_short(result, steps, trust):
+def format_short(result, screen):
     """Format what a reader needs first, in lines of at most 80 characters, as on the page."""
-    routes = list_routes(result)
-    levels, sentence = tell_level(result)
-    lines = []
-    highest = get_highest(routes).level
-    for route, (heading, way) in zip(routes, levels, strict=True):
+    routes, highest, lines = screen.routes, screen.level, []
+    for route, (heading, way) in zip(routes, screen.headings, strict=True):
         is_highest = route.level.order == highest.order
         heading = heading.upper() if is_highest else heading.lower()
         lines.append(f"  {BARS[route.level.filled]}  {heading}   {way}{_name_worst(route)}")
-    lines += ["", *wrap_short(sentence)]
+    lines += ["", *wrap_short(screen.sentence.replace("**", ""))]
     if highest.name != "unknown":
-        lines += ["", *_tabulate(routes, choose_rate(routes), result.settings["confidence_level"])]
-    lines += ["", *_list_people(result), *_list_trust(result, trust), ""]
-    for place, (imperative, why, _, _) in enumerate(steps, 1):
+        lines += ["", *_tabulate(routes, screen.rate, result.settings["confidence_level"])]
+    lines += ["", *_list_people(result), *_list_trust(result, screen.trust), ""]
+    for place, (imperative, why, _, _) in enumerate(screen.steps, 1):
         head = "  Next    " if place == 1 else " " * 10
         lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
     if result.recommendation is not None:
@@ -356,6 +323,11 @@ def _list_policy(found):
     return lines
 
 
+def list_leading(checks):
+    """The outcomes that stand at the head of the summary."""
+    return [check for name, check in checks.items() if get_check(name).leads]
+
+
 def format_summary(result):
     """Format all attacks and all numbers as text."""
     frame = result.results
@@ -366,8 +338,8 @@ def format_summary(result):
         f"{result.data['n_records']:,} records: {_describe_sizes(result)}",
         describe_performance(result.performance),
     ]
-    baseline = result.checks["blind baseline"]
-    head += [] if baseline.is_error or result.results.empty else [baseline.text]
+    leading = [] if result.results.empty else list_leading(result.checks)
+    head += [check.text for check in leading if not check.is_error]
     unequal, people = describe_disparity(result.disparity, set(frame["scope"])), []
     if result.person_level is not None:
         people = [describe_people(result.person_level, frame)]
@@ -394,7 +366,7 @@ def _describe_numbers(result, frame):
     foot += [
         f"{'Error' if check.is_error else 'Warning'} ({name}): {check.text}"
         for name, check in result.checks.items()
-        if check.is_error or (check.is_warning and name != "blind baseline")
+        if check.is_error or (check.is_warning and not get_check(name).leads)
     ]
     foot += [f"Note: {note}" for note in result.notes]
     return foot

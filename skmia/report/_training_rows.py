@@ -87,19 +87,3 @@ def take_recipe(victim):
     while hasattr(model, "best_estimator_"):
         model = unwrap(model.best_estimator_)
     return copy_parameters(model)
-
-
-def why_unlisted(checks, provenance):
-    """Why the members are not all training rows, with what would change it, or None."""
-    sides, rows = (checks.get(name) for name in ("sides", "training rows"))
-    if sides is not None and sides.is_warning:
-        return f"{sides.text} Give held-out rows that no part of the model has seen."
-    if rows is None or not rows.is_warning:
-        return None
-    # A statement does not stand against held-out rows that the file itself takes for its own.
-    if LOOKS_ALIKE not in rows.text and provenance.get(ELSEWHERE, "").strip():
-        return None
-    return (
-        f"{rows.text} List them as members, or state in provenance, as {ELSEWHERE!r}, where they "
-        "are and that no held-out row is one of them."
-    )

@@ -3,20 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from .._core.pages import LIMITS, write_conclusion
+from .._core.levels import LIMITS, write_conclusion
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ._evidence import (
-    BEYOND,
-    BEYOND_OF_FILE,
-    FIRST,
-    IN_MODEL,
-    IN_PART,
     LEAK,
     NONE,
     REVERSED,
     SHIFT,
-    SWAPPED,
     UNKNOWN,
     choose_evidence,
     get_blindness,
@@ -28,8 +22,22 @@ from ._evidence import (
     list_reversals,
 )
 from ._measure import INTERVAL, OK, OVERALL, get_overall
-from ._text import format_auc, format_rate, join_names
-from .checks._base import NOT_RUN, PASSED, Check
+from ._words import format_auc, format_rate, join_names
+from .checks import CHECKS, find_outcome, get_check
+from .checks._base import (
+    BEYOND,
+    BEYOND_OF_FILE,
+    DROPPED,
+    KEPT,
+    KNOWN,
+    LEFT_OUT,
+    NOT_RUN,
+    PASSED,
+    SIDES,
+    Check,
+)
+from .checks._beyond_shift import BeyondShiftCheck
+from .checks._sides import CAUSES
 
 # Each verdict begins with its headline.
 HEADLINES = {
@@ -43,36 +51,7 @@ HEADLINES = {
 # In place of the headline, if the model does not know the table.
 TABLE_DIFFERS = "Inconclusive: model and table do not agree"
 
-# In place of the headline, by what is wrong with the two sides.
-SIDES_WRONG = {
-    SWAPPED: "Inconclusive: training data and held-out data are swapped",
-    IN_MODEL: "Inconclusive: the held-out rows are in the model",
-    IN_PART: "Inconclusive: a part of the model was fitted on the held-out rows",
-}
-
 _MOST_NAMES = 3
-
-_SHIFTS = {
-    "blind baseline": "a baseline without the model separates them",
-    "difficulty": "shadow models that were trained on neither do better on one side than on the "
-    "other",
-    "negative control": "attacks separate them on a model that was trained without regard to "
-    "membership",
-}
-
-# What to do about a difference that the text of its check describes in whole sentences.
-_REMEDIES = {
-    "drift": "Leakage and drift cannot be told apart. Use members and non-members of one time and "
-    "one source.",
-    "formats": "Attacks that compare exact values find this difference. Export both sides in one "
-    "way and run the audit again.",
-}
-
-_BLINDNESS = {
-    "duplicates": "Many records have an exact or near copy with the other membership.",
-    "positive control": "The attacks also failed on a model that had memorized its training "
-    "records. Use more records.",
-}
 
 
 def write_verdict(grounds, evidence):
@@ -88,7 +67,7 @@ def write_verdict(grounds, evidence):
         headlines = HEADLINES | {UNKNOWN: TABLE_DIFFERS}
     cause = find_cause(grounds, evidence)
     if cause is not None:
-        headlines = headlines | {evidence: SIDES_WRONG[cause]}
+        headlines = headlines | {evidence: name_wrong_sides(cause)}
         describe = describe | {evidence: describe_sides}
     return write_conclusion(grounds, evidence, headlines, describe)
 
@@ -100,17 +79,14 @@ def find_cause(grounds, evidence):
     return None if get_overall(grounds.results, "auc").empty else get_cause(grounds)
 
 
+def name_wrong_sides(cause):
+    """The headline, by what is wrong with the two sides."""
+    return f"Inconclusive: {CAUSES[cause].clause}"
+
+
 def describe_sides(grounds):
     """What the check of the sides found, and what to do about it."""
-    return f"{grounds.checks['sides'].text} {_CURES[get_cause(grounds)]}"
-
-
-_CURES = {
-    SWAPPED: "Swap them, and run the audit again.",
-    IN_MODEL: "Give held-out rows that the model was not trained on, or list these as members.",
-    IN_PART: "Fit that part on training rows, or give held-out rows that no part of the model has "
-    "seen.",
-}
+    return f"{find_outcome(grounds.checks, SIDES).text} {CAUSES[get_cause(grounds)].cure}"
 
 
 def name_part(scope, group):
@@ -146,7 +122,7 @@ def _format_corrected(grounds, pvalue):
 
 def _describe_leak(grounds):
     if get_excess(grounds) is not None:
-        return f"{grounds.checks[BEYOND].text} {_STILL}"
+        return f"{find_outcome(grounds.checks, BEYOND).text} {_STILL}"
     leaks = list_leaks(grounds)
     overall = leaks[leaks["scope"] == OVERALL]
     by_auc = overall[overall["metric"] == "auc"]
@@ -308,10 +284,11 @@ def _describe_shift(grounds):
 def describe_difference(grounds, of_what, best):
     """Name the check by which members and non-members differ without the model."""
     name = get_difference(grounds.checks)
-    if name in _REMEDIES:
-        return f"{grounds.checks[name].text} {_REMEDIES[name]}"
+    check = get_check(name)
+    if check.remedy:
+        return f"{grounds.checks[name].text} {check.remedy}"
     return (
-        f"They come from different populations: {_SHIFTS[name]}. The AUC {of_what}, "
+        f"They come from different populations: {check.difference}. The AUC {of_what}, "
         f"{format_auc(*best[INTERVAL])}, therefore cannot be attributed to leakage, nor can its "
         "absence. Use members and non-members from one population."
     )
@@ -333,7 +310,7 @@ def _describe_reversal(grounds):
 
 def _tell_fit(checks):
     """How well the model fits both sides; members are fitted worse if the sides are swapped."""
-    fit = checks.get(FIRST)
+    fit = find_outcome(checks, KNOWN)
     return f" {fit.text}" if fit is not None and fit.status == PASSED else ""
 
 
@@ -344,7 +321,7 @@ def describe_blindness(grounds):
     check = grounds.checks[name]
     if check.is_error:
         return f'The verdict depends on the check "{name}". {check.text}'
-    return _BLINDNESS.get(name) or check.text
+    return get_check(name).meaning or check.text
 
 
 # What the verdict on a file begins with.
@@ -354,9 +331,6 @@ FILE_HEADLINES = HEADLINES | {
     NONE: "No leakage detected in the file",
     UNKNOWN: "Inconclusive: the file could not be judged",
 }
-
-# Checks of the attacks on the answers, which say nothing of the file.
-_OF_ANSWERS = ("positive control", "shadow models")
 
 # Why a file tells of its training rows, by the part of the attack that finds most.
 _REASONS = {
@@ -376,16 +350,17 @@ NO_CONTROL = (
     "The attack was not tried on a model of the same recipe, because it finds a severe leak."
 )
 
-# Checks of the answers that are asked only of some records.
-_OF_GROUPS = ("small groups", "person level")
-
 
 def keep_shared_checks(checks):
     """The checks of an audit that are about its records, with the others as not run."""
-    kept = {name: one for name, one in checks.items() if name not in _OF_GROUPS}
-    kept |= {name: Check(name, NOT_RUN, "") for name in _OF_ANSWERS}
-    kept.pop(BEYOND, None)
-    return kept | ({BEYOND: kept[BEYOND_OF_FILE]} if BEYOND_OF_FILE in kept else {})
+    kept = {
+        name: one if get_check(name).of_file == KEPT else Check(name, NOT_RUN, "")
+        for name, one in checks.items()
+        if get_check(name).of_file != DROPPED
+    }
+    kept |= {one.name: Check(one.name, NOT_RUN, "") for one in CHECKS if one.of_file == LEFT_OUT}
+    beyond = find_outcome(kept, BEYOND_OF_FILE)
+    return kept | ({} if beyond is None else {BeyondShiftCheck.name: beyond})
 
 
 def choose_file_evidence(grounds, facts):
@@ -421,11 +396,11 @@ def write_file_verdict(grounds, facts):
     headline = TABLE_DIFFERS if is_stopped(grounds.checks) else FILE_HEADLINES[evidence]
     cause = None if facts["reason"] is not None else find_cause(grounds, evidence)
     if cause is not None:
-        return visible(f"{SIDES_WRONG[cause]}. {describe_sides(grounds)}")
+        return visible(f"{name_wrong_sides(cause)}. {describe_sides(grounds)}")
     if evidence == LEAK:
         headline = headline if list_clear(grounds).empty else RELEASE_NOT
         if get_excess(grounds) is not None:
-            return visible(f"{headline}. {grounds.checks[BEYOND].text} {_STILL}")
+            return visible(f"{headline}. {find_outcome(grounds.checks, BEYOND).text} {_STILL}")
         text = f"{_describe_leak_of_file(grounds)} {_describe_reason(facts)} "
         text += describe_candidates(facts)
         if facts["obstacle"] in (None, NO_CONTROL):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from skmia._core import pages
+from skmia._core.pages import saving
 from skmia.cli import main
 
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
@@ -50,7 +50,7 @@ def test_a_full_disk_costs_the_files_and_not_the_audit(run, options, tmp_path, m
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     expected = run(*options)[1]
-    monkeypatch.setattr(pages, "write_json", fill_disk)
+    monkeypatch.setattr(saving, "write_json", fill_disk)
     code, text, err = run(*options, "--out", tmp_path / "out")
     assert (code, text) == (2, expected)
     assert err == f"skmia audit: --out: cannot write into {tmp_path / 'out'}: " + (
@@ -92,7 +92,7 @@ def test_a_device_that_is_full(tmp_path):
 
 @pytest.mark.usefixtures("audit_once")
 def test_a_note_that_cannot_be_added_is_no_failure(run, options, tmp_path, monkeypatch):
-    write, written = pages.write_json, []
+    write, written = saving.write_json, []
 
     def write_once(document, path):
         if written:
@@ -100,7 +100,7 @@ def test_a_note_that_cannot_be_added_is_no_failure(run, options, tmp_path, monke
         written.append(path)
         return write(document, path)
 
-    monkeypatch.setattr(pages, "write_json", write_once)
+    monkeypatch.setattr(saving, "write_json", write_once)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, text, _ = run(*options, "--out", tmp_path)

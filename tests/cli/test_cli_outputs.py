@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from skmia._core.pages import Level
+from skmia._core.levels import Level
 from skmia.cli import _main, main
 from skmia.cli._gate import Finding, judge_verdict
 from skmia.cli._output import format_result
@@ -126,7 +126,7 @@ def test_a_terminal_gets_colors_unless_they_are_not_wanted(monkeypatch, encoding
 def test_names_cannot_write_markup():
     class Report:
         def to_markdown(self):
-            from skmia._core.pages import escape
+            from skmia._core.text import escape
 
             return escape("<img src=x>|`a`\n# b")
 

@@ -17,12 +17,12 @@ from sklearn.preprocessing import StandardScaler
 
 from skmia import audit
 from skmia._core import pages
-from skmia._core.pages import WIDTH
+from skmia._core.text import WIDTH
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import auc_interval
 from skmia.report import AuditReport, _audit
 from skmia.report._report import draw_picture
-from skmia.report._text import format_rate
+from skmia.report._words import format_rate
 
 
 def test_verdict_names_the_strongest_attack_with_its_interval(problem, result):

@@ -14,7 +14,6 @@ from skmia.attacks import LiRA, ThresholdAttack
 from skmia.disclosure import load_policy
 from skmia.report import recommend_release
 from skmia.report._evidence import list_leaks
-from skmia.report._report import list_summary
 from skmia.report._schema import as_document, check_document
 
 N = 400
@@ -58,7 +57,7 @@ def test_a_leak_beyond_a_small_shift_is_a_leak(leaking):
 
 
 def test_its_texts_say_both_numbers_and_its_document_is_read(leaking):
-    told = " ".join(" ".join(list_summary(leaking)).split())
+    told = " ".join(leaking.summary().split())
     assert "The model leaks beyond the difference between the sides." in told
     assert "a member that a model was not trained on" in told
     document = json.loads(json.dumps(as_document(leaking)))

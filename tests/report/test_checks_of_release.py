@@ -21,6 +21,7 @@ from skmia.report.checks import CHECKS
 from skmia.report.checks._base import Check
 
 N = 600
+BEARING = [check.name for check in CHECKS if check.role in REMEDIES]
 POLICIES = ("cautious", "research")
 
 
@@ -60,7 +61,7 @@ def decide(found, policy, **settings):
 
 
 def test_each_check_bears_on_a_release_or_is_said_not_to():
-    assert {*REMEDIES, *WITHOUT_BEARING} == {check.name for check in CHECKS}
+    assert {*REMEDIES, *WITHOUT_BEARING} == {check.role for check in CHECKS}
     assert not {*REMEDIES} & {*WITHOUT_BEARING}
 
 
@@ -83,7 +84,7 @@ def find_leak(report):
     ("status", "evidence"), [("warning", "leak"), ("warning", "none"), ("error", "leak")]
 )
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("name", REMEDIES)
+@pytest.mark.parametrize("name", BEARING)
 def test_no_release_beside_a_check_that_warns(safe, name, policy, status, evidence):
     model, report, records = safe
     report = find_leak(report) if evidence == "leak" else report

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skmia.report._evidence import Grounds, choose_evidence, count_permutations
+from skmia.report._evidence import Grounds, choose_evidence
+from skmia.report._permutations import count_permutations
 from skmia.report._verdict import (
     HEADLINES,
     choose_file_evidence,

@@ -16,7 +16,7 @@ from skmia.memorization import (
     token_records,
 )
 from skmia.report import render_comparison
-from skmia.report._page import list_document_routes
+from skmia.report._screen import list_document_routes
 from skmia.victims import CallableVictim
 
 RECORDS, MEMBERSHIP = make_membership_problem(200, random_state=0)

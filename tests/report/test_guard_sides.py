@@ -23,7 +23,6 @@ from sklearn.pipeline import make_pipeline
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report import recommend_release
-from skmia.report._report import list_summary
 from skmia.report._schema import as_document, check_document
 from skmia.victims import CallableVictim
 
@@ -45,7 +44,7 @@ def run(model, train=TRAIN, held_out=HELD_OUT, **settings):
 def show(report):
     """The summary as one line, and the document as it is read again."""
     check_document(json.loads(json.dumps(as_document(report))))
-    return " ".join(" ".join(list_summary(report)).split())
+    return " ".join(report.summary().split())
 
 
 SOUND = {

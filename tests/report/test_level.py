@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skmia._core.pages import LIMITS, Level, set_level
-from skmia.report._evidence import Route, make_grounds, measure_level, write_sentence
+from skmia._core.levels import LIMITS, Level, set_level
+from skmia.report._evidence import Route, make_grounds, measure_level
 from skmia.report._measure import COLUMNS
+from skmia.report._screen import write_sentence
 from skmia.report.checks._base import Check
 
 ORDER = ["slight", "clear", "severe"]
@@ -22,11 +23,11 @@ def name_level(evidence="leak", **numbers):
     return level.word
 
 
-@pytest.mark.parametrize("name", LIMITS)
-@pytest.mark.parametrize("which", ["clear", "severe"])
+@pytest.mark.parametrize("name, which", [(name, word) for name in LIMITS for word in LIMITS[name]])
 def test_a_level_begins_at_its_limit(name, which):
     limit = LIMITS[name][which]
-    below = ORDER[ORDER.index(which) - 1]
+    lower = [word for word in LIMITS[name] if ORDER.index(word) < ORDER.index(which)]
+    below = max(lower, default="slight", key=ORDER.index)
     assert name_level(**{name: limit}) == which.capitalize()
     assert name_level(**{name: limit - 1e-6}) == below.capitalize()
 
@@ -35,6 +36,7 @@ def test_the_limits_are_those_of_the_guide():
     assert LIMITS["ratio"] == {"clear": 5, "severe": 20}
     assert LIMITS["auc"] == {"clear": 0.6, "severe": 0.8}
     assert LIMITS["excess"] == {"clear": 0.09, "severe": 0.33}
+    assert LIMITS["rows"] == {"severe": 1}
 
 
 @pytest.mark.parametrize("tpr, fpr, ratio", [(0.35, 0.07, 5), (0.05, 0.01, 5), (0.6, 0.03, 20)])

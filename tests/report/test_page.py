@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
-from skmia._core.pages import draw_roc
+from skmia._core.pages.curves import draw_roc
 from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.report._page import render

@@ -9,7 +9,7 @@ from damages import KINDS, change, make_damages
 from scipy.special import ndtri
 from sklearn.neighbors import KernelDensity
 
-from skmia._core.pages import LEAK, NONE
+from skmia._core.levels import LEAK, NONE
 from skmia.report._schema import check_table_document
 from skmia.synthetic import Grounds, audit_table, measure_level
 from skmia.synthetic._table import save_table

@@ -7,9 +7,9 @@ from ..._core.outputs import Outputs
 from ..._core.splits import number_units
 from ..._core.tokens import hold_tokens
 from .._case import is_recipe
-from .._evidence import CANNOT_TELL, STOP, WARN
 from .._run import draw_sample, take_records
-from .._text import describe_error
+from .._words import describe_error
+from ..checks._model_and_table import CANNOT_TELL, STOP, WARN
 from ._answered_rows import AnsweredRows
 from ._clones import is_costly, list_recipes, train_and_ask, train_clones
 from ._file_questions import KnownValuesQuestion, OwnNumbersQuestion
@@ -96,12 +96,12 @@ def _train(met, recipes, n_models, notes):
 def _ask_all(met, references, replies, asked, notes, first=False):
     """Ask the questions that were not asked yet; at first those that need no clone."""
     for question in QUESTIONS:
-        is_early = not question.needs_clones or question.name == "repairs"
+        is_early = not question.needs_clones if question.is_early is None else question.is_early
         if question.name in asked or (first and not is_early):
             continue
-        if question.name not in ("known values", "own numbers") and not met.is_told:
+        if not question.is_of_file and not met.is_told:
             continue
-        if question.needs_clones and not references and not (first and is_early):
+        if question.needs_clones and not references and not first:
             continue
         try:
             reply = question.ask(met, references)
@@ -125,7 +125,7 @@ def _excuse_skilled(met, references, replies):
         own.rank.low > one.rank.value and own.decision.low > one.decision.value for one in fresh
     )
     learned = any(met.measure(one.seen, one.is_seen).decision.low > 0 for one in references)
-    excused = {"own numbers": knows, "labels": not learned}
+    excused = {OwnNumbersQuestion.name: knows, LabelsQuestion.name: not learned}
     return [
         one._replace(status=WARN, cure="") if excused.get(one.question) else one for one in replies
     ]
@@ -152,9 +152,10 @@ def _excuse_reproduced(met, references, replies):
     if not met.fit_answers_of(answers).decision.low > 0.5:
         return replies
     text = " A clone that is trained on the same rows gives the same answers."
+    of_file = {one.name for one in QUESTIONS if one.is_of_file}
     return [
         one._replace(status=WARN, text=one.text + text, cure="")
-        if one.status == STOP and one.question not in ("known values", "own numbers")
+        if one.status == STOP and one.question not in of_file
         else one
         for one in replies
     ]
@@ -166,7 +167,7 @@ def _excuse_few(met, references, replies):
     is_told = met.count(True) >= _FEWEST_MEMBERS or any(one.is_own for one in references)
     if is_told or not references or not met.fit().decision.value < 0 or met.is_value:
         return replies
-    of_clones = {one.name for one in QUESTIONS if one.needs_clones} | {"labels"}
+    of_clones = {one.name for one in QUESTIONS if one.needs_clones} | {LabelsQuestion.name}
     return [
         one._replace(status=WARN, cure="") if one.question in of_clones else one for one in replies
     ]

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from .._evidence import STOP, WARN
+from ..checks._model_and_table import STOP, WARN
 
 
 class QuestionReply(NamedTuple):
@@ -20,6 +20,11 @@ class AgreementQuestion(ABC):
 
     name: str
     needs_clones = False
+    # Whether it is asked before clones are trained, of a model that is costly to train; if None,
+    # where it needs no clones.
+    is_early: bool | None = None
+    # Whether it reads what the file remembers, which needs no figures to be believed.
+    is_of_file = False
     # Whether noise in the answers can look like a finding, which then only warns.
     is_of_noise = False
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..._core.containers import take_rows
-from ..._core.pages import shorten
+from ..._core.text import shorten
 from ..._core.visible import visible
 from ...victims import has_file, list_column_numbers, list_unknown_values
-from .._text import join_names
+from .._words import join_names
 from ._base import AgreementQuestion
 
 # Members beyond these distances from the center of a scale, in its spreads, are of another table.
@@ -26,6 +26,7 @@ class OwnNumbersQuestion(AgreementQuestion):
     """Whether columns are where scalers, stored rows and thresholds of trees remember them."""
 
     name = "own numbers"
+    is_of_file = True
 
     def ask(self, met, references):
         model = met.model
@@ -98,6 +99,7 @@ class KnownValuesQuestion(AgreementQuestion):
     """Whether encoders, stored categories and vectorizers know the values of the members."""
 
     name = "known values"
+    is_of_file = True
 
     def ask(self, met, references):
         if met.model is None or not has_file(met.model):

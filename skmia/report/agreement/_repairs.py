@@ -45,7 +45,7 @@ class RepairsQuestion(AgreementQuestion):
     """Whether answers in another order, or other columns, are right."""
 
     name = "repairs"
-    needs_clones = True
+    needs_clones = is_early = True
 
     def ask(self, met, references):
         own = met.fit().decision

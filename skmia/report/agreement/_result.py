@@ -3,7 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .._evidence import CANNOT_TELL, PASS, STOP, WARN
+from ..checks._model_and_table import CANNOT_TELL, PASS, STOP, WARN
+from ._file_questions import KnownValuesQuestion, OwnNumbersQuestion
+from ._repairs import RepairsQuestion
+from ._repeats_question import RepeatsQuestion
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Agreement:
         return self.status == STOP
 
 
-_OF_FILE = ("known values", "own numbers")
+_OF_FILE = KnownValuesQuestion.name, OwnNumbersQuestion.name
 
 
 def conclude(met, references, replies, asked, notes, n_models):
@@ -64,16 +67,16 @@ def conclude(met, references, replies, asked, notes, n_models):
         # What the file tells by itself needs no figures to be believed.
         texts = [first.text, told] if first.question in _OF_FILE else [told, first.text]
         # What makes the model right is the cure, whatever else showed that something is wrong.
-        repair = next((one for one in stops if one.question == "repairs"), None)
+        repair = next((one for one in stops if one.question == RepairsQuestion.name), None)
         cure = first.cure
-        if repair is not None and first.question == "own numbers":
+        if repair is not None and first.question == OwnNumbersQuestion.name:
             texts.append(repair.text)
             cure = repair.cure
         status, cause = STOP, first.question
     elif replies:
         first, last = replies[0], replies[-1]
         texts, cure = [told, first.text], first.cure
-        if last is not first and last.question == "repeats":
+        if last is not first and last.question == RepeatsQuestion.name:
             # Noise is told beside whatever else is found: it may be the reason for that.
             texts.append(last.text)
             cure = " ".join(filter(None, [cure, last.cure]))

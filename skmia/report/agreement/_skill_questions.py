@@ -6,7 +6,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 
 from ..._core.asking import unwrap
 from ..._core.visible import visible
-from .._text import join_names
+from .._words import join_names
 from ._base import AgreementQuestion
 from ._clones import train_and_ask
 from ._skill import is_far_below, is_surely_below

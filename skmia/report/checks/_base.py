@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from .._case import Case
@@ -11,6 +11,30 @@ if TYPE_CHECKING:
 
 # A stated fact informs the reader and cannot end in a warning. An error is a check that raised.
 PASSED, WARNING, STATED, NOT_RUN, ERROR = "passed", "warning", "stated", "not run", "error"
+
+# What a check is about, and with it what its warning means for the verdict, in the order in which a
+# cause is looked for.
+CHANCE = "chance"  # whether numbers are compared with chance
+KNOWN = "known"  # whether the model knows the table: "stop" says that no number means anything
+DIFFERENCE = "difference"  # whether members and non-members differ in nothing but the training
+BLIND = "blind"  # whether a leak could have been found
+SIDES = "sides"  # whether the two sides are what they are called
+RECIPE = "recipe"  # whether shadow models resemble the model
+SMALL, PERSONS = "small", "persons"  # whether records alone tell of a group, or of people
+UNLISTED = "unlisted"  # whether all training rows are named
+BEYOND, BEYOND_OF_FILE = "beyond", "beyond of file"  # what is found beyond a difference
+NOTE = "note"  # what a reader should know
+
+# Without an answer to a check of the first kinds, no finding can be relied on; without one to the
+# others, the absence of a finding.
+GUARDS = (CHANCE, KNOWN, DIFFERENCE)
+GUARDS_OF_NOTHING = (BLIND, SIDES, RECIPE, SMALL, PERSONS)
+
+# Which audits ask a check: all, most, or those of some kinds of data.
+ALWAYS, MOSTLY, SOMETIMES = "always", "mostly", "sometimes"
+
+# What becomes of a check of the answers where the file is judged.
+KEPT, LEFT_OUT, DROPPED = "kept", "left out", "dropped"
 
 WITHOUT_FEATURES = "The records are identifiers, without features that could be compared."
 
@@ -51,6 +75,15 @@ class Check:
         return self.status == ERROR
 
 
+class Step(NamedTuple):
+    """An imperative, a reason, and a place with the words of its link."""
+
+    imperative: str
+    why: str
+    place: str | None = None
+    link: str = ""
+
+
 def read_checks(rows):
     """The checks of a document by their names."""
     names = ("name", "status", "text", "finding")
@@ -69,11 +102,45 @@ class BaseCheck(ABC):
     part : str or None
         Name under which the run time of the check is reported; if None, its time is only part of
         the total.
+    role : str
+        What the check is about, which says what its warning means for the verdict; by default a
+        note for the reader.
+    passed, warned, stated : str or None
+        What the check says in a statement if it passed, if it warns, and if it states a fact. If
+        None, its name, and for a fact what it says if it passed.
+    difference : str or None
+        By what the two sides differ if the check warns, as a clause.
+    meaning : str or None
+        What its warning means, in the verdict in place of its text.
+    remedy : str
+        What to do about a difference that the text of the check describes in whole sentences.
+    step : tuple or None
+        What to do next, as an imperative with a reason.
+    interval : tuple or None
+        Field of the document with an AUC that is found without the attacks, and what it is of.
+    presence : {"always", "mostly", "sometimes"}
+        Which audits ask it: all, most, or those of some kinds of data.
+    of_file : {"kept", "left out", "dropped"}
+        What becomes of the outcome where the file is judged.
+    leads : bool
+        Whether its text stands at the head of the summary.
     """
 
     name: str
-    reads = ()
-    part = None
+    reads: tuple = ()
+    part: str | None = None
+    role = NOTE
+    passed: str | None = None
+    warned: str | None = None
+    stated: str | None = None
+    difference: str | None = None
+    meaning: str | None = None
+    remedy = ""
+    step: Step | None = None
+    interval: tuple | None = None
+    presence = MOSTLY
+    of_file = KEPT
+    leads = False
 
     @abstractmethod
     def ask(self, case: "Case", run: "Run", findings: "Findings") -> Check | None:
@@ -93,6 +160,41 @@ class BaseCheck(ABC):
         check : Check or None
             The outcome, as :meth:`answer` makes it; None if there is nothing to check.
         """
+
+    def state(self, check: Check) -> str:
+        """Say an outcome of this check as a statement.
+
+        Parameters
+        ----------
+        check : Check
+            The outcome.
+
+        Returns
+        -------
+        statement : str
+            A sentence without its period.
+        """
+        name = self.name.capitalize()
+        passed = name if self.passed is None else self.passed
+        if check.status == ERROR:
+            return f"{name}: the check failed"
+        if check.status == WARNING:
+            return (name if self.warned is None else self.warned) or passed
+        return self.stated or passed if check.status == STATED else passed
+
+    def hinders(self, check: Check) -> bool:
+        """Whether an outcome of this check keeps an audit from finding nothing.
+
+        Parameters
+        ----------
+        check : Check
+            The outcome.
+
+        Returns
+        -------
+        hinders : bool
+        """
+        return check.is_warning
 
     def answer(
         self,

@@ -13,8 +13,8 @@ from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval, auc_interval
 from .._measure import FEWEST, get_people
-from .._text import format_auc
-from ._base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
+from .._words import format_auc
+from ._base import ALWAYS, DIFFERENCE, NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
 
 # A stricter level than the baseline's, because both check the same thing and either can warn.
 _LEVEL = 0.99
@@ -48,6 +48,14 @@ class DifficultyCheck(BaseCheck):
 
     name = "difficulty"
     part = "baseline"
+    role = DIFFERENCE
+    presence = ALWAYS
+    passed = "Both sides are equally hard to predict"
+    warned = "One side is easier to predict"
+    difference = (
+        "shadow models that were trained on neither do better on one side than on the other"
+    )
+    interval = ("difficulty", "models trained on neither side")
 
     def ask(self, case, run, findings):
         interval = measure_difficulty(run.pool, case.records, case.membership)
@@ -206,6 +214,13 @@ class BaselineCheck(BaseCheck):
 
     name = "blind baseline"
     part = "baseline"
+    role = DIFFERENCE
+    presence = ALWAYS
+    leads = True
+    passed = "Members and non-members look alike without the model"
+    warned = "Members and non-members differ without the model"
+    difference = "a baseline without the model separates them"
+    interval = ("baseline", "without the model")
 
     def ask(self, case, run, findings):
         if not case.records.has_features:

@@ -2,9 +2,9 @@
 
 from ...victims import is_trainable
 from .._beyond_shift import compare_answers, compare_file
-from .._evidence import ALIKE, BEYOND, BEYOND_OF_FILE, get_difference
-from .._text import describe_error
-from ._base import NOT_RUN, STATED, BaseCheck
+from .._words import describe_error
+from ._base import BEYOND, BEYOND_OF_FILE, DIFFERENCE, DROPPED, KEPT, NOT_RUN, STATED, BaseCheck
+from ._permutation import PermutationCheck
 
 
 class BeyondShiftCheck(BaseCheck):
@@ -12,13 +12,26 @@ class BeyondShiftCheck(BaseCheck):
 
     # Not asked where the sides do not differ, or nothing was found.
 
-    name = BEYOND
-    reads = ("permuted membership", *ALIKE)
-    part = "beyond the shift"
+    name = part = "beyond the shift"
+    role = BEYOND
+    of_file = DROPPED
+
+    @property
+    def differences(self):
+        """Names of the checks of a difference between the sides."""
+        from . import list_checks  # the list of checks has this one
+
+        return [check.name for check in list_checks(DIFFERENCE)]
+
+    @property
+    def reads(self):  # type: ignore[override]
+        return (PermutationCheck.name, *self.differences)
 
     def ask(self, case, run, findings):
         null, side = findings.permutation.frame, (1 - case.level) / 2
-        if get_difference(findings.checks) is None or not self.has_found(case, run, null, side):
+        outcomes = [findings.checks[name] for name in self.differences if name in findings.checks]
+        differ = any(check.is_warning for check in outcomes)
+        if not differ or not self.has_found(case, run, null, side):
             return None
         model = case.request.model
         if not hasattr(model, "get_params") or not is_trainable(model):
@@ -41,7 +54,9 @@ class BeyondShiftCheck(BaseCheck):
 class BeyondShiftOfFileCheck(BeyondShiftCheck):
     """Whether the attack on the file finds members beyond a difference between the two sides."""
 
-    name = BEYOND_OF_FILE
+    name = "beyond the shift, of the file"
+    role = BEYOND_OF_FILE
+    of_file = KEPT
 
     def has_found(self, case, run, null, side):
         return run.file_scores is not None

@@ -32,12 +32,12 @@ from .._case import (
     make_plan,
     train_victim,
 )
-from .._evidence import HIGHEST_LEVEL, count_permutations
 from .._measure import FEWEST, get_people, widen
+from .._permutations import HIGHEST_LEVEL, count_permutations
 from .._run import run_attacks
-from .._text import format_auc
-from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
-from ._permutation import permutation_test
+from .._words import format_auc
+from ._base import ALWAYS, BLIND, DIFFERENCE, LEFT_OUT, NOT_RUN, PASSED, WARNING, BaseCheck, Step
+from ._permutation import PermutationCheck, permutation_test
 
 
 @dataclass(frozen=True)
@@ -215,6 +215,11 @@ class NegativeControlCheck(BaseControlCheck):
     """Whether the attacks find nothing on a model that was trained without regard to membership."""
 
     name = "negative control"
+    role = DIFFERENCE
+    presence = ALWAYS
+    passed = "The attacks find nothing where nothing is"
+    warned = "The attacks find something where nothing is"
+    difference = "attacks separate them on a model that was trained without regard to membership"
     where = "On a model that was trained without regard to membership"
     failure = "members and non-members come from different populations"
 
@@ -339,7 +344,20 @@ class PositiveControlCheck(BaseControlCheck):
     # runs even if it was not requested.
 
     name = "positive control"
-    reads = ("permuted membership",)
+    role = BLIND
+    presence = ALWAYS
+    of_file = LEFT_OUT
+    passed = "The attacks find a leak that was planted"
+    warned = "The attacks miss a leak that was planted"
+    meaning = (
+        "The attacks also failed on a model that had memorized its training records. Use more "
+        "records."
+    )
+    step = Step(
+        "Use more records.",
+        "At least several hundred members and non-members; 10,000 non-members for rates of 0.1%.",
+    )
+    reads = (PermutationCheck.name,)
     where = "On a model that memorized its training records"
     failure = "they could not have found anything here"
 

@@ -32,7 +32,7 @@ from ...exceptions import TrainingError
 from ...signals import Loss
 from ...victims import is_trainable
 from .._case import check_pool_settings
-from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
+from ._base import DIFFERENCE, NOT_RUN, PASSED, SOMETIMES, WARNING, BaseCheck, Step
 from ._units import pick_draws
 
 # One-sided level of the warning. Other checks look for differences too, and any of them can warn.
@@ -399,8 +399,17 @@ def _get_auc(ranks, membership):
 class DriftCheck(BaseCheck):
     """Whether labels depend on features in the same way for members and for non-members."""
 
-    name = "drift"
-    part = "drift"
+    name = part = "drift"
+    role = DIFFERENCE
+    presence = SOMETIMES
+    passed = "Labels depend on features in one way"
+    warned = "Labels depend on features in another way on each side"
+    difference = "labels depend on features in another way for members than for non-members"
+    remedy = (
+        "Leakage and drift cannot be told apart. Use members and non-members of one time and one "
+        "source."
+    )
+    step = Step("Take both sides from one time and source.", "Leakage and drift look alike here.")
 
     def ask(self, case, run, findings):
         model = case.request.model

@@ -16,10 +16,10 @@ from ..._core.records import Records
 from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval, resolvable_fpr, share_interval
-from .._evidence import count_permutations
 from .._measure import get_people
-from .._text import format_rate
-from ._base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
+from .._permutations import count_permutations
+from .._words import format_rate
+from ._base import ALWAYS, BLIND, NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck, Step
 from ._permutation import permutation_test
 
 # A categorical column with fewer categories than this is encoded in a dense array.
@@ -469,8 +469,16 @@ class DuplicatesCheck(BaseCheck):
     # membership, so that a permutation test of them is valid. Near copies that are not equal cannot
     # be left out in this way.
 
-    name = "duplicates"
-    part = "duplicates"
+    name = part = "duplicates"
+    role = BLIND
+    presence = ALWAYS
+    passed = "Few records are on both sides"
+    warned = "Many records are on both sides"
+    meaning = "Many records have an exact or near copy with the other membership."
+    step = Step(
+        "Remove copies that are on both sides.",
+        "Or give copies a common group_by, and audit again.",
+    )
 
     def ask(self, case, run, findings):
         n_records = len(case.records)

@@ -20,7 +20,16 @@ from ..._core.tokens import hold_tokens
 from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
 from ..._core.visible import visible
-from ._base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
+from ._base import (
+    DIFFERENCE,
+    NOT_RUN,
+    PASSED,
+    SOMETIMES,
+    WARNING,
+    WITHOUT_FEATURES,
+    BaseCheck,
+    Step,
+)
 from ._units import draw_labelings, make_units, pick_draws
 
 # Level of the warning. Other checks look for differences too, and any of them can warn.
@@ -586,8 +595,20 @@ def _rank_numbers(texts, codes):
 class FormatsCheck(BaseCheck):
     """Whether the values of members and of non-members are written in one way."""
 
-    name = "formats"
-    part = "formats"
+    name = part = "formats"
+    role = DIFFERENCE
+    presence = SOMETIMES
+    passed = "Both sides are written in one way"
+    warned = "The sides are written in different ways"
+    difference = "the two sides were written in different ways"
+    remedy = (
+        "Attacks that compare exact values find this difference. Export both sides in one way and "
+        "run the audit again."
+    )
+    step = Step(
+        "Export both sides in one way.",
+        "The same decimals, spelling and missing values, and audit again.",
+    )
 
     def ask(self, case, run, findings):
         if not case.records.has_features:

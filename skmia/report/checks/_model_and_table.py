@@ -1,7 +1,9 @@
 """Check whether the model that is audited knows the table that it is audited on."""
 
-from .._evidence import CANNOT_TELL, FIRST, PASS, STOP, WARN
-from ._base import NOT_RUN, PASSED, STATED, WARNING, BaseCheck
+from ._base import ALWAYS, KNOWN, NOT_RUN, PASSED, STATED, WARNING, BaseCheck, Step
+
+# What an agreement of model and table is: by the first of them nothing is concluded.
+STOP, WARN, PASS, CANNOT_TELL = "stop", "warn", "pass", "cannot tell"
 
 _STATUSES = {STOP: WARNING, WARN: WARNING, PASS: PASSED, CANNOT_TELL: STATED}
 
@@ -9,7 +11,21 @@ _STATUSES = {STOP: WARNING, WARN: WARNING, PASS: PASSED, CANNOT_TELL: STATED}
 class ModelAndTableCheck(BaseCheck):
     """Whether model and table belong together, which is asked before any shadow model."""
 
-    name = FIRST
+    name = "model and table"
+    role = KNOWN
+    presence = ALWAYS
+    passed = "Model and table agree"
+    warned = "Model and table may not agree"
+    stated = "Too little to tell whether model and table agree"
+    step = Step(
+        "Give model and table as they were in training.",
+        "Columns in their order, units and types; answers and labels of these rows.",
+    )
+
+    def state(self, check):
+        if check.finding == STOP and check.is_warning:
+            return "Model and table do not agree"
+        return super().state(check)
 
     def ask(self, case, run, findings):
         found = case.agreement

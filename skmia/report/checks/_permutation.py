@@ -18,9 +18,9 @@ from ..._core.randomness import check_random_state
 from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership
 from ...metrics import check_resolution
-from .._evidence import count_permutations
 from .._measure import EVERYONE, FEWEST, OVERALL, get_people
-from ._base import STATED, BaseCheck
+from .._permutations import count_permutations
+from ._base import ALWAYS, CHANCE, STATED, BaseCheck
 from ._units import draw_labelings, make_units, order_units, pack_masks
 
 # Number of counts, of four bytes, that are held at a time.
@@ -520,6 +520,10 @@ class PermutationCheck(BaseCheck):
 
     name = "permuted membership"
     part = "permutations"
+    role = CHANCE
+    presence = ALWAYS
+    passed = "Results are compared with chance"
+    warned = ""
 
     def ask(self, case, run, findings):
         n_nonmembers = int((~case.membership).sum())

@@ -9,8 +9,24 @@ from ..._core.pvalues import format_pvalue
 from ..._core.visible import visible
 from ...metrics import People, check_people, resolvable_fpr
 from .._measure import OK, OVERALL, get_people
-from .._text import join_names
-from ._base import MOST_NAMES, NOT_RUN, PASSED, STATED, WARNING, BaseCheck
+from .._words import join_names
+from ._base import (
+    ALWAYS,
+    DROPPED,
+    LEFT_OUT,
+    MOST_NAMES,
+    NOT_RUN,
+    PASSED,
+    PERSONS,
+    RECIPE,
+    SMALL,
+    SOMETIMES,
+    STATED,
+    WARNING,
+    BaseCheck,
+    Step,
+)
+from ._permutation import PermutationCheck
 from ._units import name_mixed
 
 
@@ -18,6 +34,9 @@ class PeopleCheck(BaseCheck):
     """Whether all records of a person are on one side; not asked without a field ``group_by``."""
 
     name = "people"
+    presence = SOMETIMES
+    passed = "Each person is on one side"
+    warned = "Some people are on both sides"
 
     def ask(self, case, run, findings):
         if case.people is None:
@@ -42,6 +61,15 @@ class PersonLevelCheck(BaseCheck):
     # alone reveals too little. Not asked without people who have several records.
 
     name = "person level"
+    role = PERSONS
+    presence = SOMETIMES
+    of_file = DROPPED
+    passed = "People with several records were attacked"
+    warned = "People are found where single records are not"
+    step = Step(
+        "Treat it as a leak of people.",
+        "Keep fewer records of each person, or train with a guarantee for people.",
+    )
 
     def ask(self, case, run, findings):
         found, test = findings.person_level, findings.permutation
@@ -65,6 +93,9 @@ class ResolutionCheck(BaseCheck):
     """Which false positive rates can be measured with so many non-members."""
 
     name = "resolution"
+    presence = ALWAYS
+    passed = "There is a lowest rate that can be measured"
+    warned = ""
 
     def ask(self, case, run, findings):
         n_nonmembers = int((~case.membership).sum())
@@ -112,6 +143,20 @@ class ShadowModelsCheck(BaseCheck):
     # on shadow models.
 
     name = "shadow models"
+    role = RECIPE
+    presence = ALWAYS
+    of_file = LEFT_OUT
+    passed = "The shadow models resemble this model"
+    warned = "The shadow models do not resemble this model"
+    step = Step(
+        "Check membership and the recipe.",
+        "The shadow models have to be trained as this model was.",
+    )
+
+    def hinders(self, check):
+        # If attacks succeed on shadow models and not on the victim, then the victim was trained on
+        # other records than membership says, or in another way.
+        return check.is_warning and check.finding == "below"
 
     def ask(self, case, run, findings):
         power = findings.power
@@ -151,7 +196,10 @@ class SignCheck(BaseCheck):
     """Whether an attack ranks members significantly below non-members."""
 
     name = "score sign"
-    reads = ("permuted membership",)
+    presence = ALWAYS
+    passed = "The scores point the right way"
+    warned = "Some scores point the wrong way"
+    reads = (PermutationCheck.name,)
 
     def ask(self, case, run, findings):
         null = findings.permutation.frame
@@ -232,7 +280,13 @@ class SmallGroupsCheck(BaseCheck):
     """Which groups are too small to be judged, and whether shadow models leak there."""
 
     name = "small groups"
-    reads = ("permuted membership",)
+    role = SMALL
+    presence = SOMETIMES
+    of_file = DROPPED
+    passed = "Some groups are too small to judge"
+    warned = "Small groups leak on shadow models"
+    step = Step("Merge the small groups.", "Or audit with more of their records.")
+    reads = (PermutationCheck.name,)
 
     def ask(self, case, run, findings):
         null = findings.permutation.frame

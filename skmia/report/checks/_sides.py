@@ -1,14 +1,63 @@
 """Check whether the members are the rows that the model was trained on, and the others are not."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..._core.outputs import PREDICTIONS
 from ...metrics import auc_interval
 from ...signals import Loss
-from .._evidence import IN_MODEL, IN_PART, SWAPPED
 from .._sides import BOTH, HELD_OUT, MEMBERS, SidesReader
 from .._validation_rows import stops_on_held_out
-from ._base import NOT_RUN, PASSED, WARNING, BaseCheck
+from ._base import NOT_RUN, PASSED, SIDES, WARNING, BaseCheck, Step
+from ._permutation import PermutationCheck
+from ._training_rows import TrainingRowsCheck
+
+# What is wrong with the sides. If only a step or the length of training is due to the held-out
+# rows, a leak that is found stands.
+SWAPPED, IN_MODEL, IN_PART = "swapped", "held-out rows in the model", "held-out rows in a part"
+
+
+class SideCause(NamedTuple):
+    """What is said of one thing that is wrong with the sides."""
+
+    clause: str
+    cure: str
+    step: Step
+
+
+CAUSES = {
+    SWAPPED: SideCause(
+        "training data and held-out data are swapped",
+        "Swap them, and run the audit again.",
+        Step(
+            "Swap the two sides.",
+            "`audit(model, train=held_out, held_out=train)`; with records, `1 - membership`.",
+        ),
+    ),
+    IN_MODEL: SideCause(
+        "the held-out rows are in the model",
+        "Give held-out rows that the model was not trained on, or list these as members.",
+        Step(
+            "Give held-out rows that the model has not seen.",
+            "Or list these rows as members, and give others as held-out.",
+        ),
+    ),
+    IN_PART: SideCause(
+        "a part of the model was fitted on the held-out rows",
+        "Fit that part on training rows, or give held-out rows that no part of the model has seen.",
+        Step(
+            "Fit that part on training rows.",
+            "Such as `CalibratedClassifierCV(estimator, cv=5).fit(X_train, y_train)`; or give "
+            "held-out rows that no part has seen.",
+        ),
+    ),
+}
+
+
+def name_cause(check):
+    """What the check found, if it warns."""
+    return check.finding if check.finding in CAUSES else IN_MODEL
 
 
 class SidesCheck(BaseCheck):
@@ -19,14 +68,17 @@ class SidesCheck(BaseCheck):
     # find members, only the last step of a model around a fitted one is left to be asked for.
 
     name = "sides"
-    reads = ("permuted membership", "training rows")
+    role = SIDES
+    passed = "The two sides are as named"
+    warned = "The two sides are not what they are called"
+    reads = (PermutationCheck.name, TrainingRowsCheck.name)
     part = "sides"
 
     def ask(self, case, run, findings):
         null, side = findings.permutation.frame, (1 - case.level) / 2
         turned = bool((null["pvalue_below"] <= side).any())
         finds = bool((null["pvalue_adjusted"] <= side).any()) or _finds_by_file(case, run)
-        unlisted, fit = findings.of("training rows"), measure_fit(case)
+        unlisted, fit = findings.of(TrainingRowsCheck.name), measure_fit(case)
         if unlisted is not None and _covers_held_out(case, unlisted, finds):
             return self.answer(WARNING, _describe_count(unlisted, fit), IN_MODEL)
         reader = SidesReader(case, run.pool)

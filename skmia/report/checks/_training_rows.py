@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core.probabilities import posterior_of
 from .._training_rows import LOOKS_ALIKE, count_training_rows
-from ._base import PASSED, WARNING, BaseCheck
+from ._base import PASSED, UNLISTED, WARNING, BaseCheck, Step
 
 # Held-out rows that the file takes for training rows with at least this probability are counted,
 # if they are more than this share, which a probability that is a little too high can give.
@@ -30,6 +30,15 @@ class TrainingRowsCheck(BaseCheck):
 
     name = "training rows"
     part = "training rows"
+    role = UNLISTED
+    passed = "All training rows are listed"
+    warned = "The model was trained on rows that are not listed as members"
+    step = Step(
+        "List all training rows as members.",
+        "The file was trained on more rows; each of them among the others counts as an error.",
+        "#trust",
+        "Checks",
+    )
 
     def ask(self, case, run, findings):
         count = count_training_rows(case)

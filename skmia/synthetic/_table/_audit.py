@@ -15,8 +15,10 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from ..._core.asking import check_generator, draw_samples
 from ..._core.circumstances import Clock, list_versions, tell_time
+from ..._core.levels import Level
 from ..._core.numbers import check_number, show
-from ..._core.pages import Level, frame_page, warn_of_failures, write_json, write_text
+from ..._core.pages import frame_page
+from ..._core.pages.saving import warn_of_failures, write_json, write_text
 from ..._core.randomness import check_random_state
 from ..._core.types import ArrayLike, PathLike, Seed
 from ..._core.visible import visible

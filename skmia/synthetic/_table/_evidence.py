@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..._core.pages import (
+from ..._core.levels import (
     LEAK,
     LIMITS,
     NONE,
@@ -158,11 +158,11 @@ def measure_level(grounds, evidence):
         low = float(row["estimate"] - wider * (row["estimate"] - row["low"]))
         excess = {"low": low, "estimate": float(row["estimate"]), "attack": name}
         own = NONE if evidence == LEAK and not row["leak"] else evidence
-        level = set_level(own, {"excess": excess})._replace(numbers={"excess": excess})
+        level = set_level(own, {"excess": excess}).change(numbers={"excess": excess})
         if name in _EXPOSING and level.name == "slight":
             # Of few people everything is revealed.
             is_severe = excess["estimate"] >= LIMITS["excess"]["severe"]
-            level = level._replace(name="clear", at_least=is_severe)
+            level = level.change(name="clear", at_least=is_severe)
         found.append(level)
     leaking = [level for level in found if level.rank >= 0]
     highest = max(
@@ -175,7 +175,7 @@ def measure_level(grounds, evidence):
         | {name: getattr(level, name) for name in ("name", "at_least", "numbers")}
         for level in found
     )
-    return highest._replace(groups=groups)
+    return highest.change(groups=groups)
 
 
 def write_verdict(grounds, evidence):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..._core.pages import (
+from ..._core.decisions import format_decision
+from ..._core.levels import (
     BARS,
     CONCLUSIVE,
     LEAK,
@@ -11,19 +12,12 @@ from ..._core.pages import (
     REVERSED,
     SHIFT,
     as_plain_level,
-    escape,
-    format_decision,
-    make_table,
     read_level,
-    render_page,
-    save_documents,
-    shorten,
-    wrap_lines,
-    wrap_short,
-    write_date,
-    write_text,
 )
+from ..._core.pages import render_page
+from ..._core.pages.saving import save_documents, write_text
 from ..._core.pvalues import format_pvalue
+from ..._core.text import escape, make_table, shorten, wrap_lines, wrap_short, write_date
 from ..._core.visible import as_plain, visible
 from ...disclosure import summarize, write_sheet
 from ._evidence import (

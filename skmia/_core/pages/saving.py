@@ -1,0 +1,74 @@
+"""Files of a report, each written atomically."""
+
+import json
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from ..files import write_bytes
+from ..visible import visible
+
+
+class Saved(NamedTuple):
+    """The files of a report that were written, and those that could not be made."""
+
+    paths: list  # of the files that were written
+    failures: dict  # the error that prevented a file, by the name of the file
+
+    @property
+    def notes(self):
+        """A sentence for each file that could not be made."""
+        return [describe_failure(name, error) for name, error in self.failures.items()]
+
+
+def save_documents(document, directory, numbers, others):
+    """Write the document of a report, then its other files, each of them atomically."""
+    # Notes in the file of the numbers say which file could not be made. The document is not
+    # changed.
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    saved = Saved([directory / numbers], {})
+    write_json(document, saved.paths[0])
+    noted = document  # a copy with a note on each failure so far
+    for name, write in others.items():
+        try:
+            write(noted, directory / name)
+            saved.paths.append(directory / name)
+        except Exception as error:  # whatever fails, the numbers stay and say so
+            saved.failures[name] = error
+            noted = document | {"notes": [*document["notes"], *saved.notes]}
+    if saved.failures:
+        with suppress(OSError):  # the numbers are there already, without the notes
+            write_json(noted, saved.paths[0])
+    return saved
+
+
+def describe_failure(name, error):
+    """A sentence on a file that could not be made, without the folder it was meant for."""
+    if isinstance(error, OSError) and error.strerror:
+        why = error.strerror
+    else:
+        why = visible(" ".join(str(error).split())).rstrip(".")
+        why = why if isinstance(error, ImportError) else f"{type(error).__name__}: {why}"
+    return f"The file {name} could not be made: {why}."
+
+
+def write_text(text, path):
+    """Write a text to a file, if there is a path, and return the text."""
+    if path is not None:
+        write_bytes(path, text.encode())
+    return text
+
+
+def write_json(document, path):
+    """The same for the text of a JSON document."""
+    return write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", path)
+
+
+def warn_of_failures(saved):
+    """Warn the caller's caller of files that could not be made though their package is there."""
+    for name, error in saved.failures.items():
+        if not isinstance(error, ImportError):
+            warnings.warn(describe_failure(name, error), RuntimeWarning, stacklevel=3)
+    return saved.paths

@@ -1,0 +1,74 @@
+"""Texts: wrapped for a terminal, escaped for Markdown, counts, dates and tables."""
+
+import re
+import textwrap
+from datetime import datetime
+
+from .visible import visible
+
+WIDTH = 100
+
+# What stands for bars and dots where the encoding has no others.
+ASCII = str.maketrans("\u2582\u2585\u2588\u00b7\u2026", "###..")
+
+
+def wrap(text, indent=""):
+    """A text in lines of at most 100 characters, which are indented further after the first."""
+    return textwrap.fill(
+        text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+    )
+
+
+def wrap_lines(paragraphs):
+    """Lines of at most 100 characters, of paragraphs in which every character is visible."""
+    lines = []
+    for text in paragraphs:
+        lines += textwrap.wrap(visible(text), WIDTH, subsequent_indent="  ")
+    return lines
+
+
+def wrap_short(text, first="", later=0):
+    """Lines of a summary, which have at most 80 characters."""
+    indents = {"initial_indent": first, "subsequent_indent": " " * later}
+    return textwrap.wrap(visible(text), 78, break_on_hyphens=False, **indents)
+
+
+def shorten(text, most, mark="..."):
+    """A text of so many characters at most."""
+    return text if len(text) <= most else f"{text[: most - len(mark)]}{mark}"
+
+
+def choose_base(rate):
+    """Of how many records a rate is told: a hundred, or more if it would be below one."""
+    base = 100
+    while rate * base < 1 - 1e-9:
+        base *= 10
+    return base
+
+
+def write_date(created):
+    """A time in ISO 8601 as one reads it."""
+    return f"{datetime.fromisoformat(created):%-d %B %Y, %H:%M} UTC"
+
+
+# Characters that Markdown or HTML would read as markup.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+
+
+def escape(text):
+    """Return a text as one line that Markdown shows as it is."""
+    return _MARKUP.sub(r"\\\1", visible(text))
+
+
+def quote(text):
+    """Return a text as one line of code, which can be copied as it is."""
+    text = visible(text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if len(fence) > 1 else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def make_table(head, rows):
+    """Return the lines of a table; the cells of its rows are escaped, its headings are not."""
+    rows = [head, ["---"] * len(head), *([escape(cell) for cell in row] for row in rows)]
+    return [f"| {' | '.join(row)} |" for row in rows]
