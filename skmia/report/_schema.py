@@ -160,11 +160,11 @@ def check_recommendation(document):
         blocks = {check["status"] for check in found["checks"] if check["level"] == "block"}
         if not numbers <= {"pass", "not judged"} or "pass" not in numbers or blocks - {"pass"}:
             raise ValueError("recommendation: not all limits and checks pass")
+    _check_requirements(document, found)
     if "reference" in document:  # of a model
         given = read_checks(document["checks"]), document["reference"], found["provenance"]
         if list_warnings(*given):
             raise ValueError("recommendation: a check warns that low numbers say nothing")
-    _check_requirements(document, found)
 
 
 def _check_requirements(document, found):

@@ -255,6 +255,7 @@ def advise(document, routes, checks):
     steps, found = [], document["recommendation"]
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
+        by += f" {found['reasons'][0]}" if found["result"] == "cannot be said" else ""
         verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
         steps.append(Step(imperative.capitalize(), by, "#decision", "Recommendation"))
@@ -266,6 +267,9 @@ def advise(document, routes, checks):
     elif get_highest(routes).level.name == "none":
         steps += _advise_to_look(document, routes)
     else:
+        # The exit code also tells that a route has no verdict, so a step ends that.
+        if any(route.way == SERVICE and route.level.name == "unknown" for route in routes):
+            steps += [*_advise_in_doubt(document, checks)][:1]
         steps += _advise_against_leaks(document, routes, has_policy=found is not None)
     return steps[:_MOST_STEPS]
 
