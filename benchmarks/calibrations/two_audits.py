@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia._core.circumstances import Clock
-from skmia._core.pages import Level, as_plain_level
+from skmia._core.levels import Level, as_plain_level
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.report import compare_audits
 from skmia.report._audit import OF_DATA
@@ -87,20 +87,20 @@ def draw_attacks(rng):
     designs={
         "forest, 400 records": {"kind": "forest", "n_records": 400},
         "forest, 400 records, its file too": {"kind": "forest", "n_records": 400, "file": True},
-        "forest, 3,000 records": {"kind": "forest", "n_records": 3000},
+        "tree, two halves of 800 records": {
+            "kind": "tree",
+            "n_records": 800,
+            "shares_records": False,
+        },
+        "neighbors, 400 records": {"kind": "neighbors", "n_records": 400},
         "tree, 400 records": {"kind": "tree", "n_records": 400},
-        "boosting, 400 records": {"kind": "boosting", "n_records": 400},
         "logistic, 400 records, its file too": {
             "kind": "logistic",
             "n_records": 400,
             "file": True,
         },
-        "neighbors, 400 records": {"kind": "neighbors", "n_records": 400},
-        "forest, two halves of 800 records": {
-            "kind": "forest",
-            "n_records": 800,
-            "shares_records": False,
-        },
+        "boosting, 400 records": {"kind": "boosting", "n_records": 400},
+        "tree, 4,000 records": {"kind": "tree", "n_records": 4000},
     },
     n_trials=200,
 )

@@ -1,5 +1,6 @@
 """The gate: limits that hold, and whether the audit is conclusive."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from .._core.levels import CONCLUSIVE, LEAK, UNKNOWN, read_level
 from .._core.text import choose_base
 from .._core.visible import visible
+from ..metrics import MIN_FALSE_POSITIVES
 from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part
 from ._options import LEVEL
 
@@ -72,7 +74,10 @@ def judge_verdict(way, found):
 
 def _list_way(way, found, limits):
     if found is None:
-        text = "the model has no file at hand, or its file was not attacked"
+        text = (
+            "the model has no file at hand, or its file was not attacked; give the file of the "
+            "model, or ask for --release service"
+        )
         return [Finding(way, VERDICT, INCONCLUSIVE, text)]
     findings = [judge_verdict(way, found)]
     for limit in limits:
@@ -122,7 +127,7 @@ def _compare(found, limit, scope, group):
     missing = list(rows.loc[~there, "attack"])
     if rows.empty or missing:
         by = f" by {join_names(map(visible, missing))}" if len(rows) and there.any() else ""
-        return miss_number(f"{name} could not be measured{by}", limit)
+        return miss_number(f"{name} could not be measured{by}", limit, _tell_needed(limit))
 
     def tell(worst):
         return f"{name} of {visible(worst['attack'])}{_tell_measured(worst)}"
@@ -138,9 +143,18 @@ def _tell_measured(row):
     return f" (measured at {100 * fpr:.3g}%)"
 
 
-def miss_number(why, limit):
-    """What is said of a limit whose number is not there."""
-    return INCONCLUSIVE, f"{why}, so {visible(limit.text)} cannot be said to hold"
+def _tell_needed(limit):
+    """What would measure a number that is missing, as a clause."""
+    if limit.max_fpr is None:
+        return "audit with more members and non-members"
+    least = math.ceil(MIN_FALSE_POSITIVES / limit.max_fpr * (1 - 1e-9))
+    return f"it takes {least:,} non-members or more, and {limit.max_fpr:g} among the rates (--fpr)"
+
+
+def miss_number(why, limit, needed=None):
+    """What is said of a limit whose number is not there, and what would measure it."""
+    told = f"{why}, so {visible(limit.text)} cannot be said to hold"
+    return INCONCLUSIVE, told if needed is None else f"{told}; {needed}"
 
 
 def compare_largest(rows, limit, name):

@@ -6,7 +6,18 @@ from ._parameters import count_parameters
 from ._policy import Policy as Policy
 from ._policy import StructuralLimit as StructuralLimit
 from ._policy import load_policy
-from ._recommend import LOWER_ENDS, Condition, Measurement, check_provenance, recommend
+from ._recommend import (
+    LOWER_ENDS,
+    REFUSE,
+    TO_MEASURE,
+    UNKNOWN,
+    Condition,
+    Measurement,
+    check_provenance,
+    judge_limits,
+    list_failures,
+    recommend,
+)
 from ._recommend import JudgedCheck as JudgedCheck
 from ._recommend import JudgedCondition as JudgedCondition
 from ._recommend import JudgedLimit as JudgedLimit

@@ -328,7 +328,7 @@ def _judge_condition(policy, release, condition, limits, checks, spoken, n_tried
         limits = [limit for limit in limits if limit.name in policy.limits[way]]
     is_strict = policy.undecided != "conditions"
     reasons = [
-        *(f"To be measured: {text}" for text in list_missing(under, judged)),
+        *(f"{TO_MEASURE}{text}" for text in list_missing(under, judged)),
         *list_failures(under, judged),
         *(write(limit) for limit in under if limit.status == OPEN and is_strict),
         *_list_lost(under, limits),
@@ -387,6 +387,7 @@ def _name_all(limits, statuses):
 
 RELEASE, CONDITIONS = "release", "release with conditions"
 REFUSE, UNKNOWN = "do not release", "cannot be said"
+TO_MEASURE = "To be measured: "
 _ACCESS = "access under agreement, reviewed when more records are known"
 
 
@@ -518,7 +519,8 @@ def recommend(
 
     A number passes if the upper end of its interval is at most its limit, and fails if its lower
     end, corrected over all numbers and groups by Holm's procedure, is above it. All have to pass
-    for a release, and a single failure is enough against it. A release also needs what the policy
+    for a release, and a single failure is enough against it, whatever is still to be measured. A
+    release also needs what the policy
     names in ``requires_attacks``: low numbers of attacks that could not have found anything say
     nothing.
 
@@ -585,12 +587,11 @@ def recommend(
     >>> policy = load_policy("cautious")
     >>> auc = Measurement("auc", Interval(0.71, 0.66, 0.76))
     >>> tpr = Measurement("tpr_at_fpr_01", Interval(0.02, 0.01, 0.04))
-    >>> recommend(policy, "file", [auc, tpr]).result
-    'cannot be said'
-    >>> from dataclasses import replace
-    >>> policy = replace(policy, structure={})
-    >>> recommend(policy, "file", [auc, tpr]).reasons
-    ('auc (all): 0.71 [0.66, 0.76], and the limit is 0.6.',)
+    >>> found = recommend(policy, "file", [auc, tpr])
+    >>> found.result, found.reasons[0]
+    ('do not release', 'auc (all): 0.71 [0.66, 0.76], and the limit is 0.6.')
+    >>> found.reasons[1]
+    'To be measured: smallest_leaf. The check was not made.'
     >>> lower = Measurement("auc", Interval(0.52, 0.49, 0.55))
     >>> recommend(policy, "service", [lower, tpr]).result
     'cannot be said'
@@ -643,12 +644,12 @@ def _decide(policy, limits, checks, unmet):
 
 def _compare(policy, limits, checks):
     """The result by the numbers and the checks alone, and why."""
-    missing = list_missing(limits, checks)
-    if missing:
-        return UNKNOWN, [f"To be measured: {text}" for text in missing]
+    missing = [f"{TO_MEASURE}{text}" for text in list_missing(limits, checks)]
     failures = list_failures(limits, checks)
-    if failures:
-        return REFUSE, failures
+    if failures:  # which no number that is still to be measured can mend
+        return REFUSE, [*failures, *missing]
+    if missing:
+        return UNKNOWN, missing
     undecided = [_write_open(limit) for limit in limits if limit.status == OPEN]
     if undecided:
         return CONDITIONS if policy.undecided == "conditions" else UNKNOWN, undecided

@@ -1,5 +1,6 @@
 """The decision on a release: a page to fill in and sign, and what was decided as values."""
 
+import math
 import re
 from datetime import date, datetime
 
@@ -10,6 +11,7 @@ from .._core.pages import render_page
 from .._core.pages.saving import write_text
 from .._core.text import choose_base, shorten
 from .._core.visible import visible
+from ..metrics import MIN_FALSE_POSITIVES
 from ._recommend import CONDITIONS, FAIL, MISSING, OPEN, PASS, REFUSE, RELEASE, UNJUDGED, UNKNOWN
 
 DECISIONS = (RELEASE, CONDITIONS, "refuse")
@@ -204,20 +206,60 @@ def _make_check(row, reasons):
 
 def _count(found):
     """How many numbers and checks speak for and against, in sentences."""
-    statuses = [row["status"] for row in found["limits"] if row["status"] in (FAIL, PASS, OPEN)]
     levels = [row["level"] for row in found["checks"] if row["status"] != PASS]
-    n_fail, n_open = statuses.count(FAIL), statuses.count(OPEN)
     n_block, n_review = levels.count("block"), levels.count("review")
-    are = "is above its limit" if n_fail == 1 else "are above their limits"
     blocks = "check blocks" if n_block == 1 else "checks block"
     needs = "check needs" if n_review == 1 else "checks need"
     told = {
-        f"{n_fail} of {len(statuses)} numbers {are}.": len(statuses),
-        f"For {n_open}, the limit lies within the interval.": n_open,
         f"{n_block} {blocks} the release.": n_block,
         f"Before a release, {n_review} {needs} a reason.": n_review,
     }
-    return [text for text, number in told.items() if number]
+    return _count_numbers(found) + [text for text, number in told.items() if number]
+
+
+_COUNTED = {
+    FAIL: ("is above its limit", "are above their limits"),
+    PASS: ("is below its limit", "are below their limits"),
+    OPEN: ("is undecided", "are undecided"),
+    MISSING: ("was not measured", "were not measured"),
+}
+
+
+def _count_numbers(found):
+    """How many numbers there are of each status, and what would measure the missing ones."""
+    statuses = [row["status"] for row in found["limits"] if row["status"] != UNJUDGED]
+    if not statuses:
+        return []
+    counts = {status: statuses.count(status) for status in _COUNTED}
+    told = [f"{n} {_COUNTED[status][n > 1]}" for status, n in counts.items() if n]
+    text = " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    numbers = "1 number" if len(statuses) == 1 else f"{len(statuses)} numbers"
+    missing = dict.fromkeys(row["name"] for row in found["limits"] if row["status"] == MISSING)
+    return [f"Of {numbers}, {text}.", *map(_tell_missing, missing)]
+
+
+def _tell_missing(name):
+    """What is missing, in words, and what would measure it."""
+    rate = _read_rate(name)
+    if rate is not None:
+        least = math.ceil(MIN_FALSE_POSITIVES / rate * (1 - 1e-9))
+        return (
+            f"Not measured: members recognized when {100 * rate:.3g}% of others are mistaken. "
+            f"Audit with {least:,} non-members or more, and with {rate:g} among the rates (--fpr)."
+        )
+    what, how = _MISSING.get(name, (_NUMBERS.get(name, name), "Pass it to recommend"))
+    return f"Not measured: {what}. {how}."
+
+
+_MISSING = {
+    "auc": ("how often a member ranks higher (AUC)", "Audit with more members and non-members"),
+    "gap": (_NUMBERS["gap"], "Audit a model that knows the table, and its probabilities"),
+    **{
+        name: (text, "Audit the table with a holdout (--holdout) of 100 rows or more")
+        for name, text in _NUMBERS.items()
+        if name in ("singling_out", "linkability", "inference", "privacy_loss", "exact_rare_copies")
+    },
+}
 
 
 def summarize(found):

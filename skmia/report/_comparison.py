@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.levels import CONCLUSIVE, read_level, scale
+from .._core.levels import CONCLUSIVE, LEAK, NONE, read_level, scale
 from ..metrics import Interval, difference_interval
-from ._evidence import FILE, LEAK, NONE, SERVICE, Route, choose_rate, list_leaks, measure_level
+from ._evidence import FILE, SERVICE, Route, choose_rate, list_leaks, measure_level
 from ._measure import COLUMNS, INTERVAL, OK, OVERALL
 from ._schema import read_grounds
 

@@ -18,9 +18,11 @@ from ._comparison import (
 )
 from ._evidence import FILE, SERVICE, count_of, name_group
 from ._measure import OVERALL
-from ._page import MEANS, Step, cut_name, list_document_routes
+from ._page import cut_name
+from ._screen import MEANS, list_document_routes
 from ._text import column_name
 from ._words import format_auc, format_rate, join_names
+from .checks._base import Step
 
 HEADINGS = {
     LESS: "Less leakage",
@@ -282,7 +284,7 @@ def render_comparison(first, second, names, title="Two audits of membership infe
         if one.scope not in (OVERALL, PEOPLE):
             groups.setdefault((one.scope, one.group), []).append(one)
     said = [route.levels[1] for route in found.routes if route.outcome != UNSAID]
-    last = max(said, key=lambda level: level.order, default=Level("unknown"))
+    last = max(said, default=Level("unknown"))
     changes = [one for route in found.routes for one in route.changes]
     return render_page(
         "page_compare.html.j2",

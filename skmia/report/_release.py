@@ -22,6 +22,9 @@ from .._core.types import PathLike
 from .._core.validation import check_records, query
 from ..defenses import RoundingDefense, TopKDefense, strip_state
 from ..disclosure import (
+    REFUSE,
+    TO_MEASURE,
+    UNKNOWN,
     Condition,
     JudgedLimit,
     Measurement,
@@ -30,6 +33,8 @@ from ..disclosure import (
     check_decimals,
     check_model,
     check_provenance,
+    judge_limits,
+    list_failures,
     load_policy,
     recommend,
     structural_checks,
@@ -40,7 +45,8 @@ from ..synthetic import TableReport, excess_risk
 from ..victims import has_file, is_trainable
 from ._audit import OF_DATA, audit
 from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case
-from ._evidence import get_difference, is_stopped, why_unlisted
+from ._checks_of_release import list_warnings
+from ._evidence import is_stopped, why_unlisted
 from ._file import attack_file, examine_file
 from ._measure import OK, OVERALL
 from ._report import AuditReport
@@ -128,10 +134,6 @@ _NO_FILE = "The model has no file at hand, or its file was not attacked."
 _UNREAD = (
     "The numbers that the file stores were not examined. Run the audit again, with the file of the "
     "model at hand."
-)
-_SHIFTED = (
-    "Members and non-members differ without the model, so low numbers of attacks say nothing. Use "
-    "members and non-members from one population."
 )
 _LIES = {
     "release": "it lies below every limit of this policy",
@@ -237,11 +239,7 @@ def recommend_release(
     is_open = any(limit.status == "undecided" for limit in limits)
     if why is not None and is_open and found.result == "release with conditions":
         found = ask(spoken=spoken | {"reference models": why})
-    doubts = _list_doubts(report, release)
-    if not doubts and found.result in _LIES and get_difference(report.checks) is not None:
-        doubts = (_SHIFTED,)
-    if doubts:
-        found = replace(found, result="cannot be said", reasons=doubts)
+    found = _withhold(found, report, policy, release, provenance)
     if stopped and gap and "gap" in policy.limits[release]:
         untold = JudgedLimit("gap", "all", policy.limits[release]["gap"], None, "missing")
         found = replace(found, limits=(*found.limits, untold))
@@ -386,6 +384,11 @@ def list_measurements(
     frames = [report.results]
     if release == "file" and report.file is not None:
         frames.append(report.file.results)
+    return _measure_largest(report, frames)
+
+
+def _measure_largest(report, frames):
+    """The numbers of some attacks, each of the strongest."""
     bound, found = partial(_bound, report.settings["confidence_level"]), {}
     for frame in frames:
         frame = frame[(frame["status"] == OK) & (frame["metric"] != "advantage")]
@@ -403,6 +406,28 @@ def list_measurements(
     return measurements
 
 
+def _withhold(found, report, policy, release, provenance):
+    """Keep a release from an inconclusive audit, and from low numbers that a check warns of."""
+    doubts = _list_doubts(report, release)
+    if doubts:
+        # A number above its limit decides, of the service too where the file was to be released.
+        failed = _list_failed(report, policy, release)
+        if failed:
+            reasons = (*failed, *(f"{TO_MEASURE}{doubt}" for doubt in doubts))
+            return replace(found, result=REFUSE, reasons=reasons)
+        return replace(found, result=UNKNOWN, reasons=doubts)
+    if found.result not in _LIES:
+        return found
+    warnings = list_warnings(report.checks, report.reference, provenance)
+    if not warnings:
+        return found
+    failed = tuple(list_failures(found.limits, found.checks))
+    result = REFUSE if failed else UNKNOWN
+    return replace(
+        found, result=result, reasons=failed + warnings, conditions=(), under_conditions=()
+    )
+
+
 def _list_doubts(report, release):
     """Why nothing can be said, whatever the numbers are."""
     ways = [report] if release == "service" else [report, report.file]
@@ -410,6 +435,14 @@ def _list_doubts(report, release):
     if None in ways:
         doubts.append(_NO_FILE)
     return tuple(doubts)
+
+
+def _list_failed(report, policy, release):
+    """Numbers above their limits by what is conclusive, in sentences."""
+    ways = {"service": report} | ({"file": report.file} if release == "file" else {})
+    frames = [way.results for way in ways.values() if way is not None and way.evidence == LEAK]
+    limits = judge_limits(policy, release, _measure_largest(report, frames))
+    return tuple(list_failures(limits, []))
 
 
 _PROBABILITIES = ("proba", "logits")

@@ -10,6 +10,7 @@ from .._core.levels import CONCLUSIVE, as_plain_level, check_evidence
 from .._core.visible import as_plain, visible
 from ..disclosure import LOWER_ENDS
 from ._beyond_shift import AucExcess
+from ._checks_of_release import list_warnings
 from ._evidence import (
     Grounds,
     choose_evidence,
@@ -169,6 +170,10 @@ def check_recommendation(document):
         if not numbers <= {"pass", "not judged"} or "pass" not in numbers or blocks - {"pass"}:
             raise ValueError("recommendation: not all limits and checks pass")
     _check_requirements(document, found)
+    if "reference" in document:  # of a model
+        given = read_checks(document["checks"]), document["reference"], found["provenance"]
+        if list_warnings(*given):
+            raise ValueError("recommendation: a check warns that low numbers say nothing")
 
 
 def _check_requirements(document, found):

@@ -27,6 +27,7 @@ from ._evidence import (
     name_group,
 )
 from ._measure import OK, OVERALL
+from ._regularization import advise_by_kind
 from .checks import find_outcome, get_check
 from .checks._base import (
     BEYOND,
@@ -97,6 +98,7 @@ def show_report(report):
     found, file = report.recommendation, report.file
     document = {"recommendation": found and found.to_dict(), "file": file and file.facts}
     document |= {"settings": report.settings, "evidence": report.evidence}
+    document |= {"victim_name": report.victim_name}
     document |= {"baseline": report.baseline and {"auc": report.baseline.estimate}}
     document |= {"verdict": report.verdict}
     return make_screen(document, list_routes(report), report.checks)
@@ -346,6 +348,7 @@ def advise(document, routes, checks):
     steps, found = [], document["recommendation"]
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
+        by += f" {found['reasons'][0]}" if found["result"] == "cannot be said" else ""
         verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
         steps.append(Step(imperative.capitalize(), by, "#decision", "Recommendation"))
@@ -357,6 +360,9 @@ def advise(document, routes, checks):
     elif get_highest(routes).level.name == "none":
         steps += _advise_to_look(document, routes)
     else:
+        # The exit code also tells that a route has no verdict, so a step ends that.
+        if any(route.way == SERVICE and route.level.name == "unknown" for route in routes):
+            steps += [*_advise_in_doubt(document, checks)][:1]
         steps += _advise_against_leaks(document, routes, has_policy=found is not None)
     return steps[:_MOST_STEPS]
 
@@ -381,7 +387,7 @@ def _advise_against_leaks(document, routes, has_policy):
         yield Step("Train a model that stores less.", text, "#stores", "Why")
     worst = find_worst_group(routes[-1:])
     if service.rank > 0:
-        text = "Regularize it, or train with a defense."
+        text = f"{advise_by_kind(document['victim_name'])}, or a defense."
         if file is not None and file.rank >= 0:
             text = f"It leaks {_ADVERBS[service.name]} too."
         text += f" Most in {name_group(worst[0])}." if worst else ""
@@ -392,7 +398,8 @@ def _advise_against_leaks(document, routes, has_policy):
     if file is None:
         yield _UNASKED
     if service.rank == 0:
-        yield Step("Prune or smooth the model.", "Larger leaves, or a defense; then compare.")
+        text = f"{advise_by_kind(document['victim_name'])}, or a defense; then compare."
+        yield Step("Let the model memorize less.", text)
     yield _look_harder(document)
     yield Step("Compare after each change.", "`skmia compare old new`")
 

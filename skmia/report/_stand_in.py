@@ -298,7 +298,7 @@ def describe_reference(case, run):
         "obstacle": None if stand_in is None else stand_in.obstacle,
         "attacks": attacks,
         "left_out": list(run.left_out),
-        "gap": None if recipe == OWN or run.pool is None else measure_gaps(case, run.pool),
+        "gap": None if run.pool is None else measure_gaps(case, run.pool),
     }
 
 
@@ -421,13 +421,22 @@ def _why_not_alike(reference, checks, stand_in):
     gap = reference["gap"]
     if gap is None:
         return f"The gap of the models of the stand-in {name} could not be measured. {remedy}"
-    if gap["z"] > _LARGEST_GAP:
-        return (
-            f"The model fits its members better than other records by {gap['victim']:.3f}, and "
-            f"models of the stand-in {name} fit theirs by {gap['mean']:.3f} (z {gap['z']:.1f}); it "
-            f"is no model of their kind. {remedy}"
-        )
-    return None
+    why = why_gap_too_large(reference)
+    return why if why is None else f"{why} {remedy}"
+
+
+def why_gap_too_large(reference):
+    """By how much a model fits its members better than models like it fit theirs, or None."""
+    gap = None if reference is None else reference["gap"]
+    if gap is None or gap["z"] <= _LARGEST_GAP:
+        return None
+    name = reference["estimator"]
+    models = "its shadow models" if name is None else f"models of the stand-in {name}"
+    return (
+        f"The model fits its members better than other records by {gap['victim']:.3f}, and "
+        f"{models} fit theirs by {gap['mean']:.3f} (z {gap['z']:.1f}); it is no model of their "
+        "kind."
+    )
 
 
 def why_not_undecided(reference, provenance):

@@ -61,7 +61,7 @@ def test_all_pass(policy, release):
 
 
 def test_a_number_is_missing():
-    found = recommend(CAUTIOUS, "file", [Measurement("auc", HIGH)], PASSED, spoken=ABLE)
+    found = recommend(CAUTIOUS, "file", [Measurement("auc", LOW)], PASSED, spoken=ABLE)
     assert found.result == "cannot be said"
     assert found.reasons == ("To be measured: tpr_at_fpr_01 (all).",)
 
@@ -69,9 +69,29 @@ def test_a_number_is_missing():
 def test_a_check_that_blocks_cannot_be_said():
     for status in ("cannot be said", None):
         checks = change("smallest_leaf", status) if status else PASSED[:2]
-        found = decide(HIGH, checks)
+        found = decide(LOW, checks)
         assert found.result == "cannot be said"
         assert "smallest_leaf" in found.reasons[0]
+
+
+@pytest.mark.parametrize("policy", [CAUTIOUS, RESEARCH], ids=lambda policy: policy.name)
+@pytest.mark.parametrize("release", ["service", "file"])
+def test_a_number_above_its_limit_decides_whatever_is_missing(policy, release):
+    worse = Measurement("auc", (0.929, 0.9, 0.95))
+    found = recommend(policy, release, [worse])
+    assert found.result == "do not release"
+    assert found.reasons[0].startswith("auc (all): 0.929")
+    assert "To be measured: tpr_at_fpr_01 (all)." in found.reasons
+    assert found.to_dict()["result"] == "do not release"
+    # A number that does not fail decides nothing.
+    assert recommend(policy, release, [Measurement("auc", LOW)]).result == "cannot be said"
+
+
+def test_a_check_that_blocks_decides_whatever_is_missing():
+    checks = change("keeps_rows", "flagged")
+    found = recommend(CAUTIOUS, "file", [Measurement("auc", LOW)], checks, spoken=ABLE)
+    assert found.result == "do not release"
+    assert found.reasons[-1] == "To be measured: tpr_at_fpr_01 (all)."
 
 
 def test_a_number_fails():

@@ -82,10 +82,14 @@ def test_all_views_name_the_same_people(report):
     assert "Rates are counted in records" in page
 
 
+def list_of_people(documents):
+    return [one for one in compare_audits(*documents).numbers if one.scope.startswith("people")]
+
+
 def test_two_audits_are_compared_on_people(report):
     documents = [json.loads(report.to_json()) for _ in range(2)]
     documents[1]["person_level"] |= {"auc": 0.75, "low": 0.65, "high": 0.85, "attack": "loss"}
-    found = [part for part in compare_audits(*documents).numbers if part.scope.startswith("people")]
+    found = list_of_people(documents)
     auc = report.person_level["auc"]
     assert [(part.attack, part.first[0], part.second[0]) for part in found] == [
         ("LiRA / loss", auc, 0.75)
@@ -93,7 +97,7 @@ def test_two_audits_are_compared_on_people(report):
     assert found[0].difference[0] == pytest.approx(0.75 - auc)
     assert "people with all their records" in render_comparison(*documents, "ab")
     documents[1]["person_level"] = None
-    assert not [part for part in compare_audits(*documents).numbers if part.scope.startswith("people")]
+    assert not list_of_people(documents)
 
 
 @pytest.mark.parametrize(

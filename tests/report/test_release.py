@@ -144,8 +144,13 @@ def test_a_file_is_judged_by_both_ways(leaky):
     assert max(m.interval(0.95).estimate for m in list_measurements(found, "service")) == 0.5
     assert max(m.interval(0.95).estimate for m in list_measurements(found, "file")) > 0.8
     no_file = recommend((model, replace(report, file=None)), release="file")
-    assert no_file.result == "cannot be said"
-    assert "was not attacked" in no_file.reasons[0]
+    # What is missing of the file cannot mend a service that is above its limits.
+    assert no_file.result == "do not release" and "the limit is" in no_file.reasons[0]
+    assert no_file.reasons[-1].startswith("To be measured: The model has no file at hand")
+    quiet = quiet.assign(low=0.0)
+    low = replace(found, findings=replace(report.findings, numbers=quiet), file=None)
+    low = recommend((model, low), release="file")
+    assert low.result == "cannot be said" and "was not attacked" in low.reasons[0]
 
 
 def test_nothing_is_said_of_an_inconclusive_audit(safe):
