@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import wraps
 from inspect import signature
@@ -21,12 +22,13 @@ from .._core.numbers import to_array
 from .._core.outputs import PREDICTIONS
 from .._core.progress import show_stages
 from .._core.records import Records
+from .._core.threads import all_on_one_thread
 from .._core.types import ArrayLike, Frozen, Rows, Seed
 from ..defenses import PrivacyLedger
 from ..shadow import ShadowPool
 from ..signals import Confidence
 from ..victims import CallableVictim
-from ._case import SIDES, choose_records, list_shares, make_plan, open_case
+from ._case import SIDES, choose_records, is_light, list_shares, make_plan, open_case
 from ._examine import examine, withhold
 from ._file import attack_file, examine_file, list_unread_files
 from ._pace import tell_pace
@@ -384,10 +386,12 @@ def audit(
     'leak'
     """
     settings = {name: value for name, value in locals().items() if name not in OF_DATA}
-    with show_stages(list_shares(file), verbose):
+    with show_stages(list_shares(file), verbose), ExitStack() as limits:
         clock, n_before = Clock(), _count(victim)
         records, membership = choose_records(records, membership, train, held_out)
-        case = with_agreement(open_case(victim, records, membership, clock, **settings), clock)
+        case = open_case(victim, records, membership, clock, **settings)
+        limits.enter_context(all_on_one_thread(is_light(case)))
+        case = with_agreement(case, clock)
         if case.agreement.is_stop:
             of_file, run, findings = None, make_empty_run(), withhold(case)
         else:

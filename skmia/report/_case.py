@@ -660,3 +660,25 @@ def _draw_seeds(random_state):
     drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(names))
     given = int(random_state) if isinstance(random_state, Integral) else None
     return {"random_state": given, **dict(zip(names, drawn.tolist()))}
+
+
+# Cells of a table, and packages of models, with which threads hardly make anything faster.
+_MOST_LIGHT = 1 << 18
+_LIGHT = {"sklearn", "xgboost", "lightgbm", "catboost"}
+
+
+def is_light(case):
+    """Whether an audit of a small table trains no nets and no models of unknown kinds."""
+    if np.prod(np.shape(case.records.X), dtype=np.float64) > _MOST_LIGHT:
+        return False
+    models = {id(one): one for one in (case.victim, case.request.model)}
+    return all(map(_is_light_model, models.values()))
+
+
+def _is_light_model(model):
+    if isinstance(model, StoredAnswers):
+        return True
+    if not hasattr(model, "get_params") or isinstance(model, type):
+        return False
+    parts = [model, *(one for one in list_parameters(model).values() if hasattr(one, "get_params"))]
+    return all(type(one).__module__.partition(".")[0] in _LIGHT for one in parts)

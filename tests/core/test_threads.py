@@ -1,17 +1,19 @@
 """Models that the package trains for itself use one thread of OpenMP."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
+from sklearn.naive_bayes import GaussianNB
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from skmia import Records, audit
 from skmia._core import threads
-from skmia._core.threads import on_one_thread
+from skmia._core.threads import all_on_one_thread, on_one_thread
 from skmia.attacks import (
     QuantileAttack,
     ShadowAttack,
@@ -21,6 +23,7 @@ from skmia.attacks import (
 )
 from skmia.datasets import _toy, make_membership_problem
 from skmia.leakage import WorstCaseVulnerability, _witness
+from skmia.report import _case
 from skmia.report.agreement import _row_question
 from skmia.testing import make_attack_problem
 from tests.helpers.threads import count_openmp_threads as count_threads
@@ -77,11 +80,60 @@ class _Nothing:
     def limit(self, **settings):
         return self
 
+    select = limit
+
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
         pass
+
+
+def count_blas():
+    return max(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+
+
+def test_threads_of_blas_come_back_when_two_audits_overlap():
+    begun, may_end, before = Event(), Event(), count_blas()
+
+    def wait():
+        with threadpool_limits(2, user_api="blas"):
+            with all_on_one_thread(True):
+                begun.set()
+                may_end.wait(60)
+            return count_blas()
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(wait)
+        begun.wait(60)
+        assert count_blas() == 1
+        with all_on_one_thread(True):  # begins later, and ends later
+            may_end.set()
+            assert first.result() == 2
+    assert count_blas() == before
+    with threadpool_limits(2, user_api="blas"), all_on_one_thread(True):
+        assert count_blas() == 1  # and the next one is limited again
+
+
+@pytest.mark.parametrize("n_columns, expected", [(4, {1}), (1 << 10, {2})])
+def test_audits_of_small_tables_use_one_thread(monkeypatch, n_columns, expected):
+    counts = []
+
+    class Counted(GaussianNB):
+        def fit(self, X, y):
+            counts.append(count_blas())
+            return super().fit(X, y)
+
+    monkeypatch.setattr(_case, "_LIGHT", {Counted.__module__.partition(".")[0]})
+    rng = np.random.default_rng(0)
+    X, inside = rng.normal(size=(300, n_columns)), np.arange(300) % 2 == 1
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    victim = Counted().fit(X[inside], y[inside])
+    del counts[:]
+    with threadpool_limits(2, user_api="blas"):
+        audit(victim, Records(X, y), inside, shadows=4, file=False, random_state=0)
+        assert count_blas() == 2
+    assert set(counts) == expected
 
 
 def fit_shadow_attack():
