@@ -202,6 +202,7 @@ class _Work:
 
     def forget_parts(self, now):
         self.n, self.total, self.last, self.parts_begun = 0, 0, now, now
+        self.n_before, self.each_before = 0, None
 
     def begin_step(self, name, now):
         self.end_step(now)
@@ -215,7 +216,11 @@ class _Work:
 
     def move(self, n, total, now):
         if total != self.total or n < self.n:  # the first parts, or those of another bar
+            # A bar that goes on with a larger total begins with the parts that are over.
+            goes_on = 0 < self.total < total and self.n >= self.total
+            before = (self.total if goes_on else 0), self._measure_each()
             self.forget_parts(self.last if n else now)
+            self.n_before, self.each_before = before
         if n > self.n:
             self.last = now
         self.n, self.total, self.n_parts = n, total, total
@@ -225,18 +230,25 @@ class _Work:
         here = now - self.step_begun
         if not self.total:
             return _outlast(expected, here)
-        spent, lasted = self.last - self.parts_begun, now - self.last
-        expected = max(expected - (self.parts_begun - self.step_begun), 0.0)
+        lasted = now - self.last
         if self.n >= self.total:
-            return _outlast(_TAIL * spent, lasted)
-        # What was expected counts as much as one part that is over.
-        if expected:
-            each = (expected / self.total + spent) / (1 + self.n)
-        elif self.n:
-            each = spent / self.n
-        else:
+            return _outlast(_TAIL * (self.last - self.parts_begun), lasted)
+        n_left = self.total - max(self.n, self.n_before)
+        expected = max(expected - (self.parts_begun - self.step_begun), 0.0)
+        each = self.each_before
+        if each is None and expected:
+            each = expected / (self.total - self.n_before)
+        each = self._measure_each(each)
+        if each is None:
             return _outlast(0.0, here)
-        return _outlast(each, lasted) + each * max(self.total - self.n - 1, 0)
+        return _outlast(each, lasted) + each * (n_left - 1)
+
+    def _measure_each(self, expected=None):
+        """Seconds of one part; what was expected counts as much as one that is over."""
+        n_done = max(self.n - self.n_before, 0)
+        if expected is None:
+            return (self.last - self.parts_begun) / n_done if n_done else None
+        return (expected + self.last - self.parts_begun) / (1 + n_done)
 
 
 def _outlast(expected, lasted):

@@ -1,6 +1,7 @@
 """``skmia audit``."""
 
 import argparse
+import sys
 import time
 import warnings
 from contextlib import ExitStack, suppress
@@ -123,7 +124,7 @@ class _Steps:
         try:
             return getattr(self, step)()
         except BaseException:
-            self._stages.close()
+            self._stages.__exit__(*sys.exc_info())  # what is shown ends as after an error
             raise
 
     def open(self):

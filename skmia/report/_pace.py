@@ -174,8 +174,8 @@ _READING, _ARITHMETIC = "reading a file", "arithmetic"
 _ANSWERS_OF_TREES = 20
 # Reading a file of another kind, of one number of one record for one class.
 _OF_A_CELL = 1e-7
-# Attacks and checks, of one record.
-_OF_ATTACKS = {"StackedAttack": 2.5e-4}
+# Attacks and checks, of one record. What learns does so from some of many records.
+_OF_ATTACKS, _MOST_LEARNED = {"StackedAttack": 2.5e-4}, 8_000
 _OF_CHECKS = {
     "repetitions": 2.5e-5,
     "baseline": 4e-5,
@@ -196,12 +196,15 @@ def expect_audit(size, pace, took=None):
     n, took = size.n_records, took or {}
     loop = pace.loop_on(n)
 
-    def guess(each):
-        return Step(pace.load * max(_AT_LEAST, each * n), _ARITHMETIC)
+    def guess(each, most=n):
+        return Step(pace.load * max(_AT_LEAST, each * min(n, most)), _ARITHMETIC)
 
     file, together = _expect_file(size, pace), 1.0 if _is_one_by_one(size.model) else _TOGETHER
     stages = {
-        OPENING: {"victim": pace.answer_on(n), "model and table": 2 * (pace.fit + pace.answer)},
+        OPENING: {
+            "victim": pace.answer_on(n),
+            "model and table": (1 if is_skorch(size.model) else 2) * (pace.fit + pace.answer),
+        },
         AS_FILE: {
             "file": Step(file, _READING),
             CONTROL_OF_FILE: Step(file + pace.fit_on(n / 2), _READING),
@@ -211,7 +214,9 @@ def expect_audit(size, pace, took=None):
             for name in size.alone
         },
         SHADOWS: Step(size.n_shadows * loop * together / size.n_workers, is_open=size.may_grow),
-        ATTACKS: {name: guess(_OF_ATTACKS.get(name, _OF_ANOTHER)) for name in size.pooled},
+        ATTACKS: {
+            name: guess(_OF_ATTACKS.get(name, _OF_ANOTHER), _MOST_LEARNED) for name in size.pooled
+        },
         CHECKS: {name: guess(each) for name, each in _OF_CHECKS.items()},
     }
     of_drift = _N_OF_DRIFT * (pace.fit_on(min(n, 20_000) / 4) + pace.answer_on(min(n, 20_000) / 2))
@@ -228,7 +233,8 @@ def expect_audit(size, pace, took=None):
 def _expect_file(size, pace):
     if hasattr(size.model, "n_estimators") or "Boost" in type(size.model).__name__:
         return _ANSWERS_OF_TREES * pace.answer_on(size.n_records)
-    return pace.load * _OF_A_CELL * size.n_records * size.n_columns * size.n_classes
+    n_equations = size.n_classes if is_linear_model(size.model) else 1
+    return pace.load * max(_AT_LEAST, _OF_A_CELL * size.n_records * size.n_columns * n_equations)
 
 
 def _is_one_by_one(model):

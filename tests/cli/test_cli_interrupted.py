@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from skmia._core import pages
+from skmia._core import pages, progress
 from skmia.cli import main
 
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
@@ -276,3 +276,14 @@ def test_a_signal_ends_the_process_of_a_model(table, tmp_path, number, code):
         program.kill()
     told = f"skmia audit: interrupted; finished shadow models, if any, are kept in {folder}\n"
     assert (program.returncode, out) == (code, "") and err.endswith(told if code > 0 else "")
+
+
+def test_the_bar_of_a_command_that_is_interrupted_leaves_a_clean_line(options, monkeypatch, capsys):
+    interrupt_after(2, monkeypatch)
+    monkeypatch.setattr(progress, "draws_bars", lambda file=None: True)
+    with suppress(SystemExit, KeyboardInterrupt):
+        main(["audit", *map(str, options)])
+    drawn = capsys.readouterr().err
+    assert f"\r{'':79s}\r" in drawn and "done   model and answers" in drawn
+    assert "done   shadow models" not in drawn
+    assert "100%" not in drawn and "in all" not in drawn

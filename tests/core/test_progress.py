@@ -273,11 +273,13 @@ def test_models_of_a_second_bar_are_expected_to_take_as_long(clock):
     for k in range(1, 9):
         clock(10.0)
         stages.move(k, 8)
-    for k in range(5):
+    stages.move(0, 16)
+    assert stages.measure() == (80.0, pytest.approx(8 * 10.0 + 10.0))
+    for k in range(8, 13):  # those of the first bar are kept
         stages.move(k, 16)
         clock(10.0)
-    stages.move(5, 16)
-    assert stages.measure() == (130.0, pytest.approx(11 * 10.0 + 10.0))
+    stages.move(13, 16)
+    assert stages.measure() == (130.0, pytest.approx(3 * 10.0 + 10.0))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
