@@ -53,7 +53,9 @@ def why_over(cost: Cost, n_bytes: float) -> str | None:
     if cost.n_bytes <= n_bytes:
         return None
     held = f" for {cost.what}" if cost.what else ""
-    return f"it would hold {format_bytes(cost.n_bytes)}{held}, and {format_bytes(n_bytes)} are allowed"
+    return (
+        f"it would hold {format_bytes(cost.n_bytes)}{held}, and {format_bytes(n_bytes)} are allowed"
+    )
 
 
 def format_bytes(n_bytes: float) -> str:
