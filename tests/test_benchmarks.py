@@ -26,6 +26,7 @@ TOYS = [
     "bench_served_model.py --names normal --halves 1 --candidates 20 --queries 50",
     "bench_tables.py --rows 200 --columns 4",
     "bench_workers.py --workers 1 --models 4 --ways n_jobs",
+    "every_audit_ends.py --quick --without-file --only bayes",
     "first_minutes.py --here",
     # The others are imported and say what they take.
     *(f"{path.name} --help" for path in sorted((ROOT / "benchmarks").glob("[a-z]*.py"))),

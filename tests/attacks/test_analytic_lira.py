@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
@@ -11,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmia import Records
+from skmia._core import linear_influence
 from skmia._core.linear_influence import LinearInfluence
 from skmia.attacks import AnalyticLiRA
 from skmia.victims._stationarity import LogisticLoss, SoftmaxLoss, SquaredLoss
@@ -225,3 +227,34 @@ def test_a_recipe_is_needed_without_a_victim():
     victim = LinearRegression().fit(X, y)
     with pytest.raises(ValueError, match="estimator must say how the victim was trained"):
         AnalyticLiRA().fit(Records(X, y).with_outputs(victim))
+
+
+def test_sparse_features_give_the_scores_of_dense_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 8)) * (rng.random((150, 8)) < 0.4)
+    y = rng.integers(0, 3, 150)
+    records, _, attack = play(LogisticRegression(tol=1e-8, max_iter=500), X, y, 0)
+    expected = attack.fit(records).score_samples(records)
+    stored = Records(csr_array(X), y)
+    np.testing.assert_allclose(attack.fit(stored).score_samples(stored), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("model", [Ridge(2.0), LogisticRegression(tol=1e-8)])
+def test_more_features_than_records_are_judged_by_the_records(model, monkeypatch):
+    X, y = make_rows(n=40, n_features=70)
+    y = (y > 0).astype(int) if isinstance(model, LogisticRegression) else y
+    records, _, attack = play(model, X, y, 0)
+    scores = attack.fit(records).score_samples(records)
+    monkeypatch.setattr(linear_influence, "is_dual", lambda *given: False)
+    np.testing.assert_allclose(attack.fit(records).score_samples(records), scores, rtol=1e-6)
+
+
+def test_more_than_half_a_gigabyte_is_refused_before_it_is_held():
+    X, y = make_rows(n=30, n_features=4)
+    records, _, attack = play(Ridge(1.0), X, y, 0)
+    assert attack.expect_cost(records).n_bytes < 500e6
+    places = np.arange(5000), np.zeros(5000, dtype=int)
+    wide = Records(csr_array((np.ones(5000), places), shape=(5000, 4999)), np.arange(5000) % 2)
+    victim = LogisticRegression(tol=10).fit(wide.X, wide.y)
+    with pytest.raises(ValueError, match=r"696 MB for a matrix of 5,000 x 5,000 coefficients"):
+        AnalyticLiRA(victim).fit(wide)
