@@ -29,9 +29,10 @@ from ._case import (
     train_victim,
 )
 from ._file import is_sequence_victim
-from ._pace import ModelPace, Stopwatch, expect_audit, size_up
+from ._pace import REPETITIONS, ModelPace, Stopwatch, expect_audit, size_up
 from ._pool_size import SIZES
 from .agreement import Agreement
+from .checks import CHECKS as EACH_CHECK
 
 
 @dataclass(frozen=True, repr=False)
@@ -284,14 +285,7 @@ def _list_steps(steps, stage):
 
 
 # Numbers of a record that the parts of an audit hold at once, about, and what all of them hold.
-_NUMBERS = {
-    "StackedAttack": 60,
-    "repetitions": 100,
-    "baseline": 20,
-    "permutations": 130,
-    "duplicates": 20,
-    "formats": 10,
-}
+_NUMBERS = {"StackedAttack": 60, REPETITIONS: 100}
 _OTHERS, _AT_LEAST = 10, 5e6
 
 
@@ -341,5 +335,7 @@ def _expect_bytes(name, stage, case, size):
     if stage == AS_FILE:
         held = _AT_LEAST + 3.0 * table + 4 * answers + _expect_equations(case)
         return min(held, _allow_file(case))
-    copies = table if name in ("baseline", "duplicates", "formats", "model and table") else 0.0
-    return _AT_LEAST + copies + 8.0 * n * _NUMBERS.get(name, _OTHERS)
+    asked = [check for check in EACH_CHECK if name in (check.name, check.part)]
+    copies = table if any(check.copies_table for check in asked) else 0.0
+    numbers = max((check.record_numbers for check in asked), default=_NUMBERS.get(name, _OTHERS))
+    return _AT_LEAST + copies + 8.0 * n * numbers

@@ -19,6 +19,10 @@ from ..base import needs_of
 from ..victims import has_file, is_linear_model, is_trainable
 from ._case import ALONE, AS_FILE, ATTACKS, CHECKS, OPENING, SHADOWS, is_recipe
 from ._pool_size import SIZES
+from .checks import CHECKS as EACH_CHECK
+from .checks._beyond_shift import BeyondShiftCheck
+from .checks._drift import DriftCheck
+from .checks._model_and_table import ModelAndTableCheck
 
 # Rows of the smaller of two fits by which the time of a fit is told.
 _FEW = 200
@@ -176,19 +180,13 @@ _ANSWERS_OF_TREES = 20
 _OF_A_CELL = 1e-7
 # Attacks and checks, of one record. What learns does so from some of many records.
 _OF_ATTACKS, _MOST_LEARNED = {"StackedAttack": 2.5e-4}, 8_000
-_OF_CHECKS = {
-    "repetitions": 2.5e-5,
-    "baseline": 4e-5,
-    "formats": 1e-5,
-    "duplicates": 1e-5,
-    "permutations": 2e-5,
-    "sides": 5e-6,
-}
+_OF_REPETITIONS = 2.5e-5
 _OF_ANOTHER, _AT_LEAST = 5e-6, 0.01
 # Models that are trained together take this share of the time that they take one by one.
 _TOGETHER = 0.5
 # Models of a file's control, of the check of drift, for each side, and of the folds of members.
-CONTROL_OF_FILE, _N_OF_DRIFT, _N_FOLDS = "control of the file", 4, 5
+CONTROL_OF_FILE, REPETITIONS = "control of the file", "repetitions"
+_N_OF_DRIFT, _N_FOLDS = 4, 5
 
 
 def expect_audit(size, pace, took=None):
@@ -203,7 +201,7 @@ def expect_audit(size, pace, took=None):
     stages = {
         OPENING: {
             "victim": pace.answer_on(n),
-            "model and table": (1 if is_skorch(size.model) else 2) * (pace.fit + pace.answer),
+            ModelAndTableCheck.name: (1 if is_skorch(size.model) else 2) * (pace.fit + pace.answer),
         },
         AS_FILE: {
             "file": Step(file, _READING),
@@ -217,15 +215,22 @@ def expect_audit(size, pace, took=None):
         ATTACKS: {
             name: guess(_OF_ATTACKS.get(name, _OF_ANOTHER), _MOST_LEARNED) for name in size.pooled
         },
-        CHECKS: {name: guess(each) for name, each in _OF_CHECKS.items()},
+        CHECKS: {
+            REPETITIONS: guess(_OF_REPETITIONS),
+            **{
+                check.part: guess(check.record_seconds)
+                for check in EACH_CHECK
+                if check.record_seconds is not None
+            },
+        },
     }
     of_drift = _N_OF_DRIFT * (pace.fit_on(min(n, 20_000) / 4) + pace.answer_on(min(n, 20_000) / 2))
     slowest = max((took.get(name, 0.0) for name in (*size.alone, *size.pooled)), default=0.0)
     again = _N_FOLDS * (loop + slowest + (took.get("file", 0.0) / 2 if size.has_file else 0.0))
     stages[CHECKS] |= {
-        "drift": Step(of_drift if is_trainable(size.model) else 0.0),
+        DriftCheck.name: Step(of_drift if is_trainable(size.model) else 0.0),
         # It is asked where the sides differ.
-        "beyond the shift": Step(again, is_certain=False),
+        BeyondShiftCheck.name: Step(again, is_certain=False),
     }
     return stages if size.has_file else stages | {AS_FILE: 0.0}
 

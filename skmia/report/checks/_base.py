@@ -118,6 +118,13 @@ class BaseCheck(ABC):
         What to do next, as an imperative with a reason.
     interval : tuple or None
         Field of the document with an AUC that is found without the attacks, and what it is of.
+    record_seconds : float or None
+        Seconds that it takes for one record, about, on one core of a laptop; None if they follow
+        from the time of a fit, or are of no account.
+    record_numbers : int
+        Numbers of each record that it holds at once, about.
+    copies_table : bool
+        Whether it holds a copy of the table.
     presence : {"always", "mostly", "sometimes"}
         Which audits ask it: all, most, or those of some kinds of data.
     of_file : {"kept", "left out", "dropped"}
@@ -138,6 +145,9 @@ class BaseCheck(ABC):
     remedy = ""
     step: Step | None = None
     interval: tuple | None = None
+    record_seconds: float | None = None
+    record_numbers = 10
+    copies_table = False
     presence = MOSTLY
     of_file = KEPT
     leads = False

@@ -218,6 +218,7 @@ class BaselineCheck(BaseCheck):
 
     name = "blind baseline"
     part = "baseline"
+    record_seconds, record_numbers, copies_table = 4e-5, 20, True
     role = DIFFERENCE
     presence = ALWAYS
     leads = True

@@ -470,6 +470,7 @@ class DuplicatesCheck(BaseCheck):
     # be left out in this way.
 
     name = part = "duplicates"
+    record_seconds, record_numbers, copies_table = 1e-5, 20, True
     role = BLIND
     presence = ALWAYS
     passed = "Few records are on both sides"

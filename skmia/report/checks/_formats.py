@@ -596,6 +596,7 @@ class FormatsCheck(BaseCheck):
     """Whether the values of members and of non-members are written in one way."""
 
     name = part = "formats"
+    record_seconds, copies_table = 1e-5, True
     role = DIFFERENCE
     presence = SOMETIMES
     passed = "Both sides are written in one way"

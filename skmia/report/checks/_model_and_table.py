@@ -12,6 +12,7 @@ class ModelAndTableCheck(BaseCheck):
     """Whether model and table belong together, which is asked before any shadow model."""
 
     name = "model and table"
+    copies_table = True
     role = KNOWN
     presence = ALWAYS
     passed = "Model and table agree"
