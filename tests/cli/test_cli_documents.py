@@ -178,7 +178,10 @@ def test_compare_writes_a_page_with_all_groups(saved, tmp_path, capsys):
     assert len(re.findall(r"<b>0\.[0-9]+ \[", text)) == 1  # the number that was changed
     assert text.index("<h1>") < text.index("What changed") < text.index("All numbers")
     assert "style=" not in text.partition("</head>")[2] and "<script" not in text
-    assert main(["compare", str(saved), str(saved), "--out", str(tmp_path)]) == 2
+    assert main(["compare", str(saved), str(other.parent), "--out", f"{tmp_path}/pages/"]) == 0
+    assert (tmp_path / "pages" / "compare.html").is_file()
+    capsys.readouterr()
+    assert main(["compare", str(saved), str(saved), "--out", str(page / "inside.html")]) == 2
     told = capsys.readouterr()
     assert "--out: cannot write" in told.err
     assert "b - a" in told.out  # the comparison, which was printed first
