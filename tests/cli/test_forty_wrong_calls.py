@@ -82,8 +82,8 @@ CALLS = [
     (f"{MODEL} m.joblib --estimator logistic", "--estimator goes with a model that is trained"),
     (f"{MODEL} m.joblib --label-map rich=high", "column 'income' has no label 'rich'"),
     (
-        f"{DATA} --members trained --answers three.csv",
-        "the columns of three.csv must be",
+        f"{DATA} --members trained --answers gap.csv",
+        "the columns of gap.csv must be",
     ),
     (f"{DATA} --members trained --answers t.csv", "--data and --answers are the same file, t.csv"),
     (f"{DATA} --answers three.csv", "--answers needs --members"),
