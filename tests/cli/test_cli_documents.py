@@ -180,7 +180,10 @@ def test_compare_writes_a_page_with_all_groups(saved, tmp_path, capsys):
     places = [text.index(part) for part in ("<h1>", "What changed", "Numbers that", "All numbers")]
     assert places == sorted(places)
     assert "style=" not in text.partition("</head>")[2] and "<script" not in text
-    assert main(["compare", str(saved), str(saved), "--out", str(tmp_path)]) == 2
+    assert main(["compare", str(saved), str(other.parent), "--out", f"{tmp_path}/pages/"]) == 0
+    assert (tmp_path / "pages" / "compare.html").is_file()
+    capsys.readouterr()
+    assert main(["compare", str(saved), str(saved), "--out", str(page / "inside.html")]) == 2
     told = capsys.readouterr()
     assert "--out: cannot write" in told.err
     assert "NO CHANGE" in told.out  # the comparison, which was printed first

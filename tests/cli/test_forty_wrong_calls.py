@@ -82,8 +82,8 @@ CALLS = [
     (f"{MODEL} m.joblib --estimator logistic", "--estimator goes with a model that is trained"),
     (f"{MODEL} m.joblib --label-map rich=high", "column 'income' has no label 'rich'"),
     (
-        f"{DATA} --members trained --answers three.csv",
-        "the columns of three.csv must be",
+        f"{DATA} --members trained --answers copy.csv",
+        "the columns of copy.csv must be",
     ),
     (f"{DATA} --members trained --answers t.csv", "--data and --answers are the same file, t.csv"),
     (f"{DATA} --answers three.csv", "--answers needs --members"),
@@ -149,6 +149,7 @@ def folder(tmp_path_factory):
         }
     )
     table.to_csv(folder / "t.csv", index=False)
+    table.to_csv(folder / "copy.csv", index=False)
     table.head(3).to_csv(folder / "three.csv", index=False)
     table.assign(income=[None, *table["income"][1:]]).to_csv(folder / "gap.csv", index=False)
     X = table[["age", "noise"]]
