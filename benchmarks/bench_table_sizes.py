@@ -8,9 +8,9 @@ cell is, with a probability of 1/4, that of another row, and the weights are blu
 ``--copied`` is the share of the synthetic rows that are training rows. Anonymeter makes as many
 attacks as skmia, 2,000 of each kind, and infers each column; of SDMetrics, the new rows and the two
 distances to the closest record are computed. Run it with a Python that has the package; a run that
-takes longer than ``--limit`` processor seconds is ended. Seconds are of the processor, with OMP_NUM_THREADS=1;
-megabytes are what is allocated at most beyond the tables (Linux). ``--save`` adds a line to
-results/table_sizes.csv.
+takes longer than ``--limit`` processor seconds is ended. Seconds are of the processor, so set
+OMP_NUM_THREADS=1; megabytes are what is allocated at most beyond the tables (Linux). ``--save``
+adds a line to results/table_sizes.csv.
 """
 
 import argparse

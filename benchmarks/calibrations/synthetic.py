@@ -212,7 +212,13 @@ def alarms_about_persons(rng, n_trials, n_people, rows, named):
 
 def draw_kind(rng, n_rows, kind):
     """Rows of few categories, of categories and whole numbers, or of numbers of many digits."""
+    # "alike": rows of a few hundred kinds of people, many of which are equal by chance.
     z = rng.normal(size=n_rows)
+    if kind == "alike":
+        kinds = np.random.default_rng(0).integers(0, 9, (300, 8))
+        rows = kinds[np.minimum(rng.zipf(1.5, n_rows), 300) - 1]
+        other = rng.integers(0, 9, rows.shape)
+        return pd.DataFrame(np.where(rng.random(rows.shape) < 0.1, other, rows)).astype(str)
     if kind == "discrete":
         words = rng.choice(list("abcd"), (5, n_rows), p=[0.5, 0.3, 0.15, 0.05])
         return pd.DataFrame(dict(zip("pqrst", words)))
@@ -233,7 +239,7 @@ def draw_kind(rng, n_rows, kind):
     side="at most",
     designs={
         f"{kind}, {n:,} rows": {"kind": kind, "n_rows": n}
-        for kind in ("discrete", "mixed", "continuous")
+        for kind in ("discrete", "mixed", "continuous", "alike")
         for n in (200, 1000, 5000)
     },
     n_trials=100,
@@ -274,6 +280,33 @@ def few_copies(rng, n_trials, change):
         made = pd.concat([copied, made[len(copied) :]], ignore_index=True)
         found += _finds_copies(real, holdout, made, seed)
     return found, n_trials
+
+
+@promise(
+    "`audit_table` would say that a table of copies of a share of 10,000 rows leaks clearly",
+    nominal=0.95,
+    designs={
+        f"{kind}, {share:.1%}": {"kind": kind, "share": share}
+        for kind, share in (
+            ("continuous", 0.1),
+            ("continuous", 0.01),
+            ("continuous", 0.001),
+            ("alike", 0.1),
+            ("alike", 0.01),
+        )
+    },
+    n_trials=20,
+)
+def shares_of_copies(rng, n_trials, kind, share):
+    found = 0
+    for seed in range(n_trials):
+        real, made, holdout = (draw_kind(rng, 10_000, kind) for _ in range(3))
+        k = round(share * len(real))
+        made = pd.concat([real[:k], made[k:]], ignore_index=True)
+        pvalues = CopyTest(random_state=seed).fit(real, holdout, made).result_["pvalue"]
+        # Rare copies beyond chance are at least clear.
+        found += pvalues["rare copies"] <= 0.0315
+    return int(found), n_trials
 
 
 @promise(
