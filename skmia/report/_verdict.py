@@ -13,6 +13,7 @@ from ._evidence import (
     SHIFT,
     UNKNOWN,
     choose_evidence,
+    find_unit,
     get_blindness,
     get_cause,
     get_difference,
@@ -386,7 +387,7 @@ def is_severe(results):
 def _list_high(frame, level):
     frame = frame[frame["status"] == OK]
     auc, ratio = (LIMITS[name][level] for name in ("auc", "ratio"))
-    units = np.fmin(frame["max_fpr"], frame["fpr_high"])  # as find_unit
+    units = np.array([find_unit(row) for row in frame.to_dict("records")])
     is_high = (frame["metric"] == "auc") & (frame["low"] >= auc)
     is_rate = (frame["metric"] == "tpr") & (frame["low"] >= ratio * units)
     return frame[is_high | is_rate]

@@ -45,7 +45,7 @@ def leaking():
 def test_a_leak_beyond_a_small_shift_is_a_leak(leaking):
     assert leaking.checks["blind baseline"].is_warning
     for way, name in (
-        (leaking, "beyond the shift"),
+        (leaking.service, "beyond the shift"),
         (leaking.file, "beyond the shift, of the file"),
     ):
         excess = leaking.checks[name].finding
