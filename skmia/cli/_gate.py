@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.levels import CONCLUSIVE, LEAK
+from .._core.levels import CONCLUSIVE, LEAK, UNKNOWN, read_level
+from .._core.text import choose_base
 from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES
 from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part
+from ._options import LEVEL
 
 CODES = 0, 1, 3, 4
 _, EXCEEDED, BROKEN, INCONCLUSIVE = CODES
@@ -30,7 +32,8 @@ def list_findings(report, limits, release=SERVICE):
     """List whether the audit is conclusive, and whether each limit holds."""
     # A limit without a scope holds for all records, and for each group in which leakage was found:
     # a leak that the numbers over all records hide does not pass.
-    ways = {SERVICE: report} if release == SERVICE else {SERVICE: report, FILE: report.file}
+    ways = {SERVICE: report.service}
+    ways |= {FILE: report.file} if release == FILE else {}
     return [finding for way, found in ways.items() for finding in _list_way(way, found, limits)]
 
 
@@ -79,7 +82,8 @@ def _list_way(way, found, limits):
     findings = [judge_verdict(way, found)]
     for limit in limits:
         for scope, group, needed in _list_parts(found, limit):
-            code, text = _compare(found.results, limit, scope, group)
+            compare = _compare_level if limit.metric == LEVEL else _compare
+            code, text = compare(found, limit, scope, group)
             if needed or code != INCONCLUSIVE:
                 where = "" if limit.scope or scope == OVERALL else f" in {name_part(scope, group)}"
                 findings.append(Finding(way, visible(limit.text) + where, code, text))
@@ -97,8 +101,22 @@ def _list_parts(found, limit):
     return [(OVERALL, "all", True), *((scope, group, hidden) for scope, group in parts)]
 
 
-def _compare(frame, limit, scope, group):
+def _compare_level(found, limit, scope, group):
+    """Whether a level is at most the one of a limit, and a sentence if it does not."""
+    levels = {(one["scope"], one["group"]): read_level(one) for one in found.level.groups}
+    levels[OVERALL, "all"] = found.level
+    level = levels.get((scope, group))
+    where = "" if scope == OVERALL else f" in {name_part(scope, group)}"
+    if level is None or level == UNKNOWN:
+        return miss_number(f"the level{where} could not be measured", limit)
+    if level <= limit.value:
+        return 0, ""
+    return EXCEEDED, f"the level{where} is {level.word.lower()}, above {limit.value}"
+
+
+def _compare(found, limit, scope, group):
     """Whether a limit holds in a part of the records, and a sentence if it does not."""
+    frame = found.results
     rows = frame[(frame["scope"] == scope) & (frame["group"] == group)]
     rows = rows[rows["metric"] == limit.metric]
     if limit.max_fpr is not None:
@@ -110,7 +128,19 @@ def _compare(frame, limit, scope, group):
     if rows.empty or missing:
         by = f" by {join_names(map(visible, missing))}" if len(rows) and there.any() else ""
         return miss_number(f"{name} could not be measured{by}", limit, _tell_needed(limit))
-    return compare_largest(rows, limit, lambda worst: f"{name} of {visible(worst['attack'])}")
+
+    def tell(worst):
+        return f"{name} of {visible(worst['attack'])}{_tell_measured(worst)}"
+
+    return compare_largest(rows, limit, tell)
+
+
+def _tell_measured(row):
+    """The false positive rate that was measured, where it is another one than the limit names."""
+    fpr, base = row.get("fpr"), choose_base(row["max_fpr"]) if row["metric"] == "tpr" else 1
+    if row["metric"] != "tpr" or fpr is None or round(base * fpr) == round(base * row["max_fpr"]):
+        return ""
+    return f" (measured at {100 * fpr:.3g}%)"
 
 
 def _tell_needed(limit):

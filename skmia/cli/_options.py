@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from .._core.decisions import REQUEST
 from .._core.foreign_words import describe_error
+from .._core.levels import Level
 
 FORMATS = ("text", "json", "markdown", "junit", "sarif")
 ESTIMATORS = ("random-forest", "logistic", "gradient-boosting", "mlp")
@@ -170,7 +171,10 @@ def _refuse_word(word, text):
 _METRICS = ("auc", "advantage", "tpr")
 _ENDS = ("low", "high")
 
-FORM = "must be NAME=LIMIT, with a NAME such as auc, advantage.high, tpr@0.01 or group:race=A:auc"
+FORM = (
+    "must be NAME=LIMIT, with a NAME such as auc, advantage.high, tpr@0.01, level or "
+    "group:race=A:auc"
+)
 
 
 class Limit(NamedTuple):
@@ -179,10 +183,14 @@ class Limit(NamedTuple):
     text: str  # limit as given by the user
     scope: str | None  # A field and its value. If None, all records
     group: str | None
-    metric: str  # "auc", "advantage", "tpr"
+    metric: str  # "auc", "advantage", "tpr", "level"
     max_fpr: float | None  # rate of a TPR
     column: str  # "estimate", "low", "high"; estimate or end of its interval that is compared
-    value: float
+    value: float | Level
+
+
+# The name of a limit that is a word, and the words that it can be.
+LEVEL, LEVELS = "level", ("none", "slight", "clear")
 
 
 def parse_limit(text):
@@ -194,6 +202,11 @@ def parse_limit(text):
         scope, equals, group = part.partition("=")
         if not scope or not equals:
             raise OptionError(f"{FORM}; got {text!r}")
+    if name == LEVEL:
+        if value not in LEVELS:
+            known = ", ".join(LEVELS)
+            raise OptionError(f"must have a level for a limit, one of {known}; got {text!r}")
+        return Limit(text, scope, group, LEVEL, None, "estimate", Level(value))
     name, column = split_end(name)
     metric, at, rate = name.partition("@")
     if metric not in _METRICS or (metric == "tpr") != bool(at):

@@ -312,8 +312,9 @@ _OPTIONS = {
             "--fail-above": (
                 _LIST | {"type": parse_limit, "metavar": "NAME=LIMIT"},
                 "exit with code 1 if an attack exceeds a limit, and with code 4 if the audit is "
-                "inconclusive: auc=0.6, advantage=0.1 or, for a rate of --fpr, tpr@0.01=0.05; over "
-                "all records and in every group in which leakage was found. auc.high=0.6 compares "
+                "inconclusive: auc=0.6, advantage=0.1, level=slight or, for a rate of --fpr, "
+                "tpr@0.01=0.05; over all records and in every group in which leakage was found. A "
+                "level is above its limit if it is worse. auc.high=0.6 compares "
                 "the upper end of the interval (.low the lower one), group:race=Black:auc=0.6 one "
                 "group",
             ),

@@ -110,8 +110,9 @@ def _head(name, limit):
     if rate is None:
         return "Member ranked above a non-member (AUC; 0.5 is guessing)", f"{limit:.3g}"
     base = choose_base(rate)
-    told = f"Members recognized of {base:,}, when {rate * base:.3g} of {base:,} others"
-    return f"{told} is mistaken for one", f"{limit * base:.3g}"
+    told = f"Members recognized of {base:,}, when at most {rate * base:.3g} of {base:,} others"
+    verb = "is" if rate * base == 1 else "are"
+    return f"{told} {verb} mistaken for one", f"{limit * base:.3g}"
 
 
 def _label(name):

@@ -23,6 +23,7 @@ from ._measure import OK, OVERALL, list_subsets
 from ._page import render
 from ._release import list_measurements, measure_conditions, recommend_release
 from ._report import AuditReport as AuditReport
+from ._report import ServiceFindings as ServiceFindings
 from ._report import save_report
 from ._run import Repetitions
 from ._run import Run as Run

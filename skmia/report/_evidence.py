@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from .._core.levels import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Level, read_level, scale, set_level
@@ -190,9 +191,10 @@ def _find_largest(rows, level, n_parts):
         wider = scale(1 - (1 - level) / n_compared, level)
         low = max(0.0, row["estimate"] - wider * (row["estimate"] - row["low"]))
         is_auc = row["metric"] == "auc"
-        name, unit = ("auc", 1.0) if is_auc else ("ratio", row["max_fpr"])
+        name = "auc" if is_auc else "ratio"
+        unit, lowest = (1.0, 1.0) if is_auc else (find_unit(row), find_unit(row, wider))
         new = {
-            "low": float(low / unit),
+            "low": float(low / lowest),
             "estimate": float(row["estimate"] / unit),
             "attack": row["attack"],
             "max_fpr": None if is_auc else float(row["max_fpr"]),
@@ -203,12 +205,52 @@ def _find_largest(rows, level, n_parts):
     return numbers
 
 
+def get_fpr(row):
+    """The false positive rate that was measured for a TPR."""
+    fpr = row.get("fpr")
+    return row["max_fpr"] if fpr is None or np.isnan(fpr) else fpr
+
+
+def find_unit(row, wider=1.0):
+    """The false positive rate by which a TPR is divided, so that the ratio is not exaggerated."""
+    # Where scores are tied, the rate that was measured can be far below the one that was asked for.
+    # It may be 0, so the upper end of its interval counts, which is as much wider as that of the
+    # TPR.
+    high = row.get("fpr_high")
+    if high is None or np.isnan(high):
+        return row["max_fpr"]
+    return min(row["max_fpr"], row["fpr"] + wider * (high - row["fpr"]))
+
+
+def _list_keys(rows):
+    """What tells numbers apart: attack, scope, group, metric and rate."""
+    return frozenset(map(_get_key, rows))
+
+
+def _get_key(row):
+    rate = row["max_fpr"] if row["metric"] == "tpr" else None
+    return row["attack"], row["scope"], row["group"], row["metric"], rate
+
+
 class Route(NamedTuple):
     """A way of release with its level and its numbers."""
 
     way: str  # service or file
     level: Level
     rows: list  # results of all attacks as dicts, on all records and on groups
+    leaks: frozenset | None = None  # keys of the numbers that are beyond chance, if tested
+
+    def is_shown(self, row):
+        """Whether a number is beyond chance; without a test, whether its interval is."""
+        if self.leaks is not None:
+            return _get_key(row) in self.leaks
+        return row["low"] > (0.5 if row["metric"] == "auc" else get_fpr(row))
+
+    @property
+    def own_level(self):
+        """The level of all records, of which nothing is shown where only a group leaks."""
+        is_of_groups = self.level.rank >= 0 and not self.level.overall
+        return Level("none") if is_of_groups else self.level
 
     def find_best(self, metric, max_fpr=None, scope=OVERALL, group="all", end="estimate"):
         """The row of the strongest attack in a part of the records, or None."""
@@ -219,17 +261,30 @@ class Route(NamedTuple):
             and row["status"] == OK
             and (max_fpr is None or row["max_fpr"] == max_fpr)
         ]
-        return max(rows, key=lambda row: row[end], default=None)
+        # Of equal rates, the one with fewer others mistaken.
+        spare = (lambda row: -get_fpr(row)) if metric == "tpr" else (lambda row: 0)
+        return max(rows, key=lambda row: (row[end], spare(row)), default=None)
 
 
 def list_routes(report):
     """The routes of a report that were attacked, the file first, if nothing hinders a verdict."""
-    ways = {FILE: report.file, SERVICE: report}
+    ways = {FILE: report.file, SERVICE: report.service}
     return [
-        Route(way, found.level, found.results.to_dict("records"))
+        Route(way, found.level, found.results.to_dict("records"), list_shown(found.grounds))
         for way, found in ways.items()
         if found is not None
     ]
+
+
+def list_shown(grounds):
+    """Keys of the numbers that are beyond chance."""
+    return _list_keys(list_leaks(grounds).to_dict("records"))
+
+
+def list_shown_of_document(found, level):
+    """The same of the part of a document on answers, or on the file."""
+    rows = found["permutation"]["numbers"] if found["permutation"] else ()
+    return _list_keys(row for row in rows if row["pvalue_adjusted"] <= (1 - level) / 2)
 
 
 def get_highest(routes):
@@ -252,6 +307,8 @@ def choose_rate(routes):
 
 def count_of(share, base):
     """A share of so many records, in whole ones."""
+    if share < 1 and round(base * share) == base:
+        return f"more than {base - 1:,}"
     return f"{base * share:.0f}" if base * share >= 0.5 else "fewer than 1"
 
 
@@ -269,5 +326,5 @@ def name_group(part):
 def find_worst_group(routes):
     """The group with the highest level, if it is above that of all records; its route, or None."""
     pairs = [(group, route) for route in routes for group in route.level.groups]
-    pairs = [(g, route) for g, route in pairs if read_level(g).order > route.level.order]
+    pairs = [(g, route) for g, route in pairs if read_level(g).order > route.own_level.order]
     return max(pairs, key=lambda pair: read_level(pair[0]).order, default=None)

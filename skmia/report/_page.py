@@ -16,12 +16,13 @@ from ._evidence import (
     count_of,
     count_words,
     get_difference,
+    get_fpr,
     get_highest,
     name_group,
 )
 from ._measure import INTERVAL, OK, OVERALL, TOO_FEW
 from ._pool_size import describe_growth
-from ._screen import MEANS, show_document
+from ._screen import MEANS, show_document, tell_condition
 from ._screen import list_document_routes as list_document_routes
 from ._stand_in import CHOSEN
 from ._text import (
@@ -107,8 +108,12 @@ def _describe_panel(document, routes, checks):
         note += f" Checks that warn: {join_names(warned)}." if warned else ""
         return {"rows": _list_doubts(document, routes), "note": note}
     grids, curves, rate = describe_picture(document, routes)
+    mark = rate
+    if rate is not None:
+        asked = [round(choose_base(rate) * one["at"][0]) for one in curves if one["at"]]
+        mark = rate if set(asked) <= {round(choose_base(rate) * rate)} else None
     shown = [route for route in routes if route.level.name != "unknown"]
-    drawing, aucs = draw_roc(curves, rate), ((one.way, one.find_best("auc")) for one in shown)
+    drawing, aucs = draw_roc(curves, mark), ((one.way, one.find_best("auc")) for one in shown)
     told = "; ".join(f"{way}: AUC {row['estimate']:.3f}" for way, row in aucs if row)
     return {
         "grids": grids,
@@ -121,16 +126,36 @@ def _describe_panel(document, routes, checks):
 def describe_picture(document, routes):
     """Counts of a hundred, curves, and the rate at which members are counted, or None."""
     # Without a verdict there are no counts, and the curves are those of what was measured.
-    rate, shown = choose_rate(routes), [one for one in routes if one.level.name != "unknown"]
+    rate, shown = choose_rate(routes), [one for one in routes if one.level != "unknown"]
     grids = [_describe_grid(route, rate) for route in shown]
-    if rate is None and shown:
-        grids.append(_make_grid("50", 50, 100, "times by guessing", None))
-    elif shown:
-        base = choose_base(rate)
-        text = f"others mistaken for members{', in both' if len(shown) > 1 else ''}"
-        grids.append(_make_grid(count_of(rate, base), round(base * rate), base, text, None))
+    if rate is not None:
+        grids += _describe_others(shown, rate)
     curves = [_find_curve(document, route, rate) for route in shown or routes]
     return grids, [curve for curve in curves if curve], rate
+
+
+def _describe_others(routes, rate):
+    """How many others are mistaken for members: once if they are as many in all routes."""
+    rows = [(route, route.find_best("tpr", rate)) for route in routes]
+    shares = [(route, get_fpr(row)) for route, row in rows if row is not None]
+    base, text = choose_base(rate), "others mistaken for members"
+    if len({round(base * share) for _, share in shares}) == 1:
+        words = [f"{text}{', in both' if len(shares) > 1 else ''}"]
+    else:
+        words = [f"{text} {MEANS[route.way]}" for route, _ in shares]
+    return [
+        _make_grid(_count_dots(share, base), round(100 * share), base, told, None)
+        for (_, share), told in zip(shares, words, strict=False)
+    ]
+
+
+def _count_dots(share, base):
+    """A share as the number above its dots."""
+    words = {"fewer than ": "< ", "more than ": "> "}
+    number = "0" if share == 0 else count_of(share, base)
+    for long, short in words.items():
+        number = number.replace(long, short)
+    return number
 
 
 def _make_grid(*parts):
@@ -139,14 +164,12 @@ def _make_grid(*parts):
 
 def _describe_grid(route, rate):
     best = None if rate is None else route.find_best("tpr", rate)
-    if best is None:
-        share, base = route.find_best("auc")["estimate"], 100
-        number, text = f"{100 * share:.0f}", "times a random member ranks above a random other,"
-    else:
-        share, base = best["estimate"], choose_base(rate)
-        number, text = count_of(share, base).replace("fewer than ", "< "), "members recognized"
+    text, way = "members recognized", MEANS[route.way]
+    if best is None:  # an AUC is no number of people, so that nothing is counted
+        return _make_grid("-", 0, None, f"{text} {way}: too few others", route.own_level)
+    share, base = best["estimate"], choose_base(rate)
     filled = round(100 * share) if base * share >= 0.5 else 0
-    return _make_grid(number, filled, base, f"{text} {MEANS[route.way]}", route.level)
+    return _make_grid(_count_dots(share, base), filled, base, f"{text} {way}", route.own_level)
 
 
 def _find_curve(document, route, rate):
@@ -160,7 +183,7 @@ def _find_curve(document, route, rate):
         "level": route.level.name,
         "dashed": route.way == SERVICE and document["file"] is not None,
         "from": min(1.0, MIN_FALSE_POSITIVES / document["data"]["n_nonmembers"]),
-        "at": best and (best["fpr"], best["estimate"]),
+        "at": best and (get_fpr(best), best["estimate"]),
     }
 
 
@@ -174,11 +197,14 @@ def _note_numbers(document, routes, shown, rate):
     ends, precise = [], {}
     for route in shown:
         best = None if rate is None else route.find_best("tpr", rate)
-        row, base = (best, choose_base(rate)) if best else (route.find_best("auc"), 100)
-        digits = 0 if base * row["high"] >= 5 else 1
-        low, high = (f"{base * row[end]:.{digits}f}" for end in ("low", "high"))
-        ends.append(f"{route.way} {low} to {high} of {base:,}")
-        if best and best["fpr"] and route.level.rank >= 0:
+        if best is None:
+            ends.append(f"{route.way} AUC {format_cell(route.find_best('auc'))}")
+        else:
+            base = choose_base(rate)
+            digits = 0 if base * best["high"] >= 5 else 1
+            low, high = (f"{base * best[end]:.{digits}f}" for end in ("low", "high"))
+            ends.append(f"{route.way} {low} to {high} of {base:,}")
+        if best and best["fpr"] and route.own_level.rank >= 0:
             for words, prior in _PRIORS.items():
                 share = float(precision_at_prior(best["estimate"], best["fpr"], prior))
                 told = f"{100 * share:.0f}{f' ({route.way})' if len(shown) > 1 else ''}"
@@ -243,16 +269,13 @@ def _describe_groups(document, routes):
         return None
     shown = [route for route in routes if route.find_best("auc") is not None]
     rate = choose_rate(routes)
-    is_measured = rate is not None and all(
-        route.find_best("tpr", rate, *part) for route in shown for part in parts
-    )
-    metric, base = ("auc", None), 100
-    what = "How often of 100 times a random member ranks above a random non-member; guessing: 50"
-    if is_measured:
+    metric, base = ("auc", None), None
+    what = "How often a random member ranks above a random non-member (AUC); guessing: 0.5"
+    groups = [part for part, row in parts.items() if row is not None]
+    # One unit for all groups: where too few others are, a dash.
+    if rate and any(route.find_best("tpr", rate, *part) for route in shown for part in groups):
         metric, base = ("tpr", rate), choose_base(rate)
-        verb = "is" if rate * base == 1 else "are"
-        what = f"Members recognized of {base:,}, when {count_of(rate, base)} of {base:,} others "
-        what += f"{verb} mistaken for one"
+        what = f"Members recognized of {base:,}, {_tell_rate(shown, parts, rate)}"
     rows = [_describe_part(document, part, row, shown, metric, base) for part, row in parts.items()]
     worst = _name_worst(rows, base)
     return {
@@ -271,39 +294,55 @@ def _describe_groups(document, routes):
     }
 
 
+def _tell_rate(routes, parts, rate):
+    """How many others are mistaken in the rows of a table: as many as measured, or at most."""
+    base, asked = choose_base(rate), round(choose_base(rate) * rate)
+    rows = [route.find_best("tpr", rate, *part) for route in routes for part in parts]
+    measured = {round(base * get_fpr(row)) for row in rows if row is not None}
+    when = tell_condition(rate, base)
+    return when if measured <= {asked} else when.replace("when ", "when at most ")
+
+
 def _describe_part(document, part, row, routes, metric, base):
     cells = []
     for route in routes:
         best = route.find_best(*metric, *part)
         listed = {(one["scope"], one["group"]): one for one in route.level.groups}
-        level = read_level(listed[part]) if part in listed else route.level
-        if best is None or (part not in listed and row is not None):
+        level = read_level(listed[part]) if part in listed else route.own_level
+        if part not in listed and row is not None:
             cells.append(None)
             continue
-        share, low, high = (best[name] for name in INTERVAL)
-        digits = 0 if base * high >= 5 else 1
-        ends = " to ".join(f"{base * end:.{digits}f}" for end in (low, high))
-        number = f"{base * share:.{digits}f}"
-        cells.append(
-            {"share": share, "low": low, "high": high, "ends": ends}
-            | {"number": number, "level": level, "way": MEANS[route.way]}
-        )
+        cell = {"level": level, "way": MEANS[route.way]}
+        cells.append(cell | (_write_cell(best, base) if best else {"number": None}))
     counts = row or document["data"]
     name = "All records" if row is None else name_group(row)
     n_members, n_others = counts["n_members"], counts["n_nonmembers"]
     return {"name": name, "counts": f"{n_members:,} members, {n_others:,} others", "cells": cells}
 
 
+def _write_cell(row, base):
+    """A number with its ends: members of so many, or an AUC."""
+    share, low, high = (row[name] for name in INTERVAL)
+    cell, digits = {"share": share, "low": low, "high": high}, 3
+    if base is not None:
+        digits = 0 if base * high >= 5 else 1
+    number, *ends = (f"{(base or 1) * one:.{digits}f}" for one in (share, low, high))
+    return cell | {"number": number, "ends": " to ".join(ends)}
+
+
 def _name_worst(rows, base):
     """Of each group that has the highest number of a route, what is found in it."""
     told = {}
     for place, cell in enumerate(rows[0]["cells"]):
-        named = [row for row in rows[1:] if row["cells"][place]]
-        if not named or cell is None or cell["level"].rank < 0:
+        # Nothing is said of a group in which nothing is shown, however high its number is.
+        named = [row for row in rows[1:] if (row["cells"][place] or {}).get("number")]
+        named = [row for row in named if row["cells"][place]["level"].rank >= 0]
+        if not named or cell is None:
             continue
         worst = max(named, key=lambda row: row["cells"][place]["share"])
         found = worst["cells"][place]
-        told.setdefault(worst["name"], []).append(f"{found['number']} of {base:,} {found['way']}")
+        number = f"AUC {found['number']}" if base is None else f"{found['number']} of {base:,}"
+        told.setdefault(worst["name"], []).append(f"{number} {found['way']}")
     return told
 
 

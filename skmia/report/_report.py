@@ -13,6 +13,7 @@ import pandas as pd
 from .._core.decisions import format_decision
 from .._core.drawing import gray, ink, on_paper, shade
 from .._core.files import write_bytes
+from .._core.levels import Level
 from .._core.optional import import_optional
 from .._core.pages import frame_page
 from .._core.pages.saving import save_documents, warn_of_failures, write_json, write_text
@@ -25,6 +26,7 @@ from ._evidence import (
     LEAK,
     choose_evidence,
     get_highest,
+    list_routes,
     make_grounds,
     measure_level,
 )
@@ -107,7 +109,7 @@ def _draw_dots(ax, grids, level):
         above = {"textcoords": "offset points", "xy": (13 * place - 0.4, 0.8)}
         ax.annotate(words, **above, xytext=(0, 0), size=8, color=ink(ax))
         height = 10 * (1 + words.count("\n")) + 3
-        number = f"{one['number']} of {one['base']:,}"
+        number = one["number"] if one["base"] is None else f"{one['number']} of {one['base']:,}"
         ax.annotate(number, **above, xytext=(0, height), size=14, color=color)
     ax.set(xlim=(-1, max(13 * len(grids) - 3, 10)), ylim=(-10, 8), aspect="equal")
     color = on_paper(ax, *_COLORS[level.name])
@@ -227,7 +229,6 @@ def _draw(document, path):
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .._core.levels import Level
     from ..disclosure import Recommendation
     from ._evidence import Grounds
     from ._file import FileFindings
@@ -236,6 +237,41 @@ if TYPE_CHECKING:
     from .checks._drift import DriftResult
     from .checks._duplicates import Duplicates
     from .checks._permutation import PermutationResult
+
+
+@dataclass(frozen=True, eq=False)
+class ServiceFindings:
+    """What the answers of a model reveal, as measured by :func:`audit`.
+
+    Attributes
+    ----------
+    results : DataFrame
+        Numbers of the attacks, as in :meth:`AuditReport.to_frame`.
+    grounds : Grounds
+        What evidence and verdict rest on.
+
+    See Also
+    --------
+    skmia.audit : Makes it, as ``report.service``.
+    """
+
+    results: pd.DataFrame
+    grounds: Any
+
+    @property
+    def evidence(self) -> Literal["leak", "none", "shift", "reversed", "unknown"]:
+        """Conclusion about the answers, one of the words of :class:`AuditReport`."""
+        return choose_evidence(self.grounds)
+
+    @property
+    def verdict(self) -> str:
+        """The same in words, after a headline."""
+        return write_verdict(self.grounds, self.evidence)
+
+    @property
+    def level(self) -> Level:
+        """How much the answers reveal, a word with an order as :attr:`AuditReport.level`."""
+        return measure_level(self.grounds, self.evidence)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -339,14 +375,18 @@ class AuditReport:
     grounds : Grounds
         The part of the findings on which evidence and verdict rest.
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
-        Conclusion of the audit; :ref:`the guide <verdict>` says what each word means.
+        Conclusion on the answers; :ref:`the guide <verdict>` says what each word means.
     verdict : str
         The conclusion in words, after a headline.
     level : Level
-        How much leaks from the answers, by limits that :ref:`no policy changes <level>`: a ``name``
-        ("severe", "clear", "slight", "none", or "unknown" without a verdict) and ``at_least``,
+        How much leaks, by limits that :ref:`no policy changes <level>`: the level of the page, the
+        higher one of ``service.level`` and ``file.level``. A word that is ordered: "severe" >
+        "clear" > "slight" > "none" > "unknown", the last without a verdict. It has ``at_least``,
         whether an estimate reaches a higher level; the ``numbers`` "auc" and "ratio" that set it,
         with their corrected ``low`` ends; and ``groups``, the level of each group.
+    service : ServiceFindings
+        What the answers of the model reveal, with its own ``results``, ``evidence``, ``verdict``
+        and ``level``.
     file : FileFindings or None
         What the file of the model reveals, with its own ``results``, ``evidence``, ``verdict``
         and ``level``; None if it was not asked for, or if the model has no file at hand.
@@ -433,16 +473,20 @@ class AuditReport:
         )
 
     @property
+    def service(self) -> ServiceFindings:
+        return ServiceFindings(self.results, self.grounds)
+
+    @property
     def evidence(self) -> Literal["leak", "none", "shift", "reversed", "unknown"]:
-        return choose_evidence(self.grounds)
+        return self.service.evidence
 
     @property
     def verdict(self) -> str:
-        return write_verdict(self.grounds, self.evidence)
+        return self.service.verdict
 
     @property
-    def level(self) -> "Level":
-        return measure_level(self.grounds, self.evidence)
+    def level(self) -> Level:
+        return get_highest(list_routes(self)).level
 
     def to_frame(self) -> pd.DataFrame:
         """The numbers as a table with one row for each attack, group and metric.

@@ -11,7 +11,14 @@ from .._core.visible import as_plain, visible
 from ..disclosure import LOWER_ENDS
 from ._beyond_shift import AucExcess
 from ._checks_of_release import list_warnings
-from ._evidence import Grounds, choose_evidence, is_stopped, measure_level, why_unlisted
+from ._evidence import (
+    Grounds,
+    choose_evidence,
+    get_highest,
+    is_stopped,
+    measure_level,
+    why_unlisted,
+)
 from ._fields import (
     AUDIT,
     CONDITIONS,
@@ -28,6 +35,7 @@ from ._fields import (
 )
 from ._measure import COLUMNS, OK, OVERALL, compute_curves, get_overall, list_exposed, rank_attacks
 from ._pool_size import check_growth, refuse_wrong
+from ._screen import list_document_routes
 from ._stand_in import why_no_reference
 from ._verdict import choose_file_evidence, keep_shared_checks, write_file_verdict, write_verdict
 from .checks import CHECKS, find_outcome
@@ -66,7 +74,8 @@ def as_document(report):
             ),
             "exposed": list_exposed(ranked, report.membership, report.record_ids, report.judged),
             "file": _describe_file(report),
-            "level": as_plain_level(report.level),
+            "level": as_plain_level(report.service.level),
+            "page_level": report.level.name,
         }
     )
 
@@ -204,7 +213,9 @@ def check_document(document):
     file = None if document["file"] is None else _check_file(document, grounds)
     check_recommendation(document)
     level = as_plain_level(measure_level(grounds, evidence))
-    return document | {"verdict": write_verdict(grounds, evidence), "level": level, "file": file}
+    derived = {"verdict": write_verdict(grounds, evidence), "level": level, "file": file}
+    highest = get_highest(list_document_routes(document | derived)).level
+    return document | derived | {"page_level": highest.name}
 
 
 def _check_file(document, grounds):

@@ -1,6 +1,9 @@
 """What is told of an audit first: one value, which page, text, Markdown and others print."""
 
+from pathlib import PurePath
 from typing import NamedTuple
+
+import numpy as np
 
 from .._core.levels import CONCLUSIVE, REVERSED, SHIFT, UNKNOWN, Level, read_level
 from .._core.text import choose_base
@@ -12,14 +15,18 @@ from ._evidence import (
     choose_rate,
     count_of,
     count_words,
+    find_unit,
     find_worst_group,
     get_blindness,
     get_difference,
+    get_fpr,
     get_highest,
     is_stopped,
     list_routes,
+    list_shown_of_document,
     name_group,
 )
+from ._measure import OK, OVERALL
 from ._regularization import advise_by_kind
 from .checks import find_outcome, get_check
 from .checks._base import (
@@ -37,7 +44,7 @@ from .checks._base import (
     read_checks,
 )
 from .checks._control import PositiveControlCheck
-from .checks._sides import CAUSES, SWAPPED, name_cause
+from .checks._sides import CAUSES, SWAPPED, name_cause, tell_cause
 
 # What each route is called in a sentence.
 MEANS = {FILE: "with the file", SERVICE: "as a service"}
@@ -69,10 +76,21 @@ def make_screen(document, routes, checks):
         level=highest.level,
         way=highest.way,
         rate=choose_rate(routes),
-        sentence=write_sentence(routes, evidence, checks, document["baseline"], verdict),
+        sentence=write_sentence(
+            routes, evidence, checks, document["baseline"], verdict, _name_files(document)
+        ),
         steps=tuple(advise(document, routes, checks)),
         trust=describe_trust(checks, evidence in CONCLUSIVE),
     )
+
+
+def _name_files(document):
+    """The names of the files of both sides, if the user gave two files; or None."""
+    command = document["settings"].get("command")
+    given = command if isinstance(command, dict) else {}
+    files = [given.get(name) for name in ("train", "held_out", "heldout")]
+    files = [visible(PurePath(one).name) for one in files if isinstance(one, str)]
+    return files if len(files) == 2 else None
 
 
 def show_report(report):
@@ -95,7 +113,12 @@ def list_document_routes(document):
     """The routes of a document, the file first."""
     ways = {FILE: document["file"], SERVICE: document}
     return [
-        Route(way, read_level(found["level"]), found["results"])
+        Route(
+            way,
+            read_level(found["level"]),
+            found["results"],
+            list_shown_of_document(found, document["settings"]["confidence_level"]),
+        )
         for way, found in ways.items()
         if found is not None
     ]
@@ -106,12 +129,12 @@ _NOT_BLAMED = (
 )
 
 
-def write_sentence(routes, evidence, checks, baseline, verdict):
+def write_sentence(routes, evidence, checks, baseline, verdict, files=None):
     """What was found in whole people, with what is stressed between two asterisks."""
     # checks: by name; verdict: its text after the headline
     highest = get_highest(routes)
     if highest.level.name == "unknown":
-        return _write_doubt(evidence, checks, baseline, verdict)
+        return _write_doubt(evidence, checks, baseline, verdict, files)
     if highest.level.name == "none":
         return _write_nothing(highest, routes)
     beyond = find_outcome(checks, BEYOND_OF_FILE if highest.way == FILE else BEYOND)
@@ -130,10 +153,10 @@ def _write_of_group(highest):
     leaking = [group for group in highest.level.groups if read_level(group).rank >= 0]
     rows = [highest.find_best("auc", None, one["scope"], one["group"]) for one in leaking]
     best = max((row for row in rows if row), key=lambda row: row["estimate"], default=None)
-    text = "Over all records, attacks recognize no more than guessing does."
+    text = "Over all records, attacks recognize no more than chance explains."
     if best is not None:
         text += f" In **{name_group(best)}**, a random member ranks above a random non-member "
-        text += f"{100 * best['estimate']:.0f} of 100 times."
+        text += f"{count_of(best['estimate'], 100)} of 100 times."
     return text
 
 
@@ -142,79 +165,149 @@ def _write_leak(highest, routes):
         return _write_of_group(highest)
     rate = choose_rate(routes)
     best = highest.find_best("tpr", rate) if rate is not None else None
-    auc = highest.find_best("auc")
-    with_file = "With the **model file**, a" if highest.way == FILE else "A"
-    ranks = f"{with_file} random member ranks above a random non-member "
-    ranks += "of 100 times".join(("" if auc is None else f"{100 * auc['estimate']:.0f} ", "."))
-    others = [route for route in routes if route is not highest]
+    ranks = _write_ranks(highest, highest.find_best("auc"))
+    if best is None and highest.level == "slight":
+        return _write_slight(highest, None, 100)
     if best is None:
         return f"{ranks} There are too few others to say how many can be recognized surely."
     base = choose_base(rate)
-    n, m = count_of(best["estimate"], base), count_of(rate, base)
-    if highest.level.name == "slight" and n == m:
-        return f"{ranks} It is more than chance, and too little to be sure of anybody."
-    if highest.level.name == "slight":
-        verb = "is" if m == "1" else "are"
-        return (
-            f"An attacker recognizes **{n}** of {base:,} training records, when {m} of {base:,} "
-            f"others {verb} mistaken for one. It is more than chance, and too little to be sure of "
-            "anybody."
-        )
+    if highest.level == "slight":
+        return _write_slight(highest, best, base)
+    n = count_of(best["estimate"], base)
+    if best["estimate"] <= get_fpr(best):
+        return f"{ranks} None can be recognized surely: {_count_both(best, base)}."
     if best["estimate"] < 0.05:
         return f"{ranks} Few can be recognized surely: {n} of {base:,}."
     who = "has the **model file**" if highest.way == FILE else "gets the **answers** of the model"
-    tail = "".join(_tell_other(route, rate, base) for route in others)
+    tail = "".join(_tell_other(one, best, base) for one in routes if one is not highest)
+    return f"Whoever {who} can recognize {_tell_mistaken(best, base)}{tail}"
+
+
+def _write_ranks(route, row):
+    """How often a member ranks higher, by a row of the AUC or None."""
+    with_file = "With the **model file**, a" if route.way == FILE else "A"
+    times = "" if row is None else f"{count_of(row['estimate'], 100)} "
+    return f"{with_file} random member ranks above a random non-member {times}of 100 times."
+
+
+def _tell_mistaken(row, base):
+    """How many members are recognized, and how many others are mistaken for one."""
+    n, mistaken = count_of(row["estimate"], base), get_fpr(row)
+    if mistaken > 0:
+        m = count_of(mistaken, base)
+        return f"{n} of {base:,} training records, and mistakes {m} of {base:,} others for one."
     return (
-        f"Whoever {who} can recognize {n} of {base:,} training records, and mistakes {m} of "
-        f"{base:,} others for one.{tail}"
+        f"**{n} of {base:,}** training records **without mistaking anyone else for one** (0 of "
+        f"{base:,} others{_tell_most(row, base)})."
     )
 
 
-def _tell_other(route, rate, base):
-    best = route.find_best("tpr", rate)
+def _tell_most(row, base):
+    """At most how many others may be mistaken where none was."""
+    high = row.get("fpr_high")
+    if high is None or np.isnan(high):
+        return ""
+    return f"; at most {np.ceil(base * high - 1e-9):.0f}"
+
+
+def tell_condition(share, base):
+    """When so many are recognized: how many others are mistaken for one."""
+    if share == 0:
+        return f"when none of {base:,} others is mistaken for one"
+    m = count_of(share, base)
+    return f"when {m} of {base:,} others {'is' if m == '1' else 'are'} mistaken for one"
+
+
+def _count_both(row, base):
+    """How many are recognized beside how many others are mistaken, in a few words."""
+    n, m = (count_of(share, base) for share in (row["estimate"], get_fpr(row)))
+    return f"{n} of {base:,} members, and {m} of {base:,} others are taken for one"
+
+
+_LITTLE = "It is more than chance, and too little to be sure of anybody."
+
+
+def _write_slight(route, best, base):
+    """The strongest number that is beyond chance, as members recognized or as ranks."""
+    shown = [row for row in route.rows if row["scope"] == OVERALL and row["status"] == OK]
+    shown = [row for row in shown if route.is_shown(row)]
+    rates = [row for row in shown if row["metric"] == "tpr"]
+    aucs = sorted(
+        (row for row in shown if row["metric"] == "auc"), key=lambda one: -one["estimate"]
+    )
+    # The row of the picture, where it is beyond chance; another one only if no AUC is.
+    told = [best] if best in rates else [] if aucs else rates
+    told = [row for row in told if _exceeds(row, base)]
+    if told:
+        row = max(told, key=lambda one: one["estimate"] / find_unit(one))
+        base = base if row is best else choose_base(row["max_fpr"])
+        n = count_of(row["estimate"], base)
+        when = tell_condition(get_fpr(row), base)
+        return f"An attacker recognizes **{n}** of {base:,} training records, {when}. {_LITTLE}"
+    if aucs:
+        return f"{_write_ranks(route, aucs[0])} {_LITTLE}"
+    return (
+        f"{_write_ranks(route, route.find_best('auc'))} One number of an attack is beyond chance, "
+        "and too little to be sure of anybody."
+    )
+
+
+def _exceeds(row, base):
+    """Whether more members are recognized than others mistaken, in whole ones too."""
+    return round(base * row["estimate"]) > round(base * get_fpr(row))
+
+
+def _tell_other(route, first, base):
+    """What the other route gives, beside the row of the first."""
+    best = route.find_best("tpr", first["max_fpr"])
     what = "From the **model file**," if route.way == FILE else "From the **answers** alone,"
-    if route.level.name == "unknown" or best is None:
+    if route.level == "unknown" or best is None:
         return f" {what} nothing can be said."
-    if route.level.name == "none":
+    if route.level == "none":
         return f" {what} it is no more than by guessing."
-    return f" {what} it is {count_of(best['estimate'], base)} of {base:,}."
+    if not route.level.overall:
+        group, _ = find_worst_group([route])
+        return f" {what} only **{name_group(group)}** is beyond chance."
+    told = f" {what} it is {count_of(best['estimate'], base)} of {base:,}"
+    mistaken = [round(base * get_fpr(row)) for row in (first, best)]
+    if mistaken[0] == mistaken[1]:
+        return f"{told}."
+    return f"{told}, {tell_condition(get_fpr(best), base)}."
 
 
 def _write_nothing(highest, routes):
     rate = choose_rate(routes)
     n_attacks = len({row["attack"] for row in highest.rows})
     attacks = f"{count_words(n_attacks).capitalize()} attack{'s' if n_attacks > 1 else ''}"
-    verb = "recognizes" if n_attacks == 1 else "recognize"
+    s = "s" if n_attacks == 1 else ""
     best = highest.find_best("tpr", rate, end="high") if rate is not None else None
     if best is None:
         auc = highest.find_best("auc", end="high")
-        most = f"at most **{100 * auc['high']:.0f}** of 100 times above a non-member"
-        found = f"{attacks} rank{'s' if n_attacks == 1 else ''} members no better than guessing: "
+        most = f"at most **{count_of(auc['high'], 100)}** of 100 times above a non-member"
+        found = f"{attacks} rank{s} members no better than chance explains: "
         return f"{found}{most}. A stronger attack may still succeed."
     base = choose_base(rate)
-    m = count_of(rate, base)
-    is_judged = all(route.level.name == "none" for route in routes)
+    is_judged = all(route.level == "none" for route in routes)
     judged = "" if is_judged else " The **model file** could not be judged."
     return (
-        f"{attacks} {verb} no more than guessing does: at most "
-        f"**{base * best['high']:.2g}** of {base:,} training records, when {m} of {base:,} others "
-        f"{'is' if m == '1' else 'are'} mistaken for one. A stronger attack may still succeed."
-        f"{judged}"
+        f"{attacks} recognize{s} no more than chance explains: "
+        f"**{count_of(best['estimate'], base)}** of {base:,} training records, and at most "
+        f"{base * best['high']:.2g}, {tell_condition(get_fpr(best), base)}. A stronger attack may "
+        f"still succeed.{judged}"
     )
 
 
-def _write_doubt(evidence, checks, baseline, verdict):
+def _write_doubt(evidence, checks, baseline, verdict, files):
     """Why there is no verdict."""
     cause = find_outcome(checks, SIDES)
     if cause is not None and cause.is_warning and evidence in (REVERSED, UNKNOWN):
-        clause = CAUSES[name_cause(cause)].clause
-        return f"**{clause[0].upper()}{clause[1:]}.** {cause.text}"
+        return tell_cause(cause, files)
     if evidence == SHIFT:
         check = get_check(get_difference(checks))
         if check.leads and baseline is not None:
             return (
                 "**Members and non-members differ by themselves.** They can be told apart "
-                f"{100 * baseline['auc']:.0f} of 100 times without the model, {_NOT_BLAMED}"
+                f"{count_of(baseline['auc'], 100)} of 100 times without the model, {_NOT_BLAMED}"
             )
         why = check.difference or "a check tells them apart without the model"
         return (

@@ -8,11 +8,7 @@ from .._core.text import WIDTH, choose_base, shorten, wrap_lines, wrap_short
 from .._core.visible import visible
 from ..disclosure import summarize
 from ..metrics import resolvable_fpr
-from ._evidence import (
-    LEAK,
-    find_worst_group,
-    name_group,
-)
+from ._evidence import LEAK, find_worst_group, get_fpr, name_group
 from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW, get_overall
 from ._pool_size import describe_growth
 from ._words import format_auc, format_rate
@@ -259,7 +255,7 @@ def _tabulate(routes, rate, level):
     for route in routes:
         groups = [one for one in route.level.groups if one["scope"] != CLASS or shows_classes]
         groups.sort(key=lambda group: read_level(group).order, reverse=True)
-        parts = [(OVERALL, "all", route.level)]
+        parts = [(OVERALL, "all", route.own_level)]
         parts += [(g["scope"], g["group"], read_level(g)) for g in groups[:_MOST_GROUPS]]
         for place, (scope, group, found) in enumerate(parts):
             name = f"{visible(scope)} {visible(group)}" if place else "all"
@@ -275,13 +271,25 @@ def _tabulate(routes, rate, level):
             lines.append(_lay(way, name, count, rank, found.word.lower()))
         if len(groups) > _MOST_GROUPS:
             lines.append(f"{'':11s}{len(groups) - _MOST_GROUPS} more groups: --verbose")
-    others = "-" if rate is None else f"{rate * base:3.0f}"
-    lines.append(_lay("guessing", "", others, "0.5", "none shown"))
     told = f"Brackets: {100 * level:g}% intervals."
-    if rate is not None:
-        verb = "is" if round(rate * base) == 1 else "are"
-        told = f"Recognized when {rate * base:.0f} of {base:,} others {verb} mistaken. {told}"
+    mistaken, when = _tell_mistaken(routes, rate, base)
+    lines.append(_lay("guessing", "", mistaken, "0.5", "none shown"))
+    told = f"{when} {told}" if when else told
     return [*lines, *wrap_short(told, "  ", 2)]
+
+
+def _tell_mistaken(routes, rate, base):
+    """How many others are mistaken in the rows of a table, in its last row and below it."""
+    if rate is None:
+        return "  -", ""
+    rows = [(route.way, route.find_best("tpr", rate)) for route in routes]
+    counts = {way: round(base * get_fpr(row)) for way, row in rows if row is not None}
+    if len(set(counts.values())) > 1:
+        each = " and ".join(f"{n} as a {way}" for way, n in counts.items())
+        return "  -", f"Recognized when so many of {base:,} others are mistaken: {each}."
+    n = next(iter(counts.values()))
+    verb = "is" if n == 1 else "are"
+    return f"{n:3}", f"Recognized when {n} of {base:,} others {verb} mistaken."
 
 
 def _list_people(result):
@@ -305,8 +313,9 @@ def _list_trust(result, trust):
     more = f"Not run: {', '.join(names)}. " if names else ""
     n = result.data["n_nonmembers"]
     if not result.results.empty:
-        least = 100 * resolvable_fpr(n)
-        more += f"Rates below {least:.2g}% cannot be measured with {n:,} non-members."
+        least = resolvable_fpr(n)
+        which = f"Rates below {100 * least:.2g}%" if least < 1 else "Rates"
+        more += f"{which} cannot be measured with {n:,} non-members."
     return [*wrap_short(line, "  Trust   ", 10), *wrap_short(more, " " * 10, 10)]
 
 

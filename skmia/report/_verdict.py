@@ -386,8 +386,9 @@ def is_severe(results):
 def _list_high(frame, level):
     frame = frame[frame["status"] == OK]
     auc, ratio = (LIMITS[name][level] for name in ("auc", "ratio"))
+    units = np.fmin(frame["max_fpr"], frame["fpr_high"])  # as find_unit
     is_high = (frame["metric"] == "auc") & (frame["low"] >= auc)
-    is_rate = (frame["metric"] == "tpr") & (frame["low"] >= ratio * frame["max_fpr"])
+    is_rate = (frame["metric"] == "tpr") & (frame["low"] >= ratio * units)
     return frame[is_high | is_rate]
 
 

@@ -34,7 +34,7 @@ def make_report(evidence="none", group_p=0.5, **changes):
         frame.loc[0, name] = value
     null = frame.rename(columns={"p": "pvalue_adjusted"}).assign(pvalue_below=1.0)
     grounds = Grounds(frame, null, 999, {}, 0.95, ["a"])
-    return SimpleNamespace(
+    service = SimpleNamespace(
         results=frame,
         grounds=grounds,
         permutation=SimpleNamespace(frame=null),
@@ -42,6 +42,16 @@ def make_report(evidence="none", group_p=0.5, **changes):
         verdict="The verdict.",
         level=measure_level(grounds, evidence),
     )
+    return SimpleNamespace(service=service, **vars(service))
+
+
+def test_a_rate_names_the_one_that_was_measured():
+    report = make_report("leak")
+    report.service.results["fpr"] = [np.nan, np.nan, 0.0, *[np.nan] * 4]
+    (_, found) = list_findings(report, [parse_limit("tpr@0.01=0.01")])[:2]
+    assert found.text.startswith("TPR @ 1% FPR of a (measured at 0%) is 0.020 [0.010, 0.040]")
+    report.service.results["fpr"] = 0.0098
+    assert "measured" not in list_findings(report, [parse_limit("tpr@0.01=0.01")])[1].text
 
 
 def code(report, *limits):

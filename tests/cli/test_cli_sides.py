@@ -1,6 +1,7 @@
 """Two files that are equal, overlap or are swapped, and rows that a model file counts."""
 
 import json
+import re
 import shlex
 
 import joblib
@@ -75,7 +76,11 @@ def test_swapped_sides_are_told_with_the_command_that_swaps_them(run, folder, gi
     assert code == 4
     assert "training data and held-out data are swapped" in error
     flat = " ".join(text.split())
-    assert "Training data and held-out data are swapped." in flat
+    if "--train" in given:
+        assert "Were the two files swapped? The model is right on" in flat
+        assert re.search(r"right on \d+% of others.csv and on 100% of train.csv", flat)
+    else:
+        assert "Were the two sides swapped? The model is right on" in flat
     assert f"Swap the two sides. skmia audit {shlex.join(shlex.split(swapped))}" in flat or (
         swapped in flat
     )

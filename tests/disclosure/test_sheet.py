@@ -87,7 +87,7 @@ def test_it_says_what_is_recommended_and_why():
     assert "Recommendation: do not release By the policy cautious . 13 of 13 numbers are" in text
     assert "1 check blocks the release. Before a release, 4 checks need a reason." in text
     assert "model.joblib , as a file · audited 23 November 2026" in text
-    assert "when 1 of 100 others is mistaken for one; limit 5 " in text
+    assert "when at most 1 of 100 others is mistaken for one; limit 5 " in text
     assert "AUC; 0.5 is guessing); limit 0.6 " in text
     assert "sex: group 3 87 84 to 90 above the limit 0.870 0.860 to 0.880 above the limit" in text
     assert "0.075 0.067 to 0.082 above the limit less confidence on records" in text

@@ -238,4 +238,6 @@ def test_without_a_valid_comparison_there_is_no_table(problem):
     assert report.evidence == "reversed"
     lines = report.summary().splitlines()
     assert lines[0].startswith("  ???  NO VERDICT")
-    assert "data are swapped" in " ".join(lines) and "ranks higher" not in " ".join(lines)
+    assert "Were the two sides swapped?" in " ".join(lines) and "ranks higher" not in " ".join(
+        lines
+    )

@@ -73,7 +73,7 @@ def test_swapped_sides_are_called_so(name):
     assert report.evidence == "reversed"
     assert report.verdict.startswith("Inconclusive: training data and held-out data are swapped.")
     told = show(report)
-    assert "Training data and held-out data are swapped. The model is right on" in told
+    assert "Were the two sides swapped? The model is right on" in told
     assert "Swap the two sides. audit(model, train=held_out, held_out=train)" in told
 
 

@@ -147,12 +147,14 @@ def test_a_group_has_its_own_level_only_where_it_leaks():
 
 def test_it_is_the_same_in_report_json_and_page(result):
     document = json.loads(result.to_json())
-    level = result.level
+    level = result.service.level
     assert document["level"]["name"] == level.name
+    assert document["page_level"] == result.level
     assert document["level"]["numbers"]["auc"]["attack"] in result.scores
     assert document["level"]["limits"] == {name: LIMITS[name] for name in ("ratio", "auc")}
     assert document["file"]["level"]["name"] == result.file.level.name
     highest = max(level, result.file.level, key=lambda one: one.order)
+    assert result.level == highest and result.level > "slight"
     for way, one in {"as a service": level, "as a file": result.file.level}.items():
         assert f"**{one.heading}** {way}" in result.to_markdown()
         heading = one.heading.upper() if one.order == highest.order else one.heading.lower()
@@ -180,7 +182,7 @@ def test_a_leak_of_a_group_alone_is_told_of_the_group():
     assert not level.overall and level.name == "slight"
     route = Route("service", level, grounds.results.to_dict("records"))
     assert write_sentence([route], "leak", {}, None, "") == (
-        "Over all records, attacks recognize no more than guessing does. In **sex: f**, a random "
+        "Over all records, attacks recognize no more than chance explains. In **sex: f**, a random "
         "member ranks above a random non-member 64 of 100 times. It is at least slight for "
         "**sex: f**."
     )
@@ -201,7 +203,7 @@ def write(level, tpr, auc, fpr=0.01, way="service", others=()):
         ("severe", 0.374, 0.9, 0.01, "can recognize 37 of 100 training records, and mistakes 1 of"),
         ("clear", 0.1, 0.65, 0.02, "can recognize 10 of 100 training records, and mistakes 2 of"),
         ("severe", 0.03, 0.85, 0.01, "85 of 100 times. Few can be recognized surely: 3 of 100."),
-        ("severe", 0.004, 0.85, 0.01, "Few can be recognized surely: fewer than 1 of 100."),
+        ("severe", 0.004, 0.85, 0.01, "None can be recognized surely: fewer than 1 of 100 members"),
         ("severe", 0.09, 0.85, 0.001, "90 of 1,000 training records, and mistakes 1 of 1,000"),
         ("clear", None, 0.75, 0.01, "75 of 100 times. There are too few others to say how many"),
         (
@@ -218,7 +220,7 @@ def write(level, tpr, auc, fpr=0.01, way="service", others=()):
             0.011,
             0.51,
             0.01,
-            "One attack recognizes no more than guessing does: at most 1.2",
+            "One attack recognizes no more than chance explains: 1 of 100 training records, and at",
         ),
     ],
 )

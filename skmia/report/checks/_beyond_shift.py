@@ -24,7 +24,7 @@ class BeyondShiftCheck(BaseCheck):
         return [check.name for check in list_checks(DIFFERENCE)]
 
     @property
-    def reads(self):  # type: ignore[override]
+    def reads(self):
         return (PermutationCheck.name, *self.differences)
 
     def ask(self, case, run, findings):

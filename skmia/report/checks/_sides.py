@@ -24,6 +24,7 @@ class SideCause(NamedTuple):
     clause: str
     cure: str
     step: Step
+    question: str = ""  # to begin the first sentence with, in place of the clause
 
 
 CAUSES = {
@@ -34,6 +35,7 @@ CAUSES = {
             "Swap the two sides.",
             "`audit(model, train=held_out, held_out=train)`; with records, `1 - membership`.",
         ),
+        "Were the two {sides} swapped?",
     ),
     IN_MODEL: SideCause(
         "the held-out rows are in the model",
@@ -53,6 +55,21 @@ CAUSES = {
         ),
     ),
 }
+
+
+# How the text of the check calls the two sides.
+_MEMBERS, _OTHERS = "the rows that are called members", "the others"
+
+
+def tell_cause(check, files=None):
+    """What the check found, as the beginning of a page; files are the names of both sides."""
+    cause, text = CAUSES[name_cause(check)], check.text
+    begin = f"{cause.clause[0].upper()}{cause.clause[1:]}."
+    if cause.question:
+        begin = cause.question.format(sides="files" if files else "sides")
+    for words, name in zip((_MEMBERS, _OTHERS), files or (), strict=False):
+        text = text.replace(words, name)
+    return f"**{begin}** {text}"
 
 
 def name_cause(check):
@@ -158,12 +175,12 @@ def _tell_fit(fit):
     what, members, others = fit
     if what == "share":
         return (
-            f"The model is right on {100 * members.mean():.0f}% of the rows that are called "
-            f"members and on {100 * others.mean():.0f}% of the others"
+            f"The model is right on {100 * members.mean():.0f}% of {_MEMBERS} and on "
+            f"{100 * others.mean():.0f}% of {_OTHERS}"
         )
     return (
-        f"The squared error of the model is {members.mean():.3g} on the rows that are called "
-        f"members and {others.mean():.3g} on the others"
+        f"The squared error of the model is {members.mean():.3g} on {_MEMBERS} and "
+        f"{others.mean():.3g} on {_OTHERS}"
     )
 
 

@@ -1,5 +1,7 @@
 """The report of an audit of a synthetic table."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..._core.decisions import format_decision
@@ -11,6 +13,7 @@ from ..._core.levels import (
     NONE,
     REVERSED,
     SHIFT,
+    Level,
     as_plain_level,
     read_level,
 )
@@ -171,6 +174,21 @@ def _describe_trained(document):
     ]
 
 
+class TableScreen(NamedTuple):
+    """The first screen of an audit of a table: page, text and Markdown print it."""
+
+    level: Level
+    sentence: str  # with what is stressed between two asterisks
+    steps: list  # each an imperative, a reason, and a place with the words of its link
+    trust: dict  # whether the numbers can be trusted, see `describe_trust`
+
+
+def show_table(document):
+    """The first screen of a document."""
+    level = read_level(document["level"])
+    return TableScreen(level, write_sentence(document), advise(document), describe_trust(document))
+
+
 def format_summary(document):
     """Format the audit as lines of at most 100 characters."""
     lines = list(wrap_lines([TITLE, describe_rows(document["data"])]))
@@ -211,8 +229,8 @@ def format_markdown(document, title):
     lines = [f"# {escape(title)}", ""]
     if document["recommendation"] is not None:
         lines += format_decision(document["recommendation"])
-    lines += [f"**{read_level(document['level']).heading}**", ""]
-    lines += [escape(write_sentence(document).replace("**", "")), ""]
+    screen = show_table(document)
+    lines += [f"**{screen.level.heading}**", "", escape(screen.sentence.replace("**", "")), ""]
     lines += [f"**{document['evidence']}**: {escape(document['verdict'])}", ""]
     lines += [f"* {text}" for text in _list_counts(document)]
     lines += [f"* {describe_rows(document['data'])}"]
@@ -236,7 +254,7 @@ def _as_table(rows):
 
 
 def render(document, title=None):
-    level, data = read_level(document["level"]), document["data"]
+    screen, data = show_table(document), document["data"]
     command = document["settings"].get("command") or {}
     name = command.get("synthetic", "a synthetic table")
     held = data.get("n_holdout", 0)
@@ -245,16 +263,16 @@ def render(document, title=None):
     return render_page(
         "page_table.html.j2",
         __package__,
-        title=f"{level.heading}: {title or f'privacy audit of {visible(name)}'}",
+        title=f"{screen.level.heading}: {title or f'privacy audit of {visible(name)}'}",
         kind=title or "privacy audit of a synthetic table",
         date=write_date(document["created"]),
         audit=document,
-        level=level,
+        level=screen.level,
         subject=f"{subject} · {data['n_synthetic']:,} rows, {data['n_columns']:,} columns · made "
         f"from {data['n_real']:,} rows",
-        sentence=write_sentence(document),
+        sentence=screen.sentence,
         counts=[] if _leads_with_counts(document) else _list_counts(document),
-        steps=advise(document),
+        steps=screen.steps,
         risks=[*_describe_risks(document)] if is_shown else [],
         doubts=_list_doubts(document),
         held=f"{held:,}" if held else None,
@@ -267,7 +285,7 @@ def render(document, title=None):
             for heading, name in (("column", "columns"), ("pair of columns", "pairs"))
         ],
         lines=_describe_use(document),
-        trust=describe_trust(document),
+        trust=screen.trust,
         limits=LIMITS["excess"],
         rows=[_describe_number(document, row) for row in document["results"]],
         unseen=UNSEEN,
@@ -621,9 +639,10 @@ def _lay(*cells):
 
 def format_short(document):
     """Format what a reader needs first, in lines of at most 80 characters, as on the page."""
-    level, trust = read_level(document["level"]), describe_trust(document)
+    screen = show_table(document)
+    level, trust = screen.level, screen.trust
     lines = [f"  {BARS[level.filled]}  {level.heading.upper()}   as a table", ""]
-    lines += wrap_short(write_sentence(document).replace("**", ""))
+    lines += wrap_short(screen.sentence.replace("**", ""))
     if document["evidence"] in CONCLUSIVE:
         lines += ["", *_tabulate_risks(document)]
     bad = f" {'; '.join(trust['bad'])}." if trust["bad"] else ""
@@ -637,7 +656,7 @@ def format_short(document):
         lines += wrap_short(UNSEEN, " " * 10, 10)
     lines += wrap_short(" ".join(_describe_use(document)[:1]), "  Use     ", 10)
     lines.append("")
-    for place, (imperative, why, _, _) in enumerate(advise(document), 1):
+    for place, (imperative, why, _, _) in enumerate(screen.steps, 1):
         head = "  Next    " if place == 1 else " " * 10
         lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
     found = document["recommendation"]

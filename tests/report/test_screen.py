@@ -1,0 +1,211 @@
+"""What is told first takes one row of each route, with the rate that was measured."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skmia._core.levels import Level
+from skmia.cli._gate import list_findings
+from skmia.cli._options import OptionError, parse_limit
+from skmia.report._evidence import (
+    Route,
+    choose_rate,
+    count_of,
+    find_unit,
+    get_highest,
+    make_grounds,
+    measure_level,
+)
+from skmia.report._measure import COLUMNS
+from skmia.report._page import _describe_groups, describe_picture
+from skmia.report._screen import MEANS, write_sentence
+from skmia.report._text import _tabulate
+
+
+def make_row(metric, estimate, low=None, high=None, **fields):
+    """A number of the results."""
+    low, high = (estimate if end is None else end for end in (low, high))
+    row = dict.fromkeys(COLUMNS, np.nan) | {"attack": "a", "scope": "overall", "group": "all"}
+    row |= {"metric": metric, "estimate": estimate, "low": low, "high": high, "status": "ok"}
+    return row | {"n_members": 100, "n_nonmembers": 100} | fields
+
+
+def make_route(way, level, auc, *rates, leaks=None, **fields):
+    """A route of one attack: its AUC, and (TPR, measured FPR, upper end of it) at 20%."""
+    rows = [make_row("auc", auc, auc - 0.05, auc + 0.05)]
+    for tpr, fpr, fpr_high in rates:
+        rows.append(make_row("tpr", tpr, 0.087, 0.22, max_fpr=0.2, fpr=fpr, fpr_high=fpr_high))
+    return Route(way, Level(level, **fields), rows, leaks)
+
+
+# A tree: its scores are tied, so far fewer others are mistaken than the 20 of 100 that may be.
+FILE = make_route("file", "clear", 0.62, (0.14, 0.0, 0.0362))
+SERVICE = make_route("service", "clear", 0.61, (0.12, 0.05, 0.113))
+
+
+def tell(*routes):
+    return write_sentence(list(routes), "leak", {}, None, "")
+
+
+def test_the_sentence_tells_the_rate_that_was_measured():
+    assert tell(FILE, SERVICE) == (
+        "Whoever has the **model file** can recognize **14 of 100** training records **without "
+        "mistaking anyone else for one** (0 of 100 others; at most 4). From the **answers** alone, "
+        "it is 12 of 100, when 5 of 100 others are mistaken for one."
+    )
+    assert tell(SERVICE) == (
+        "Whoever gets the **answers** of the model can recognize 12 of 100 training records, and "
+        "mistakes 5 of 100 others for one."
+    )
+
+
+def test_a_ratio_is_of_the_rate_that_was_measured():
+    grounds = make_grounds(pd.DataFrame(FILE.rows), None, {}, 0.95, ["a"])
+    assert measure_level(grounds, "leak").numbers["ratio"]["low"] == pytest.approx(0.087 / 0.0362)
+    # Never the measured rate itself, which is 0 here, nor more than what was asked for.
+    assert find_unit({"max_fpr": 0.01, "fpr": 0.01, "fpr_high": 0.013}) == 0.01
+    assert find_unit({"max_fpr": 0.01, "fpr": None, "fpr_high": None}) == 0.01
+
+
+def test_dots_curves_and_table_take_the_same_row():
+    curve = {"attack": "a", "fpr": [0.0, 1.0], "tpr": [0.14, 1.0], "low": [0, 1], "high": [1, 1]}
+    document = {"curves": [curve], "file": {"curves": [curve]}, "data": {"n_nonmembers": 100}}
+    grids, curves, rate = describe_picture(document, [FILE, SERVICE])
+    told = [(grid["number"], grid["filled"], grid["text"].split()[0]) for grid in grids]
+    assert told == [
+        ("14", 14, "members"),
+        ("12", 12, "members"),
+        ("0", 0, "others"),
+        ("5", 5, "others"),
+    ]
+    assert [one["at"] for one in curves] == [(0.0, 0.14), (0.05, 0.12)] and rate == 0.2
+    lines = "\n".join(_tabulate([FILE, SERVICE], rate, 0.95))
+    told = "Recognized when so many of 100 others are mistaken: 0 as a file and 5 as a service."
+    assert told in " ".join(lines.split())
+    assert not re.search(r"\b20\b", lines)
+
+
+def test_others_that_are_as_many_in_both_routes_are_drawn_once():
+    document = {"curves": [], "file": {"curves": []}, "data": {"n_nonmembers": 100}}
+    grids, _, _ = describe_picture(document, [FILE, SERVICE._replace(rows=FILE.rows)])
+    assert [grid["text"] for grid in grids][2:] == ["others mistaken for members, in both"]
+
+
+@pytest.mark.parametrize("level", ["clear", "severe"])
+def test_nobody_is_recognized_where_more_others_are_mistaken(level):
+    text = tell(make_route("service", level, 0.7, (0.14, 0.2, 0.29)))
+    assert "None can be recognized surely: 14 of 100 members, and 20 of 100 others" in text
+    assert "can recognize" not in text and "recognizes" not in text
+
+
+@pytest.mark.parametrize("tpr, fpr", [(0.01, 0.02), (0.02, 0.02), (0.021, 0.02)])
+def test_only_what_is_more_than_chance_is_called_so(tpr, fpr):
+    key = ("a", "overall", "all", "auc", None)
+    route = make_route("service", "slight", 0.53, (tpr, fpr, 0.07), leaks=frozenset({key}))
+    text = tell(route)
+    assert "recognizes" not in text
+    assert "53 of 100 times. It is more than chance" in text
+
+
+def test_a_rate_that_is_not_beyond_chance_is_not_told_as_more():
+    auc = frozenset({("a", "overall", "all", "auc", None)})
+    tpr = frozenset({("a", "overall", "all", "tpr", 0.2)})
+    route = make_route("service", "slight", 0.53, (0.25, 0.2, 0.29))
+    assert "recognizes" not in tell(route._replace(leaks=auc))
+    assert "recognizes **25** of 100" in tell(route._replace(leaks=tpr))
+
+
+def add_group(route, group, level, auc, **fields):
+    """The same route with a group, and its AUC."""
+    listed = {"scope": "sex", "group": group, "name": level, "at_least": False, "numbers": {}}
+    row = make_row("auc", auc, auc - 0.01, auc + 0.01, scope="sex", group=group, **fields)
+    level = route.level.change(groups=(*route.level.groups, listed))
+    return route._replace(level=level, rows=[*route.rows, row])
+
+
+def test_the_group_that_leaks_is_named_where_the_whole_does_not():
+    whole = make_route("service", "slight", 0.51, (0.2, 0.2, 0.29), overall=False)
+    service = add_group(add_group(whole, "f", "slight", 0.64), "m", "none", 0.9)
+    assert "**sex: f**" in tell(service) and "64 of 100 times" in tell(service)
+    assert tell(FILE, service).endswith(
+        "From the **answers** alone, only **sex: f** is beyond chance. It is slight for **sex: f**."
+    )
+    lines = _tabulate([service], 0.2, 0.95)
+    assert lines[2].split()[-2:] == ["none", "shown"] and lines[3].split()[-1] == "slight"
+
+
+def list_cells(routes):
+    document = {"disparity": None, "data": {"n_members": 100, "n_nonmembers": 100}}
+    found = _describe_groups(document, routes)
+    return found, {row["name"]: row["cells"][0] for row in found["rows"]}
+
+
+def test_a_group_with_too_few_others_has_a_dash_in_the_unit_of_the_table():
+    route = add_group(add_group(FILE, "f", "clear", 0.7), "m", "none", 1.0)
+    few = make_row("tpr", 0.5, 0.4, 0.6, scope="sex", group="f", max_fpr=0.2, fpr=0.2, fpr_high=0.3)
+    found, cells = list_cells([route._replace(rows=[*route.rows, few])])
+    assert found["caption"].startswith("Members recognized of 100, when at most 20 of 100 others")
+    assert cells["All records"]["number"] == "14" and cells["sex: f"]["number"] == "50"
+    assert cells["sex: m"]["number"] is None
+    assert found["lead"] == "Members of sex: f are exposed most: 50 of 100 with the file."
+
+
+def test_a_group_in_which_nothing_is_shown_is_not_exposed_most():
+    found, cells = list_cells([add_group(add_group(FILE, "f", "slight", 0.7), "m", "none", 1.0)])
+    # Without any count by group, all of them have an AUC, which is no number of people.
+    assert found["caption"].startswith("How often") and cells["sex: m"]["number"] == "1.000"
+    assert found["lead"] == "Members of sex: f are exposed most: AUC 0.700 with the file."
+
+
+def test_without_a_rate_nothing_is_counted():
+    document = {"curves": [], "file": None, "data": {"n_nonmembers": 9}}
+    grids, _, rate = describe_picture(document, [make_route("service", "clear", 0.91)])
+    assert rate is None and [(grid["number"], grid["base"]) for grid in grids] == [("-", None)]
+    assert grids[0]["text"].endswith("too few others")
+
+
+def test_counts_do_not_round_to_all_or_nobody():
+    assert [count_of(x, 100) for x in (0.997, 1.0, 0.004, 0.37)] == [
+        "more than 99",
+        "100",
+        "fewer than 1",
+        "37",
+    ]
+    assert "more than 99 of 100 times" in tell(make_route("service", "severe", 0.997))
+
+
+def test_what_is_not_beyond_chance_is_told_with_both_numbers():
+    text = tell(make_route("service", "none", 0.5, (0.02, 0.02, 0.05)))
+    assert "no more than chance explains: **2** of 100 training records, and at most 22" in text
+
+
+def test_the_level_of_a_report_is_that_of_its_page(result):
+    assert result.level == max(result.service.level, result.file.level)
+    assert f"<h1>{result.level.heading}</h1>" in result.to_html()
+    assert result.service.evidence == result.evidence and result.service.verdict == result.verdict
+    routes = [Route("file", result.file.level, []), Route("service", result.service.level, [])]
+    assert get_highest(routes).level == result.level
+
+
+@pytest.mark.parametrize("way", ["service", "file"])
+@pytest.mark.parametrize("limit", ["none", "slight", "clear"])
+def test_a_gate_takes_a_level(result, way, limit):
+    findings = list_findings(result, [parse_limit(f"level={limit}")], way)
+    found = {one.way: one for one in findings if one.name == f"level={limit}"}
+    level = result.file.level if way == "file" else result.service.level
+    assert found[way].code == (1 if level > limit else 0)
+    assert not found[way].code or found[way].text == (
+        f"the level is {level.word.lower()}, above {limit}"
+    )
+
+
+@pytest.mark.parametrize("text", ["level=severe", "level=sever", "level=0.5", "level.low=clear"])
+def test_a_level_that_limits_nothing_is_refused(text):
+    with pytest.raises(OptionError, match="must"):
+        parse_limit(text)
+
+
+def test_names_of_routes_are_those_of_the_page():
+    assert set(MEANS) == {FILE.way, SERVICE.way} and choose_rate([FILE]) == 0.2
