@@ -33,7 +33,6 @@ KINDS = {
 # What the same kind of model is defended with, or another one in its place.
 DEFENDED = {
     "forest": RandomForestClassifier(10, min_samples_leaf=20, random_state=0),
-    "tree": DecisionTreeClassifier(max_depth=3, random_state=0),
     "neighbors": KNeighborsClassifier(30),
 }
 RATE = 0.05
@@ -138,7 +137,6 @@ def one_model_changes(rng, n_trials, kind, n_records, file=False, shares_records
     side="at least",
     designs={
         "forest, leaves of 20, 400 records": {"kind": "forest", "n_records": 400},
-        "tree of depth 3 for 6, 2,000 records": {"kind": "tree", "n_records": 2000},
         "30 neighbors for 5 by distance, 400 records": {"kind": "neighbors", "n_records": 400},
     },
     n_trials=60,

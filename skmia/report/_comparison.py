@@ -15,7 +15,7 @@ from .._core.levels import CONCLUSIVE, LEAK, NONE, read_level, scale
 from ..metrics import Interval, difference_interval
 from ._evidence import FILE, SERVICE, Route, choose_rate, list_leaks, measure_level
 from ._measure import COLUMNS, INTERVAL, OK, OVERALL
-from ._schema import read_grounds
+from ._schema import as_document, read_grounds
 
 # Scope of the numbers about people, who count once for all their records.
 PEOPLE = "people with all their records"
@@ -93,9 +93,9 @@ class Comparison(NamedTuple):
 
 
 def compare_audits(first, second):
-    """Compare two documents of audits, as they are read."""
-    documents = first, second
-    level = first["settings"]["confidence_level"]
+    """Compare two audits: documents, as they are read, or reports."""
+    documents = [one if isinstance(one, dict) else as_document(one) for one in (first, second)]
+    level = documents[0]["settings"]["confidence_level"]
     shared, left_out = _list_shared(documents)
     sides = [_list_parts(document, shared) for document in documents]
     pairs = {way: tuple(side[way] for side in sides) for way in (FILE, SERVICE)}

@@ -24,14 +24,17 @@ def draw_problem():
     return Records(X, y, sex=sex), rng.permutation(N) % 2
 
 
-def make_document(leaf=1, seed=0, **settings):
+def make_report(leaf=1, seed=0, **settings):
     records, membership = draw_problem()
     inside = membership == 1
     model = RandomForestClassifier(10, min_samples_leaf=leaf, random_state=0)
     model.fit(records.X[inside], records.y[inside])
     given = {"attacks": LOSS | {"LiRA": LiRA()}, "shadows": 4, "group": "sex", "fprs": [0.1]}
-    report = audit(model, records, membership, random_state=seed, **(given | settings))
-    return json.loads(json.dumps(as_document(report)))
+    return audit(model, records, membership, random_state=seed, **(given | settings))
+
+
+def make_document(*args, **settings):
+    return json.loads(json.dumps(as_document(make_report(*args, **settings))))
 
 
 @pytest.fixture(scope="module")
@@ -209,3 +212,10 @@ def test_the_same_audit_twice_and_turned_round(document):
     assert compare_audits(document, document).outcome == "same"
     there, back = compare_audits(document, other), compare_audits(other, document)
     assert (there.outcome, back.outcome) == ("less", "more")
+
+
+def test_reports_are_compared_as_their_documents_are(document):
+    report = make_report(file=False, attacks=LOSS)
+    found = compare_audits(report, report)
+    assert found == compare_audits(*[json.loads(report.to_json())] * 2)
+    assert found.outcome == "same"
