@@ -55,15 +55,45 @@ class ModelPace(NamedTuple):
     load: float = 1.0
 
     def fit_on(self, n: float) -> float:
-        """Seconds of a fit on so many records."""
+        """Seconds of a fit on so many records.
+
+        Parameters
+        ----------
+        n : float
+            Number of records.
+
+        Returns
+        -------
+        seconds : float
+        """
         return self.fit * (max(n, 1) / self.n_fitted) ** self.power
 
     def answer_on(self, n: float) -> float:
-        """Seconds of a query about so many records."""
+        """Seconds of a query about so many records.
+
+        Parameters
+        ----------
+        n : float
+            Number of records.
+
+        Returns
+        -------
+        seconds : float
+        """
         return self.answer * n / self.n_answered
 
     def loop_on(self, n: float) -> float:
-        """Seconds of one shadow model: a fit on half of so many records, and all their answers."""
+        """Seconds of one shadow model: a fit on half of so many records, and all their answers.
+
+        Parameters
+        ----------
+        n : float
+            Number of records.
+
+        Returns
+        -------
+        seconds : float
+        """
         return self.fit_on(n / 2) + self.answer_on(n)
 
 
