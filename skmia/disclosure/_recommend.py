@@ -592,6 +592,8 @@ def recommend(
     ('do not release', 'auc (all): 0.71 [0.66, 0.76], and the limit is 0.6.')
     >>> found.reasons[1]
     'To be measured: smallest_leaf. The check was not made.'
+    >>> from dataclasses import replace
+    >>> policy = replace(policy, structure={})
     >>> lower = Measurement("auc", Interval(0.52, 0.49, 0.55))
     >>> recommend(policy, "service", [lower, tpr]).result
     'cannot be said'
