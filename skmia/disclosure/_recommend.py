@@ -520,9 +520,8 @@ def recommend(
     A number passes if the upper end of its interval is at most its limit, and fails if its lower
     end, corrected over all numbers and groups by Holm's procedure, is above it. All have to pass
     for a release, and a single failure is enough against it, whatever is still to be measured. A
-    release also needs what the policy
-    names in ``requires_attacks``: low numbers of attacks that could not have found anything say
-    nothing.
+    release also needs what the policy names in ``requires_attacks``: low numbers of attacks that
+    could not have found anything say nothing.
 
     Parameters
     ----------
