@@ -520,9 +520,8 @@ def recommend(
     A number passes if the upper end of its interval is at most its limit, and fails if its lower
     end, corrected over all numbers and groups by Holm's procedure, is above it. All have to pass
     for a release, and a single failure is enough against it, whatever is still to be measured. A
-    release also needs what the policy
-    names in ``requires_attacks``: low numbers of attacks that could not have found anything say
-    nothing.
+    release also needs what the policy names in ``requires_attacks``: low numbers of attacks that
+    could not have found anything say nothing.
 
     Parameters
     ----------
@@ -592,6 +591,8 @@ def recommend(
     ('do not release', 'auc (all): 0.71 [0.66, 0.76], and the limit is 0.6.')
     >>> found.reasons[1]
     'To be measured: smallest_leaf. The check was not made.'
+    >>> from dataclasses import replace
+    >>> policy = replace(policy, structure={})
     >>> lower = Measurement("auc", Interval(0.52, 0.49, 0.55))
     >>> recommend(policy, "service", [lower, tpr]).result
     'cannot be said'
