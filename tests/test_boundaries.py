@@ -54,7 +54,7 @@ RANGES = {
     "(0, 0.5]": "max_samples",
     "[0.5, 1)": "baseline",
     "[0, 2]": "radius",
-    "(0, inf)": """bandwidth bandwidth_factor epsilon learning_rate max_calls_per_second
+    "(0, inf)": """bandwidth bandwidth_factor epsilon learning_rate max_bytes max_calls_per_second
         max_spectral_norm max_weight noise_std proxy_variance scale sensitivity step_size
         target_epsilon temperature DPWassersteinGAN.max_grad_norm RenyiAttack.alpha""",
     "(0, inf]": "max_grad_norm",

@@ -35,9 +35,9 @@ class ModelPace(NamedTuple):
 
     Attributes
     ----------
-    fit : float
+    fit_seconds : float
         Seconds of one fit on `n_fitted` records.
-    answer : float
+    answer_seconds : float
         Seconds of one query about `n_answered` records.
     n_fitted, n_answered : int
     power : float
@@ -47,8 +47,8 @@ class ModelPace(NamedTuple):
         nothing else to do.
     """
 
-    fit: float
-    answer: float
+    fit_seconds: float
+    answer_seconds: float
     n_fitted: int
     n_answered: int
     power: float = 1.0
@@ -66,7 +66,7 @@ class ModelPace(NamedTuple):
         -------
         seconds : float
         """
-        return self.fit * (max(n, 1) / self.n_fitted) ** self.power
+        return self.fit_seconds * (max(n, 1) / self.n_fitted) ** self.power
 
     def answer_on(self, n: float) -> float:
         """Seconds of a query about so many records.
@@ -80,7 +80,7 @@ class ModelPace(NamedTuple):
         -------
         seconds : float
         """
-        return self.answer * n / self.n_answered
+        return self.answer_seconds * n / self.n_answered
 
     def loop_on(self, n: float) -> float:
         """Seconds of one shadow model: a fit on half of so many records, and all their answers.
@@ -231,7 +231,8 @@ def expect_audit(size, pace, took=None):
     stages = {
         OPENING: {
             "victim": pace.answer_on(n),
-            ModelAndTableCheck.name: (1 if is_skorch(size.model) else 2) * (pace.fit + pace.answer),
+            ModelAndTableCheck.name: (1 if is_skorch(size.model) else 2)
+            * (pace.fit_seconds + pace.answer_seconds),
         },
         AS_FILE: {
             "file": Step(file, _READING),

@@ -1,6 +1,7 @@
 """Attacks on files keep to a memory that is known before they begin."""
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -216,3 +217,10 @@ def test_a_part_for_which_memory_does_not_suffice_is_left_out(place, monkeypatch
     assert ("node equations" in attack.parts_) == (place == "solve_again")
     assert "split thresholds" in attack.parts_
     assert np.isfinite(attack.score_samples(RECORDS)).all()
+
+
+def test_attacks_on_linear_models_are_picklable():
+    model = LogisticRegression().fit(X[MEMBER], Y[MEMBER])
+    attack = ReleasedModelAttack(model, outsiders=0.0, random_state=0).fit(RECORDS)
+    again = pickle.loads(pickle.dumps(attack))
+    np.testing.assert_array_equal(again.score_samples(RECORDS), attack.score_samples(RECORDS))

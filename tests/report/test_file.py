@@ -192,7 +192,7 @@ def test_the_control_is_as_strong_as_expected(end, monkeypatch):
             "moments",
             0.6,
             MemoryError("no room"),
-            "A model of the same recipe could not be attacked: MemoryError: no room.",
+            "A model of the same recipe could not be attacked: Memory did not suffice.",
         ),
     ],
 )
@@ -268,7 +268,7 @@ def test_an_attack_that_fails_leaves_the_audit_standing(monkeypatch):
     report = attack(BOOSTED, fprs=[0.1])
     assert report.evidence == "leak"
     assert report.file.evidence == "unknown"
-    assert report.file.verdict.endswith("MemoryError: no room.")
+    assert report.file.verdict.endswith("Memory did not suffice.")
     assert check_document(json.loads(report.to_json()))["file"]["reason"] == "MemoryError: no room."
 
 
@@ -334,7 +334,10 @@ def test_the_gate_does_not_open_on_a_file_that_was_not_read():
     report = attack(GaussianNB(), file=False, fprs=[0.1])
     assert judge(list_findings(report, [], "file")) == (
         4,
-        ["the model has no file at hand, or its file was not attacked"],
+        [
+            "the model has no file at hand, or its file was not attacked; give the file of the "
+            "model, or ask for --release service"
+        ],
     )
 
 

@@ -23,6 +23,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
+from skmia.inspection import inspect_model
 from skmia.report import recommend_release
 from skmia.report._training_rows import ELSEWHERE, count_training_rows
 
@@ -61,6 +62,7 @@ def count(model):
         membership=MEMBERSHIP,
         seeds={"checks": 0},
         n_listed=int(MEMBERSHIP.sum()),
+        inspection=inspect_model(model),
     )
     return count_training_rows(case)
 

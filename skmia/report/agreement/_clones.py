@@ -106,7 +106,7 @@ def train_clones(met, recipe, n_models):
     count = {1: "a", 2: "two"}[n_models]
     name = f"{count} {recipe.name}{'s' if n_models > 1 else ''}"
     # The first model may have loaded what it needs.
-    pace = min(paces, key=lambda one: one.fit + one.answer)
+    pace = min(paces, key=lambda one: one.fit_seconds + one.answer_seconds)
     return ClonedAnswers(name, models, fresh, is_fresh, seen, is_seen, recipe, pace)
 
 

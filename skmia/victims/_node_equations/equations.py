@@ -2,7 +2,6 @@
 
 import warnings
 from numbers import Integral
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -267,7 +266,7 @@ class Equations(NamedTuple):
     blur: sparse.csr_array  # (n_equations, n_candidates)
     is_assumed: bool = False
     # For trees and columns: which of them were read, and how many there are.
-    chosen: dict = MappingProxyType({})
+    chosen: dict | None = None
 
 
 class Choice:
