@@ -95,9 +95,15 @@ def compare_exposures(exposures, n_permutations, rng):
     sums = _sum_groups(exposures.columns, exposures.codes, exposures.n_groups)
     unpacked = _unpack(sums, counts)
     statistic, pvalue = _permute(exposures, n_permutations, None, rng)
-    every = combinations(range(exposures.n_groups), 2)
-    pairs = [_compare_pair(exposures, pair, n_permutations, rng) for pair in every]
-    pair_pvalues, pair_variance, pair_df = np.transpose(pairs)
+    every = list(combinations(range(exposures.n_groups), 2))
+    pair_variance, pair_df = np.transpose([_estimate_pair(exposures, pair) for pair in every])
+    if len(every) == 1:  # which has the same permutations
+        pair_pvalues = np.array([pvalue])
+    else:
+        tests = [
+            _permute(_take_pair(exposures, pair), n_permutations, _ENOUGH, rng) for pair in every
+        ]
+        pair_pvalues = np.array([one for _, one in tests])
     return Comparison(
         statistic,
         pvalue,
@@ -110,18 +116,22 @@ def compare_exposures(exposures, n_permutations, rng):
     )
 
 
-def _compare_pair(exposures, pair, n_permutations, rng):
-    """P-value of a pair, variance of its difference, and Welch's degrees of freedom."""
+def _take_pair(exposures, pair):
+    """Return the exposures of two groups, which are numbered 0 and 1."""
     chosen = np.isin(exposures.codes, pair)
-    columns, codes = exposures.columns[:, chosen], exposures.codes[chosen] == pair[1]
-    free = exposures.free[chosen]
-    two = exposures._replace(columns=columns, codes=codes.astype(int), free=free)
+    codes = (exposures.codes[chosen] == pair[1]).astype(int)
+    columns, free = exposures.columns[:, chosen], exposures.free[chosen]
+    return exposures._replace(columns=columns, codes=codes, free=free)
+
+
+def _estimate_pair(exposures, pair):
+    """Variance of the difference of a pair, and Welch's degrees of freedom."""
+    two = _take_pair(exposures, pair)
     counts = np.bincount(two.codes)
     sums = _sum_groups(two.columns, two.codes, 2)
     variance = _estimate_variance(_unpack(sums, counts), counts, _INTERVAL_WEIGHT)
     whole, df = variance.sum(), (variance**2 / (counts - 1 + _INTERVAL_WEIGHT)).sum()
-    pvalue = _permute(two, n_permutations, _ENOUGH, rng)[1]
-    return pvalue, whole, whole**2 / df if df > 0 else np.inf
+    return whole, whole**2 / df if df > 0 else np.inf
 
 
 def _permute(exposures, n_permutations, n_enough, rng):

@@ -294,3 +294,17 @@ def test_summary_names_the_permutations(played):
 def test_bad_guesses_are_named(played, changes, message):
     with pytest.raises(ValueError, match=message):
         DisparityTest().fit(played._replace(**changes))
+
+
+@pytest.mark.parametrize(("n_groups", "n_tests"), [(2, 1), (3, 4), (4, 7)])
+def test_two_groups_are_permuted_once(n_groups, n_tests, monkeypatch):
+    rng, calls, permute = np.random.default_rng(5), [], _permutation._permute
+    groups = np.resize(np.arange(n_groups), 80)
+    guesses = make_guesses(rng.random(80), groups, 15, rng)
+    monkeypatch.setattr(
+        _permutation, "_permute", lambda *given: calls.append(given) or permute(*given)
+    )
+    found = compare_exposures(read_exposures(read_guesses(guesses)), 99, rng)
+    assert len(calls) == n_tests and len(found.pair_pvalues) == max(1, n_tests - 1)
+    if n_groups == 2:
+        assert found.pair_pvalues.tolist() == [found.pvalue]
