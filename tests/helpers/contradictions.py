@@ -275,7 +275,8 @@ def _list_lines(told):
         way = line[2:11].strip() or way
         name, shown = line[11:27].strip(), line[27:]
         part = ("overall", "all") if name == "all" else tuple(name.split(" ", 1))
-        yield way, part, shown[:15].strip(), shown[15:37].strip(), shown[37:].strip()
+        cell = r"(-|[\d.]+ \[[^\]]*\])"
+        yield way, part, *re.fullmatch(rf"\s*{cell}\s+{cell}\s+(.*)", shown).groups()
 
 
 def _look_at_table(told):
