@@ -309,6 +309,8 @@ def choose_rate(routes):
 
 def count_of(share, base):
     """A share of so many records, in whole ones."""
+    if share == 0:
+        return "0"
     if share < 1 and round(base * share) == base:
         return f"more than {base - 1:,}"
     return f"{base * share:.0f}" if base * share >= 0.5 else "fewer than 1"

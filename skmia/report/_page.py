@@ -80,7 +80,7 @@ def _describe(document, screen):
     return {
         "sentence": screen.sentence,
         "steps": screen.steps,
-        "panel": _describe_panel(document, routes, checks),
+        "panel": _describe_panel(document, screen, checks),
         "groups": _describe_groups(document, routes),
         "persons": document["person_level"] and _describe_people(document),
         "trust": screen.trust,
@@ -101,7 +101,8 @@ def _describe(document, screen):
 # --- the panel
 
 
-def _describe_panel(document, routes, checks):
+def _describe_panel(document, screen, checks):
+    routes = screen.routes
     if get_highest(routes).level.name == "unknown":
         note = "How often a member ranks above a non-member, with intervals."
         warned = [name for name, check in checks.items() if check.is_warning or check.is_error]
@@ -119,7 +120,7 @@ def _describe_panel(document, routes, checks):
         "grids": grids,
         "roc": drawing if drawing["lines"] else None,
         "alt": f"ROC curves on logarithmic axes. {told}.",
-        "notes": _note_numbers(document, routes, shown, rate),
+        "notes": [*_note_numbers(document, routes, shown, rate), screen.caution],
     }
 
 
@@ -152,7 +153,7 @@ def _describe_others(routes, rate):
 def _count_dots(share, base):
     """A share as the number above its dots."""
     words = {"fewer than ": "< ", "more than ": "> "}
-    number = "0" if share == 0 else count_of(share, base)
+    number = count_of(share, base)
     for long, short in words.items():
         number = number.replace(long, short)
     return number
@@ -207,7 +208,7 @@ def _note_numbers(document, routes, shown, rate):
         if best and best["fpr"] and route.own_level.rank >= 0:
             for words, prior in _PRIORS.items():
                 share = float(precision_at_prior(best["estimate"], best["fpr"], prior))
-                told = f"{100 * share:.0f}{f' ({route.way})' if len(shown) > 1 else ''}"
+                told = f"{count_of(share, 100)}{f' ({route.way})' if len(shown) > 1 else ''}"
                 precise.setdefault(words, []).append(told)
     if ends:
         notes.append(f"{level} intervals: {', '.join(ends)}.")

@@ -26,8 +26,9 @@ from ._evidence import (
     list_shown_of_document,
     name_group,
 )
-from ._measure import OK, OVERALL
+from ._measure import CLASS, OK, OVERALL
 from ._regularization import advise_by_kind
+from ._words import join_names
 from .checks import find_outcome, get_check
 from .checks._base import (
     BEYOND,
@@ -60,6 +61,7 @@ class Screen(NamedTuple):
     sentence: str  # with what is stressed between two asterisks
     steps: tuple  # what to do next, each a Step
     trust: dict  # whether the numbers can be trusted, see `describe_trust`
+    caution: str  # on intervals above chance where nothing is shown, or empty
 
     @property
     def headings(self):
@@ -81,6 +83,7 @@ def make_screen(document, routes, checks):
         ),
         steps=tuple(advise(document, routes, checks)),
         trust=describe_trust(checks, evidence in CONCLUSIVE),
+        caution=_tell_intervals(routes),
     )
 
 
@@ -134,7 +137,7 @@ def write_sentence(routes, evidence, checks, baseline, verdict, files=None):
     # checks: by name; verdict: its text after the headline
     highest = get_highest(routes)
     if highest.level.name == "unknown":
-        return _write_doubt(evidence, checks, baseline, verdict, files)
+        return _write_doubt(evidence, checks, baseline, verdict, files, find_lone_class(routes))
     if highest.level.name == "none":
         return _write_nothing(highest, routes)
     beyond = find_outcome(checks, BEYOND_OF_FILE if highest.way == FILE else BEYOND)
@@ -292,18 +295,34 @@ def _write_nothing(highest, routes):
     return (
         f"{attacks} recognize{s} no more than chance explains: "
         f"**{count_of(best['estimate'], base)}** of {base:,} training records, and at most "
-        f"{base * best['high']:.2g}, {tell_condition(get_fpr(best), base)}. A stronger attack may "
-        f"still succeed.{judged}"
+        f"{max(1, round(base * best['high'])):,}, {tell_condition(get_fpr(best), base)}. A "
+        f"stronger attack may still succeed.{judged}"
     )
 
 
-def _write_doubt(evidence, checks, baseline, verdict, files):
+def find_lone_class(routes):
+    """A sentence's clause on the one class of a side where the other has several; or None."""
+    counts = {
+        row["group"]: (row["n_members"], row["n_nonmembers"])
+        for row in routes[-1].rows
+        if row["scope"] == CLASS
+    }
+    sides = [[group for group, n in counts.items() if n[side]] for side in (0, 1)]
+    for own, other, name in ((*sides[::-1], "non-members"), (*sides, "members")):
+        if len(own) == 1 and len(other) > 1:
+            return f"all {name} are of the class {visible(own[0])}"
+    return None
+
+
+def _write_doubt(evidence, checks, baseline, verdict, files, lone):
     """Why there is no verdict."""
     cause = find_outcome(checks, SIDES)
     if cause is not None and cause.is_warning and evidence in (REVERSED, UNKNOWN):
         return tell_cause(cause, files)
     if evidence == SHIFT:
         check = get_check(get_difference(checks))
+        if lone is not None:
+            return f"**Members and non-members differ by themselves:** {lone}, {_NOT_BLAMED}"
         if check.leads and baseline is not None:
             return (
                 "**Members and non-members differ by themselves.** They can be told apart "
@@ -327,9 +346,37 @@ def _write_doubt(evidence, checks, baseline, verdict, files):
     return f"**{'Nothing could have been found' if blind else neither}.** {verdict}"
 
 
+_MOST_PARTS = 3
+
+
+def _tell_intervals(routes):
+    """A sentence on intervals above chance in parts in which nothing is shown, or no text."""
+    named = []
+    for route in routes:
+        parts = [(one, read_level(one)) for one in route.level.groups]
+        whole = {"scope": OVERALL, "group": "all"}
+        for part, level in [(whole, route.own_level), *parts]:
+            if level.name != "none":
+                continue
+            auc = route.find_best("auc", None, part["scope"], part["group"], end="low")
+            if auc is not None and auc["low"] > 0.5:
+                name = "all records" if part is whole else name_group(part)
+                named.append(f"{name} ({route.way})" if len(routes) > 1 else name)
+    if not named:
+        return ""
+    return (
+        f"Each interval is of one number alone. In {join_names(named, _MOST_PARTS)} one lies above "
+        "chance; corrected for all numbers that were tested, nothing is shown there."
+    )
+
+
 # What to do where there is no verdict, if the check that prevents it does not say.
 _ALIKE = Step(
     "Take both sides from one population.", "Set a random part of the data aside before training."
+)
+_BOTH_CLASSES = Step(
+    "Give rows of all classes on both sides.",
+    "Set a random part of all rows aside before training, as --held-out.",
 )
 _FAILED = Step(
     "Remove what made a check fail.",
@@ -356,13 +403,13 @@ def advise(document, routes, checks):
     if unlisted is not None and unlisted.is_warning:
         steps.append(get_check(unlisted.name).step)
     if get_highest(routes).level.name == "unknown":
-        steps += _advise_in_doubt(document, checks)
+        steps += _advise_in_doubt(document, checks, find_lone_class(routes))
     elif get_highest(routes).level.name == "none":
         steps += _advise_to_look(document, routes)
     else:
         # The exit code also tells that a route has no verdict, so a step ends that.
         if any(route.way == SERVICE and route.level.name == "unknown" for route in routes):
-            steps += [*_advise_in_doubt(document, checks)][:1]
+            steps += [*_advise_in_doubt(document, checks, find_lone_class(routes))][:1]
         steps += _advise_against_leaks(document, routes, has_policy=found is not None)
     return steps[:_MOST_STEPS]
 
@@ -429,7 +476,7 @@ def _advise_to_look(document, routes):
     yield Step("Keep the audit in your tests.", f"`--fail-above {limit}`")
 
 
-def _advise_in_doubt(document, checks):
+def _advise_in_doubt(document, checks, lone):
     sides = find_outcome(checks, SIDES)
     if sides is not None and sides.is_warning and document["evidence"] in (REVERSED, UNKNOWN):
         command = document["settings"].get("command")
@@ -448,6 +495,8 @@ def _advise_in_doubt(document, checks):
     if any(check.is_error for check in checks.values()):
         yield _FAILED
     if document["evidence"] == SHIFT:
+        if lone is not None:
+            yield _BOTH_CLASSES
         yield get_check(get_difference(checks)).step or _ALIKE
         differ = "A date, an age, a filter, another source."
         yield Step("See in what they differ.", differ, "#trust", "Checks")

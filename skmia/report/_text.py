@@ -201,6 +201,7 @@ def format_short(result, screen):
     lines += ["", *wrap_short(screen.sentence.replace("**", ""))]
     if highest.name != "unknown":
         lines += ["", *_tabulate(routes, screen.rate, result.settings["confidence_level"])]
+        lines += wrap_short(screen.caution, "  ", 2)
     lines += ["", *_list_people(result), *_list_trust(result, screen.trust), ""]
     for place, (imperative, why, _, _) in enumerate(screen.steps, 1):
         head = "  Next    " if place == 1 else " " * 10
@@ -239,7 +240,7 @@ _COLUMNS = (9, 16, 15, 22)
 
 
 def _lay(*cells):
-    padded = (f"{cell:{width}s}" for cell, width in zip(cells, _COLUMNS))
+    padded = (f"{cell:{width - 1}s} " for cell, width in zip(cells, _COLUMNS))
     return f"  {''.join(padded)}{cells[-1]}".rstrip()
 
 
@@ -314,7 +315,7 @@ def _list_trust(result, trust):
     n = result.data["n_nonmembers"]
     if not result.results.empty:
         least = resolvable_fpr(n)
-        which = f"Rates below {100 * least:.2g}%" if least < 1 else "Rates"
+        which = f"Rates below {float(f'{100 * least:.2g}'):g}%" if least < 1 else "Rates"
         more += f"{which} cannot be measured with {n:,} non-members."
     return [*wrap_short(line, "  Trust   ", 10), *wrap_short(more, " " * 10, 10)]
 

@@ -216,8 +216,8 @@ def _describe_tpr(null, row):
             "non-members flagged"
         )
     return (
-        f"{100 * null['estimate']:.3g}% of the members at a false positive rate of at most "
-        f"{100 * null['max_fpr']:g}%, which too few independent non-members resolve for an interval"
+        f"more members than chance explains at a false positive rate of at most "
+        f"{100 * null['max_fpr']:g}%, which too few independent non-members resolve for a number"
     )
 
 

@@ -274,7 +274,9 @@ def test_labels_that_are_coded_otherwise_are_named(n_classes):
     found = ask(fit(FOREST, X, y), X, (y + 1) % n_classes)
     assert found.cause == "labels"
     assert "Of the members with label 0, " in found.text and "% are predicted as " in found.text
-    assert found.cure == "Check the coding of the labels before that of membership."
+    assert found.cure.startswith(
+        "Check the coding of the labels before that of membership (--label-map "
+    )
 
 
 def test_targets_in_other_units_are_named():

@@ -61,7 +61,9 @@ def test_codes_that_were_turned_are_found(model, n_classes, kind):
     turned = (y + 1) % n_classes
     found = ask(outputs, turned, membership)
     assert found.status == "stop"
-    assert found.cure == "Check the coding of the labels before that of membership."
+    assert found.cure.startswith(
+        "Check the coding of the labels before that of membership (--label-map "
+    )
     share = np.mean(model.predict(X)[membership & (turned == 1)] == 0)
     assert f"with label 1, {100 * share:.0f}% are predicted as 0" in found.text
 

@@ -5,6 +5,7 @@ import json
 import re
 from typing import NamedTuple
 
+import contradictions
 import numpy as np
 import pytest
 from quick_audits import shrink_models
@@ -196,6 +197,12 @@ def test_each_line_of_the_terminal_is_its_row(told):
         )
         n_lines += 1
     assert n_lines >= len(ways)
+
+
+def test_nothing_contradicts_a_number_and_each_number_is_in_the_document(told):
+    same = contradictions.Told(*told)
+    assert contradictions.list_contradictions(same) == []
+    assert contradictions.list_strange_numbers(same) == []
 
 
 def test_the_sentence_is_of_the_rows_that_are_drawn(told):

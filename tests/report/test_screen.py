@@ -1,6 +1,7 @@
 """What is told first takes one row of each route, with the rate that was measured."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,9 +20,9 @@ from skmia.report._evidence import (
     measure_level,
 )
 from skmia.report._measure import COLUMNS
-from skmia.report._page import _describe_groups, describe_picture
-from skmia.report._screen import MEANS, write_sentence
-from skmia.report._text import _tabulate
+from skmia.report._page import _describe_groups, _note_numbers, describe_picture
+from skmia.report._screen import MEANS, _tell_intervals, find_lone_class, write_sentence
+from skmia.report._text import _list_trust, _tabulate
 
 
 def make_row(metric, estimate, low=None, high=None, **fields):
@@ -167,11 +168,12 @@ def test_without_a_rate_nothing_is_counted():
 
 
 def test_counts_do_not_round_to_all_or_nobody():
-    assert [count_of(x, 100) for x in (0.997, 1.0, 0.004, 0.37)] == [
+    assert [count_of(x, 100) for x in (0.997, 1.0, 0.004, 0.37, 0.0)] == [
         "more than 99",
         "100",
         "fewer than 1",
         "37",
+        "0",
     ]
     assert "more than 99 of 100 times" in tell(make_route("service", "severe", 0.997))
 
@@ -179,6 +181,62 @@ def test_counts_do_not_round_to_all_or_nobody():
 def test_what_is_not_beyond_chance_is_told_with_both_numbers():
     text = tell(make_route("service", "none", 0.5, (0.02, 0.02, 0.05)))
     assert "no more than chance explains: **2** of 100 training records, and at most 22" in text
+
+
+@pytest.mark.parametrize(
+    "tpr, high, told",
+    [(0.02, 0.0512, "**2** of 100 training records, and at most 5, when"), (0.0, 0.003, "most 1,")],
+)
+def test_what_is_at_most_recognized_is_a_whole_number(tpr, high, told):
+    route = make_route("service", "none", 0.5)
+    rate = make_row("tpr", tpr, 0.0, high, max_fpr=0.02, fpr=0.02, fpr_high=0.04)
+    assert told in tell(route._replace(rows=[*route.rows, rate]))
+
+
+def test_members_among_those_who_are_recognized_are_not_rounded_to_all():
+    row = make_row("tpr", 0.9, 0.88, 0.92, max_fpr=0.002, fpr=0.002, fpr_high=0.002)
+    route = make_route("service", "severe", 0.9)
+    document = {"settings": {"confidence_level": 0.95}, "file": None, "permutation": None}
+    routes = [route._replace(rows=[*route.rows, row])]
+    notes = " ".join(_note_numbers(document, routes, routes, 0.002))
+    assert "more than 99 of 100 recognized are; if one in ten is, 98" in notes
+
+
+def test_an_interval_above_chance_where_nothing_is_shown_is_named():
+    whole = make_route("service", "slight", 0.6, leaks=frozenset())
+    route = add_group(add_group(whole, "f", "none", 0.6), "m", "slight", 0.7)
+    told = _tell_intervals([route])
+    assert told.startswith("Each interval is of one number alone. In sex: f one lies above chance")
+    assert _tell_intervals([add_group(whole, "m", "slight", 0.7)]) == ""
+    both = _tell_intervals([route, route._replace(way="file")])
+    assert "In sex: f (service) and sex: f (file) one lies" in both
+
+
+def test_columns_of_the_table_do_not_touch():
+    row = make_row("tpr", 1.0, 0.9921, 1.0, max_fpr=1e-4, fpr=0.0, fpr_high=1e-4)
+    route = make_route("service", "severe", 1.0)
+    line = _tabulate([route._replace(rows=[*route.rows, row])], 1e-4, 0.95)[2]
+    assert "10000 [9921, 10000] 1.000 [" in line
+
+
+@pytest.mark.parametrize("n, told", [(10, "Rates cannot"), (11, "below 91%"), (150, "below 6.7%")])
+def test_rates_that_cannot_be_measured_have_no_exponent(n, told):
+    result = SimpleNamespace(checks={}, data={"n_nonmembers": n}, results=pd.DataFrame({"a": [1]}))
+    trust = {"line": "Yes.", "bad": []}
+    assert told in " ".join(" ".join(_list_trust(result, trust)).split())
+
+
+def test_a_side_of_one_class_is_named():
+    counts = {"0": (40, 0), "1": (60, 100)}
+    rows = [
+        make_row("auc", 0.5, scope="class", group=name, n_members=n, n_nonmembers=m)
+        for name, (n, m) in counts.items()
+    ]
+    route = make_route("service", "unknown", 0.6)
+    assert find_lone_class([route]) is None
+    route = route._replace(rows=[*route.rows, *rows])
+    assert find_lone_class([route]) == "all non-members are of the class 1"
+    assert find_lone_class([route._replace(rows=rows[1:])]) is None
 
 
 def test_the_level_of_a_report_is_that_of_its_page(result):

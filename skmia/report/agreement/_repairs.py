@@ -1,9 +1,13 @@
 """Whether a simple change of the answers, or of the columns, makes the model right."""
 
+import shlex
+
 import numpy as np
 import pandas as pd
 
 from ..._core.containers import in_memory, is_frame, take_rows
+from ..._core.visible import visible
+from .._measure import CLASS_NAME
 from ._assignment import describe_assignment, find_assignment, is_reversed
 from ._base import AgreementQuestion
 from ._skill import AnswerScores, Z, is_surely_below, measure_skill
@@ -38,7 +42,20 @@ class LabelsQuestion(AgreementQuestion):
         if not found:
             return None
         text = describe_assignment(found, labels, answers, met.outputs.classes)
-        return self.stop(text, "Check the coding of the labels before that of membership.")
+        labels = _name_map(found, met.outputs.classes, labels, met.records, rows)
+        check = "Check the coding of the labels before that of membership"
+        return self.stop(text, f"{check} (--label-map {labels}).")
+
+
+def _name_map(moved, classes, labels, records, rows):
+    """The option that gives each label of the table the class that the answers stand for."""
+    words = records.fields.get(CLASS_NAME)
+    pairs = []
+    for place, name in enumerate(map(str, classes)):
+        own = rows[labels == place]
+        label = str(words[own[0]]) if words is not None and len(own) else name
+        pairs.append(shlex.quote(f"{label}={classes[moved.get(place, place)]}"))
+    return visible(" ".join(pairs))
 
 
 class RepairsQuestion(AgreementQuestion):

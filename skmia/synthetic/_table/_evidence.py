@@ -223,7 +223,7 @@ def _describe_nothing(grounds):
 
 def format_share(share):
     """Format the smallest share of copies that would have been found."""
-    return f"{100 * share:.2g}%" if np.isfinite(share) else "no share"
+    return f"{float(f'{100 * share:.2g}'):g}%" if np.isfinite(share) else "no share"
 
 
 def _describe_shift(grounds):

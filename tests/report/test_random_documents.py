@@ -1,0 +1,59 @@
+"""No sentence of a text, page, sheet or gate contradicts a number, in audits that are drawn."""
+
+import pytest
+from contradictions import list_contradictions, list_strange_numbers, tell
+from random_audits import draw_report
+
+from skmia.report import AuditReport, check_document
+
+BLOCK = 15
+
+
+def check_block(first):
+    for seed in range(first, first + BLOCK):
+        report = draw_report(seed)
+        assert isinstance(report, AuditReport)
+        assert not list_contradictions(tell(report)), seed
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_nothing_that_is_told_contradicts_a_number(block):
+    pytest.importorskip("jinja2")
+    check_block(BLOCK * block)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(6, 26))
+def test_nothing_contradicts_a_number_in_some_hundred_audits(block):
+    pytest.importorskip("jinja2")
+    check_block(BLOCK * block)
+
+
+@pytest.mark.parametrize("seed", range(1000, 1030))
+def test_each_number_that_is_told_is_one_of_the_document(seed):
+    pytest.importorskip("jinja2")
+    told = tell(draw_report(seed))
+    assert check_document(told.document) == told.document
+    assert list_strange_numbers(told) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace(" of 100 ", " of 1,000 ", 1),
+        lambda text: text.replace("SLIGHT", "CLEAR").replace("slight", "clear"),
+        lambda text: text.replace(" surely: ", " surely: 9"),
+    ],
+)
+def test_a_word_or_number_that_is_changed_is_found(change):
+    pytest.importorskip("jinja2")
+    n_found = 0
+    for seed in range(40):
+        told = tell(draw_report(seed))
+        changed = change(told.text)
+        if changed != told.text:
+            assert list_contradictions(told._replace(text=changed)), seed
+            n_found += 1
+            if n_found == 3:
+                return
+    assert n_found
