@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
@@ -31,6 +32,7 @@ from skmia.report import (
 from skmia.report._run import Rounds
 from skmia.report.agreement._assignment import find_assignment
 from skmia.report.checks._baseline import measure_difficulty
+from skmia.report.checks._duplicates import _USUAL, Parts
 from skmia.report.checks._results import _judge
 from skmia.signals import Signals
 
@@ -428,6 +430,40 @@ def shares_of_copies(rng, n_trials, n_people, n_rows, share=0.1):
         found = find_duplicates(records, np.repeat([1, 0], len(people)))
         covered += found.share_near.low <= share <= found.share_near.high
     return covered, n_trials
+
+
+@promise(
+    "a leak among records without a copy, which copies hide, stays open or is found",
+    nominal=0.95,
+    designs={"AUC .56": {"auc": 0.56}, "AUC .6": {"auc": 0.6}},
+    n_trials=100,
+)
+def hidden_leaks_stay_open(rng, n_trials, auc, n=600, n_copied=120, n_attacks=4):
+    """Of the audits that find it among the records without a copy alone."""
+    # The attacks share most of their noise; four of ten non-members are copies of members.
+    membership, every = np.arange(n) < n // 2, np.ones(n, dtype=bool)
+    rest = np.arange(n) % (n // 2) >= n_copied
+    successes = trials = 0
+    for _ in range(n_trials):
+        common, scores = rng.normal(size=n) + np.sqrt(2) * norm.ppf(auc) * membership, {}
+        for name in "abcd"[:n_attacks]:
+            values = common + 0.5 * rng.normal(size=n)
+            values[n // 2 : n // 2 + n_copied] = values[:n_copied]
+            scores[name] = values
+        of_all = permutation_test(
+            membership, scores, n_permutations=399, random_state=int(rng.integers(2**31))
+        )
+        left = {name: values[rest] for name, values in scores.items()}
+        of_rest = permutation_test(
+            membership[rest], left, n_permutations=399, random_state=int(rng.integers(2**31))
+        )
+        if of_all.pvalue <= 0.025 or of_rest.pvalue > 0.025:
+            continue
+        found, parts = of_rest.frame, Parts(rest, membership, int(rng.integers(2**31)))
+        found = found[found["pvalue_adjusted"] <= 0.025]
+        shares = [parts.compare(scores[one], every, "auc", np.nan) for one in found["attack"]]
+        successes, trials = successes + (min(shares) <= _USUAL), trials + 1
+    return successes, trials
 
 
 @promise(

@@ -1,6 +1,6 @@
 """Which checks of an audit keep a model from being released while they warn, and what ends that."""
 
-from ._evidence import why_unlisted
+from ._evidence import has_noise, why_unlisted
 from ._stand_in import why_gap_too_large
 from .checks import get_check
 from .checks._base import (
@@ -51,6 +51,8 @@ def list_warnings(checks, reference, provenance):
             continue
         elif role == UNLISTED and why_unlisted(checks, provenance) is None:
             continue  # because a statement says where these rows are
+        elif role == KNOWN and has_noise(checks):
+            told = check.text  # which ends in its cure
         else:
             told = f"{_SHIFTED if role == DIFFERENCE else check.text} {REMEDIES[role]}"
         found[f"{told} Then audit again."] = name

@@ -25,7 +25,7 @@ from .checks._base import (
     UNLISTED,
 )
 from .checks._beyond_shift import BeyondShiftCheck
-from .checks._model_and_table import STOP
+from .checks._model_and_table import NOISE, STOP
 from .checks._sides import IN_PART, SWAPPED, name_cause
 
 _NULL_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
@@ -86,6 +86,12 @@ def is_stopped(checks):
     """Whether the audit ended because the model does not know the table."""
     found = find_outcome(checks, KNOWN)
     return found is not None and found.is_warning and found.finding == STOP
+
+
+def has_noise(checks):
+    """Whether the model gives other answers when it is asked again, and nothing else is wrong."""
+    found = find_outcome(checks, KNOWN)
+    return found is not None and found.is_warning and found.finding == NOISE
 
 
 def get_cause(grounds):

@@ -21,6 +21,7 @@ from ._evidence import (
     get_difference,
     get_fpr,
     get_highest,
+    has_noise,
     is_stopped,
     list_routes,
     list_shown_of_document,
@@ -45,6 +46,7 @@ from .checks._base import (
     read_checks,
 )
 from .checks._control import PositiveControlCheck
+from .checks._model_and_table import AVERAGE
 from .checks._sides import CAUSES, SWAPPED, name_cause, tell_cause
 
 # What each route is called in a sentence.
@@ -402,6 +404,8 @@ def advise(document, routes, checks):
     unlisted = find_outcome(checks, UNLISTED)
     if unlisted is not None and unlisted.is_warning:
         steps.append(get_check(unlisted.name).step)
+    if has_noise(checks):
+        steps.append(AVERAGE)
     if get_highest(routes).level.name == "unknown":
         steps += _advise_in_doubt(document, checks, find_lone_class(routes))
     elif get_highest(routes).level.name == "none":

@@ -109,8 +109,12 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     checkpoint : str or Path, default=None
         Folder in which answers are kept for good, one file for each batch: later queries of the
         same batches, in other processes as well, read it instead of asking. Use a folder for one
-        service only, and none for a service that answers at random. If None, answers are kept in
-        memory until the query is complete.
+        service only, and none for a service that answers at random, unless its answers are
+        averaged. If None, answers are kept in memory until the query is complete.
+    n_repeats : int, default=1
+        How often each batch is asked. The answer is the mean of the class probabilities, or the
+        most frequent label. Above 1 for a service that adds fresh noise to each answer, which an
+        attacker averages too.
 
     Attributes
     ----------
@@ -162,6 +166,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         "retry_on": [tuple, None],
         "max_calls_per_second": [Interval(Real, 0, None, closed="neither"), None],
         "checkpoint": [str, Path, None],
+        "n_repeats": [at_least(1)],
     }
 
     asks_in_batches = True
@@ -180,6 +185,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         retry_on: tuple[type[Exception], ...] | None = None,
         max_calls_per_second: float | None = None,
         checkpoint: PathLike | None = None,
+        n_repeats: int = 1,
     ) -> None:
         self.function = function
         self.classes = classes
@@ -189,6 +195,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         self.retry_on = retry_on
         self.max_calls_per_second = max_calls_per_second
         self.checkpoint = checkpoint
+        self.n_repeats = n_repeats
 
     @property
     def classes_(self) -> np.ndarray:
@@ -218,19 +225,34 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         for rows in gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ():
             batch = take_rows(X, rows)
             name = digest_table(batch)
-            answer = self._read(name) if self.checkpoint is not None else kept.get(name)
+            answer = None if self.checkpoint is None else self._read(name)
             if answer is None:
-                answer = to_array(self._call(batch), "What the function answers", must)
-                answer = check(answer, batch.shape[0], classes)
-                if self.checkpoint is None:
-                    kept[name] = answer
-                else:
+                answer = self._average(batch, name, must, check)
+                if self.checkpoint is not None:
                     self._write(name, answer)
+                    del kept[name]
             yield check(answer, batch.shape[0], classes)
         kept.clear()
 
+    def _average(self, batch, name, must, check):
+        """Ask for a batch as often as it was not asked yet, and return the mean or the majority."""
+        kept, classes = self._asked.kept, self.classes_
+        n_asked, total = kept.get(name, (0, 0))
+        for n_done in range(n_asked, self.n_repeats):
+            answer = to_array(self._call(batch), "What the function answers", must)
+            answer = check(answer, batch.shape[0], classes)
+            if self.n_repeats > 1:
+                votes = answer[:, None] == classes if self.kind == "label" else answer
+                answer = total + votes.astype(np.float64)
+            total = answer
+            kept[name] = n_done + 1, total
+        if self.n_repeats == 1:
+            return total
+        return classes[total.argmax(axis=1)] if self.kind == "label" else total / self.n_repeats
+
     def _place(self, name):
-        return Path(self.checkpoint) / f"{self.kind}-{name[1:]}.npy"
+        of_mean = f"-mean-{self.n_repeats}" if self.n_repeats > 1 else ""
+        return Path(self.checkpoint) / f"{self.kind}-{name[1:]}{of_mean}.npy"
 
     def _read(self, name):
         place = self._place(name)

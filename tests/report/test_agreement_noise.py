@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.report.agreement import check_agreement
-from skmia.report.agreement._answered_rows import are_repeated
+from skmia.report.agreement._answered_rows import Repetition, measure_repetition
 from skmia.report.agreement._skill import AnswerScores
 from skmia.victims import CallableVictim, FunctionClassifier
 
@@ -137,20 +137,59 @@ WRAPPERS = {
 
 @pytest.mark.parametrize("scale", [0.0, 0.05])
 @pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=list(WRAPPERS))
-def test_a_service_is_asked_once_where_nothing_would_be_stopped(scale, wrap):
+def test_a_service_is_asked_again_for_a_few_records(scale, wrap):
     X, y, members = make_table()
     service = Service(LogisticRegression().fit(X[members], y[members]), scale)
     found = ask(wrap(CallableVictim(service, [0, 1])), X, y, members)
-    assert found.status == "pass" and service.rows == len(X)
+    assert service.rows == len(X) + 50
+    assert (found.status, found.cause) == (("warn", "repeats") if scale else ("pass", None))
 
 
-def test_the_queries_of_a_service_are_as_many_as_before():
+class LabelService(Service):
+    """A function of rows that returns labels, some of which are drawn anew in each answer."""
+
+    def __call__(self, X):
+        self.rows += len(X)
+        labels, drawn = self.model.predict(X), np.random.default_rng().random(len(X))
+        return np.where(drawn < self.scale, 1 - labels, labels)
+
+
+@pytest.mark.parametrize("kind", ["proba", "label"])
+@pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=list(WRAPPERS))
+def test_the_mean_of_as_many_answers_as_are_named_is_told_nothing(kind, wrap):
+    X, y, members = make_table()
+    service = (LabelService if kind == "label" else Service)(LogisticRegression(), 0.2)
+    service.model.fit(X[members], y[members])
+    victim = CallableVictim(service, [0, 1], kind=kind)
+    found = ask(wrap(victim), X, y, members)
+    assert found.cause == "repeats"
+    n_repeats = int(found.cure.partition("n_repeats=")[2].partition(")")[0])
+    assert 100 <= n_repeats <= 1000
+    mean = CallableVictim(service, [0, 1], kind=kind, n_repeats=n_repeats)
+    found = ask(wrap(mean), X, y, members)
+    assert found.status == "pass"
+    few = CallableVictim(service, [0, 1], kind=kind, n_repeats=2)
+    found = ask(wrap(few), X, y, members)
+    assert found.cause == "repeats" and "means of 2 answers still differ" in found.text
+
+
+def test_how_many_answers_are_averaged_by_hand():
+    assert Repetition(0.05, 0.5).suffices(2) and not Repetition(0.05, 0).suffices(1)
+    assert Repetition(0.02, 0).count_missing(1) == 100
+    # Noise of four times what may be left takes 16 times as many answers, and twice these.
+    assert Repetition(0.2, 0).count_missing(10) == 400  # 2 * 10 * 16, in hundreds
+    assert Repetition(0, 0.2).count_missing(10) == 400
+    assert Repetition(np.inf, 1).count_missing(1) == Repetition(9, 1).count_missing(1) == 1000
+    assert Repetition(9, 1).suffices(1000) and not Repetition(9, 1).suffices(999)
+
+
+def test_the_queries_of_a_service_are_counted():
     X, y, members = make_table()
     service = Service(LogisticRegression().fit(X[members], y[members]))
     attacks, settings = {"loss": ThresholdAttack()}, {"fprs": [0.1], "random_state": 0}
     victim = CallableVictim(service, [0, 1])
     report = audit(victim, Records(X, y), members, attacks=attacks, **settings)
-    assert report.data["n_queries"] == service.rows == len(X)
+    assert report.data["n_queries"] == service.rows == len(X) + 50
 
 
 def test_a_service_is_asked_again_where_it_would_be_stopped():
@@ -163,7 +202,7 @@ def test_a_service_is_asked_again_where_it_would_be_stopped():
 
     found = ask(CallableVictim(shuffle, [0, 1]), X, y, members)
     assert found.status == "warn" and SENTENCE in found.text and CURE in found.text
-    assert service.rows >= len(X) + 200
+    assert service.rows >= len(X) + 50
 
 
 # -- nets
@@ -229,6 +268,10 @@ def test_a_net_of_a_loop_of_ones_own_that_stays_in_training_mode_is_told():
 
 
 # -- whether two answers are equal, by hand
+
+
+def are_repeated(first, second):
+    return measure_repetition(first, second).suffices(1)
 
 
 def of_labels(labels):

@@ -16,9 +16,11 @@ from skmia.disclosure import load_policy
 from skmia.report import recommend_release
 from skmia.report._checks_of_release import REMEDIES, WITHOUT_BEARING
 from skmia.report._schema import check_document
+from skmia.report._screen import show_report
 from skmia.report._training_rows import ELSEWHERE
 from skmia.report.checks import CHECKS
 from skmia.report.checks._base import Check
+from skmia.victims import CallableVictim
 
 N = 600
 BEARING = [check.name for check in CHECKS if check.role in REMEDIES]
@@ -159,3 +161,60 @@ def test_a_model_that_was_trained_otherwise_than_its_recipe_says_is_no_release(t
     told = " ".join(found.reasons)
     # A file that counts its rows tells it first.
     assert "Train the shadow models as the model was" in told or "trained on" in told
+
+
+class NoisyAnswers:
+    """A function that adds fresh noise to what a model answers."""
+
+    def __init__(self, model, scale):
+        self.model, self.scale = model, scale
+
+    def __call__(self, X):
+        p = self.model.predict_proba(X)
+        p = np.clip(p + self.scale * np.random.default_rng().normal(size=p.shape), 1e-3, None)
+        return p / p.sum(axis=1, keepdims=True)
+
+
+STATED_RECIPE = {"recipe of the model": "as it was trained"}
+
+
+def audit_service(victim, records, membership, recipe):
+    settings = {"shadows": 8, "fprs": [0.1], "file": False, "random_state": 0}
+    return audit(victim, records, membership, estimator=recipe, **settings)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_service_with_fresh_noise_is_no_release(policy):
+    records, membership = draw()
+    recipe = LogisticRegression(C=0.01)
+    model = LogisticRegression(C=0.01).fit(records.X[membership], records.y[membership])
+    high = {"service": {"auc": 1.0, "tpr_at_fpr_1": 1.0}}
+    policy = replace(loosen(policy), limits=high)
+    for scale, n_repeats, result in ((0, 1, "release"), (0.3, 1, "cannot be said")):
+        victim = CallableVictim(NoisyAnswers(model, scale), [0, 1], n_repeats=n_repeats)
+        report = audit_service(victim, records, membership, recipe)
+        checks = {
+            name: check if name == "model and table" else pass_check(check)
+            for name, check in report.checks.items()
+        }
+        report = replace(report, findings=replace(report.findings, checks=checks))
+        found = decide((victim, report, records), policy, provenance=STATED_RECIPE)
+        assert found.result == result, found.reasons
+    (reason,) = found.reasons
+    assert "n_repeats=" in reason and "as they were in training" not in reason
+    assert any("mean of repeated answers" in step.imperative for step in show_report(report).steps)
+    check_document(json.loads(replace(report, recommendation=found).to_json()))
+
+
+def test_the_mean_of_repeated_answers_shows_what_noise_hides():
+    records, membership = draw()
+    recipe = RandomForestClassifier(10, random_state=0)
+    model = RandomForestClassifier(10, random_state=0)
+    model.fit(records.X[membership], records.y[membership])
+    found = {}
+    for n_repeats in (1, 300):
+        victim = CallableVictim(NoisyAnswers(model, 0.5), [0, 1], n_repeats=n_repeats)
+        report = audit_service(victim, records, membership, recipe)
+        frame = report.results.query("scope == 'overall' and metric == 'auc'")
+        found[n_repeats] = frame["estimate"].max()
+    assert found[300] > found[1] + 0.1, found

@@ -8,11 +8,12 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
-from skmia.metrics import Interval, clopper_pearson
+from skmia.metrics import Interval, clopper_pearson, tpr_at_fpr_score
 from skmia.report import find_duplicates
 from skmia.report.checks import _duplicates as duplicates
 from skmia.report.checks._duplicates import Duplicates
@@ -351,6 +352,20 @@ def test_copies_of_a_coarse_table_hide_nothing(n, n_members):
     assert passed >= 4
 
 
+def test_few_records_without_a_copy_are_enough_where_they_are_many():
+    # A fifth of the records have no copy.
+    rng = np.random.default_rng(0)
+    X = np.minimum(rng.geometric(0.5, size=(3000, 5)), 5).astype(float)
+    y = (X[:, 0] + 1.5 * rng.normal(size=3000) > 2).astype(int)
+    membership, stranger = np.arange(2000) < 1000, DecisionTreeClassifier(max_depth=3)
+    stranger.fit(X[2000:], y[2000:])
+    records = Records(X[:2000], y[:2000])
+    report = audit(stranger, records, membership, attacks=ATTACKS, fprs=(0.1,), random_state=0)
+    assert report.duplicates.n_exact > 0.5 * 2000
+    assert report.checks["duplicates"].status == "passed"
+    assert report.evidence == "none"
+
+
 def make_copies(share):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5)).round(3)
@@ -433,9 +448,15 @@ def test_the_records_without_a_copy_are_judged(n_left, n_equal, pvalue, hides, w
 
     def test(members, given, **settings):
         seen.update(settings, members=members, scores=given)
-        return SimpleNamespace(pvalue=pvalue, n_permutations=999)
+        row = {"attack": "file", "metric": "auc", "max_fpr": np.nan, "pvalue_adjusted": pvalue}
+        return SimpleNamespace(pvalue=pvalue, n_permutations=999, frame=pd.DataFrame([row]))
+
+    def compare(parts, values, judged, metric, max_fpr):
+        seen["compared"] = values, judged, metric
+        return 0.1
 
     monkeypatch.setattr(duplicates, "permutation_test", test)
+    monkeypatch.setattr(duplicates.Parts, "compare", compare)
     tested = {"a": np.ones(400, dtype=bool)}
     run = SimpleNamespace(scores={"a": scores[0]}, tested=tested, file_scores=scores[1])
     found, text = duplicates._judge_rest(make_case(X, np.arange(400), group_by=people), run)
@@ -446,3 +467,49 @@ def test_the_records_without_a_copy_are_judged(n_left, n_equal, pvalue, hides, w
         np.testing.assert_array_equal(seen["group_by"], people[left])
         for name, values in zip(("a", "file"), scores, strict=True):
             np.testing.assert_array_equal(seen["scores"][name], values[left])
+
+
+def draw_scores(rng, n, strength, strength_of_copies):
+    """Scores of 2n records of each side, of which the second half have copies."""
+    membership, is_copied = np.arange(4 * n) % 2 == 0, np.arange(4 * n) >= 2 * n
+    scores = rng.normal(size=4 * n) + membership * np.where(is_copied, strength_of_copies, strength)
+    return scores, membership, ~is_copied
+
+
+@pytest.mark.parametrize(
+    "strength, of_copies, lowest, highest", [(0.5, 0.5, 0.1, 1), (0, 0, 0.1, 1), (1, 0, 0, 0.01)]
+)
+def test_parts_tell_whether_copies_explain_what_is_not_found(strength, of_copies, lowest, highest):
+    scores, membership, rest = draw_scores(np.random.default_rng(2), 400, strength, of_copies)
+    every, parts = np.ones(len(scores), dtype=bool), duplicates.Parts(rest, membership, 0)
+    for metric, max_fpr in (("auc", np.nan), ("tpr", 0.1)):
+        share = parts.compare(scores, every, metric, max_fpr)
+        assert lowest <= share <= highest, metric
+    # Records that an attack does not judge take no part.
+    some = np.arange(len(scores)) % 5 > 0
+    wrong = np.where(some, scores, 100.0 * ~membership)
+    assert lowest <= parts.compare(wrong, some, "auc", np.nan) <= highest
+
+
+def test_numbers_of_parts_are_those_of_the_metrics():
+    rng = np.random.default_rng(0)
+    scores, membership = rng.integers(6, size=200), rng.random(200) < 0.4
+    _, codes = np.unique(-scores, return_inverse=True)
+    counts = [np.bincount(codes[membership == side], minlength=6) for side in (True, False)]
+    found = duplicates._measure_part(*counts, "auc", np.nan)
+    assert found == pytest.approx(roc_auc_score(membership, scores))
+    for rate in (0.1, 0.2, 0.5):
+        expected = tpr_at_fpr_score(membership, scores, max_fpr=rate)
+        assert duplicates._measure_part(*counts, "tpr", rate) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("reached, hides", [(0.1, True), (0.11, False)])
+def test_copies_hide_nothing_where_other_records_are_found_as_well(reached, hides, monkeypatch):
+    X = np.arange(400.0)
+    X[150:200] = X[200:250] = -1
+    scores = np.arange(400) < 200
+    monkeypatch.setattr(duplicates.Parts, "compare", lambda *given: reached)
+    run = SimpleNamespace(scores={"a": scores}, tested={"a": np.ones(400, bool)}, file_scores=None)
+    found, text = duplicates._judge_rest(make_case(X), run)
+    assert found == hides
+    assert ("as many as among other records" in text) == (not hides)

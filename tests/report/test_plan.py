@@ -44,6 +44,7 @@ from skmia.attacks import (
     TransferredQueryAttack,
     VulnerableRecordsAttack,
 )
+from skmia.attacks.equal_rates import EqualRateAttack
 from skmia.attacks.white_box import (
     EnsembleAttack,
     FisherRaoAttack,

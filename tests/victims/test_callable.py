@@ -261,3 +261,63 @@ def test_models_that_are_no_estimators_are_told_the_way():
     booster = xgboost.train({}, xgboost.DMatrix(X, X[:, 0]), 1)
     with pytest.raises(TypeError, match=r"victim xgboost\.Booster .* XGBClassifier .*save_model"):
         ThresholdAttack(booster).fit(records)
+
+
+# -- means of repeated answers
+
+
+class NoisyService(Service):
+    """Adds another number to each answer, in a known order: 0, 1, 2, ..."""
+
+    def __call__(self, rows):
+        return super().__call__(rows) + len(self.sizes) - 1
+
+
+@pytest.mark.parametrize("batch_size", [10, 100])
+def test_the_mean_of_repeated_answers_by_hand(batch_size):
+    service = NoisyService()
+    victim = CallableVictim(service, ["no", "yes"], batch_size=batch_size, n_repeats=4)
+    proba = victim.predict_proba(X)
+    # Batches are asked one after the other, four times each.
+    added = np.repeat([1.5, 5.5, 9.5], 10)[:25] if batch_size == 10 else 1.5
+    np.testing.assert_allclose(proba[:, 1], expit(X[:, 0]) + added)
+    assert victim.n_queries_ == 4 * len(X) and clone(victim).n_repeats == 4
+
+
+def test_the_majority_of_repeated_labels():
+    answers = iter([["b", "c"], ["a", "c"], ["b", "a"]])
+    victim = CallableVictim(lambda rows: next(answers), ["c", "a", "b"], kind="label", n_repeats=3)
+    assert victim.predict([[0.0], [1.0]]).tolist() == ["b", "c"]
+    assert not hasattr(victim, "predict_proba")
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_an_interrupted_mean_goes_on_with_the_answers_that_it_has(stored, tmp_path):
+    service, failing = Service(), [3]
+
+    def answer(rows):
+        if len(service.sizes) in failing:
+            failing.clear()
+            raise KeyError("down")
+        return service(rows)
+
+    folder = tmp_path / "answers" if stored else None
+    settings = {"batch_size": 13, "n_repeats": 2, "checkpoint": folder}
+    victim = CallableVictim(answer, ["no", "yes"], **settings)
+    with pytest.raises(KeyError):
+        victim.predict_proba(X)
+    np.testing.assert_allclose(victim.predict_proba(X)[:, 1], expit(X[:, 0]))
+    assert service.sizes == [13, 13, 12, 12]
+    again = CallableVictim(answer, ["no", "yes"], **settings)
+    again.predict_proba(X)
+    assert len(service.sizes) == (4 if stored else 8)
+    # Answers of another number of repeats are others.
+    once = CallableVictim(answer, ["no", "yes"], batch_size=13, checkpoint=folder)
+    once.predict_proba(X)
+    assert len(service.sizes) == (6 if stored else 10)
+
+
+@pytest.mark.parametrize("n_repeats", [0, 1.5, "many"])
+def test_a_wrong_number_of_repeats_is_refused(n_repeats):
+    with pytest.raises(ValueError, match="n_repeats"):
+        CallableVictim(Service(), ["no", "yes"], n_repeats=n_repeats).predict_proba(X)

@@ -11,15 +11,20 @@ from ..._core.containers import take_rows
 from ..._core.features import FeatureEncoder
 from ..._core.outputs import PREDICTIONS
 from ..._core.randomness import isolated_randomness
+from ...victims import CallableVictim
 from ._skill import AnswerScores, make_scores, measure_skill
 
 # Rows of each side that a model is asked for again with other columns, and rows of both that it is
-# asked for to see whether answers repeat.
-MOST_ASKED, _MOST_REPEATED = 2_000, 200
+# asked for to see whether answers repeat; fewer of a service that counts its queries.
+MOST_ASKED, _MOST_REPEATED, _MOST_COUNTED = 2_000, 200, 50
 
 # Answers differ, beyond rounding, if the median is further apart than this share of their spread,
 # or if more than this share of the predictions are others.
 _ROUNDING, _LEAST_NOISE, _MOST_TURNED = 1e-6, 0.01, 0.01
+
+# What may be left of noise in the means of answers, by the same measures. More answers to one
+# record than the last number are not asked for.
+_LEFT_NOISE, _LEFT_TURNED, MOST_REPEATS = 0.05, 0.05, 1000
 
 
 class ClonedAnswers(NamedTuple):
@@ -38,6 +43,29 @@ class ClonedAnswers(NamedTuple):
     def is_own(self):
         """Whether the recipe is that of the model."""
         return self.recipe.is_own
+
+
+class Repetition(NamedTuple):
+    """How far two answers to the same rows are apart, beyond rounding."""
+
+    moved: float  # median distance, as a share of the spread of the answers
+    turned: float  # share of the rows with another prediction
+
+    def suffices(self, n_repeats):
+        """Whether the answers, or the means of so many, are equal, or nearly so."""
+        if n_repeats == 1:
+            return self.moved <= _LEAST_NOISE and self.turned <= _MOST_TURNED
+        return n_repeats >= MOST_REPEATS or self.count_missing(n_repeats) <= n_repeats
+
+    def count_missing(self, n_repeats):
+        """About how many answers must be averaged so that little noise is left of them."""
+        # Predictions at the border are others in any number of answers, so they count only where
+        # the answers are labels, which differ from others by one.
+        noise = self.moved / _LEFT_NOISE if self.moved else self.turned / _LEFT_TURNED
+        if noise <= 1 and n_repeats > 1:
+            return n_repeats
+        # Twice as many, because what was measured on some rows is uncertain.
+        return int(min(MOST_REPEATS, 100 * np.ceil(2 * n_repeats * noise**2 / 100)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,20 +173,38 @@ class AnsweredRows:
     @property
     def is_counted(self):
         """Whether the model is, or asks, a service that counts its queries."""
-        if self.model is None:
-            return False
-        parts = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
-        return any(hasattr(unwrap(part), "n_queries_") for part in (self.model, *parts.values()))
+        return any(hasattr(part, "n_queries_") for part in self._parts)
 
-    @cached_property
+    @property
+    def _parts(self):
+        """The model and what it is made of."""
+        if self.model is None:
+            return []
+        parts = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
+        return [unwrap(part) for part in (self.model, *parts.values())]
+
+    @property
+    def n_repeats(self):
+        """Number of answers of a service that each answer is the mean of."""
+        victims = (part for part in self._parts if isinstance(part, CallableVictim))
+        return max((part.n_repeats for part in victims), default=1)
+
+    @property
     def repeats(self):
         """Whether the model gives equal answers when it is asked twice; None if it cannot be."""
+        found = self.repetition
+        return None if found is None else found.suffices(self.n_repeats)
+
+    @cached_property
+    def repetition(self):
+        """How far the answers are apart when the model is asked twice; None if it cannot be."""
         if self.model is None:
             return None
         # In another order and with another seed: global generators give each query of an audit the
         # same random numbers, and an answer may depend on its batch.
         rng = np.random.default_rng(self.case.seeds["agreement"])
-        asked = rng.permutation(self.some)[:_MOST_REPEATED]
+        n_asked = _MOST_COUNTED if self.is_counted else _MOST_REPEATED
+        asked = rng.permutation(self.some)[:n_asked]
         rows = np.sort(asked)
         order = rng.permutation(len(rows))
         X = take_rows(take_rows(self.records.X, rows), order)
@@ -166,19 +212,20 @@ class AnsweredRows:
             again = self.ask(X)
         if again is None:
             return None
-        return are_repeated(self.scores.take(rows[order]), self.read(again))
+        return measure_repetition(self.scores.take(rows[order]), self.read(again))
 
 
-def are_repeated(first, second):
-    """Whether two answers to the same rows are equal but for rounding."""
+def measure_repetition(first, second):
+    """Measure how far two answers to the same rows are apart, beyond rounding."""
     values, others = (np.reshape(one.values, (len(one.values), -1)) for one in (first, second))
     if not values.size:
-        return True
+        return Repetition(0.0, 0.0)
     away = np.abs(values - others).max(axis=1)
     moved = away > _ROUNDING * np.abs(values).max()
+    turned = 0.0
     if first.predicted is not None:
-        turned = moved & (first.predicted != second.predicted)
-        if turned.mean() > _MOST_TURNED:
-            return False
-    spread = np.std(values, axis=0).max()
-    return bool(np.median(np.where(moved, away, 0.0)) <= _LEAST_NOISE * spread)
+        turned = float((moved & (first.predicted != second.predicted)).mean())
+    spread, median = np.std(values, axis=0).max(), np.median(np.where(moved, away, 0.0))
+    if median == 0:
+        return Repetition(0.0, turned)
+    return Repetition(float(median / spread) if spread else np.inf, turned)

@@ -4,7 +4,9 @@ from ._base import AgreementQuestion
 
 _CURE = (
     "If that is not meant, put a net into evaluation mode (net.eval()), or fix the seed of what "
-    "predict draws; if it is, state the noise with the results, which hold for one draw of it."
+    "predict draws. If it is, an attacker asks several times and takes the mean, so audit the mean "
+    "of about {n:,} answers, as skmia.victims.CallableVictim(..., n_repeats={n}), or the model "
+    "without its noise."
 )
 
 
@@ -14,11 +16,15 @@ class RepeatsQuestion(AgreementQuestion):
     name = "repeats"
 
     def ask(self, met, references):
-        # A service that counts its queries is only asked where an audit would be stopped.
-        return None if met.is_counted else self.warn_of_noise(met)
+        return self.warn_of_noise(met)
 
     def warn_of_noise(self, met):
         """The warning where answers differ, whoever is asked."""
         if met.repeats is not False:
             return None
-        return self.warn("The model gives other answers when it is asked again.", _CURE)
+        n = met.repetition.count_missing(met.n_repeats)
+        text = "The model gives other answers when it is asked again."
+        if met.n_repeats > 1:
+            text = f"The means of {met.n_repeats:,} answers still differ when the model is asked "
+            text += "again."
+        return self.warn(text, _CURE.format(n=n))

@@ -215,8 +215,13 @@ _RESOLVED = 1e-2
 _MANY = 0.1
 
 # Share of each side without a copy, from which on the attacks can be judged on these records alone:
-# the standard error of an AUC is then at most twice that of all records.
-_ENOUGH = 0.25
+# the standard error of an AUC is then at most twice that of all records. So many records are enough
+# in any table: they show the least AUC, or one below, that an audit of few records shows.
+_ENOUGH, _ENOUGH_RECORDS = 0.25, 100
+
+# Random parts of the records that those without a copy are compared with, and the share of parts
+# that must reach their numbers so that copies explain nothing.
+_N_PARTS, _USUAL = 399, 0.1
 
 
 @dataclass(frozen=True)
@@ -517,7 +522,7 @@ def _judge_rest(case, run):
     members = case.membership[rest]
     text = f"The features of {len(members):,} records are those of no other record"
     sides = (members.sum(), case.membership), ((~members).sum(), ~case.membership)
-    if any(n_left < _ENOUGH * side.sum() for n_left, side in sides):
+    if any(n_left < min(_ENOUGH * side.sum(), _ENOUGH_RECORDS) for n_left, side in sides):
         return True, f"{text}, which is too few to judge the attacks on them alone."
     scores, tested = dict(run.scores), dict(run.tested)
     if run.file_scores is not None:
@@ -533,6 +538,61 @@ def _judge_rest(case, run):
         random_state=case.seeds["checks"],
     )
     p = format_pvalue(2 * result.pvalue, 2 / (1 + result.n_permutations))
-    if result.pvalue <= (1 - case.level) / 2:
-        return True, f"{text}, and the attacks find members among them ({p})."
-    return False, f"{text}, and the attacks find no leakage among them ({p})."
+    tail = (1 - case.level) / 2
+    if result.pvalue > tail:
+        return False, f"{text}, and the attacks find no leakage among them ({p})."
+    found = result.frame[result.frame["pvalue_adjusted"] <= tail]
+    text += f", and the attacks find members among them ({p})"
+    parts = Parts(rest, case.membership, case.seeds["checks"])
+    reached = min(
+        parts.compare(scores[row["attack"]], tested[row["attack"]], row["metric"], row["max_fpr"])
+        for row in found.to_dict("records")
+    )
+    if reached > _USUAL:
+        text += ", as many as among other records"
+        return False, f"{text}: {format_pvalue(reached, 1 / (1 + _N_PARTS))} for more."
+    return True, f"{text}."
+
+
+class Parts:
+    """Records without a copy beside random parts of all records, with as many of each side."""
+
+    # If copies hide a leak, the attacks are stronger where no record has a copy. If they are as
+    # strong on any other part, a number of all records is no lower for the copies.
+
+    def __init__(self, rest, membership, seed):
+        self._membership, rng = membership, check_random_state(seed)
+        sides = [np.flatnonzero(membership == side) for side in (True, False)]
+        counts = [int(rest[side].sum()) for side in sides]
+        self._parts = [rest]
+        for _ in range(_N_PARTS):
+            part = np.zeros(len(rest), dtype=bool)
+            for side, n in zip(sides, counts, strict=True):
+                part[rng.choice(side, n, replace=False)] = True
+            self._parts.append(part)
+
+    def compare(self, scores, judged, metric, max_fpr):
+        """The share of parts whose AUC, or TPR at a rate, reaches that of the records."""
+        rows = np.flatnonzero(judged)
+        _, codes = np.unique(-scores[rows], return_inverse=True)  # the highest score first
+        n_codes, inside = codes.max() + 1, self._membership[rows]
+        numbers = []
+        for part in self._parts:
+            own = part[rows]
+            caught, mistaken = (
+                np.bincount(codes[own & (inside == side)], minlength=n_codes)
+                for side in (True, False)
+            )
+            numbers.append(_measure_part(caught, mistaken, metric, max_fpr))
+        return float(np.mean(np.asarray(numbers) >= numbers[0] - 1e-12))
+
+
+def _measure_part(caught, mistaken, metric, max_fpr):
+    """An AUC, or a TPR at a rate, of the numbers of members and others with each score."""
+    below = np.cumsum(mistaken)
+    if not below[-1] or not caught.sum():
+        return 0.0
+    if metric == "auc":
+        return float(caught @ (below[-1] - below + 0.5 * mistaken) / caught.sum() / below[-1])
+    allowed = below <= max_fpr * below[-1] + 1e-9
+    return float(caught[allowed].sum() / caught.sum())

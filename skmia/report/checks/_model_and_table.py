@@ -5,6 +5,16 @@ from ._base import ALWAYS, KNOWN, NOT_RUN, PASSED, STATED, WARNING, BaseCheck, S
 # What an agreement of model and table is: by the first of them nothing is concluded.
 STOP, WARN, PASS, CANNOT_TELL = "stop", "warn", "pass", "cannot tell"
 
+# What is found in place of a status to be warned of, if answers differ and nothing else was found.
+NOISE = "noise"
+AVERAGE = Step(
+    "Audit the mean of repeated answers.",
+    "Answers differ when the model is asked again, and an attacker averages them; or audit the "
+    "model without its noise.",
+    "#trust",
+    "Checks",
+)
+
 _STATUSES = {STOP: WARNING, WARN: WARNING, PASS: PASSED, CANNOT_TELL: STATED}
 
 
@@ -35,4 +45,5 @@ class ModelAndTableCheck(BaseCheck):
         if not found.asked:
             return self.answer(NOT_RUN, found.text)
         text = " ".join([found.text, *found.notes])
-        return self.answer(_STATUSES[found.status], text, found.status)
+        is_noise = found.status == WARN and found.cause == "repeats"
+        return self.answer(_STATUSES[found.status], text, NOISE if is_noise else found.status)
