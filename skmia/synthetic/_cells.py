@@ -33,9 +33,16 @@ class Cells:
             else _read_categories([frame[c] for frame in frames], c)
             for c, number in zip(self.columns, self.is_number)
         ]
-        self.tables = [list(table) for table in zip(*(cells for cells, _ in encoded))]
+        # Each column is one array, of which those of the tables are parts.
+        ends = np.cumsum(self.sizes)[:-1]
+        self._columns = [whole for whole, _ in encoded]
+        self.tables = [list(table) for table in zip(*(np.split(c, ends) for c in self._columns))]
         # The scale of a number is its range, and the values of a category are those of its codes.
         self.kinds = [kind for _, kind in encoded]
+
+    def join_first(self, n_tables):
+        """Cells of the first tables, one after the other, without a copy."""
+        return take(self._columns, slice(sum(self.sizes[:n_tables])))
 
     def measure_gap(self, column, own, other):
         """Distances of values of one column from others, of any shapes that fit."""
@@ -208,20 +215,20 @@ def _read_numbers(parts, column, names):
             raise ValueError(f"{name} must hold finite numbers; column {column!r} does not.")
     known = cells[-1][~np.isnan(cells[-1])]
     scale = float(np.ptp(known / 2)) * 2 if len(known) else 0.0
-    return cells, scale if 0 < scale < np.inf else 1.0
+    return np.concatenate(cells), scale if 0 < scale < np.inf else 1.0
 
 
 def _read_categories(parts, column):
     parts = [part.astype(object) for part in parts]
     try:
         known = pd.Index(parts[-1].dropna().unique())
-        cells = [known.get_indexer(part) for part in parts]
+        # Short codes are compared faster.
+        short = np.min_scalar_type(-len(known) - 1)
+        cells = [known.get_indexer(part).astype(short) for part in parts]
     except TypeError:
         raise ValueError(
             f"The column {column!r} holds values that cannot be compared, such as lists."
         ) from None
     for codes, part in zip(cells, parts):
         codes[part.isna().to_numpy()] = len(known)
-    # Short codes are compared faster.
-    short = np.min_scalar_type(-len(known) - 1)
-    return [codes.astype(short) for codes in cells], [*known, None]
+    return np.concatenate(cells), [*known, None]

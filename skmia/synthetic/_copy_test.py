@@ -157,6 +157,10 @@ class CopyTest(TablesEstimator):
             del given["reference"]
         self._known = deepcopy([train, test] if reference is None else [reference])
         cells = Cells(list(given.values()), list(given))
+        return self.fit_cells(cells, groups)
+
+    def fit_cells(self, cells, groups=None):
+        """Fit to tables that are encoded already, and are neither changed nor kept."""
         sizes = cells.sizes[:2]
         persons = np.arange(sum(sizes)) if groups is None else check_groups(groups, sizes)
         self._n_train_rows, self._persons = sizes[0], persons
@@ -164,8 +168,8 @@ class CopyTest(TablesEstimator):
             len(np.unique(part)) for part in np.split(persons, [sizes[0]])
         )
         rng = derive_random_state(self.random_state, "CopyTest")
-        real = [np.concatenate(parts) for parts in zip(*cells.tables[:2])]
-        known = None if reference is None else cells.tables[2]
+        real = cells.join_first(2)
+        known = cells.tables[2] if len(cells.tables) == 4 else None
         near = _Nearest(cells, real, known, rng, None if groups is None else persons)
         found = self._count_exact(cells, real, known) | self._count_near(cells, real, near, rng)
         self.result_ = pd.DataFrame(found).T
@@ -227,10 +231,11 @@ class CopyTest(TablesEstimator):
         changed, shares, made = np.zeros(len(rare), dtype=bool), [], _RowHashes(made)
         for column in range(len(real)):
             own = rows.without(column)
-            expected = chance.count_equal(own, others.without(column))
+            known_parts = own if others is rows else others.without(column)
+            expected = chance.count_equal(own, known_parts)
             expected = np.maximum(chance.without(column), expected)
             shares.append(np.mean(expected <= _IMPROBABLE_WITHOUT))
-            changed |= (expected <= _IMPROBABLE_WITHOUT) & np.isin(own, made.without(column))
+            changed |= (expected <= _IMPROBABLE_WITHOUT) & _are_among(own, made.without(column))
         one = self._summarize(np.flatnonzero(changed), sizes, np.mean(shares))
         return found | {"copies but one cell": one}
 
@@ -341,17 +346,18 @@ class _RowHashes:
     """One number for each row, of all columns or without one; equal rows have equal numbers."""
 
     def __init__(self, table):
-        self._columns = [_hash_column(column, place) for place, column in enumerate(table)]
-        # Sums wrap, which loses nothing.
-        self.whole = np.sum(self._columns, axis=0, dtype=np.uint64)
+        # Columns are hashed again where they are needed: their hashes are larger than the table.
+        self._table, self.whole = table, np.zeros(len(table[0]), dtype=np.uint64)
+        for place, column in enumerate(table):
+            self.whole += _hash_column(column, place)  # wraps, which loses nothing
 
     def without(self, column):
         """Numbers of the rows without a column."""
-        return self.whole - self._columns[column]
+        return self.whole - _hash_column(self._table[column], column)
 
     def are_in(self, others):
         """Which rows are among others."""
-        return np.isin(self.whole, others.whole)
+        return _are_among(self.whole, others.whole)
 
 
 def _hash_column(column, place):
@@ -365,7 +371,7 @@ def count_unchanged(real, synthetic, holdout=None):
     given = {"real": real, "holdout": holdout, "synthetic": synthetic}
     given = {name: table for name, table in given.items() if table is not None}
     cells = Cells(list(given.values()), list(given))
-    rows = _RowHashes([np.concatenate(parts) for parts in zip(*cells.tables[:-1])])
+    rows = _RowHashes(cells.join_first(len(given) - 1))
     copied = rows.are_in(_RowHashes(cells.tables[-1]))
     alone = copied & (_count_values(rows.whole, rows.whole) == 1)
     n = len(real)
@@ -382,10 +388,10 @@ class _Chance:
         # is_own: which of the real rows are among the known ones, where they do not count.
         self._n_made, self._is_own = n_made, is_own
         self._n_known = np.maximum(len(known[0]) - np.asarray(is_own, dtype=int), 1)
-        self._parts = [
-            np.log(_find_frequency(*pair, is_own)) for pair in zip(real, known, strict=True)
-        ]
-        self._total = np.sum(self._parts, axis=0) + np.log(n_made)
+        self._parts = [_Frequency(*pair, is_own) for pair in zip(real, known, strict=True)]
+        self._total = np.full(len(real[0]), np.log(n_made))
+        for part in self._parts:
+            self._total += part.log()
 
     @property
     def whole(self):
@@ -398,7 +404,7 @@ class _Chance:
 
     def without(self, column):
         """Expected number of synthetic rows that equal each row but for a column."""
-        return np.exp(self._total - self._parts[column])
+        return np.exp(self._total - self._parts[column].log())
 
     def count_equal(self, rows, others):
         """Expected number if synthetic rows are drawn from the other real rows."""
@@ -406,8 +412,16 @@ class _Chance:
         return self._n_made * counts / self._n_known
 
 
+def _are_among(values, others):
+    """Which values are among others, by a table of hashes, which is faster than sorting."""
+    return pd.Series(values).isin(others).to_numpy()
+
+
 def _count_values(values, among):
     """How often each value occurs among others."""
+    if values is among:
+        codes = pd.factorize(values, use_na_sentinel=False)[0]
+        return np.bincount(codes)[codes]
     found, counts = np.unique(among, return_counts=True)
     places = np.minimum(np.searchsorted(found, values), len(found) - 1)
     same = found[places] == values
@@ -416,15 +430,24 @@ def _count_values(values, among):
     return np.where(same, counts[places], 0)
 
 
-def _find_frequency(values, among, is_own):
+class _Frequency:
     """Frequency of each value among other rows; by Turing's estimate if it does not occur there."""
-    is_own = np.asarray(is_own, dtype=int)
-    counts, n = _count_values(values, among) - is_own, len(among)
-    times = np.unique(np.unique(among, return_counts=True)[1], return_counts=True)
-    n_once, n_twice = (int(times[1][times[0] == k].sum()) for k in (1, 2))
-    # Half a value that occurs twice stands for none, so that no frequency is 0.
-    unseen = 2 * max(n_twice, 0.5) / (max(n_once, 1) * n)
-    return np.maximum(counts / np.maximum(n - is_own, 1), min(unseen, 1 / n))
+
+    def __init__(self, values, among, is_own):
+        is_own, n = np.asarray(is_own, dtype=int), len(among)
+        counts = _count_values(values, among) - is_own
+        self._counts, self._n_others = (
+            counts.astype(np.min_scalar_type(n)),
+            np.maximum(n - is_own, 1),
+        )
+        times = pd.Series(among).value_counts(dropna=False)
+        n_once, n_twice = (int((times == k).sum()) for k in (1, 2))
+        # Half a value that occurs twice stands for none, so that no frequency is 0.
+        self._least = min(2 * max(n_twice, 0.5) / (max(n_once, 1) * n), 1 / n)
+
+    def log(self):
+        """Logarithm of the frequency."""
+        return np.log(np.maximum(self._counts / self._n_others, self._least))
 
 
 def _find_close(cells, real, rows, limits):

@@ -302,6 +302,11 @@ class TableRisk(TablesEstimator):
         """
         validate_params_of(self)
         cells = Cells(self._read_tables(X, y, synthetic), ("train", "test", "synthetic"))
+        self._warn_of(cells)
+        return self.fit_cells(cells, groups)
+
+    def fit_cells(self, cells, groups=None):
+        """Fit to tables that are encoded already, and are neither changed nor kept."""
         random_state = derive_random_state(self.random_state, self._name_draws())
         sides = np.arange(sum(cells.sizes[:2]))
         if groups is not None:
@@ -330,6 +335,9 @@ class TableRisk(TablesEstimator):
         check_is_fitted(self)
         cells = Cells((X, self._others[0]), ("X", "synthetic"))
         return (self._attack_rows(cells) > 0.5).astype(int)
+
+    def _warn_of(self, cells):
+        pass
 
     def _name_draws(self):
         return type(self).__name__
@@ -702,7 +710,6 @@ class InferenceRisk(TableRisk):
 
     def _attack(self, cells, random_state):
         known = self._choose(cells)
-        _warn_of_determined(cells, known)
         right, targets = [], []
         for table, persons in zip(cells.tables[:2], self._persons):
             drawn, persons = draw_targets(table, persons, self.n_attacks, random_state)
@@ -718,6 +725,9 @@ class InferenceRisk(TableRisk):
             )
             for secret in known
         }
+
+    def _warn_of(self, cells):
+        _warn_of_determined(cells, self._choose(cells))
 
     def _attack_rows(self, cells):
         """Share of the secrets of each row of the first table that are inferred."""

@@ -247,8 +247,9 @@ class SinglingOutRisk(TableRisk):
         n = min(map(len, people))
         drawn = [names[draw_places(len(names), n, random_state)] for names in people]
         kept = [np.isin(side, some) for side, some in zip(self._persons, drawn)]
-        sides = [take(table, rows) for table, rows in zip(cells.tables, kept)]
-        real = [np.concatenate(parts) for parts in zip(*sides)]
+        real, n_train = cells.join_first(2), int(kept[0].sum())
+        if not (kept[0].all() and kept[1].all()):
+            real = take(real, np.concatenate(kept))
         # Persons are numbered from 0, those of training records first.
         person = np.concatenate([side[rows] for side, rows in zip(self._persons, kept)])
         person = np.searchsorted(np.concatenate(drawn), person)
@@ -261,7 +262,7 @@ class SinglingOutRisk(TableRisk):
         matches = [np.unique(person[find_rows(predicate, real)]) for predicate in predicates]
         isolates = np.array([[np.sum(m < n) == 1, np.sum(m >= n) == 1] for m in matches])
         isolates = isolates.reshape(-1, 2).astype(float)
-        blind = [_is_one(person[find_rows(one, sides[0])]) for one in naive]
+        blind = [_is_one(person[find_rows(one, take(real, slice(n_train)))]) for one in naive]
         draws = _exchange(matches, n, self.n_permutations, random_state)
         kinds = {self.mode: np.full(len(predicates), True)}
         if self.mode == "univariate":

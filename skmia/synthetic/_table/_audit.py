@@ -44,6 +44,7 @@ from ._evidence import (
 )
 from ._measure import (
     COLUMNS,
+    MOST_COMPARED,
     MOST_ROWS,
     measure,
     measure_shift,
@@ -155,8 +156,7 @@ def _check_shift(shift):
 
 
 def _check_duplicates(real, holdout):
-    keys = [_hash(table) for table in (real, holdout)]
-    share = float(np.isin(keys[0], np.unique(keys[1])).mean())
+    share = count_unchanged(real, holdout)["train"] / len(real)
     text = f"{100 * share:.3g}% of the training rows have an equal row in the holdout"
     if share <= _MANY:
         return {"status": PASSED, "text": f"{text}."}
@@ -165,12 +165,6 @@ def _check_duplicates(real, holdout):
         "text": f"{text}, and what is copied from one is copied from the other: the numbers are "
         "too small. Are rows of one person in both tables?",
     }
-
-
-def _hash(table):
-    numbers = table.select_dtypes("number")
-    table = table.assign(**{name: numbers[name] + 0.0 for name in numbers})
-    return pd.util.hash_pandas_object(table.astype(object), index=False).to_numpy()
 
 
 def _check_resolution(copies, people):
@@ -642,6 +636,8 @@ def audit_table(
     _check_names(columns.tables["real"].columns, target, secrets)
     tables = unify(columns.tables)
     _check_target(tables, target)
+    if generator is None:
+        columns = columns._replace(tables={})  # held no longer
     seed = _draw_seed(random_state)
     settings = {"confidence_level": confidence_level, "random_state": seed}
     wanted = {"target": target, "secrets": None if secrets is None else list(secrets)}
@@ -665,7 +661,7 @@ def audit_table(
         kept, settings, wanted["secrets"], clock, columns, people
     )
     use = _measure_use(kept, settings, target, resemblance, clock, people.groups)
-    spread, notes = None, _list_notes(columns)
+    spread, notes = None, _list_notes(columns, compared)
     if generator is not None:
         groups = None if people.groups is None else tuple(people.groups.values())
         drawn_from = _keep_rows(columns.tables, people, kept["real"].columns)
@@ -767,14 +763,33 @@ def _count_identifiers(tables, found):
     return matches, told
 
 
-def _list_notes(columns):
+def _list_notes(columns, tables):
+    notes = [] if max(map(len, tables)) <= MOST_COMPARED else [_tell_sample(tables)]
     if not columns.identifiers:
-        return []
+        return notes
     named = [f"{visible(name)!r} ({words})" for name, words in columns.identifiers.items()]
     return [
+        *notes,
         f"Columns of identifiers are left out of all comparisons: {', '.join(named)}. "
-        "identifiers=[...], on the command line --keep, chooses them."
+        "identifiers=[...], on the command line --keep, chooses them.",
     ]
+
+
+def _tell_sample(tables):
+    """What was done with some of the rows, as a sentence."""
+    kinds = ("training", "synthetic", "held-out")
+    parts = [
+        f"{min(len(table), MOST_COMPARED):,} of {len(table):,} {kind} rows"
+        for table, kind in zip(tables, kinds)
+    ]
+    if len(tables) < 3:
+        return f"Similarity is of at most {MOST_ROWS:,} rows of each table, drawn at random."
+    made = parts.pop(1)
+    return (
+        f"Linkability, inference and near copies are of {' and '.join(parts)}, drawn at random, "
+        "and search all synthetic rows; privacy loss and membership compare as many with "
+        f"{made}; exact copies are looked for in all rows."
+    )
 
 
 def _describe_data(tables, columns, people):

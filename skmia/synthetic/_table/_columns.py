@@ -55,9 +55,11 @@ def _recognize(column, name):
         return None
     if types.is_numeric_dtype(dtype):
         return _recognize_numbers(known.to_numpy(dtype=float), name)
-    values = known.astype(object)
-    if not all(isinstance(value, str) for value in values):
+    if not _is_text(known):
         return None
+    values = known.astype(object)
+    if values.nunique() < (1 - _MOST_REPEATS) * len(values):
+        return None  # in any form, as numbers or dates
     return _recognize_texts(values.str.strip(), name)
 
 
@@ -175,7 +177,7 @@ def _is_text(part):
         return False
     if isinstance(part.dtype, pd.CategoricalDtype):
         return False
-    return all(isinstance(value, str) for value in known)
+    return pd.api.types.infer_dtype(known, skipna=False) == "string"
 
 
 def _read_codes(parts, texts, rest):

@@ -1,6 +1,5 @@
 """The privacy numbers of a synthetic table, of training rows beside held-out rows."""
 
-import warnings
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +11,7 @@ from ..._core.randomness import derive_random_state, derive_seed
 from ..._core.records import Records
 from ...metrics import auc_interval
 from .._adversarial_accuracy import PrivacyLoss
-from .._cells import Cells, take
+from .._cells import Cells
 from .._copy_test import CopyTest, compute_smallest_share
 from .._generator_attack import GeneratorAttack
 from .._neighbors import check_columns, draw_places
@@ -362,7 +361,8 @@ def measure_utility(synthetic, real, holdout, confidence_level, rng, people=None
     tables = (real, synthetic) if holdout is None else (real, holdout, synthetic)
     reference = "real" if holdout is None else "holdout"
     persons = people and people.get(reference)
-    cells, kept = _thin(Cells(tables, names), rng)
+    kept = [draw_places(len(table), MOST_ROWS, rng) for table in tables]
+    cells = Cells([table.iloc[rows] for table, rows in zip(tables, kept)], names)
     persons = None if persons is None else persons[kept[len(tables) - 2]]
     everything = list(combinations(range(len(cells.columns)), 2))
     pairs = [everything[place] for place in draw_places(len(everything), _MOST_PAIRS, rng)]
@@ -377,15 +377,6 @@ def measure_utility(synthetic, real, holdout, confidence_level, rng, people=None
     titles = [f"{cells.columns[a]} and {cells.columns[b]}" for a, b in pairs]
     by_pair = found.iloc[3 + n_columns :].set_axis(titles)
     return found.iloc[:3].set_axis(["columns", "pairs", "quality"]), by_column, by_pair
-
-
-def _thin(cells, rng):
-    kept = []
-    for place, n_rows in enumerate(cells.sizes):
-        kept.append(draw_places(n_rows, MOST_ROWS, rng))
-        cells.tables[place] = take(cells.tables[place], kept[-1])
-        cells.sizes[place] = len(kept[-1])
-    return cells, kept
 
 
 def _estimate(similarity, n_rows, confidence_level, rng, persons=None):
@@ -428,7 +419,7 @@ def _join(columns, pairs):
 
 
 # Rows of each table for the distances of all pairs, and records to attack.
-_MOST_ROWS, _N_ATTACKS = 2000, 2000
+MOST_COMPARED, _N_ATTACKS = 2000, 2000
 # Level of the interval of the AUC that distinguishes training rows from holdout.
 _SHIFT_LEVEL = 0.99
 
@@ -446,8 +437,10 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
     # The smallest p-value has to be below the level after the correction.
     n_permutations = max(999, int(np.ceil(5 * n_numbers / alpha)))
     groups = None if people is None else (people["real"], people["holdout"])
+    # All attacks read the tables as they are encoded once.
     with clock("copies"):
-        test = CopyTest(**settings).fit(*tables, groups=groups)
+        cells = Cells(tables, ("real", "holdout", "synthetic"))
+        test = CopyTest(**settings).fit_cells(cells, groups)
     copies = test.result_
     # Without a cell, no row of a few values is rare.
     counted = [name for name in COPIES if name in copies.index]
@@ -464,11 +457,9 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
     # More predicates than rows would be about the same rows.
     n_attacks = min(_N_ATTACKS, *map(len, tables))
     settings = {**settings, "n_permutations": n_permutations, "n_attacks": n_attacks}
-    for name, risk in _list_risks(settings, n_columns, secrets).items():
-        with clock(name), warnings.catch_warnings():
-            # Control records show what a column reveals by determining another one.
-            warnings.filterwarnings("ignore", "In the synthetic table")
-            result = risk.fit(*tables, groups=groups).result_
+    for name, risk in _list_risks(settings, n_columns, secrets):
+        with clock(name):
+            result = risk.fit_cells(cells, groups).result_
         rows = result if name == "inference" else result.iloc[:1]
         for column, row in rows.rename(columns={"risk": "estimate"}).iterrows():
             found[f"inference of {column}" if name == "inference" else name] = row.to_dict()
@@ -496,14 +487,11 @@ def _draw_one_each(tables, people, rng):
 
 
 def _list_risks(settings, n_columns, secrets):
-    risks = {
-        "singling out": SinglingOutRisk(**settings),
-        "singling out, one column": SinglingOutRisk("univariate", **settings),
-    }
+    yield "singling out", SinglingOutRisk(**settings)
+    yield "singling out, one column", SinglingOutRisk("univariate", **settings)
     if n_columns > 1:
-        risks["linkability"] = LinkabilityRisk(**settings)
-        risks["inference"] = InferenceRisk(secrets, **settings)
-    return risks
+        yield "linkability", LinkabilityRisk(**settings)
+        yield "inference", InferenceRisk(secrets, **settings)
 
 
 def _measure_loss(tables, settings, n_permutations, people):
@@ -553,7 +541,7 @@ def thin_and_fill(tables, rng):
     return _fill([thin(table, rng) for table in tables])
 
 
-def thin(table, rng, most=_MOST_ROWS):
+def thin(table, rng, most=MOST_COMPARED):
     """At most so many rows of a table, drawn at random."""
     return table.iloc[draw_places(len(table), most, rng)]
 
