@@ -6,9 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-# Share of nonzero coefficients from which an equation is multiplied as a dense row. Products of
-# dense rows take 1/400 of the time per number.
-_DENSE = 0.05
+# Share of nonzero coefficients from which an equation is multiplied as a dense row.
+_DENSE = 0.03
 
 # How many times faster a coefficient of factors is multiplied than one of a sparse matrix.
 _SPEED = 8

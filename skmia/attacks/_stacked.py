@@ -139,21 +139,12 @@ class SimilarRecords:
             for part in np.array_split(rows, -(-len(rows) * len(places) // _BLOCK)):
                 similarity = X[part] @ self._known[places].T
                 similarity = similarity.toarray() if sparse.issparse(similarity) else similarity
-                similarity[find_equal(fingerprints[part], self._fingerprints[places])] = 0
+                similarity[fingerprints[part, None] == self._fingerprints[places]] = 0
                 first = max(0, len(places) - max(numbers) - 1)
                 some = np.argpartition(similarity, first, axis=1)[:, first:]
                 order = np.argsort(-np.take_along_axis(similarity, some, axis=1), axis=1)
                 some = np.take_along_axis(some, order, axis=1)
                 yield part, places[some], np.take_along_axis(similarity, some, axis=1)
-
-
-def find_equal(some, others):
-    """Return the places of all pairs of equal numbers, without comparing every pair."""
-    order = np.argsort(others, kind="stable")
-    first, last = (np.searchsorted(others, some, side, sorter=order) for side in ("left", "right"))
-    counts = last - first
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(np.arange(len(some)), counts), order[np.repeat(first, counts) + within]
 
 
 def _collect_weights(parts, number, shape):

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from skmia import ShadowPool
 from skmia.attacks import LiRA, StackedAttack, _stack_models, _stacked
 from skmia.attacks._stack_models import Candidates, Rows
-from skmia.attacks._stacked import choose_pseudo_victims, find_equal, fold_records
+from skmia.attacks._stacked import choose_pseudo_victims, fold_records
 from skmia.model_selection import leave_one_model_out
 from skmia.shadow._job import drawn_design
 from skmia.testing import make_attack_problem
@@ -342,14 +342,3 @@ def test_power_of_left_out_models_is_that_of_the_victim(draw_pool):
     # An area near .9 has a standard error below that of chance.
     error = error_of_chance(1000) * np.sqrt(1 + 1 / 8)
     assert abs(power.mean() - measure_auc(world, attack)) < 3 * error
-
-
-def test_equal_numbers_are_found_as_by_comparing_all_pairs():
-    rng = np.random.default_rng(0)
-    some, others = (rng.integers(30, size=n, dtype=np.uint64) for n in (50, 40))
-    found = np.zeros((50, 40), dtype=bool)
-    found[find_equal(some, others)] = True
-    np.testing.assert_array_equal(found, some[:, None] == others)
-    assert found.sum() == len(find_equal(some, others)[0])
-    assert all(len(one) == 0 for one in find_equal(some, others[:0]))
-    assert all(len(one) == 0 for one in find_equal(some, others + np.uint64(30)))

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.ensemble import ExtraTreesClassifier
 
 from skmia import Records
 from skmia._core.blind import score_words
@@ -215,18 +214,3 @@ def test_names_and_categories_are_not_read_as_texts():
     assert score_words(records, membership == 1, 0) == []
     texts = Records(frame.assign(text="to be or not"), records.y)
     assert len(score_words(texts, membership == 1, 0)) == 5
-
-
-@pytest.mark.parametrize(
-    ("n_records", "n_trees", "n_draws"), [(10_010, 40, 5_000), (400, 100, 200)]
-)
-def test_trees_of_many_records_learn_from_a_part_of_them(n_records, n_trees, n_draws, monkeypatch):
-    fitted, fit = [], ExtraTreesClassifier.fit
-    monkeypatch.setattr(
-        ExtraTreesClassifier, "fit", lambda *given: fitted.append(fit(*given)) or fitted[-1]
-    )
-    X, membership = np.random.default_rng(0).normal(size=(n_records, 1)), np.arange(n_records) % 2
-    blind_baseline(Records(X, membership), membership, random_state=0)
-    (model,) = fitted
-    drawn = [tree.tree_.weighted_n_node_samples[0] for tree in model.estimators_]
-    assert drawn == [n_draws] * n_trees

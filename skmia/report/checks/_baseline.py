@@ -138,8 +138,8 @@ def blind_baseline(
     Notes
     -----
     The model has 100 trees with at least 5 records in a leaf; if it learns from more than 5,000
-    records, 40 trees with at least 20, each of 5,000 draws of them. With 20,000 records and several
-    kinds of shifts, both find the same AUC, or more, within its standard error.
+    records, 40 trees with at least 20. With 20,000 records and six kinds of shifts, both find the
+    same AUC, or more, within its standard error.
 
     The words of texts are hashed into 4,096 features. The AUC of their model is the mean over five
     random halves. Its interval assumes that two of the five AUCs correlate by one half.

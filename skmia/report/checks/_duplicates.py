@@ -428,8 +428,6 @@ def _search(points, queried, members, dtype):
     smallest = np.full(len(queried), np.inf, dtype=dtype)
     lengths = np.zeros(len(queried), dtype=dtype)
     rows = np.arange(len(queried))
-    queries = -2 * queries  # which is exact, and takes no pass over all gaps
-    wide_queries = None if wide_queries is None else -2 * wide_queries
     step = max(1, _BLOCK_QUERIES // max(1, len(queried), queries.shape[1]))
     for start in range(0, len(members) if len(queried) else 0, step):
         block = members[start : start + step]
@@ -438,6 +436,7 @@ def _search(points, queried, members, dtype):
         gaps = queries @ others.T
         if wide_queries is not None:
             gaps += (wide_queries @ wide_others.T).toarray()
+        gaps *= -2
         gaps += theirs
         best = gaps.argmin(axis=1)
         found = gaps[rows, best] + own
