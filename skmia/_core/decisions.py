@@ -1,6 +1,6 @@
 """Recommendations of a policy as lines of text, and the names that people give with them."""
 
-from .text import escape, make_table, quote
+from .text import escape, make_table, quote, show_share
 
 # Names in the provenance for what output checkers ask, beside what repeats the measurement.
 REQUEST = (
@@ -70,7 +70,7 @@ def _tabulate_limits(limits):
 
 
 def _format(interval):
-    return "-" if interval is None else "{:.3g} [{:.3g}, {:.3g}]".format(*interval)
+    return "-" if interval is None else "{} [{}, {}]".format(*map(show_share, interval))
 
 
 def _tabulate_checks(checks):

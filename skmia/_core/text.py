@@ -46,6 +46,11 @@ def choose_base(rate):
     return base
 
 
+def show_share(value):
+    """A share in three digits, without an exponent."""
+    return f"{value:.3g}" if value == 0 or abs(value) >= 1e-4 else f"{value:.4f}"
+
+
 def write_date(created):
     """A time in ISO 8601 as one reads it."""
     return f"{datetime.fromisoformat(created):%-d %B %Y, %H:%M} UTC"

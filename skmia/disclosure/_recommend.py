@@ -9,6 +9,7 @@ from .._core.checks import check_option
 from .._core.decisions import REQUEST, ROLES, list_decision
 from .._core.levels import scale
 from .._core.numbers import check_number, show
+from .._core.text import show_share
 from .._core.visible import Shown, visible
 from ..metrics import Interval
 from ._policy import LISTED, REFERENCE, RELEASES, STORED, Policy, list_required_attacks
@@ -363,7 +364,8 @@ def write(judged):
     """A sentence on a number and its limit."""
     estimate, low, high = judged.interval
     return (
-        f"{judged.name} ({judged.group}): {estimate:.3g} [{low:.3g}, {high:.3g}], and the limit is "
+        f"{judged.name} ({judged.group}): {show_share(estimate)} [{show_share(low)}, "
+        f"{show_share(high)}], and the limit is "
         f"{judged.limit:g}."
     )
 

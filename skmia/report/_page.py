@@ -414,10 +414,17 @@ def _list_levels(routes):
     told = []
     for route in routes:
         listed = route.level.numbers.items()
-        numbers = [f"{name} {row['low']:.3g} by {visible(row['attack'])}" for name, row in listed]
+        numbers = [
+            f"{name} {_write_low(row['low'])} by {visible(row['attack'])}" for name, row in listed
+        ]
         if numbers and route.level.name != "unknown":
             told.append(f"{route.way.capitalize()}: {', '.join(numbers)}.")
     return {"limits": LIMITS, "found": " ".join(told)}
+
+
+def _write_low(low):
+    """The lower end of an AUC or of a ratio in three digits, or as a whole number."""
+    return f"{low:.3g}" if low < 100 else f"{low:,.0f}"
 
 
 def _describe_file(file):

@@ -504,7 +504,7 @@ _OWN_PLACES = (
     r"(?i)of \d+ numbers?, [^.]*\.|\d+ checks? needs? a reason|leverage above [\d.]+",
     r"(1 other|0 others?|\d+ more|20 for each route|, \d+ numbers each|4 numbers each)",
     r"after correction for \d+ results|Of \d+ pointwise intervals.*?by chance",
-    r"It takes [\d,]+",
+    r"It takes [\d,]+|[\d,]+ non-members for rates",
     r"Next +\d|(?<=\. )\d(?=  ?[A-Z])",
     r"Repeat it.*",
 )

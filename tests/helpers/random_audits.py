@@ -355,7 +355,7 @@ def _make_report(rng, frame, checks, file, parts, law):
     return _Report(
         findings=Findings(
             frame,
-            _draw_power(rng, attacks, n_shadows),
+            _draw_power(rng, attacks, n_shadows, frame.empty),
             None,
             _draw_people(rng, parts, frame),
             checks,
@@ -396,8 +396,8 @@ def _make_report(rng, frame, checks, file, parts, law):
     )
 
 
-def _draw_power(rng, attacks, n_shadows):
-    if not n_shadows or rng.random() < 0.3:
+def _draw_power(rng, attacks, n_shadows, stopped):
+    if not n_shadows or stopped or rng.random() < 0.3:
         return None
     numbers = [{"n_shadows": n_shadows, "auc": rng.uniform(0.5, 1), "sd": 0.01, "n_models": 4}]
     return {"attack": attacks[0], "numbers": numbers}
