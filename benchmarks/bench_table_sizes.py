@@ -1,15 +1,17 @@
 """Time, memory and findings of audits of large synthetic tables, beside other packages.
 
     python benchmarks/bench_table_sizes.py adult.csv.gz --rows 100000 --columns 15 [--copied 0.1]
-        [--tool skmia|anonymeter|sdmetrics] [--limit 600] [--save]
+        [--tool skmia|anonymeter|sdmetrics] [--attacks 2000]
+        [--limit 600] [--save]
 
 Training rows, holdout and synthetic table are draws of one population: a row of Adult in which each
 cell is, with a probability of 1/4, that of another row, and the weights are blurred by a tenth.
-``--copied`` is the share of the synthetic rows that are training rows. Anonymeter makes as many
-attacks as skmia, 2,000 of each kind, and infers each column; of SDMetrics, the new rows and the two
-distances to the closest record are computed. Run it with a Python that has the package; a run that
-takes longer than ``--limit`` processor seconds is ended. Seconds are of the processor, so set
-OMP_NUM_THREADS=1; megabytes are what is allocated at most beyond the tables (Linux). ``--save``
+``--copied`` is the share of the synthetic rows that are training rows. Anonymeter makes
+``--attacks`` of each kind, unless given as many as skmia, and infers each column; of SDMetrics, the
+new rows and the two distances to the closest record are computed. Run it with a Python that has the
+package; a run that takes longer than ``--limit`` processor seconds is ended. Seconds are of the
+processor, so set OMP_NUM_THREADS=1; megabytes are what is allocated at most beyond the tables
+(Linux). ``--save``
 adds a line to results/table_sizes.csv.
 """
 
@@ -26,7 +28,6 @@ import numpy as np
 import pandas as pd
 
 RESULTS = Path(__file__).parent / "results" / "table_sizes.csv"
-N_ATTACKS = 2000
 
 
 def draw_rows(rng, people, n_rows):
@@ -52,7 +53,7 @@ def draw_rows(rng, people, n_rows):
     return pd.DataFrame(columns)
 
 
-def audit_with_skmia(real, made, holdout):
+def audit_with_skmia(real, made, holdout, n_attacks):
     from skmia.synthetic import audit_table
 
     report = audit_table(real, made, holdout, random_state=0)
@@ -63,7 +64,7 @@ def audit_with_skmia(real, made, holdout):
     return f"{report.evidence}; {report.level.name}; {numbers}"
 
 
-def audit_with_anonymeter(real, made, holdout):
+def audit_with_anonymeter(real, made, holdout, n_attacks):
     from anonymeter.evaluators import (
         InferenceEvaluator,
         LinkabilityEvaluator,
@@ -71,7 +72,7 @@ def audit_with_anonymeter(real, made, holdout):
     )
 
     columns = list(real.columns)
-    settings = {"ori": real, "syn": made, "control": holdout, "n_attacks": N_ATTACKS}
+    settings = {"ori": real, "syn": made, "control": holdout, "n_attacks": n_attacks}
     half = len(columns) // 2
     parts = columns[:half], columns[half:]
     made_of = {
@@ -93,7 +94,7 @@ def audit_with_anonymeter(real, made, holdout):
     return f"{found} of {len(made_of)} risks above 0"
 
 
-def audit_with_sdmetrics(real, made, holdout):
+def audit_with_sdmetrics(real, made, holdout, n_attacks):
     from sdmetrics.single_table import (
         DCRBaselineProtection,
         DCROverfittingProtection,
@@ -152,6 +153,7 @@ def main():
     parser.add_argument("--columns", type=int, default=15)
     parser.add_argument("--copied", type=float, default=0.0)
     parser.add_argument("--tool", choices=list(TOOLS), default="skmia")
+    parser.add_argument("--attacks", type=int, default=2000)
     parser.add_argument("--limit", type=int, default=600)
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
@@ -169,7 +171,7 @@ def main():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = TOOLS[options.tool](real, made, holdout)
+            found = TOOLS[options.tool](real, made, holdout, options.attacks)
         except TimeoutError:
             found = f"not finished in {options.limit} s"
     row = {"tool": options.tool, "rows": n, "columns": options.columns, "copied": options.copied}
