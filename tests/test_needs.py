@@ -106,7 +106,7 @@ def make_case(name):
         if name == "service":  # which says the label and no more
             victim = CallableVictim(lambda rows, tree=victim: np.eye(2)[tree.predict(rows)], [0, 1])
         shadow = DecisionTreeClassifier(max_depth=3) if name == "labels" else model
-        pool = ShadowPool(shadow, 4, store="models", random_state=0).fit(records)
+        pool = ShadowPool(shadow, 8, store="models", random_state=0).fit(records)
     return FrozenEstimator(victim), FrozenEstimator(pool), records, membership
 
 

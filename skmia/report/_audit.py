@@ -56,7 +56,7 @@ def describe(case, run, clock, n_before):
     if n_before is not None:
         sizes["n_queries"] = _count(case.victim) - n_before
     if case.left_out is not None:
-        sizes["left_out"] = case.left_out.count()
+        sizes["unknown_classes"] = case.left_out.count()
     return {
         "victim": _show(case.victim),
         "victim_name": _name(case.victim),

@@ -132,7 +132,7 @@ def mapping(check_it, high=None):
 
 
 # Of services alone, and of tables of before.
-_MAY_LACK = {"n_queries", "left_out", "unchanged", "identifiers", "group_by"}
+_MAY_LACK = {"n_queries", "unknown_classes", "unchanged", "identifiers", "group_by"}
 _MAY_LACK |= {"n_persons_real", "n_persons_holdout", "n_persons_shared"}
 
 
@@ -365,7 +365,9 @@ AUDIT = fields(
         n_records=count(2),
         **each("n_members n_nonmembers", count(1)),
         n_queries=count(),
-        left_out=fields(**each("unknown_members unknown_nonmembers unmatched_members", count())),
+        unknown_classes=fields(
+            **each("unknown_members unknown_nonmembers unmatched_members", count())
+        ),
     ),
     performance=fields(
         metric=word("accuracy", "confidence", "r2"), **each("members nonmembers gap", _NUMBER)

@@ -126,7 +126,7 @@ def _name_first(y, unknown):
 
 def take_audited(report, records):
     """The records that a report is about, of those that the audit was given."""
-    if len(records) == len(report.membership) or "left_out" not in report.data:
+    if len(records) == len(report.membership) or "unknown_classes" not in report.data:
         return records
     ids = np.asarray(records.fields.get("record_id", np.arange(len(records))))
     return records[np.isin(ids, report.record_ids)]

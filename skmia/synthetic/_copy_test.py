@@ -157,9 +157,9 @@ class CopyTest(TablesEstimator):
             del given["reference"]
         self._known = deepcopy([train, test] if reference is None else [reference])
         cells = Cells(list(given.values()), list(given))
-        return self.fit_cells(cells, groups)
+        return self._fit_cells(cells, groups)
 
-    def fit_cells(self, cells, groups=None):
+    def _fit_cells(self, cells, groups=None):
         """Fit to tables that are encoded already, and are neither changed nor kept."""
         sizes = cells.sizes[:2]
         persons = np.arange(sum(sizes)) if groups is None else check_groups(groups, sizes)

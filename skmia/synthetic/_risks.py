@@ -303,9 +303,9 @@ class TableRisk(TablesEstimator):
         validate_params_of(self)
         cells = Cells(self._read_tables(X, y, synthetic), ("train", "test", "synthetic"))
         self._warn_of(cells)
-        return self.fit_cells(cells, groups)
+        return self._fit_cells(cells, groups)
 
-    def fit_cells(self, cells, groups=None):
+    def _fit_cells(self, cells, groups=None):
         """Fit to tables that are encoded already, and are neither changed nor kept."""
         random_state = derive_random_state(self.random_state, self._name_draws())
         sides = np.arange(sum(cells.sizes[:2]))

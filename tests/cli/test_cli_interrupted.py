@@ -53,7 +53,8 @@ def test_a_full_disk_costs_the_files_and_not_the_audit(run, options, tmp_path, m
     expected = run(*options)[1]
     monkeypatch.setattr(saving, "write_json", fill_disk)
     code, text, err = run(*options, "--out", tmp_path / "out")
-    assert (code, text) == (2, expected)
+    # Without --out, the last line says how a page is written.
+    assert code == 2 and expected.startswith(text.rstrip("\n"))
     assert err == f"skmia audit: --out: cannot write into {tmp_path / 'out'}: " + (
         f"{os.strerror(errno.ENOSPC)}\n"
     )

@@ -58,7 +58,7 @@ def test_a_model_and_tables_with_a_class_that_it_does_not_know(rare, tmp_path, r
     assert told in " ".join(text.split())
     assert f"The target is the column {target!r}" in text
     document = json.loads((out / "audit.json").read_text())
-    assert document["data"]["left_out"]["unknown_nonmembers"] == N_EACH
+    assert document["data"]["unknown_classes"]["unknown_nonmembers"] == N_EACH
     assert any(told in note for note in document["notes"])
 
 

@@ -84,7 +84,7 @@ def read_text(page):
 
 def test_it_says_what_is_recommended_and_why():
     text = read_text(render_sheet(make_document()))
-    assert "Recommendation: do not release By the policy cautious . 13 of 13 numbers are" in text
+    assert "Recommendation: do not release By the policy cautious . Of 13 numbers, 13 are" in text
     assert "1 check blocks the release. Before a release, 4 checks need a reason." in text
     assert "model.joblib , as a file · audited 23 November 2026" in text
     assert "when at most 1 of 100 others is mistaken for one; limit 5 " in text

@@ -187,7 +187,7 @@ def test_an_audit_stops_when_the_claim_is_refuted():
     counts = {"n_trainings": len(audit.scores_), "n_members": audit.membership_.sum()}
     assert audit.result_.counts == counts and len(audit.epsilons_) == len(audit.membership_)
     assert len(audit.rates_) == len(audit.scores_)
-    assert audit.rates_["tpr_low"].iloc[-1] > 0.3 and audit.rates_["fpr_high"].iloc[-1] < 0.7
+    assert audit.rates_["tpr_low"].iloc[-1] > 0.2 and audit.rates_["fpr_high"].iloc[-1] < 0.8
     assert audit.epsilon_ == audit.result_.epsilon >= 0.98  # the grid value below the claim
     assert "fair coin" in audit.result_.summary()
     parallel = EpsilonAudit(TREE, claimed_epsilon=1.0, n_jobs=2, **settings).fit(X, y)

@@ -46,7 +46,7 @@ def test_records_of_unknown_classes_are_left_out_counted_and_said(table, report)
     assert report.data["n_records"] == len(y) - n == len(report.membership)
     assert report.data["n_members"] == inside.sum()
     counts = {"unknown_members": 0, "unknown_nonmembers": n, "unmatched_members": 0}
-    assert report.data["left_out"] == counts
+    assert report.data["unknown_classes"] == counts
     place = int(is_lost.argmax())
     first = f"first {str(y[place])!r} at position {place}"
     note = (
@@ -58,7 +58,7 @@ def test_records_of_unknown_classes_are_left_out_counted_and_said(table, report)
     assert note in short
     assert f"{n} of 180 non-members have a label" in report.to_html()
     assert note in as_document(report)["notes"]
-    assert as_document(report)["data"]["left_out"] == counts
+    assert as_document(report)["data"]["unknown_classes"] == counts
 
 
 def test_positions_are_those_of_the_table(table, report):
@@ -87,7 +87,7 @@ def test_the_audit_is_that_of_the_records_that_are_kept(table, report):
     same = audit(model, Records(X[kept], y[kept]), inside[kept], shadows=4, random_state=0)
     for name, scores in same.scores.items():
         np.testing.assert_array_equal(report.scores[name], scores)
-    assert "left_out" not in same.data
+    assert "unknown_classes" not in same.data
 
 
 def test_stored_answers_lack_a_class(table):
@@ -96,7 +96,7 @@ def test_stored_answers_lack_a_class(table):
     outputs = Outputs(model.predict_proba(X), classes=model.classes_)
     settings = {"attacks": {"loss": ThresholdAttack()}, "random_state": 0}
     found = audit(None, Records(X, y, outputs=outputs), inside, **settings)
-    assert found.data["left_out"]["unknown_nonmembers"] == is_lost.sum()
+    assert found.data["unknown_classes"]["unknown_nonmembers"] == is_lost.sum()
     both = {"train": Records(X[inside], y[inside], outputs=outputs[inside])}
     both["held_out"] = Records(X[~inside], y[~inside], outputs=outputs[~inside])
     sides = audit(None, **both, **settings)
@@ -132,7 +132,7 @@ def test_members_with_unknown_labels_are_left_out_and_doubted(table):
     y[first] = "typo"
     settings = {"attacks": {"loss": ThresholdAttack()}, "random_state": 0, "file": False}
     found = audit(model, Records(X, y), inside, **settings)
-    assert found.data["left_out"]["unknown_members"] == 1
+    assert found.data["unknown_classes"]["unknown_members"] == 1
     note = "1 of 180 members has a label that the model does not know (first 'typo' at position "
     (told,) = [one for one in found.notes if "180 members" in one]
     assert told.startswith(f"{note}{first}) and was left out.")
@@ -145,7 +145,7 @@ def test_labels_are_numbers():
     settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "random_state": 0, "file": False}
     sides = {"train": (X[inside], y[inside]), "held_out": (X[~inside], y[~inside])}
     found = audit(model, **sides, **settings)
-    assert found.data["left_out"]["unknown_nonmembers"] == 6
+    assert found.data["unknown_classes"]["unknown_nonmembers"] == 6
     assert list(found.scores) == ["LiRA"]
 
 
@@ -212,7 +212,7 @@ def test_a_file_is_attacked_with_all_rows_that_it_was_trained_on():
     model = GaussianNB().fit(X[inside], y[inside])
     settings = {"attacks": {"loss": ThresholdAttack()}, "random_state": 0}
     found = audit(model, Records(X, y), inside, **settings)
-    assert found.data["left_out"]["unmatched_members"] == 12
+    assert found.data["unknown_classes"]["unmatched_members"] == 12
     assert found.file.facts["n_rows"] == 180 and found.file.facts["outsiders"] == 0
     assert found.checks["training rows"].status == "passed"
     assert len(found.file.scores) == found.data["n_records"]
@@ -264,7 +264,7 @@ def test_classes_of_one_record_break_nothing():
     inside = np.concatenate([np.arange(200) % 2 == 0, np.ones(10, dtype=bool)])
     model = GaussianNB().fit(X[inside], y[inside])
     found = audit(model, Records(X, y), inside, shadows=4, random_state=0)
-    assert "left_out" not in found.data
+    assert "unknown_classes" not in found.data
     assert all(np.isfinite(scores).all() for scores in found.scores.values())
     # Nobody is shown as found who is not: the classes are in the file, and so are their records.
     single = np.flatnonzero(y >= 10)

@@ -440,7 +440,7 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
     # All attacks read the tables as they are encoded once.
     with clock("copies"):
         cells = Cells(tables, ("real", "holdout", "synthetic"))
-        test = CopyTest(**settings).fit_cells(cells, groups)
+        test = CopyTest(**settings)._fit_cells(cells, groups)
     copies = test.result_
     # Without a cell, no row of a few values is rare.
     counted = [name for name in COPIES if name in copies.index]
@@ -459,7 +459,7 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
     settings = {**settings, "n_permutations": n_permutations, "n_attacks": n_attacks}
     for name, risk in _list_risks(settings, n_columns, secrets):
         with clock(name):
-            result = risk.fit_cells(cells, groups).result_
+            result = risk._fit_cells(cells, groups).result_
         rows = result if name == "inference" else result.iloc[:1]
         for column, row in rows.rename(columns={"risk": "estimate"}).iterrows():
             found[f"inference of {column}" if name == "inference" else name] = row.to_dict()
