@@ -10,6 +10,9 @@ from scipy import sparse
 # What is held beside a table: so many bytes, or so many times the table if that is more.
 LEAST_BYTES, MOST_TABLES = 500_000_000, 10
 
+# Units of the sizes that numpy names when it cannot have an array.
+_UNITS = "bytes", "KiB", "MiB", "GiB", "TiB"
+
 
 class Cost(NamedTuple):
     """What a piece of work will hold and take, at most or about.
@@ -88,6 +91,9 @@ def describe_lack(error: BaseException) -> str:
     if names & {"BrokenProcessPool", "TerminatedWorkerError", "KilledWorker"}:
         return "a process that it had started was ended by the system, mostly for lack of memory"
     # numpy: "Unable to allocate 74.4 GiB for an array with shape (...) and data type float64"
-    words = str(error).partition("Unable to allocate ")[2].split()
-    size = f": {words[0]} {words[1].replace('i', '')} could not be had at once" if words[1:] else ""
-    return f"memory did not suffice{size}"
+    number, unit, *_ = [*str(error).partition("Unable to allocate ")[2].split(), "", ""]
+    factor = 1024.0 ** _UNITS.index(unit) if unit in _UNITS else None
+    if factor is None:
+        return "memory did not suffice"
+    size = format_bytes(float(number.replace(",", "")) * factor)
+    return f"memory did not suffice: {size} could not be had at once"

@@ -67,7 +67,7 @@ def test_memory_that_does_not_suffice_at_all_is_one_line(run, given, monkeypatch
     monkeypatch.setattr(_audit, "make_problem", fail)
     code, _, err = run(*given)
     assert code == 2 and err.count("\n") == 1
-    assert "8.0 GB could not be had at once; give a random sample of the rows" in err
+    assert "8.6 GB could not be had at once; give a random sample of the rows" in err
 
 
 def test_a_real_audit_does_not_know_the_option(run, given):

@@ -81,4 +81,4 @@ def test_the_size_that_was_asked_for_is_said_without_the_words_of_numpy():
         "Unable to allocate 74.4 GiB for an array with shape (10000, 1000, 1000) and data type "
         "float64"
     )
-    assert describe_lack(error) == "memory did not suffice: 74.4 GB could not be had at once"
+    assert describe_lack(error) == "memory did not suffice: 79.9 GB could not be had at once"

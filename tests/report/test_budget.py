@@ -127,7 +127,7 @@ def test_an_attack_that_does_not_fit_memory_is_left_out():
         """
     )
     (note,) = [note for note in found["notes"] if note.startswith("wide was left out")]
-    assert note == "wide was left out: Memory did not suffice: 18.6 GB could not be had at once."
+    assert note == "wide was left out: Memory did not suffice: 20.0 GB could not be had at once."
     assert found["attacks"] == ["LiRA"] and note in found["left_out"]
 
 
@@ -143,7 +143,7 @@ def test_shadow_models_that_do_not_fit_memory_leave_the_other_attacks():
     )
     assert found["attacks"] == ["threshold (loss)"] and found["n_shadows"] == 0
     (note,) = [note for note in found["left_out"] if note.startswith("LiRA was left out")]
-    assert "No shadow models could be trained: memory did not suffice: 18.6 GB" in note
+    assert "No shadow models could be trained: memory did not suffice: 20.0 GB" in note
     # Nothing was found, and nothing could have been: that is not the absence of leakage.
     assert found["checks"]["shadow models"][0] == "error"
     assert found["checks"]["drift"][0] == "error"
@@ -228,7 +228,7 @@ def test_a_part_that_fails_keeps_its_question_open(safe, monkeypatch, place, nam
     report = audit(safe, records, MEMBERS, shadows=4, **SETTINGS)
     assert report.evidence == "unknown"
     texts = " ".join(one.text for one in report.checks.values() if one.is_error)
-    assert "emory did not suffice: 8.0 GB could not be had at once" in texts
+    assert "emory did not suffice: 8.6 GB could not be had at once" in texts
     check_document(as_document(report))
 
 
