@@ -297,7 +297,7 @@ def few_copies(rng, n_trials, change):
     },
     n_trials=20,
 )
-def shares_of_copies(rng, n_trials, kind, share):
+def copied_shares_are_clear(rng, n_trials, kind, share):
     found = 0
     for seed in range(n_trials):
         real, made, holdout = (draw_kind(rng, 10_000, kind) for _ in range(3))
