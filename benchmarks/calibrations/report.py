@@ -444,7 +444,7 @@ def hidden_leaks_stay_open(rng, n_trials, auc, n=600, n_copied=120, n_attacks=4)
     membership, every = np.arange(n) < n // 2, np.ones(n, dtype=bool)
     rest = np.arange(n) % (n // 2) >= n_copied
     successes = trials = 0
-    for _ in range(n_trials):
+    while trials < n_trials:
         common, scores = rng.normal(size=n) + np.sqrt(2) * norm.ppf(auc) * membership, {}
         for name in "abcd"[:n_attacks]:
             values = common + 0.5 * rng.normal(size=n)
