@@ -369,7 +369,7 @@ class EpsilonAudit(EpsilonAuditBase):
     >>> audit.set_params(sequential=True, claimed_epsilon=1.0).fit(X, y).stopped_
     'refuted'
     >>> len(audit.scores_)
-    16
+    15
     """
 
     _parameter_constraints: dict = {
