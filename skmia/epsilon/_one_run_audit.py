@@ -283,7 +283,7 @@ default="random_label"
     >>> audit.predict(X[:2]), audit.score() == audit.epsilon_
     (array([1, 1]), True)
     >>> print(audit.result_.summary().splitlines()[0])
-    epsilon >= 4.522 at confidence 0.95, delta = 1e-05
+    epsilon >= 4.498 at confidence 0.95, delta = 1e-05
     """
 
     _parameter_constraints: dict = {
