@@ -22,6 +22,8 @@ from skmia.report.checks import CHECKS
 from skmia.report.checks._base import Check
 from skmia.victims import CallableVictim
 
+pytestmark = pytest.mark.slow  # a pool is trained for each kind of change
+
 N = 600
 BEARING = [check.name for check in CHECKS if check.role in REMEDIES]
 POLICIES = ("cautious", "research")
