@@ -45,7 +45,7 @@ from ._inputs import (
     read_features,
 )
 from ._node_equations.boosters import find_numbers, load_booster, mark_missing
-from ._node_equations.equations import UNBALANCED, Choice
+from ._node_equations.equations import UNBALANCED, SpreadParts
 
 
 def list_edges(model, X):
@@ -505,7 +505,7 @@ class Allowance:
     def open(self, number, n_trees, n_bytes, share=1.0):
         """Whether a tree is read, given what those before it hold of a share of the memory."""
         if not self._is_fixed and "trees" not in self.chosen:
-            self.chosen["trees"] = Choice(n_trees, self.most * share)
+            self.chosen["trees"] = SpreadParts(n_trees, self.most * share)
         choice = self.chosen["trees"]
         return number in choice.read if self._is_fixed else choice.takes(number, n_bytes)
 

@@ -269,7 +269,7 @@ class Equations(NamedTuple):
     chosen: dict | None = None
 
 
-class Choice:
+class SpreadParts:
     """Which of some trees or columns are read: all, or as many as fit, spread evenly."""
 
     def __init__(self, n_parts, most):
@@ -339,7 +339,7 @@ class Collector:
         # Until the next begins, equations that are added are left out if they are not read.
         if kind not in self._chosen:
             self._before = self._rows.n_entries
-            self._chosen[kind] = Choice(n_parts, (self._most - self._before) * share)
+            self._chosen[kind] = SpreadParts(n_parts, (self._most - self._before) * share)
         n_coefficients = self._rows.n_entries - self._before
         self._skips = not self._chosen[kind].takes(number, n_coefficients)
         return not self._skips
