@@ -228,8 +228,7 @@ class PrivacyLedger:
     def _write(self, fit):
         """Write down a fit before its first step."""
         with self._saying("be written, so that no step was made"):
-            if not self.path.exists():
-                self._check_never_there()
+            if self._is_new():
                 self._begin()
             with self._open(os.O_RDWR) as handle, locked(handle, alone=True):
                 book = self._check(handle)
@@ -283,8 +282,7 @@ class PrivacyLedger:
 
     def _read_fits(self):
         with self._saying("be read"):
-            if not self.path.exists():
-                self._check_never_there()
+            if self._is_new():
                 os.stat(self.path.parent)  # where no fit could have been written, none was counted
                 return []
             with self._open(os.O_RDONLY) as handle, locked(handle, alone=False):
@@ -371,14 +369,20 @@ class PrivacyLedger:
         self._seen["mark"] = book.mark()
         return book
 
-    def _check_never_there(self):
-        for mark, source in self._known():
+    def _is_new(self):
+        """Whether there has been no file yet; one that is not there any more is an error."""
+        # What is known is read first: another thread may begin the file between the two.
+        known = list(self._known())
+        if self.path.exists():
+            return False
+        for mark, source in known:
             raise FileNotFoundError(
                 f"The ledger {_quote(self.path)}, which was begun at {mark.began} and had "
                 f"{mark.n_fits} fit{'' if mark.n_fits == 1 else 's'}, is not there any more; bring "
                 "it back, or use another path."
                 f"{source}"
             )
+        return True
 
     def _known(self):
         """What this object and the file beside the ledger know of it."""

@@ -8,10 +8,12 @@ import pickle
 import shutil
 import signal
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -520,6 +522,28 @@ def test_many_threads_write_at_once(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: write(ledger, LINES[:1]), range(40)))
     assert len(ledger.read()) == 40
+
+
+def test_a_file_that_another_thread_begins_meanwhile_is_not_a_lost_one(tmp_path, monkeypatch):
+    ledger = PrivacyLedger(tmp_path / "fits.jsonl")
+    waiting = threading.Event()
+    done = threading.Event()
+
+    def exists(path, *, answer=Path.exists):
+        was_there = answer(path)
+        if path == ledger.path and not waiting.is_set():
+            waiting.set()
+            assert done.wait(60)
+        return was_there
+
+    monkeypatch.setattr(Path, "exists", exists)
+    with ThreadPoolExecutor(1) as pool:
+        late = pool.submit(write, ledger, LINES[:1])
+        assert waiting.wait(60)
+        write(ledger, LINES[:2])
+        done.set()
+        late.result()
+    assert len(ledger.read()) == 3
 
 
 @posix
