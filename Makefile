@@ -17,7 +17,8 @@ endif
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit doc tables readme venv test test-slow fuzz coverage lint format test-oldest test-install clean
+.PHONY: help audit doc tables readme venv test quick test-slow fuzz coverage lint format test-oldest test-newest \
+	test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +45,10 @@ venv: .venv/test.stamp ## the development environment, .venv
 test: venv ## the test suite and the examples in docstrings; TESTFLAGS="-k lira" selects
 	PYTHONDONTWRITEBYTECODE= $(one_thread) .venv/$(bin)/python -m pytest $(workers) -m "not slow" $(TESTFLAGS)
 
+# From the nearest tests on, for QUICK seconds, and without starting further processes.
+quick: venv ## tests of what has changed, the nearest first, for 20 seconds
+	PYTHONDONTWRITEBYTECODE= $(one_thread) .venv/$(bin)/python tests/helpers/nearest.py $(QUICK) $(TESTFLAGS)
+
 test-slow: venv ## simulations and fits that take a minute or more
 	$(one_thread) .venv/$(bin)/python -m pytest $(workers) $(patient) -m slow tests $(TESTFLAGS)
 
@@ -68,6 +73,12 @@ format: .venv/lint.stamp ## let ruff mend what it can
 test-oldest: .venv-oldest/test.stamp ## the contract tests on the oldest supported dependencies
 	OPENBLAS_CORETYPE=$${OPENBLAS_CORETYPE:-Haswell} $(one_thread) .venv-oldest/$(bin)/python -m pytest $(workers) -m contract tests
 
+# Nothing is pinned: what is newest on the day that the environment is made.
+test-newest: ## the contract tests on Python 3.13 and the newest dependencies, where a 3.13 is
+	@[ -n "$(PYTHON_NEWEST)" ] || echo "make test-newest is skipped: there is no Python 3.13 here"
+	@[ -z "$(PYTHON_NEWEST)" ] || $(MAKE) --no-print-directory PYTHON="$(PYTHON_NEWEST)" .venv-newest/test.stamp
+	@[ -z "$(PYTHON_NEWEST)" ] || $(one_thread) .venv-newest/$(bin)/python -m pytest $(workers) -m contract tests
+
 # Not editable: what is tested is what a wheel holds. build/lib would put deleted modules into it.
 test-install: .venv-install/test.stamp ## the package as it is installed, without any extra
 	rm -rf build/lib
@@ -75,7 +86,7 @@ test-install: .venv-install/test.stamp ## the package as it is installed, withou
 	.venv-install/$(bin)/pytest tests/install
 
 clean: ## remove environments, caches and build products
-	rm -rf .venv .venv-oldest .venv-install build dist *.egg-info \
+	rm -rf .venv .venv-oldest .venv-newest .venv-install build dist *.egg-info \
 		doc/api doc/auto_examples doc/benchmarks \
 		.mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -prune -exec rm -rf {} +
@@ -85,6 +96,11 @@ audit_extras = plot,report
 doc_extras = doc,dp,plot,report,torch,xgboost
 tested_extras = arrow,browser,catboost,completion,dask,dp,lightgbm,onnx,oracle,plot,polars,ray,report,skops,test,torch,xgboost
 FUZZ = 2000
+QUICK = 20
+# A shim of pyenv is there for each Python that it has, and most of them do not run.
+PYTHON_NEWEST = $(shell for python in python3.13 $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python); do \
+	$$python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null && echo $$python && break; done)
+newest_extras = test,plot,report,xgboost
 # A process of one thread on each processor; threads in them would wait for each other.
 workers = --numprocesses auto --dist worksteal
 one_thread = OMP_NUM_THREADS=1
@@ -124,5 +140,9 @@ lower_bounds = import tomllib; \
 	$(call install,.venv-oldest,--only-binary :all: -c constraints-oldest.txt \
 		$$($(PYTHON) -c '$(lower_bounds)') -e ".[test]")
 
+.venv-newest/test.stamp: pyproject.toml .venv-newest/$(bin)/python$(exe)
+	$(call install,.venv-newest,--upgrade -e ".[$(newest_extras)]")
+
 # No recipe: where the interpreter is gone, every stamp of its environment is out of date.
-.venv/$(bin)/python$(exe) .venv-install/$(bin)/python$(exe) .venv-oldest/$(bin)/python$(exe):
+.venv/$(bin)/python$(exe) .venv-install/$(bin)/python$(exe) .venv-oldest/$(bin)/python$(exe) \
+	.venv-newest/$(bin)/python$(exe):

@@ -18,7 +18,7 @@ N = 240
 @pytest.fixture(autouse=True)
 def quick_audits(monkeypatch):
     shrink_models(monkeypatch)
-    monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 10})
+    monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 5})
     # However busy the machine is, an audit is one of those that take too short for lines.
     monkeypatch.setattr(progress, "BETWEEN_STATES", 1e9)
 

@@ -28,6 +28,10 @@ def options(data):
     return ["--data", data, *OPTIONS]
 
 
+# Programs with processes of their own take ten times as long as an audit in this one. Each of the
+# two tests has one signal in every run of the suite: that of a terminal, and the one that kills.
+ONE_OF_TWO = pytest.mark.slow
+
 # Fitted on halves of the members, to see whether model and table agree.
 N_CLONES = 2
 
@@ -195,7 +199,9 @@ def test_a_signal_that_is_ignored_stays_so(run, options, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    "number, code", [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=ONE_OF_TWO)]
+)
 def test_a_signal_ends_workers_and_keeps_models(data, tmp_path, number, code):
     folder, environment = tmp_path / "kept", {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "skmia.cli", "audit", "--data", str(data)]
@@ -246,7 +252,9 @@ def list_programs(word):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are listed as on Linux")
-@pytest.mark.parametrize("number, code", [("SIGINT", 130), ("SIGKILL", -9)])
+@pytest.mark.parametrize(
+    "number, code", [pytest.param("SIGINT", 130, marks=ONE_OF_TWO), ("SIGKILL", -9)]
+)
 def test_a_signal_ends_the_process_of_a_model(table, tmp_path, number, code):
     skops = pytest.importorskip("skops.io")
     numbers = table[["noise", "works", "trained"]].astype(float)

@@ -42,10 +42,10 @@ def browser():
 @pytest.fixture(scope="module")
 def result():
     """An audit of groups whose names want to be more than names."""
-    records, membership = make_membership_problem(2400, random_state=0)
-    records = records.with_fields(city=np.tile(NAMES, 800))
+    records, membership = make_membership_problem(600, random_state=0)
+    records = records.with_fields(city=np.tile(NAMES, 200))
     members = records[membership == 1]
-    forest = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
+    forest = RandomForestClassifier(4, random_state=0).fit(members.X, members.y)
     return audit(forest, records, membership, group="city", shadows=4, random_state=0)
 
 

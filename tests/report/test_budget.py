@@ -8,10 +8,12 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
+from joblib import parallel_config
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records, audit
+from skmia import Records, ShadowPool, audit
 from skmia._core.budget import Cost
 from skmia.attacks import AnalyticLiRA, LiRA
 from skmia.base import BaseAttack, Needs
@@ -66,7 +68,7 @@ def tell(report, **more):
         "n_shadows": report.settings["n_shadows"],
         "left_out": report.reference["left_out"],
     }
-    print(json.dumps(document | more))
+    return document | more
 
 
 """
@@ -88,24 +90,42 @@ def run_limited(code):
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
 
 
-@linux
-def test_a_linear_model_of_many_classes_is_audited_without_what_is_too_large():
-    found = run_limited(
+@pytest.fixture(scope="module")
+def found():
+    """Three audits in one program: to start it takes longer than an audit."""
+    return run_limited(
         """
+        class Wide(ThresholdAttack):
+            def _fit(self, records, membership):
+                np.ones(2_500_000_000)
+
+        members = records[membership == 1]
+        tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+        greedy = Greedy(max_depth=2).fit(members.X, members.y)
         y = np.arange(2400) % 240
         X = rng.normal(size=(2400, 20)) + 2 * rng.normal(size=(240, 20))[y]
         inside = (np.arange(2400) // 240) % 2 == 1
         model = LogisticRegression(max_iter=30).fit(X[inside], y[inside])
         limit(1_500_000_000)
+        attacks = {"wide": Wide(), "LiRA": LiRA()}
+        wide = tell(audit(tree, records, membership, attacks=attacks, shadows=4, random_state=0))
+        Greedy.is_greedy = True
+        no_pool = tell(audit(greedy, records, membership, random_state=0))
         refused = None
         try:
             AnalyticLiRA(model).fit(Records(X, y))
         except ValueError as error:
             refused = str(error)
-        report = audit(model, Records(X, y), inside, shadows=4, file=False, random_state=0)
-        tell(report, refused=refused)
+        many = audit(model, Records(X, y), inside, shadows=4, file=False, random_state=0)
+        many = tell(many, refused=refused)
+        print(json.dumps({"wide": wide, "no pool": no_pool, "many classes": many}))
         """
     )
+
+
+@linux
+def test_a_linear_model_of_many_classes_is_audited_without_what_is_too_large(found):
+    found = found["many classes"]
     assert "706 MB for a matrix of 5,040 x 5,040 coefficients" in found["refused"]
     (note,) = [note for note in found["notes"] if note.startswith("AnalyticLiRA was left out")]
     assert "706 MB" in note or "longer than the training" in note
@@ -113,34 +133,16 @@ def test_a_linear_model_of_many_classes_is_audited_without_what_is_too_large():
 
 
 @linux
-def test_an_attack_that_does_not_fit_memory_is_left_out():
-    found = run_limited(
-        """
-        class Wide(ThresholdAttack):
-            def _fit(self, records, membership):
-                np.ones(2_500_000_000)
-
-        model = DecisionTreeClassifier(random_state=0).fit(X[membership == 1], y[membership == 1])
-        limit(2_000_000_000)
-        attacks = {"wide": Wide(), "LiRA": LiRA()}
-        tell(audit(model, records, membership, attacks=attacks, shadows=4, random_state=0))
-        """
-    )
+def test_an_attack_that_does_not_fit_memory_is_left_out(found):
+    found = found["wide"]
     (note,) = [note for note in found["notes"] if note.startswith("wide was left out")]
     assert note == "wide was left out: Memory did not suffice: 20.0 GB could not be had at once."
     assert found["attacks"] == ["LiRA"] and note in found["left_out"]
 
 
 @linux
-def test_shadow_models_that_do_not_fit_memory_leave_the_other_attacks():
-    found = run_limited(
-        """
-        model = Greedy(max_depth=2).fit(X[membership == 1], y[membership == 1])
-        Greedy.is_greedy = True
-        limit(2_000_000_000)
-        tell(audit(model, records, membership, random_state=0))
-        """
-    )
+def test_shadow_models_that_do_not_fit_memory_leave_the_other_attacks(found):
+    found = found["no pool"]
     assert found["attacks"] == ["threshold (loss)"] and found["n_shadows"] == 0
     (note,) = [note for note in found["left_out"] if note.startswith("LiRA was left out")]
     assert "No shadow models could be trained: memory did not suffice: 20.0 GB" in note
@@ -150,7 +152,25 @@ def test_shadow_models_that_do_not_fit_memory_leave_the_other_attacks():
     assert found["evidence"] == "unknown"
 
 
+def test_a_pool_whose_workers_end_is_replaced_by_fewer_models(safe, monkeypatch):
+    fit, asked = ShadowPool.fit, []
+
+    def fit_or_end(pool, *arguments, **settings):
+        asked.append(pool.n_jobs)
+        if pool.n_jobs == 2:
+            raise TerminatedWorkerError("A worker process was unexpectedly terminated.")
+        return fit(pool, *arguments, **settings)
+
+    monkeypatch.setattr(ShadowPool, "fit", fit_or_end)
+    with parallel_config("threading"):
+        report = audit(safe, RECORDS, MEMBERS, n_jobs=2, **SETTINGS)
+    assert (asked[0], asked[-1]) == (2, 1)
+    assert report.settings["n_shadows"] == 4 and "LiRA" in report.scores
+    assert any(one.startswith("4 shadow models were trained, one after") for one in report.notes)
+
+
 @linux
+@pytest.mark.slow  # it starts eight processes; the one above raises what joblib then raises
 def test_workers_that_are_killed_are_replaced_by_fewer_models():
     found = run_limited(
         """
@@ -163,7 +183,8 @@ def test_workers_that_are_killed_are_replaced_by_fewer_models():
                 return super().fit(X, y)
 
         model = Killed().fit(X[membership == 1], y[membership == 1])
-        tell(audit(model, records, membership, file=False, n_jobs=2, random_state=0))
+        found = audit(model, records, membership, file=False, n_jobs=2, random_state=0)
+        print(json.dumps(tell(found)))
         """
     )
     assert found["n_shadows"] == 4 and "LiRA" in found["attacks"]
@@ -217,15 +238,23 @@ def test_what_was_left_out_is_never_a_reason_to_release(safe, leaky, monkeypatch
     assert recommend(leaky, shadows=8) != "release"
 
 
+OF_PEOPLE = Records(RECORDS.X, RECORDS.y, group_by=np.arange(N) // 2)
+
+
+@pytest.fixture(scope="module")
+def evidence_of_people(safe):
+    return audit(safe, OF_PEOPLE, MEMBERS, shadows=4, **SETTINGS).evidence
+
+
 @pytest.mark.parametrize(
     ("place", "name"), [(_run, "play_pool"), (_examine, "measure_people"), (DriftCheck, "ask")]
 )
-def test_a_part_that_fails_keeps_its_question_open(safe, monkeypatch, place, name):
-    records = Records(RECORDS.X, RECORDS.y, group_by=np.arange(N) // 2)
-    before = audit(safe, records, MEMBERS, shadows=4, **SETTINGS)
-    assert before.evidence == "none"
+def test_a_part_that_fails_keeps_its_question_open(
+    safe, evidence_of_people, monkeypatch, place, name
+):
+    assert evidence_of_people == "none"
     monkeypatch.setattr(place, name, fail)
-    report = audit(safe, records, MEMBERS, shadows=4, **SETTINGS)
+    report = audit(safe, OF_PEOPLE, MEMBERS, shadows=4, **SETTINGS)
     assert report.evidence == "unknown"
     texts = " ".join(one.text for one in report.checks.values() if one.is_error)
     assert "emory did not suffice: 8.6 GB could not be had at once" in texts

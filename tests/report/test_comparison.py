@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from draws import few_and_many
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia import Records, audit
@@ -167,10 +168,11 @@ def test_a_route_that_one_audit_left_out_has_no_verdict_and_a_next_step(document
     assert "Audit B again. Its file was not attacked (leave out --quick)." in text
 
 
-def test_words_and_numbers_agree_in_random_documents(document):
+@few_and_many(60)
+def test_words_and_numbers_agree_in_random_documents(document, n_draws):
     rng = np.random.default_rng(0)
     seen = set()
-    for _ in range(60):
+    for _ in range(n_draws):
         pair = [copy.deepcopy(document) for _ in "ab"]
         for one in pair:
             for part in (one, one["file"]):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many, most_by_chance
 from scipy import sparse
 
 from skmia import Records
@@ -128,16 +129,17 @@ def test_a_table_gives_the_same_as_its_numbers():
     )
 
 
-def test_texts_in_the_order_of_the_records_tell_nothing():
+@few_and_many(20)
+def test_texts_in_the_order_of_the_records_tell_nothing(n_draws):
     # Members come first in many a table, and so do their names.
     # If the order of the names were read, every draw would warn.
-    warned, n_draws = 0, 20
+    warned = 0
     for seed in range(n_draws):
         rng = np.random.default_rng(seed)
         names = np.array([f"person {k}" for k in rng.permutation(200)])
         records = Records(pd.DataFrame({"name": names}), rng.integers(0, 2, 200))
         warned += blind_baseline(records, np.repeat([1, 0], 100), random_state=seed).low > 0.5
-    assert warned / n_draws <= 0.025 + 4 * np.sqrt(0.025 * 0.975 / n_draws)
+    assert warned <= most_by_chance(n_draws, 0.025)
 
 
 @pytest.mark.parametrize("kind", ["text", "time"])
@@ -197,14 +199,15 @@ def test_members_with_other_topics_are_told_apart_by_their_words(name):
     assert blind_baseline(records, membership, random_state=0).low > 0.55
 
 
-def test_words_of_texts_that_were_drawn_alike_tell_nothing():
-    # Each interval lies above one half with probability .025: of 20 at most 3, but for 2 in 1,000.
+@few_and_many(20)
+def test_words_of_texts_that_were_drawn_alike_tell_nothing(n_draws):
     warned = 0
-    for seed in range(20):
+    for seed in range(n_draws):
         texts, membership = write_texts(np.random.default_rng(seed), 200)
         records = Records(texts, np.random.default_rng(seed).integers(2, size=200))
         warned += blind_baseline(records, membership, random_state=seed).low > 0.5
-    assert warned <= 3
+    # Each interval lies above one half with probability .025.
+    assert warned <= most_by_chance(n_draws, 0.025)
 
 
 def test_names_and_categories_are_not_read_as_texts():

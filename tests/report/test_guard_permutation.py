@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from skmia.metrics import tpr_at_fpr_score
 from skmia.report import permutation_test
 
-N_DRAWS = 120
+N_DRAWS = 40
 
 
 def within(share, level, n_draws=N_DRAWS):

@@ -18,20 +18,23 @@ def check_block(first):
         assert not list_contradictions(tell(report)), seed
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", range(2))
 def test_nothing_that_is_told_contradicts_a_number(block):
     pytest.importorskip("jinja2")
     check_block(BLOCK * block)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(6, 26))
+@pytest.mark.parametrize("block", range(2, 26))
 def test_nothing_contradicts_a_number_in_some_hundred_audits(block):
     pytest.importorskip("jinja2")
     check_block(BLOCK * block)
 
 
-@pytest.mark.parametrize("seed", range(1000, 1030))
+@pytest.mark.parametrize(
+    "seed",
+    [*range(1000, 1010), *(pytest.param(k, marks=pytest.mark.slow) for k in range(1010, 1030))],
+)
 def test_each_number_that_is_told_is_one_of_the_document(seed):
     pytest.importorskip("jinja2")
     told = tell(draw_report(seed))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many, most_by_chance
 from scipy.stats import binom, poisson
 
 from skmia.synthetic import CopyTest
@@ -109,8 +110,9 @@ def test_smallest_number_by_hand():
     assert count_smallest_number(9, 9, 0.0, 0.5, 0.05) == np.inf
 
 
-def test_rates():
-    rng, n_draws, level = np.random.default_rng(0), 60, 0.05
+@few_and_many(60)
+def test_rates(n_draws):
+    rng, level = np.random.default_rng(0), 0.05
     known = draw(rng, 300)
     alarms, found = 0, 0
     for _ in range(n_draws):
@@ -119,7 +121,7 @@ def test_rates():
         # A share of a table without copies, from many rows.
         k = 30
         found += CopyTest().fit(train, test, plant(made, train, k), known).pvalue_ <= level
-    assert alarms <= 7
+    assert alarms <= most_by_chance(n_draws, level)
     promised = CopyTest().fit(*(draw(rng, 300) for _ in range(3)), known).smallest_share_
     assert promised < k / 300 and found >= binom.ppf(0.001, n_draws, 0.8)
 

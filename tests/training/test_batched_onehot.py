@@ -195,6 +195,7 @@ def test_a_net_is_the_same_whoever_is_trained_with_it(X, activation):
                 np.testing.assert_allclose(one, expected, atol=1e-6)
 
 
+@pytest.mark.slow  # Python and torch are started again; the test above compares to single precision
 def test_it_is_the_same_to_the_bit_where_products_do_not_depend_on_addresses():
     name = "test_a_net_is_the_same_whoever_is_trained_with_it"
     done = subprocess.run(

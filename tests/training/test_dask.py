@@ -175,6 +175,7 @@ def make_counted(fits, n_deaths):
     return CountedTree(max_depth=3)
 
 
+@pytest.mark.slow  # a scheduler and its workers are started for it alone
 def test_workers_write_to_the_folder_and_a_killed_one_costs_its_model(records, tmp_path):
     np.save(tmp_path / "X.npy", np.repeat(records.X, 50, axis=1))
     records = Records(np.load(tmp_path / "X.npy", mmap_mode="r"), records.y)
@@ -222,8 +223,9 @@ def make_deadly(deaths):
     return DeadlyModel()
 
 
+@pytest.mark.parametrize("n_killed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_parts_of_the_records_are_scored_by_workers_one_of_which_is_killed(
-    client, tmp_path, monkeypatch
+    client, tmp_path, monkeypatch, n_killed
 ):
     records, sent = make_membership_problem(3000, random_state=0)[0], []
     pool = ShadowPool(GaussianNB(), 8, checkpoint=tmp_path / "pool", on_disk=True, random_state=0)
@@ -232,6 +234,8 @@ def test_parts_of_the_records_are_scored_by_workers_one_of_which_is_killed(
     local = LiRA(victim, FrozenEstimator(pool.fit(records))).fit(records)
     scores, submit = local.score_samples(records), distributed.Client.submit
     (tmp_path / "deaths").mkdir()
+    if not n_killed:
+        (tmp_path / "deaths" / "nobody").touch()
     attack = LiRA(make_deadly(tmp_path / "deaths").fit(half.X, half.y), local.shadows)
     attack.fit(records[:100])
 
