@@ -17,8 +17,7 @@ endif
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit doc tables readme venv test quick test-slow fuzz coverage lint format test-oldest test-newest \
-	test-install clean
+.PHONY: help audit doc tables readme venv test quick test-slow fuzz coverage lint format test-oldest test-newest test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile

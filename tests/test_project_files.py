@@ -1,5 +1,6 @@
 """Workflows, hooks and metadata name what there is: make targets, Python versions, the version."""
 
+import ast
 import configparser
 import os
 import re
@@ -184,3 +185,46 @@ def test_issue_template_has_a_name(path):
     _, head, body = path.read_text(encoding="utf-8").split("---\n", 2)
     assert {"name", "about"} <= set(yaml.safe_load(head))
     assert body.strip()
+
+
+# The tests of what has changed
+
+
+@pytest.fixture
+def some_modules(monkeypatch):
+    """The house without most of its rooms, whose syntax trees take seconds."""
+    import nearest
+    import test_house
+
+    root = ROOT / "skmia"
+    paths = {
+        "skmia": root / "__init__.py",
+        "skmia.attacks": root / "attacks" / "__init__.py",
+        "skmia.attacks._rmia": root / "attacks" / "_rmia.py",
+        "skmia.attacks._threshold": root / "attacks" / "_threshold.py",
+        "skmia.inspection._inspect": root / "inspection" / "_inspect.py",
+        "skmia.report": root / "report" / "__init__.py",
+        "skmia.report._case": root / "report" / "_case.py",
+        "skmia.report._audit": root / "report" / "_audit.py",
+    }
+    trees = {name: (ast.parse(path.read_text()), path) for name, path in paths.items()}
+    for module in (nearest, test_house):
+        monkeypatch.setattr(module, "read_modules", lambda: trees)
+    return nearest
+
+
+def test_the_tests_of_a_change_are_those_that_its_imports_lead_to_the_nearest_first(some_modules):
+    files = some_modules.choose_files(["skmia/attacks/_rmia.py"])
+    assert files[:2] == ["skmia/attacks/_rmia.py", "tests/attacks/test_rmia.py"]
+    assert files[-1] == "tests/test_house.py"
+    places = {name: files.index(name) for name in files}
+    # It imports the attack; this one the audit, which imports the attack.
+    assert places["tests/attacks/test_labels_alone.py"] < places["tests/report/test_audit.py"]
+    assert "tests/inspection/test_inspect.py" not in places
+    page, test = "doc/user_guide/attacks.md", "tests/core/test_levels.py"
+    assert some_modules.choose_files([test, page, "LICENSE"]) == [
+        test,
+        some_modules.PAGE.format(page),
+        "tests/test_house.py",
+    ]
+    assert some_modules.choose_files(["LICENSE"]) == []
