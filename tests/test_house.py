@@ -53,7 +53,11 @@ LIMITS = {
     "inner modules without a mark that cross a wall": 0,
     "names on front pages": 233,
     "arrows up": 0,
+    "calls of block functions outside their module": 40,
+    "modules that call block functions": 6,
 }
+# Where the arithmetic of tables that are larger than the memory stands.
+OUT_OF_CORE = "skmia._core.out_of_core"
 # The two modules that may use private parts of other libraries; each use has a test.
 FENCES = {"skmia._core.sdv_parts", "skmia._core.sklearn", "skmia._core.torch_parts"}
 
@@ -297,6 +301,19 @@ def find_inner_modules():
             yield name
 
 
+def find_block_calls():
+    """The calls of functions of the module of large tables, by the module that calls them."""
+    tree, _ = read_modules()[OUT_OF_CORE]
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    calls = {}
+    for name, (tree, path) in read_modules().items():
+        taken = {one for target, one in iter_imports(name, tree, path) if target == OUT_OF_CORE}
+        for node in ast.walk(tree) if taken & functions and name != OUT_OF_CORE else ():
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in taken & functions:
+                calls.setdefault(name, []).append(ast.unparse(node.func))
+    return calls
+
+
 def find_private_docstrings(tree, public):
     """Lines beyond the first sentence in docstrings of what no public name leads to."""
     for node in tree.body:
@@ -324,6 +341,8 @@ def measure_house():
         "public names": len(public),
         "names on front pages": count_front_names(),
         "arrows up": len(list(find_arrows_up())),
+        "calls of block functions outside their module": sum(map(len, find_block_calls().values())),
+        "modules that call block functions": len(find_block_calls()),
         "docstring lines of private objects beyond the first sentence": sum(
             sum(find_private_docstrings(tree, documented)) for tree in trees.values()
         ),

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from .filed import copy_rows, empty_table
 from .optional import import_optional
+from .out_of_core import empty_table, find_where, take_table
 from .visible import visible
 
 _TABLE_ROWS = 1 << 16  # that are read at once of a table that is not in memory
@@ -544,9 +544,19 @@ def take_rows(rows, key):
         return rows[sys.modules["torch"].as_tensor(np.array(key), device=rows.device)]
     is_plain = type(rows) in (np.ndarray, np.memmap) and rows.flags.c_contiguous
     if is_plain and isinstance(key, np.ndarray) and key.dtype.kind in "iu":
-        return copy_rows(rows, key)
+        return take_table(rows, key)
     foreign = as_foreign(rows)
     return rows[key] if foreign is None else _take_foreign(foreign, key)
+
+
+def find_rows(mask):
+    """Return the positions of the rows where a mask is True, shape (n_true,)."""
+    return find_where(mask)
+
+
+def empty_rows(n_rows, like, dtype=None):
+    """Return an array for so many rows of the shape and type of others, in a file if large."""
+    return empty_table((n_rows, *like.shape[1:]), like.dtype if dtype is None else dtype)
 
 
 def _take_foreign(table, key):

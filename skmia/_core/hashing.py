@@ -13,7 +13,16 @@ import pandas as pd
 from scipy import sparse
 
 from .containers import in_memory, is_foreign, is_frame, is_lazy, is_tensor, take_rows, to_numpy
-from .filed import empty_table, sorted_table
+from .out_of_core import (
+    are_among,
+    empty_table,
+    find_first,
+    find_repeated,
+    find_smallest,
+    number_table,
+    take_table,
+    take_where,
+)
 
 TOKEN_BYTES = 16
 _NUMBER_KINDS = "biufcMm"
@@ -370,16 +379,67 @@ def check_fingerprints(digests):
     # Comparing fingerprints within one set of records is therefore as good as comparing all 128
     # bits.
     # digests (2, n)
-    first = sorted_table(digests[0])
-    if not (first[1:] == first[:-1]).any():
-        return
-    order = np.argsort(digests[0], kind="stable")
-    first, second = digests[:, order]
-    forged = np.flatnonzero((first[1:] == first[:-1]) & (second[1:] != second[:-1]))
-    if len(forged):
-        first, second = sorted(order[forged[0] : forged[0] + 2].tolist())
+    second, first = find_copies(digests[0])
+    is_forged = digests[1, first] != digests[1, second]
+    if is_forged.any():
+        first, second = first[is_forged][0], second[is_forged][0]
         raise ValueError(
             f"Records {first} and {second} differ, yet have the same fingerprint. This happens by "
             "chance in one of some ten million tables of a million records; they were probably "
             "made for it. Leave one of them out."
         )
+
+
+def number_equal(values):
+    """Number the distinct values, such as fingerprints, and return the numbers, shape (n,)."""
+    return number_table(values)[1]
+
+
+def find_copies(prints):
+    """Find the records of which an equal one comes before, and where that is, shape (2, k)."""
+    again = find_repeated(prints)
+    if not len(again):
+        return np.empty((2, 0), np.intp)
+    places = np.flatnonzero(are_among(prints, again))
+    _, first, group = np.unique(prints[places], return_index=True, return_inverse=True)
+    copies = np.stack([places, places[first[group]]])
+    return copies[:, copies[0] != copies[1]]
+
+
+def find_repeated_prints(prints, membership):
+    """Return the fingerprints that several records have, and which of them both sides have."""
+    repeated = find_repeated(prints)
+    if not len(repeated):
+        return repeated, np.zeros(0, dtype=bool)
+    sides = (take_where(side, prints) for side in (membership, ~membership))
+    return repeated, np.all([are_among(repeated, side) for side in sides], axis=0)
+
+
+def mark_shared_prints(prints, membership):
+    """Return whether each record has an equal one on the other side, shape (n,)."""
+    repeated, is_shared = find_repeated_prints(prints, membership)
+    return are_among(prints, repeated[is_shared])
+
+
+def draw_by_content(prints, n):
+    """Draw the records of the n smallest fingerprints, which are random, in increasing order."""
+    few = np.flatnonzero(prints <= find_smallest(prints, n))
+    return few[np.argsort(prints[few], kind="stable")[:n]]
+
+
+class DigestIndex:
+    """Columns of records by their digests."""
+
+    def __init__(self, digests):
+        # Within a pool, 64 bits distinguish records (check_fingerprints); against other records,
+        # 128 bits are compared.
+        self._prints, numbers = number_table(digests[0])
+        self._columns = find_first(numbers)
+        self._second = take_table(digests[1], self._columns)
+
+    def find(self, digests):
+        """Return the column of the first record with each digest; -1 for none."""
+        prints, second = digests
+        place = np.minimum(np.searchsorted(self._prints, prints), len(self._prints) - 1)
+        known = (self._prints[place] == prints) & (self._second[place] == second)
+        return np.where(known, self._columns[place], -1)

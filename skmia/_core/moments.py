@@ -22,6 +22,9 @@ _N_BUFFERED, _LINE = 1 << 11, 64
 # Number of models whose mean is the origin of the deviations.
 _N_CENTRAL = 32
 
+# Rows of a table with an entry for each record that are worked on at once.
+_BLOCK_ROWS = 1 << 20
+
 # Number of models among which a member is sought for all records at once.
 _N_SOUGHT = 4
 
@@ -33,9 +36,10 @@ _MOST_IN_BYTE = 255
 _LEAST_SHARE = 0.03
 
 
-def cut(n, size):
-    """Yield slices of ``range(n)``."""
+def cut(n, size=None):
+    """Yield slices of ``range(n)``, of as many rows as are worked on at once without a size."""
     # gen_batches of scikit-learn validates its parameters, which takes longer than a small block.
+    size = _BLOCK_ROWS if size is None else size
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 

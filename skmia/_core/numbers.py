@@ -53,6 +53,12 @@ def to_array(values, name, must="be an array", dtype=None):
         raise ValueError(f"{name} must {must}; got {show(values)}.") from None
 
 
+def are_consecutive(numbers):
+    """Return whether each of some whole numbers follows the one before."""
+    span = len(numbers) - 1
+    return span < 0 or bool(numbers[-1] - numbers[0] == span and (np.diff(numbers) > 0).all())
+
+
 def as_series(values, infers=False):
     """A column, with objects in the type that all of them have if it ``infers``."""
     try:

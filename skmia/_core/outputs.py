@@ -6,10 +6,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .containers import read_only
-from .filed import empty_table, map_table, take_table
+from .containers import empty_rows, read_only
 from .groups import check_columns
 from .label_maps import match_labels, sort_by_value, try_maps
+from .moments import cut
 from .numbers import SMALLEST, check_number, show, to_array
 from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round_into_bounds
 from .types import ArrayLike
@@ -308,16 +308,15 @@ class Outputs:
     def _find_labels(self, y):
         """The column of each label, and the labels that have none."""
         order = np.argsort(self.classes)
-
-        def find(rows):
-            position = np.searchsorted(self.classes, y[rows], sorter=order)
-            return order[np.minimum(position, len(order) - 1)]
-
+        index, unknown = empty_rows(len(y), y, np.intp), np.empty(len(y), dtype=bool)
         try:
-            index = map_table(find, len(y), np.intp)
-            return index, map_table(lambda rows: self.classes[index[rows]] != y[rows], len(y), bool)
+            for rows in cut(len(y)):
+                position = np.searchsorted(self.classes, y[rows], sorter=order)
+                index[rows] = order[np.minimum(position, len(order) - 1)]
+                unknown[rows] = self.classes[index[rows]] != y[rows]
         except TypeError:  # of another type than the classes
             return None, np.ones(len(y), dtype=bool)
+        return index, unknown
 
     def as_labels(self) -> "Outputs":
         """Return the predicted labels alone; the first class wins a tie.
@@ -341,10 +340,10 @@ class Outputs:
             return self
         if self.classes is None:
             raise ValueError(f"Answers of kind {self.kind!r} hold no predicted classes.")
-        return Outputs(take_table(self.classes, self._find_largest()), self.classes, "label")
-
-    def _find_largest(self):
-        return map_table(lambda rows: self.values[rows].argmax(axis=1), len(self), np.intp)
+        labels = empty_rows(len(self), self.classes)
+        for rows in cut(len(self)):
+            labels[rows] = self.classes[self.values[rows].argmax(axis=1)]
+        return Outputs(labels, self.classes, "label")
 
     def aligned_to(self, classes: np.ndarray) -> "Outputs":
         """Return the same outputs with one column for each of ``classes``.
@@ -556,7 +555,10 @@ class Outputs:
         label = self.label_index(y)
         if self.kind == "label":
             return self.values == to_array(y, "y")
-        return self._find_largest() == label
+        is_correct = np.empty(len(self), dtype=bool)
+        for rows in cut(len(self)):
+            is_correct[rows] = self.values[rows].argmax(axis=1) == label[rows]
+        return is_correct
 
     def _check_probabilistic(self):
         if self.kind not in ("proba", "logits"):
@@ -599,7 +601,7 @@ def join_outputs(parts, n_records):
     first, classes, values, start = None, [], None, 0
     for part in parts:
         if first is None:
-            first, values = part, empty_table((n_records, *part.shape[1:]), part.values.dtype)
+            first, values = part, empty_rows(n_records, part.values)
         same_columns = first.kind == "label" or np.array_equal(part.classes, first.classes)
         if part.kind != first.kind or not same_columns:
             raise ValueError(
@@ -608,7 +610,7 @@ def join_outputs(parts, n_records):
             )
         dtype = np.result_type(values, part.values)
         if dtype != values.dtype:  # longer text
-            known, values = values, empty_table(values.shape, dtype)
+            known, values = values, empty_rows(n_records, values, dtype)
             values[:start] = known[:start]
         values[start : start + len(part)], start = part.values, start + len(part)
         classes.append(part.classes)

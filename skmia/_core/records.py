@@ -30,7 +30,9 @@ from .containers import (
     unpack,
 )
 from .hashing import check_fingerprints, digest_records
+from .moments import cut
 from .numbers import LARGEST, as_series, show, to_array
+from .out_of_core import empty_table
 from .outputs import Outputs, as_key
 from .types import ArrayLike, LazyTable, PathLike, Rows
 from .visible import as_html, visible
@@ -590,6 +592,17 @@ class Records:
 
     def _was_column(self):
         return self._column
+
+    def _make_column(self, dtype=np.float64):
+        """Return an array to be filled with a number per record, shape (n,), in a file if large."""
+        return empty_table(len(self), dtype)
+
+    def _list_positions(self):
+        """Return the position of each record, shape (n,), in a file if there are many."""
+        positions = self._make_column(np.intp)
+        for rows in cut(len(self)):
+            positions[rows] = np.arange(rows.start, rows.stop)
+        return positions
 
     def _get_features(self):
         # Of the container, since the rows of a slice are taken only if they are read.

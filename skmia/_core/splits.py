@@ -6,18 +6,18 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from .filed import (
+from .groups import number_groups
+from .hashing import number_equal
+from .moments import cut
+from .numbers import SMALLEST
+from .out_of_core import (
     count_up,
-    cut_table,
-    distinct_table,
     empty_table,
     find_first,
-    find_places,
+    find_smallest,
     map_table,
     take_table,
 )
-from .groups import number_groups
-from .numbers import SMALLEST
 
 _N_BINS = 10
 
@@ -48,7 +48,7 @@ def number_units(fingerprint, group_by=None):
     """Number the sets of records that must be in or out of a training set together."""
     # Equal records form a unit, and so do all records with one value of group_by. Two groups with
     # equal records become one unit, because these records cannot be in and out at once.
-    units = find_places(distinct_table(fingerprint), fingerprint)
+    units = number_equal(fingerprint)
     if group_by is None:
         return units
     _, groups = number_groups(group_by, len(units))
@@ -74,7 +74,7 @@ def join_copies(membership, fingerprint):
 def compute_strata(y, is_classification):
     """Return the class of each record, or the decile of a real target, or of a mean of several."""
     if is_classification:
-        return find_places(np.unique(y), y)
+        return number_equal(y)
     if np.ndim(y) == 2:
         y = np.asarray(y, dtype=np.float64)
         y = ((y - y.mean(axis=0)) / np.maximum(y.std(axis=0), SMALLEST)).mean(axis=1)
@@ -107,27 +107,23 @@ def draw_halves(units, strata, n_samples, rng, first=None):
     sides = (order[::2], order[1::2])
     if rng.integers(2):
         sides = sides[::-1]
-    inside = empty_table((2, n_units), bool)
+    inside = np.zeros((2, n_units), dtype=bool)
     for side, members in zip(inside, sides, strict=True):
-        side[:] = False
         wanted = max(1.0, len(members) * min(1.0, 2 * n_samples / len(units)))
         shift = rng.random()
-        for rows in cut_table(len(members)):
+        for rows in cut(len(members)):
             edges = np.arange(rows.start, rows.stop + 1) * (wanted / len(members))
             if rows.stop == len(members):
                 edges[-1] = wanted
             side[members[rows][np.diff(np.floor(edges + shift)) > 0]] = True
-    drawn = empty_table((2, len(units)), bool)
-    for rows in cut_table(len(units)):
-        drawn[:, rows] = inside[:, units[rows]]
-    return drawn
+    return inside[:, units]
 
 
 def draw_block(units, strata, size, rng):
     """Draw the training sets of a block of models so that each unit is in exactly half of them."""
     # Each training set holds half of the units of every stratum, and of all, up to one unit.
     # -> inside (size, n)
-    first = find_first(units)
+    first = np.unique(units, return_index=True)[1]
     strata, n_strata = strata[first], strata.max() + 1
     inside = np.zeros((size, len(first)), dtype=bool)
     due = np.full(len(first), size // 2)
@@ -180,3 +176,23 @@ def _number_units_of(records):
             "need at least 2 units."
         )
     return units
+
+
+def draw_rows(n_records, n_wanted, seed, groups=(), n_fewest=0):
+    """Draw about so many records at random, and of each group at least some."""
+    # The draw depends on nothing else, so what holds for records that were assigned at random holds
+    # for the sample.
+    # groups: mask (n_records,) of each -> rows (k,): positions in order
+    keys = empty_table(n_records)
+    np.random.default_rng(seed).random(out=keys)
+    chosen = keys <= _find_cut(keys, n_wanted)
+    for mask in groups:
+        chosen |= mask & (keys <= _find_cut(keys[mask], n_fewest))
+    return np.flatnonzero(chosen)
+
+
+def _find_cut(keys, n_wanted):
+    """Return the key up to which so many records are drawn."""
+    if n_wanted >= len(keys):
+        return np.inf
+    return find_smallest(keys, n_wanted) if n_wanted else -np.inf

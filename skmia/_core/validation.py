@@ -5,7 +5,6 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .asking import check_order, check_targets, check_victim, query_victim
-from .filed import map_table
 from .numbers import as_series, show, to_array
 from .outputs import Outputs
 from .records import Records, get_features
@@ -94,7 +93,7 @@ def check_membership(membership, n_records):
     if len(values) < 2:
         kind = "non-members" if values[0] == 1 else "members"
         raise ValueError(f"membership holds one class only: the records contain no {kind}.")
-    return map_table(lambda rows: membership[rows] != 0, n_records, bool)
+    return membership != 0
 
 
 def check_outputs_source(victim):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.filed import FiledArray, Rows
+from .._core.filed_array import FiledArray, Rows
 from ..exceptions import CheckpointError
 from .digests import digest_arrays
 

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._core.filed import find_where, sorted_table
+from .._core.hashing import draw_by_content
 from .._core.needs import BOTH
 from .._core.records import Records, get_origin
 from .._core.sklearn import Interval
@@ -265,5 +265,4 @@ def _draw_records(records: Records) -> Records:
     """Return a sample of many records that depends on their content alone."""
     if len(records) <= _MOST_RECORDS:
         return records
-    prints = records.fingerprint
-    return records[find_where(prints <= sorted_table(prints)[_MOST_RECORDS - 1])]
+    return records[np.sort(draw_by_content(records.fingerprint, _MOST_RECORDS))]

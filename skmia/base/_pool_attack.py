@@ -12,7 +12,7 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
-from .._core.filed import empty_table, find_where, map_table, sorted_table
+from .._core.hashing import draw_by_content
 from .._core.left_out import choose_others, part_of, values_of
 from .._core.moments import compute_sides, cut, take_records
 from .._core.needs import Needs
@@ -180,9 +180,7 @@ class PoolReader:
 
     def _have_enough(self, n_in):
         n_models = len(self.pool.membership_)
-        return map_table(
-            lambda rows: self.are_enough(n_in[rows], n_models - n_in[rows]), len(n_in), bool
-        )
+        return self.are_enough(n_in, n_models - n_in)
 
     def judged_blocks(self, records):
         """Yield the blocks of the records that can be judged; an error if there are none."""
@@ -429,7 +427,7 @@ class PoolAttack(BaseAttack):
         # Parts consist of whole blocks, so that the same numbers are added in the same order.
         size = self._reader.count_rows()
         size *= max(1, _N_IN_PART // size)
-        light, scores = copy.copy(self), empty_table(len(records))
+        light, scores = copy.copy(self), records._make_column()
         light.shadows = light.pool_ = None
         parts = (self._cut(records, part) for part in cut(len(records), size))
         for rows, found in get_workers().map(_score_apart, light, parts):
@@ -479,9 +477,7 @@ class PoolAttack(BaseAttack):
         # Only records that can be judged are returned, model after model. Of many records, a sample
         # is scored that depends on their content alone.
         if len(records) > n_scores:
-            prints = records.fingerprint
-            few = find_where(prints <= sorted_table(prints)[n_scores - 1])
-            records = records[np.sort(few[np.argsort(prints[few], kind="stable")[:n_scores]])]
+            records = records[np.sort(draw_by_content(records.fingerprint, n_scores))]
         n_models = len(self.pool_.membership_)
         n_wanted = count_pseudo_victims(len(records), n_scores)
         models = np.unique(np.linspace(0, n_models - 1, min(n_models, n_wanted)).astype(int))

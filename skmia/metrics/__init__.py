@@ -17,7 +17,6 @@ from ._intervals import (
     difference_interval,
     mean_interval,
     mean_variance,
-    placements,
     rate_sequence,
     share_interval,
     sizes_of_sides,
@@ -39,7 +38,7 @@ from ._membership import (
     tpr_at_fpr_scorer,
 )
 from ._operating_point import OperatingPoint as OperatingPoint
-from ._operating_point import count_points, operating_point, tpr_limits
+from ._operating_point import operating_point, tpr_limits
 from ._people_scores import PeopleScores as PeopleScores
 from ._people_scores import score_people
 from ._plot_comparison import (
@@ -49,6 +48,7 @@ from ._plot_comparison import (
 )
 from ._plot_roc import MembershipRocDisplay
 from ._plot_scores import ScoreDistributionDisplay
+from ._ranks import center_ranks, compute_auc, count_points, find_highest, placements
 
 __all__ = [
     "CriticalDifferenceDisplay",

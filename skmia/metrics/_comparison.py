@@ -22,8 +22,9 @@ from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._core.visible import visible
 from ..exceptions import ResolutionWarning
-from ._intervals import FEW, check_people, join_variances, placements, split_people
+from ._intervals import FEW, check_people, join_variances, split_people
 from ._membership import tpr_at_fpr_score
+from ._ranks import placements
 
 
 class PairedDifference(NamedTuple):

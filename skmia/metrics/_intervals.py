@@ -12,11 +12,11 @@ from .._core.checks import (
     check_membership_predictions,
     check_membership_scores,
 )
-from .._core.filed import count_below, empty_table, sorted_table, take_where
 from .._core.groups import number_groups
 from .._core.numbers import as_numbers, check_broadcast, check_count, check_number, show
 from .._core.pvalues import limit_rates
 from .._core.types import ArrayLike, FloatOrArray
+from ._ranks import placements
 
 
 def check_people(groups, n_records):
@@ -57,12 +57,11 @@ class People:
         """Return the change of the mean over rows if each person is left out, without its sign."""
         # The changes are scaled so that their sum of squares is the variance of the mean: the
         # jackknife, which does not underestimate the influence of a person with many rows.
-        n_people, changes = len(self.counts), empty_table(len(self.counts))
+        n_people, changes = len(self.counts), values - values.mean()
         if self.alone:
-            np.subtract(values, values.mean(), out=changes)
             share = 1 / self.n_rows
         else:
-            changes[:] = np.bincount(self.people, values - values.mean())
+            changes = np.bincount(self.people, changes)
             share = self.counts / self.n_rows
         changes /= self.n_rows
         changes /= 1 - share
@@ -113,11 +112,9 @@ class Sizes(NamedTuple):
 
 def split_people(people, membership):
     """Split people into the people of members and of non-members."""
-    n_members = np.count_nonzero(membership)
-    sides = (True, n_members), (False, len(membership) - n_members)
     return tuple(
-        People(None if people is None else take_where(membership, side, people), n_rows)
-        for side, n_rows in sides
+        People(None if people is None else people[side], np.count_nonzero(side))
+        for side in (membership, ~membership)
     )
 
 
@@ -172,8 +169,8 @@ def sizes_of_sides(scores, membership, sides, thresholds):
     """Compute effective sizes of the rates of both sides, members first, at each threshold."""
     # Of independent records, the scores are not read.
     parts = (
-        None if side.alone else take_where(membership, is_member, scores)
-        for is_member, side in zip((True, False), sides, strict=True)
+        None if side.alone else scores[chosen]
+        for chosen, side in zip((membership, ~membership), sides, strict=True)
     )
     return [effective_sizes(part, side, thresholds) for part, side in zip(parts, sides)]
 
@@ -514,17 +511,6 @@ def rate_sequence(successes: int, trials: int, *, confidence_level: float = 0.95
 # unreliable.
 FEW = 20
 _FEW_OUT_OF_ORDER = 5
-
-
-def placements(membership, scores):
-    """Return for each record the share of the other class that it outranks; ties count half."""
-    # Members are compared with the non-members below them, non-members with the members above.
-    members, nonmembers = (take_where(membership, side, scores) for side in (True, False))
-    below = count_below(sorted_table(nonmembers), members)
-    above = count_below(sorted_table(members), nonmembers)
-    below /= 2 * len(nonmembers)
-    above /= 2 * len(members)
-    return below, np.subtract(1, above, out=above)
 
 
 def mean_variance(values, auc):

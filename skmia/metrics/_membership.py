@@ -19,10 +19,10 @@ from .._core.checks import (
     check_rate,
     check_weights,
 )
-from .._core.filed import cut_table, empty_table, sorted_table, take_where
 from .._core.numbers import check_broadcast, check_number, show, to_array
 from .._core.types import ArrayLike, FloatOrArray
 from ..exceptions import ResolutionWarning
+from ._ranks import realizable_points
 
 # The standard error of a rate that is based on ten false positives is a third of the rate.
 MIN_FALSE_POSITIVES = 10
@@ -134,36 +134,6 @@ def membership_roc_curve(
     [inf, 0.8, 0.4, 0.1]
     """
     return realizable_points(*check_membership_scores(y_true, y_score))
-
-
-def realizable_points(membership, scores):
-    """Compute the ROC curve of input that was checked."""
-    # For some hundred records scikit-learn's function takes many times as long: it checks them
-    # again.
-    members, ordered = take_where(membership, True, scores), sorted_table(scores)
-    members.sort()
-    n, n_members = len(ordered), len(members)
-
-    def find_first(rows):
-        """Return the places of scores that differ from the one before, among some."""
-        start = max(rows.start, 1)
-        first = start + np.flatnonzero(
-            ordered[start : rows.stop] != ordered[start - 1 : rows.stop - 1]
-        )
-        return first if rows.start else np.append(0, first)
-
-    size = 1 + sum(len(find_first(rows)) for rows in cut_table(n))
-    fpr, tpr, thresholds = (empty_table(size) for _ in range(3))
-    fpr[0], tpr[0], thresholds[0], stop = 0, 0, np.inf, size
-    for rows in cut_table(n):
-        first = find_first(rows)
-        some = slice(stop - len(first), stop)
-        falling = ordered[first][::-1]
-        n_found = n_members - np.searchsorted(members, falling)
-        thresholds[some], tpr[some] = falling, n_found / n_members
-        fpr[some] = (n - first[::-1] - n_found) / (n - n_members)
-        stop = some.start
-    return fpr, tpr, thresholds
 
 
 def point_at_fpr(fpr, max_fpr):

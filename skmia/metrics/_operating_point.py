@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from scipy import special, stats
@@ -13,10 +13,10 @@ from .._core.checks import (
     check_membership_scores,
     check_rate,
 )
-from .._core.filed import empty_table
 from .._core.types import ArrayLike
 from ._intervals import beta_limits, check_people, sizes_of_sides, split_people
-from ._membership import check_resolution, point_at_fpr, realizable_points
+from ._membership import check_resolution, point_at_fpr
+from ._ranks import count_points, realizable_points
 
 # Probability mass of J, the number of non-members above the cut, that is left out on either side.
 _LEFT_OUT = 1e-6
@@ -26,21 +26,6 @@ _MOST_STEPS = 60
 # Tolerance, so that rounding does not reduce a whole number by one.
 _TOLERANCE = 1e-12
 _UP = 1 + _TOLERANCE
-
-
-class Counts(NamedTuple):
-    """Corners of a ROC curve as numbers of records, from none to all."""
-
-    nonmembers: np.ndarray  # at or above each threshold
-    members: np.ndarray
-
-
-def count_points(fpr, tpr, n_members, n_nonmembers):
-    """Return the numbers of records behind the points of a ROC curve."""
-    counts = Counts(empty_table(len(fpr)), empty_table(len(tpr)))
-    for count, rates, n in zip(counts, (fpr, tpr), (n_nonmembers, n_members), strict=True):
-        np.rint(np.multiply(rates, n, out=count), out=count)
-    return counts
 
 
 def tpr_limits(counts, rates, tail, *, sizes=None, n_nodes=64):

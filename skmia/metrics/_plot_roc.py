@@ -20,8 +20,9 @@ from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import ArrayLike
 from ._intervals import check_people, split_people, thinned_sizes
-from ._membership import MIN_FALSE_POSITIVES, check_resolution, point_at_fpr, realizable_points
-from ._operating_point import count_points, tpr_limits
+from ._membership import MIN_FALSE_POSITIVES, check_resolution, point_at_fpr
+from ._operating_point import tpr_limits
+from ._ranks import count_points, realizable_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,6 @@ from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
 from .._core.circumstances import Clock, list_versions, tell_time
-from .._core.filed import count_up
 from .._core.guesses import check_keywords
 from .._core.numbers import to_array
 from .._core.outputs import PREDICTIONS
@@ -403,7 +402,7 @@ def audit(
             run = repeat_attack(case, run, clock)
             run = replace(run, file_scores=None if of_file is None else of_file.scores)
             findings = examine(case, run, clock)
-        ids = records.fields.get("record_id", count_up(len(records)))
+        ids = records.fields.get("record_id", records._list_positions())
         ids = ids if case.left_out is None else ids[case.left_out.kept]
         return AuditReport(
             findings=findings,

@@ -127,7 +127,9 @@ def measure_people(case, run):
         combined = total if ways[attack] == SUM else total / np.maximum(n_judged, 1)
         scores[attack] = combined[people.is_whole]
         judged[attack] = (n_judged > 0)[people.is_whole]
-    usable = [name for name in scores if len(list_judged(judged, name, people.inside))]
+    usable = [
+        name for name in scores if people.inside[list_judged(judged, name, people.inside)].any()
+    ]
     scores = {name: scores[name] for name in usable or scores}
     attack = next(iter(rank_attacks(scores, people.inside, judged)))
     return {
@@ -148,7 +150,7 @@ def _read_people(case):
 
 def _judge(case, people, scores, judged, attack):
     """Sizes, AUC and p-value of the attack, and who is exposed most; None where too few remain."""
-    rows = list_judged(judged, attack, people.inside)
+    rows = np.arange(len(people.inside))[list_judged(judged, attack, people.inside)]
     sides, own = people.inside[rows], scores[attack][rows]
     n_members = int(sides.sum())
     found = {

@@ -4,18 +4,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
-from .._core.filed import (
-    are_among,
-    count_below,
-    count_up,
-    find_places,
-    find_repeated,
-    find_where,
-    sorted_table,
-    take_table,
-    take_where,
-)
 from .._core.groups import read_names
+from .._core.hashing import find_repeated_prints
 from .._core.numbers import show
 from .._core.splits import number_units
 from .._core.visible import as_plain
@@ -23,7 +13,9 @@ from ..metrics import (
     advantage_interval,
     auc_interval,
     check_people,
+    compute_auc,
     count_points,
+    find_highest,
     membership_roc_curve,
     operating_point,
     sizes_of_sides,
@@ -37,6 +29,7 @@ CLASS = "class"
 # Field of the records with the words of the user for their labels, if the model has others.
 CLASS_NAME = "class_name"
 MISSING = "(missing)"
+EVERY_ROW = slice(None)
 
 # A field with more values than this is probably an identifier or a number.
 _MOST_GROUPS = 100
@@ -87,7 +80,7 @@ def list_subsets(records, group, *, classes=False):
         if 2 <= len(labels) <= _MOST_CLASSES:
             texts = as_plain(_name_classes(records, labels))
             names, places = np.unique(texts, return_inverse=True)
-            subsets.add(CLASS, names, take_table(places, find_places(labels, records.y)))
+            subsets.add(CLASS, names, places[np.searchsorted(labels, records.y)])
     return subsets
 
 
@@ -123,9 +116,7 @@ def get_people(records, membership):
     # -> people (n,): person of each record; None if records were assigned one by one
     if "group_by" in records.fields:
         return records["group_by"]
-    copied = find_repeated(records.fingerprint)
-    sides = (take_where(membership, side, records.fingerprint) for side in (True, False))
-    is_mixed = np.all([are_among(sorted_table(side), copied) for side in sides], axis=0)
+    copied, is_mixed = find_repeated_prints(records.fingerprint, membership)
     return None if is_mixed.any() or not len(copied) else number_units(records.fingerprint)
 
 
@@ -154,6 +145,7 @@ def measure(name, scores, guesses, case):
     """Measure one attack on all records and on each group."""
     rows, people = [], case.records.fields.get("group_by")
     for scope, group, mask in case.subsets:
+        mask = EVERY_ROW if scope == OVERALL else mask
         truth = case.membership[mask]
         n_members = int(truth.sum())
         n_nonmembers = len(truth) - n_members
@@ -163,8 +155,7 @@ def measure(name, scores, guesses, case):
         else:
             groups = None if people is None else people[mask]
             settings = {"groups": groups, "confidence_level": case.level}
-            own = (take_where(mask, True, values) for values in (scores, guesses))
-            numbers = _measure_subset(*own, truth, case.fprs, settings)
+            numbers = _measure_subset(scores[mask], guesses[mask], truth, case.fprs, settings)
         counts = {"n_members": n_members, "n_nonmembers": n_nonmembers}
         rows += [{"attack": name, "scope": scope, "group": group, **counts, **n} for n in numbers]
     return rows
@@ -221,9 +212,9 @@ def compute_curves(scores, membership, confidence_level, groups=None, judged=Non
     curves = []
     for attack, values in scores.items():
         rows = list_judged(judged, attack, membership)
-        if not len(rows):
+        values, truth = values[rows], membership[rows]
+        if not len(truth):
             continue
-        values, truth = take_table(values, rows), take_table(membership, rows)
         sides = split_people(None if people is None else people[rows], truth)
         n_members, n_nonmembers = (side.n_rows for side in sides)
         fpr, tpr, thresholds = membership_roc_curve(truth, values)
@@ -247,10 +238,11 @@ def _thin(fpr, n_nonmembers):
 
 
 def list_judged(judged, attack, membership):
-    """Positions of the records that an attack can judge; none if all are on one side."""
-    rows = count_up(len(membership)) if judged is None else find_where(judged[attack])
-    sides = take_table(membership, rows)
-    return rows if sides.any() and not sides.all() else rows[:0]
+    """Return which records an attack can judge, a slice or a mask; none if all are on one side."""
+    is_whole = judged is None or np.all(judged[attack])
+    rows = EVERY_ROW if is_whole else np.asarray(judged[attack])
+    sides = membership[rows]
+    return rows if sides.any() and not sides.all() else slice(0)
 
 
 def list_exposed(scores, membership, record_ids, judged=None):
@@ -259,11 +251,11 @@ def list_exposed(scores, membership, record_ids, judged=None):
         return []
     attack, values = next(iter(scores.items()))
     rows = list_judged(judged, attack, membership)
-    sides, own = take_table(membership, rows), take_table(values, rows)
-    members, others = (sorted_table(take_where(sides, side, own)) for side in (True, False))
-    high = find_where(sides & (own >= members[-MOST_EXPOSED:][:1])) if len(rows) else rows
-    top = rows[high[np.argsort(-own[high], kind="stable")[:MOST_EXPOSED]]]
-    above = len(others) - np.searchsorted(others, values[top], side="left")
+    is_judged = np.zeros(len(membership), dtype=bool)
+    is_judged[rows] = True
+    top = find_highest(values, MOST_EXPOSED, membership & is_judged)[:MOST_EXPOSED]
+    others = is_judged & ~membership
+    above = [np.count_nonzero(others & (values >= values[row])) for row in top]
     return [
         {
             "record": record_ids[row],
@@ -281,10 +273,7 @@ def rank_attacks(scores, membership, judged=None):
 
     def measure(attack):
         rows = list_judged(judged, attack, membership)
-        if not len(rows):
-            return -1.0
-        sides, values = take_table(membership, rows), take_table(scores[attack], rows)
-        members, others = (take_where(sides, side, values) for side in (True, False))
-        return count_below(sorted_table(others), members).sum() / len(members) / len(others)
+        sides = membership[rows]
+        return compute_auc(sides, scores[attack][rows]) if len(sides) else -1.0
 
     return {name: scores[name] for name in sorted(scores, key=measure, reverse=True)}

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 
 from .._core.budget import describe_lack, is_of_memory
-from .._core.filed import empty_table, find_where, sorted_table, take_where
 from .._core.progress import enter_stage
+from .._core.splits import draw_rows
 from .._training.checkpoint import FolderCheckpoint
 from ..base import (
     assign_folds,
@@ -43,33 +43,17 @@ ALL = slice(None)
 
 def draw_sample(n_records, subsets, most, seed):
     """Draw records at random, so that no group is short of records."""
-    # About most records are drawn, and further ones of small groups, half as many at most. The draw
-    # depends on nothing else, so what holds for records that were assigned at random holds for the
-    # sample.
+    # About most records are drawn, and further ones of small groups, half as many at most.
     # -> rows (k,): positions in order; slice(None) for all records
     if n_records <= most:
         return ALL
-    keys = empty_table(n_records)
-    np.random.default_rng(seed).random(out=keys)
-    chosen = keys <= _choose_cut(keys, most)
-    fewest = most // (2 * len(subsets))
-    for scope, _, mask in subsets:
-        if scope == OVERALL:
-            continue
-        chosen |= mask & (keys <= _choose_cut(take_where(mask, True, keys), fewest))
-    return find_where(chosen)
+    groups = (mask for scope, _, mask in subsets if scope != OVERALL)
+    return draw_rows(n_records, most, seed, groups, most // (2 * len(subsets)))
 
 
 def take_records(records, rows):
     """Return the records of a sample; all of them as they are, for a selection would read X."""
     return records if isinstance(rows, slice) and rows == ALL else records[rows]
-
-
-def _choose_cut(keys, n_wanted):
-    """The key up to which so many records are drawn."""
-    if n_wanted >= len(keys):
-        return np.inf
-    return sorted_table(keys)[n_wanted - 1] if n_wanted else -np.inf
 
 
 # Number of models treated as the victim, for each number of shadow models.

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.filed import are_among, sorted_table, take_where
+from .._core.hashing import mark_shared_prints
 
 # An audit is refused if more than this share of the smaller side is also on the other; fewer copies
 # are judged by the check "duplicates".
@@ -49,17 +49,14 @@ def find_shared_rows(prints, membership):
     # equal rows across the sides are compared with those of rows that are dealt at random.
     # -> shared: None if few rows are on both sides, or no more than by nature
     membership = np.asarray(membership, dtype=bool)
-    sides = [take_where(membership, side, prints) for side in (True, False)]
-    among = [
-        int(np.count_nonzero(are_among(sorted_table(other), one)))
-        for one, other in (sides, sides[::-1])
-    ]
-    sizes = [len(side) for side in sides]
+    is_shared, sides = mark_shared_prints(prints, membership), (membership, ~membership)
+    among = [int(np.count_nonzero(is_shared[side])) for side in sides]
+    sizes = [int(np.count_nonzero(side)) for side in sides]
     smaller = int(np.argmin(sizes))
     if not min(sizes) or among[smaller] <= _MANY * sizes[smaller]:
         return None
     shared = SharedRows(sizes[0], sizes[1], *among)
-    counts = [np.unique(np.asarray(side), return_counts=True) for side in sides]
+    counts = [np.unique(np.asarray(prints[side]), return_counts=True) for side in sides]
     is_equal = all(np.array_equal(*pair) for pair in zip(*counts, strict=True))
     if is_equal and len(counts[0][0]) >= _FEWEST_DISTINCT:
         return shared

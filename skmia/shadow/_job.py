@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from .._core.asking import CHUNK, check_tags, unwrap
-from .._core.filed import empty_table
 from .._core.numbers import show
 from .._core.outputs import Resolution
 from .._core.randomness import draw_integers
@@ -131,7 +130,7 @@ class PoolKeeper:
                 # The residuals of several targets come first, in as many rows.
                 n_parts = outputs.shape[1] if outputs.kind == "values" else 1
                 shape = (n_parts - 1 + len(stored), len(trained.data.tables), len(y))
-                raw, first = empty_table(shape, np.float32), [0, *range(n_parts, shape[0] + 1)]
+                raw, first = np.empty(shape, np.float32), [0, *range(n_parts, shape[0] + 1)]
             if self.resolution == "auto" and number == 0 and outputs.kind == "proba":
                 resolution.add(outputs.values)
             for place, signal in enumerate(stored):

@@ -9,22 +9,10 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import query_aligned
-from .._core.filed import (
-    FiledArray,
-    are_among,
-    are_neighbors,
-    count_up,
-    cut_table,
-    distinct_table,
-    find_first,
-    find_places,
-    find_repeated,
-    find_where,
-    map_table,
-    take_table,
-)
-from .._core.hashing import describe_types
-from .._core.moments import count_models
+from .._core.filed_array import FiledArray
+from .._core.hashing import DigestIndex, describe_types, find_copies
+from .._core.moments import count_models, cut
+from .._core.numbers import are_consecutive
 from .._core.records import Records
 from .._core.validation import check_records
 from ..signals import Signal
@@ -48,21 +36,9 @@ def augmented(records, augment):
 
 def take_columns(values, columns):
     """Take columns, the last axis, of an array; contiguous columns are not copied."""
-    if columns[0] >= 0 and are_neighbors(columns):
+    if columns[0] >= 0 and are_consecutive(columns):
         return np.asarray(values[..., columns[0] : columns[0] + len(columns)])
     return np.asarray(values.take(columns, axis=-1))
-
-
-def find_copies(hashes):
-    """Find the columns of records of which an equal one comes before, and where that is."""
-    # -> copies (2, n_copies)
-    again = find_repeated(hashes)
-    if not len(again):
-        return np.empty((2, 0), np.intp)
-    places = find_where(are_among(again, hashes))
-    _, first, group = np.unique(hashes[places], return_index=True, return_inverse=True)
-    copies = np.stack([places, places[first[group]]])
-    return copies[:, copies[0] != copies[1]]
 
 
 def find_smallest(hashes, n):
@@ -72,24 +48,6 @@ def find_smallest(hashes, n):
         if len(first := np.unique(hashes[few], return_index=True)[1]) == n:
             return few[first]
     return np.unique(hashes, return_index=True)[1][:n]
-
-
-class _Index:
-    """Columns of records by their hashes."""
-
-    def __init__(self, digests):
-        # Within the pool, 64 bits distinguish records (Records checks this); against other records,
-        # 128 bits are compared.
-        self._hashes = distinct_table(digests[0])
-        self._columns = find_first(find_places(self._hashes, digests[0]))
-        self._second = take_table(digests[1], self._columns)
-
-    def find(self, digests):
-        """Return the column of the first record with each digest; -1 for none."""
-        prints, second = digests
-        place = np.minimum(np.searchsorted(self._hashes, prints), len(self._hashes) - 1)
-        known = (self._hashes[place] == prints) & (self._second[place] == second)
-        return np.where(known, self._columns[place], -1)
 
 
 class PoolLookup:
@@ -180,17 +138,14 @@ class PoolLookup:
         if not np.may_share_memory(own, digests) or not 0 <= start < own.shape[1]:
             start = int(np.argmax(own[0] == digests[0, 0])) if len(records) else 0
         stop = start + len(records)
-        if stop <= own.shape[1] and all(
-            np.array_equal(own[:, start:stop][:, rows], digests[:, rows])
-            for rows in cut_table(len(records))
-        ):
-            columns = count_up(len(records))
+        if stop <= own.shape[1] and np.array_equal(own[:, start:stop], digests):
+            columns = records._list_positions()
             columns += start
             some = slice(*np.searchsorted(self._copies[0], [start, stop]))
             columns[self._copies[0, some] - start] = self._copies[1, some]
             return columns
         if self._index is None:
-            self._index = _Index(own)
+            self._index = DigestIndex(own)
         return self._index.find(digests)
 
     def part(self, columns: np.ndarray) -> Self:
@@ -210,7 +165,7 @@ class PoolLookup:
         pool = copy.copy(self)
         pool._memory = pool._index = pool._n_inside = None
         start, stop = columns[0], columns[0] + len(columns)
-        together = are_neighbors(columns)
+        together = are_consecutive(columns)
         for name in ("signals_", "membership_"):
             values = getattr(self, name)
             if together and isinstance(values, FiledArray):
@@ -224,7 +179,7 @@ class PoolLookup:
 
     def _known_columns(self, records):
         columns = self.locate(records)
-        unknown = find_where(columns < 0)
+        unknown = np.flatnonzero(columns < 0)
         if len(unknown):
             raise ValueError(
                 f"{len(unknown)} of {len(records)} records are not in the shadow pool, first at "
@@ -278,10 +233,11 @@ class PoolLookup:
     def n_inside(self) -> np.ndarray:
         """Number of models that were trained on each record of the pool."""
         if self._n_inside is None:
-            n_records = self.membership_.shape[1]
-            self._n_inside = map_table(
-                lambda rows: count_models(self.membership_[:, rows]), n_records, np.int32
-            )
+            n_models, n_records = self.membership_.shape
+            dtype = np.int16 if n_models < 1 << 15 else np.int32
+            self._n_inside = np.empty(n_records, dtype)
+            for rows in cut(n_records):
+                self._n_inside[rows] = count_models(self.membership_[:, rows])
         return self._n_inside
 
     def count_inside(self, records: Records) -> np.ndarray:
@@ -297,11 +253,10 @@ class PoolLookup:
         n_inside : ndarray of shape (n,)
         """
         columns, counts = self._find_homes(records, self.locate_usable(records)), self.n_inside
-
-        def count(rows):
-            return np.where(columns[rows] >= 0, counts[columns[rows]], 0)
-
-        return map_table(count, len(columns), counts.dtype)
+        found = np.empty(len(columns), counts.dtype)
+        for rows in cut(len(columns)):
+            found[rows] = np.where(columns[rows] >= 0, counts[columns[rows]], 0)
+        return found
 
     def inside(self, columns: np.ndarray) -> np.ndarray:
         """Return which models were trained on the records of some columns.
@@ -338,7 +293,7 @@ class PoolLookup:
         """
         # They have the smallest hashes, which are random.
         columns = np.empty(0, np.intp)
-        for rows in cut_table(len(usable)):
+        for rows in cut(len(usable)):
             columns = np.append(columns, rows.start + np.flatnonzero(usable[rows]))
             columns = columns[find_smallest(self._digests[0, columns], n_records)]
         return np.sort(columns)

@@ -9,7 +9,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import CHUNK, query_aligned, unwrap
-from .._core.filed import FiledArray, Rows, rows_of
+from .._core.filed_array import FiledArray, Rows, rows_of
 from .._core.moments import Moments, Sides, compute_sides_of_each, cut
 from .._core.needs import LABELS
 from .._core.records import Records

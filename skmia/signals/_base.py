@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.copies import CopiesParameters
-from .._core.filed import rows_of
+from .._core.filed_array import rows_of
 from .._core.needs import Needs
 from .._core.numbers import as_numbers
 from .._core.outputs import KINDS_OF_ONE_LABEL, Outputs

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import skmia
 from skmia import Records, ShadowPool
-from skmia._core import asking, blind, filed
+from skmia._core import asking, blind, moments, out_of_core
 from skmia._core.containers import LazyRows
 from skmia.attacks import LiRA
 from skmia.report import _run as rounds
@@ -193,8 +193,8 @@ def test_an_audit_is_the_same_with_all_tables_in_files(made, monkeypatch, kind):
         return {key: document[key] for key in document.keys() - {"seconds", "created"}}
 
     whole = run()
-    monkeypatch.setattr(filed, "_MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(filed, "_BLOCK_ROWS", 300)
+    monkeypatch.setattr(out_of_core, "_MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(moments, "_BLOCK_ROWS", 300)
     assert run() == whole
 
 

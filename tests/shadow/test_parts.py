@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.naive_bayes import GaussianNB
 
 from skmia import Records, ShadowPool
-from skmia._core import filed
+from skmia._core import moments, out_of_core
 from skmia._core.hashing import digest_records
 from skmia.attacks import RMIA, LiRA, StackedAttack
 from skmia.base import _pool_attack
@@ -48,8 +48,8 @@ def in_parts(monkeypatch):
     def turn_on():
         monkeypatch.setattr(_pool_attack, "_MOST_AT_ONCE", 0)
         monkeypatch.setattr(_pool_attack, "_N_IN_PART", 600)
-        monkeypatch.setattr(filed, "_MOST_IN_MEMORY", 0)
-        monkeypatch.setattr(filed, "_BLOCK_ROWS", 100)
+        monkeypatch.setattr(out_of_core, "_MOST_IN_MEMORY", 0)
+        monkeypatch.setattr(moments, "_BLOCK_ROWS", 100)
 
     monkeypatch.setattr(_stored, "_MOST_BYTES", 0)  # moments of many records are not kept
     monkeypatch.setattr(_pool_attack, "_BLOCK", 1 << 11)

@@ -6,9 +6,8 @@ from time import perf_counter
 import numpy as np
 
 from ..._core.advice import get_advice
-from ..._core.containers import take_rows
+from ..._core.containers import find_rows, take_rows
 from ..._core.copies import copy_unfitted
-from ..._core.filed import find_where
 from ..._core.randomness import seed_estimator
 from ..._core.sample_weights import fit_weighted
 from ..._core.targets import BROADCAST, is_broadcast
@@ -75,7 +74,7 @@ def _train_part(job):
 
 def fit_model(job, i, model):
     """Train a model of a job on its records, in place."""
-    members = find_where(job.subsets[i])
+    members = find_rows(job.subsets[i])
     if job.fit is not None:
         job.fit(model, members)  # raises its own errors
         return

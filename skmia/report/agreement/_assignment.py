@@ -3,15 +3,6 @@
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..._core.filed import (
-    count_up,
-    cut_table,
-    distinct_table,
-    find_places,
-    map_table,
-    take_table,
-    take_where,
-)
 from ..._core.visible import visible
 from ._skill import correlate_ranks
 
@@ -48,23 +39,20 @@ def find_assignment(labels, answers, n_classes, units, rng):
     # It is found on one half of the members and tested on the other.
     # -> moved: the answer that takes the place of each label that another one fits better; empty if
     # there is none. None if fewer than two classes have enough members
-    units = find_places(distinct_table(units), units)
-    order = count_up(units.max() + 1)
-    rng.shuffle(order)
-    first = take_table(map_table(lambda rows: order[rows] % 2 == 0, len(order), bool), units)
-    halves = (take_where(first, half, labels) for half in (True, False))
-    counts = np.stack([np.bincount(half, minlength=n_classes) for half in halves])
+    units = np.unique(units, return_inverse=True)[1]
+    first = (rng.permutation(units.max() + 1) % 2 == 0)[units]
+    halves = first, ~first
+    counts = np.stack([np.bincount(labels[half], minlength=n_classes) for half in halves])
     known = np.flatnonzero((counts >= _FEWEST).all(axis=0))
     if len(known) < 2:
         return None
     # Numbers of the known classes; the last one is for answers of another class.
     codes = np.full(n_classes, len(known))
     codes[known] = np.arange(len(known))
-    is_known = take_table(codes < len(known), labels)
-    halves = [side & is_known for side in (first, ~first)]
-    labels, answers = take_table(codes, labels), take_table(codes, answers)
-    of_first = (take_where(halves[0], True, one) for one in (labels, answers))
-    recalls = _measure_recalls(*of_first, len(known))
+    is_known = codes[labels] < len(known)
+    halves = [half & is_known for half in halves]
+    labels, answers = codes[labels], codes[answers]
+    recalls = _measure_recalls(labels[halves[0]], answers[halves[0]], len(known))
     best = linear_sum_assignment(-recalls[:, :-1])[1]
     own = np.flatnonzero(best != np.arange(len(known)))
     if recalls[own, best[own]].sum() <= recalls[own, own].sum():
@@ -77,10 +65,8 @@ def find_assignment(labels, answers, n_classes, units, rng):
 
 def _measure_recalls(labels, answers, n_classes):
     """Share of the members with each label that have each answer, moved away from 0 and 1."""
-    pairs = np.zeros((n_classes, n_classes + 1), dtype=np.intp)
-    for i in cut_table(len(labels)):
-        numbers = labels[i] * (n_classes + 1) + answers[i]
-        pairs += np.bincount(numbers, minlength=pairs.size).reshape(pairs.shape)
+    shape = n_classes, n_classes + 1
+    pairs = np.bincount(labels * shape[1] + answers, minlength=shape[0] * shape[1]).reshape(shape)
     return (pairs + 0.5) / (pairs.sum(axis=1, keepdims=True) + 0.5 * n_classes)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._core.blind import score_blindly, score_words
 from ..._core.checks import check_confidence_level
-from ..._core.filed import empty_table, take_where
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.types import ArrayLike, Seed
@@ -28,18 +27,19 @@ def measure_difficulty(pool, records, membership):
     # -> interval: two-sided 99% interval; None if too few records were left out by some model
     if pool is None:
         return None
-    total, count = empty_table(len(records)), empty_table(len(records))
+    total, count = records._make_column(), records._make_column()
     for rows, values, inside, _ in pool.blocks(records, 1 << 16, pool.stored_[0]):
         total[rows] = np.where(inside, 0, values[0]).sum(axis=0, dtype=np.float64)
         count[rows] = (~inside).sum(axis=0)
     known = count > 0
-    sides = take_where(known, True, membership)
+    known = slice(None) if known.all() else known  # of all records, nothing is copied
+    sides = membership[known]
     if min(sides.sum(), (~sides).sum()) < FEWEST:
         return None
     people = get_people(records, membership)
     people = None if people is None else people[known]
-    scores = take_where(known, True, total)
-    scores /= take_where(known, True, count)
+    scores = total[known]
+    scores /= count[known]
     return auc_interval(sides, scores, groups=people, confidence_level=_LEVEL)
 
 

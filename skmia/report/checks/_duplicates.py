@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ..._core.containers import in_memory, is_frame, is_tensor, take_rows, to_numpy
+from ..._core.containers import find_rows, in_memory, is_frame, is_tensor, take_rows, to_numpy
 from ..._core.features import code_cells, split_columns
-from ..._core.filed import are_among, find_repeated, find_where, sorted_table, take_where
+from ..._core.hashing import mark_shared_prints
 from ..._core.numbers import SMALLEST, as_series, check_number, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
@@ -361,12 +361,8 @@ def find_duplicates(
     membership = check_membership(membership, len(records))
     check_number(tolerance, "tolerance", "a fraction in (0, 1)", SMALLEST, np.nextafter(1, 0))
     check_number(max_queries, "max_queries", "a whole number from 1 on", 1, whole=True)
-    prints = records.fingerprint
-    both = find_repeated(prints)
-    for side in (True, False):
-        both = both[are_among(sorted_table(take_where(membership, side, prints)), both)]
-    copied = are_among(both, prints)
-    queried = find_where(~membership & ~copied)
+    copied = mark_shared_prints(records.fingerprint, membership)
+    queried = find_rows(~membership & ~copied)
     known = None
     if len(queried) > max_queries or len(records) > _MOST_KNOWN:
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
@@ -375,7 +371,7 @@ def find_duplicates(
         if len(records) > _MOST_KNOWN:
             known = _choose_known(records.X, queried, rng)
     points = Points(records.X, known)
-    nearest, distances = _find_nearest(points, queried, find_where(membership))
+    nearest, distances = _find_nearest(points, queried, find_rows(membership))
     typical = float(np.median(distances)) if len(queried) else np.nan
     near = distances < tolerance * typical
     people = records.fields.get("group_by")

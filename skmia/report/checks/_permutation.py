@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,14 +11,15 @@ from scipy import sparse
 from scipy.special import betainc
 
 from ..._core.checks import RATE_TOLERANCE, check_finite_vector, check_judged, check_rate
-from ..._core.filed import count_below, cut_table, find_where, map_table, sorted_table, take_table
+from ..._core.containers import find_rows
+from ..._core.moments import cut
 from ..._core.numbers import check_count, show, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership
-from ...metrics import check_resolution
-from .._measure import EVERYONE, FEWEST, OVERALL, get_people
+from ...metrics import center_ranks, check_resolution, find_highest
+from .._measure import EVERY_ROW, EVERYONE, FEWEST, OVERALL, get_people
 from .._permutations import count_permutations
 from ._base import ALWAYS, CHANCE, STATED, BaseCheck
 from ._units import draw_labelings, make_units, order_units, pack_masks
@@ -46,9 +47,7 @@ class TopCounter:
     def _sort(self, n_kept):
         """Keep the columns of the highest scores, and where runs of equal ones end."""
         scores, (columns, turned) = self._load()
-        lowest = sorted_table(scores)[-n_kept]
-        high = find_where(map_table(lambda rows: scores[rows] >= lowest, len(scores), bool))
-        order = high[np.argsort(-scores[high], kind="stable")]
+        order = find_highest(scores, n_kept)
         ordered = scores[order]
         # A threshold takes all records of one score, or none.
         ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
@@ -100,7 +99,8 @@ class Part(NamedTuple):
     attack: str
     scope: str
     group: str
-    rows: np.ndarray  # positions of the records
+    rows: Any  # positions of the records, or the slice of all
+    n_records: int
     rates: list  # false positive rates
 
 
@@ -132,16 +132,17 @@ class Ruler:
             for part in parts
         ]
         rows = [part.rows for part in parts]
-        self._n_records = np.array([len(some) for some in rows])
+        self._n_records = np.array([part.n_records for part in parts])
         self._sums = LinearSums(
-            (center_ranks(take_table(scores[part.attack], part.rows)) for part in parts),
+            (center_ranks(scores[part.attack][part.rows]) for part in parts),
             rows,
             labelings,
         )
         self._sizes = LinearSums(map(_ones, self._n_records), rows, labelings)
         self._n_units, self._units = self._n_records, self._sizes  # if each record is a unit
         if units.max() + 1 < len(units):
-            rows = [some[np.unique(units[some], return_index=True)[1]] for some in rows]
+            everyone = np.arange(len(units))
+            rows = [everyone[some][np.unique(units[some], return_index=True)[1]] for some in rows]
             self._n_units = np.array([len(some) for some in rows])
             self._units = LinearSums(map(_ones, self._n_units), rows, labelings)
 
@@ -169,18 +170,11 @@ class Ruler:
 
 
 def _load(part, scores, labelings):
-    return take_table(scores[part.attack], part.rows), labelings.take(part.rows)
+    return scores[part.attack][part.rows], labelings.take(part.rows)
 
 
 def _ones(n):
     return np.broadcast_to(1.0, n)
-
-
-def center_ranks(scores):
-    """Twice the centered ranks: integers, so their sums are exact in any order."""
-    ranks = count_below(sorted_table(scores), scores)
-    ranks -= len(scores)
-    return ranks
 
 
 class LinearSums:
@@ -191,8 +185,8 @@ class LinearSums:
         for numbers, some in zip(values, rows, strict=True):
             columns, turned = labelings.take(some)
             if turned is not None:
-                parts = (numbers[rows][turned[rows]].sum() for rows in cut_table(len(some)))
-                self._constant.append(sum(parts))
+                blocks = cut(len(columns))
+                self._constant.append(sum(numbers[rows][turned[rows]].sum() for rows in blocks))
             several.append(_sum_columns(numbers, columns, turned, labelings.n_columns))
         self._matrix = sparse.vstack(several, format="csr")
         n_cells = np.prod(self._matrix.shape)
@@ -209,7 +203,7 @@ def _sum_columns(numbers, columns, turned, n_columns):
     """A sparse row; numbers of the same column are added, which may give a stored 0."""
     if len(numbers) > n_columns:
         row = np.zeros(n_columns)
-        for i in cut_table(len(numbers)):
+        for i in cut(len(numbers)):
             signed = numbers[i] if turned is None else np.where(turned[i], -numbers[i], numbers[i])
             row += np.bincount(columns[i], signed, n_columns)
         columns, numbers = np.arange(n_columns), row
@@ -454,17 +448,18 @@ def _list_parts(membership, attacks, rates, subsets, judged):
         known = []
         for attack in attacks:
             inside = mask if judged is None else mask & np.asarray(judged[attack])
-            rows = find_where(inside)
+            rows = EVERY_ROW if inside.all() else find_rows(inside)
             # Attacks that judge the same records share them.
             rows = next((other for other in known if np.array_equal(other, rows)), rows)
             known.append(rows)
-            n_members = int(np.count_nonzero(take_table(membership, rows)))
-            n_others = len(rows) - n_members
+            sides = membership[rows]
+            n_members = np.count_nonzero(sides)
+            n_others = len(sides) - n_members
             if is_overall:
-                parts.append(Part(attack, scope, group, rows, rates))
+                parts.append(Part(attack, scope, group, rows, len(sides), rates))
             elif min(n_members, n_others) >= FEWEST:
                 resolved = [rate for rate in rates if check_resolution(n_others, rate, "ignore")]
-                parts.append(Part(attack, scope, group, rows, resolved))
+                parts.append(Part(attack, scope, group, rows, len(sides), resolved))
     return parts
 
 

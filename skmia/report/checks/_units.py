@@ -4,18 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._core.filed import (
-    are_neighbors,
-    count_up,
-    cut_table,
-    empty_table,
-    find_where,
-    map_table,
-    put_table,
-    sort_places,
-    take_table,
-)
 from ..._core.groups import number_groups
+from ..._core.moments import cut
+from ..._core.numbers import are_consecutive
+from ..._core.out_of_core import count_up, empty_table, find_where, sort_places, take_table
 
 _BLOCK_ELEMENTS = 1 << 20
 
@@ -38,8 +30,7 @@ class Labelings(NamedTuple):
 
     def take(self, rows):
         """Return the columns of some records, and which of them are turned (None for none)."""
-        turned = None if self.turned is None else take_table(self.turned, rows)
-        return take_table(self.columns, rows), turned
+        return self.columns[rows], None if self.turned is None else self.turned[rows]
 
 
 def draw_labelings(units, n_permutations, rng):
@@ -50,8 +41,8 @@ def draw_labelings(units, n_permutations, rng):
         return Labelings(units.places, None, n_units, _draw_labels(units, n_permutations, rng))
     bundles = _bundle_pairs(units, rng)
     blocks = _draw_exchanges(n_permutations, rng)
-    columns, turned = (take_table(one, units.places) for one in (bundles, units.is_member))
-    return Labelings(columns, turned, _N_BUNDLES + 1, blocks)
+    columns = take_table(bundles, units.places)
+    return Labelings(columns, units.is_member[units.places], _N_BUNDLES + 1, blocks)
 
 
 def _draw_labels(units, n_permutations, rng):
@@ -75,13 +66,14 @@ def _draw_labels(units, n_permutations, rng):
 
 def _bundle_pairs(units, rng):
     """Bundle of each unit; the last number for units that have no partner."""
-    bundles = map_table(lambda rows: _N_BUNDLES, len(units.is_member), np.int32)
+    bundles = empty_table(len(units.is_member), np.int32)
+    bundles[:] = _N_BUNDLES
     if not units.n_mixed:
-        sides = [find_where(units.is_member, side) for side in (True, False)]
+        sides = [find_where(side) for side in (units.is_member, ~units.is_member)]
         n_pairs = min(map(len, sides))
         for side in sides:
             rng.shuffle(side)
-            for rows in cut_table(n_pairs):
+            for rows in cut(n_pairs):
                 bundles[side[rows]] = np.arange(rows.start, rows.stop) % _N_BUNDLES
         return bundles
     n_blocks = int(units.blocks.max()) + 1
@@ -159,7 +151,7 @@ def pack_masks(masks, units):
     packed = []
     for start in range(0, len(masks), n_digits):
         number, some = empty_table(len(units.places)), masks[start : start + n_digits]
-        for rows in cut_table(len(number)):
+        for rows in cut(len(number)):
             number[rows] = sum(float(base**power) * mask[rows] for power, mask in enumerate(some))
         packed.append(number)
     return packed
@@ -167,7 +159,7 @@ def pack_masks(masks, units):
 
 def _are_records(units):
     """Whether each record is a unit, in their order."""
-    return len(units.places) == len(units.is_member) and are_neighbors(units.places)
+    return len(units.places) == len(units.is_member) and are_consecutive(units.places)
 
 
 def order_units(units, keys):
@@ -182,9 +174,13 @@ def order_units(units, keys):
             in_block.append(np.bincount(units.blocks, key)[units.blocks])
             in_block[-1][outside] = 0
     places = sort_places([*sums, *in_block, *([units.blocks > 0] if units.n_mixed else [])])
-    blocks = put_table(units.blocks, places) if units.n_mixed else units.blocks  # else all are 0
-    is_member = put_table(units.is_member, places)
-    return Units(take_table(places, units.places), is_member, blocks, units.n_mixed)
+    is_member, blocks = np.empty_like(units.is_member), units.blocks
+    is_member[places] = units.is_member
+    if units.n_mixed:  # else all blocks are 0
+        blocks = np.empty_like(units.blocks)
+        blocks[places] = units.blocks
+    places = places if are_records else places[units.places]
+    return Units(places, is_member, blocks, units.n_mixed)
 
 
 def pick_draws(fingerprint, membership, people=None, seed=0):
