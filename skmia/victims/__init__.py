@@ -17,19 +17,6 @@ from ._callable import CallableVictim
 from ._column_numbers import list_column_numbers
 from ._function import FunctionClassifier
 from ._inner_models import SCORES, TRANSFORMED_TARGET, InnerModel, iter_inner_models
-from ._inputs import (
-    BOOSTED,
-    FORESTS,
-    HISTOGRAMS,
-    SELECTS,
-    check_labels,
-    find_model,
-    has_leaves,
-    is_sampler,
-    iter_leaves,
-    judge_sampler,
-    read_features,
-)
 from ._joint_outputs import JointOutputs, OneOutput
 from ._known_values import (
     NUMBER,
@@ -46,6 +33,7 @@ from ._known_values import (
     normalize_value,
     takes_texts,
 )
+from ._model_features import BOOSTED, FORESTS, HISTOGRAMS, check_labels, find_model, read_features
 from ._node_equations.read import read_further_columns, read_node_equations
 from ._offers import PARTS_OF_FILES, get_access, get_kind, has_file, is_trainable
 from ._onnx import OnnxClassifier as OnnxClassifier
@@ -53,6 +41,7 @@ from ._onnx import OnnxRegressor as OnnxRegressor
 from ._onnx import read_onnx_file
 from ._queried_thresholds import MOST_PASSED, Column, Table, bisect_thresholds, get_slack
 from ._queried_thresholds import FoundThresholds as FoundThresholds
+from ._resampling import SELECTS, is_sampler, judge_sampler
 from ._split_thresholds import (
     Allowance,
     Events,
@@ -74,6 +63,7 @@ from ._stationarity import (
     read_gradients,
 )
 from ._stored_sums import has_stored_sums, read_stored_sums
+from ._tree_leaves import has_leaves, iter_leaves
 from ._white_box import WhiteBox as WhiteBox
 from ._white_box import open_white_box
 from ._white_box._base import check_layers

@@ -24,7 +24,15 @@ from ._boosters import (
     load_lightgbm,
 )
 from ._inner_models import iter_inner_models
-from ._inputs import BAGS, FORESTS, HISTOGRAMS, REDRAWN, REWEIGHTED, UNLABELED, read_features
+from ._model_features import (
+    BAGS,
+    FORESTS,
+    HISTOGRAMS,
+    REDRAWN,
+    REWEIGHTED,
+    UNLABELED,
+    read_features,
+)
 from ._node_equations.boosters import find_numbers, load_booster
 
 # Fitted models inside a model beyond these are not read: the members of a large vote know the same.

@@ -30,8 +30,9 @@ from sklearn.tree import BaseDecisionTree
 
 from .._core.asking import unwrap
 from .._core.containers import in_memory, is_frame, take_rows
-from ._inputs import BAGS, BY_FOLDS, MAKES, REPEATS, encodes_by_folds, is_sampler, judge_sampler
 from ._joint_outputs import OneOutput
+from ._model_features import BAGS
+from ._resampling import BY_FOLDS, MAKES, REPEATS, encodes_by_folds, is_sampler, judge_sampler
 
 # What can be read of a model whose training rows were weighted or repeated: thresholds do not
 # depend on how often a row was there.

@@ -19,14 +19,9 @@ from .._core.containers import in_memory, is_frame
 from .._core.optional import is_of_package
 from .._core.sklearn import read_known_categories_of_boosting
 from ._boosters import is_catboost, is_lightgbm, is_xgboost, load_lightgbm
-from ._inputs import (
-    HISTOGRAMS,
-    CutText,
-    complete_categories,
-    is_sampler,
-    read_categories_of_xgboost,
-)
+from ._model_features import HISTOGRAMS, CutText, complete_categories, read_categories_of_xgboost
 from ._onnx import is_onnx, list_input_types
+from ._resampling import is_sampler
 
 NUMBER, TEXT = "number", "text"
 # Examples of values that are listed of a column.

@@ -30,7 +30,7 @@ from ._boosters import (
     load_catboost,
     load_lightgbm,
 )
-from ._inputs import (
+from ._model_features import (
     BAGS,
     BOOSTED,
     FORESTS,

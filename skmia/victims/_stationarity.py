@@ -21,8 +21,9 @@ from sklearn.svm import SVC, SVR
 from .._core.asking import check_victim
 from .._core.budget import Cost, count_bytes
 from .._core.coefficients import GradientRows
-from ._inputs import Reader, check_labels, find_model, open_model, read_features, why_not_resampled
+from ._model_features import Reader, check_labels, find_model, open_model, read_features
 from ._node_equations.equations import DOUBLE, Equations
+from ._resampling import why_not_resampled
 
 
 class Curve(NamedTuple):

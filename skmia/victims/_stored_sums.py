@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .._core.asking import check_fitted, unwrap
 from ._inner_models import iter_inner_models, opens
-from ._inputs import check_labels, read_features
+from ._model_features import check_labels, read_features
 
 # Below this share of its terms, a difference consists of rounding errors.
 _ROUNDING = 1e-9

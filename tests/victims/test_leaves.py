@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia.victims._inputs import has_leaves, iter_leaves
+from skmia.victims._tree_leaves import has_leaves, iter_leaves
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)).round(1)

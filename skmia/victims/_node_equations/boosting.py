@@ -12,7 +12,7 @@ from ..._core.sklearn import (
     read_leaves_of_boosting,
     read_trees_of_boosting,
 )
-from .._inputs import are_midpoints
+from .._model_features import are_midpoints
 from .equations import DOUBLE, SINGLE, Drift, Rounded, estimate_steps, estimate_unlikeness
 
 # Share of the coefficients that trees may have; edges of bins have equations as well.

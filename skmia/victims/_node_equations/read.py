@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.tree import BaseDecisionTree
 
 from .._boosters import is_catboost, is_lightgbm, is_xgboost
-from .._inputs import (
+from .._model_features import (
     BAGS,
     BOOSTED,
     FORESTS,

@@ -1,7 +1,7 @@
-"""The leaf of each record in each tree of a model, for all kinds of trees."""
+"""The model at the end of a Pipeline or search, and features and labels as it reads them."""
 
 import json
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -24,61 +24,13 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import TargetEncoder
-from sklearn.tree import BaseDecisionTree
 
 from .._core.asking import check_victim, unwrap
 from .._core.containers import in_memory
 from .._core.numbers import as_numbers, show
-from .._core.optional import is_of_package
-from .._core.sklearn import encode_for_boosting, read_leaves_of_boosting, read_trees_of_boosting
-from ._boosters import OBLIVIOUS, is_catboost, is_lightgbm, is_xgboost, load_catboost, load_lightgbm
-
-# What a step makes of the training rows: it selects some, repeats some, or makes new ones.
-SELECTS, REPEATS, MAKES = "selects", "repeats", "makes"
-
-
-# A TargetEncoder encodes each training row by the targets of the other folds alone.
-BY_FOLDS = "its features were encoded by TargetEncoder, which encodes training rows by folds"
-
-
-def encodes_by_folds(step):
-    """Whether a step, or one inside it, gives training rows other features than it gives later."""
-    step = unwrap(step)
-    if isinstance(step, TargetEncoder):
-        return True
-    inside = (getattr(step, name, ()) for name in ("steps", "transformers_", "transformer_list"))
-    return any(encodes_by_folds(part[1]) for parts in inside for part in parts)
-
-
-def is_sampler(step):
-    """Whether a step of a Pipeline changes the training rows, and no others."""
-    return hasattr(step, "fit_resample")
-
-
-def judge_sampler(sampler):
-    """Whether a fitted sampler selects, repeats or makes rows; the last if it is not known."""
-    chosen = getattr(sampler, "sample_indices_", None)
-    if chosen is None:
-        return MAKES
-    return SELECTS if len(np.unique(chosen)) == len(chosen) else REPEATS
-
-
-def why_not_resampled(model, *, repeats=False):
-    """Return the reason why the training rows of a model are not records, or None."""
-    model = unwrap(model)
-    if hasattr(model, "best_estimator_"):
-        return why_not_resampled(model.best_estimator_, repeats=repeats)
-    for _, step in getattr(model, "steps", ()):
-        if encodes_by_folds(step):
-            return BY_FOLDS
-        kind = judge_sampler(step) if is_sampler(step) else SELECTS
-        if kind == MAKES:
-            return f"the step {type(step).__name__} adds training rows that are not records"
-        if kind == REPEATS and not repeats:
-            return f"the step {type(step).__name__} repeats training rows"
-    return None
-
+from .._core.sklearn import encode_for_boosting
+from ._boosters import is_catboost, is_lightgbm, is_xgboost
+from ._resampling import is_sampler, why_not_resampled
 
 FORESTS = (ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor)
 BAGS = (BaggingClassifier, BaggingRegressor)
@@ -298,79 +250,3 @@ def open_model(model, choose, wanted, refused, *, repeats=False):
     if why is not None:
         raise ValueError(f"{refused.format(type(found).__name__)}: {why}.")
     return found, steps, reader
-
-
-_OF_PARTS = AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, BaggingRegressor
-
-
-class Leaves(NamedTuple):
-    """Where some records arrive in one tree."""
-
-    places: np.ndarray  # (n,): leaf of each record
-    # Number of training rows that the file states for each place, in the sample of the tree if
-    # it was grown on one; None if it states none.
-    counts: np.ndarray | None
-
-
-def has_leaves(model):
-    """Whether a fitted model consists of trees whose leaves can be read."""
-    found = find_model(model)[0]
-    if isinstance(found, _OF_PARTS):
-        return all(has_leaves(member) for member in getattr(found, "estimators_", ()))
-    if is_of_package(found, "xgboost"):
-        return hasattr(found, "get_booster") and getattr(found, "booster", None) != "gblinear"
-    kinds = (BaseDecisionTree, *FORESTS, *BOOSTED, *HISTOGRAMS)
-    return isinstance(found, kinds) or is_lightgbm(found) or is_catboost(found)
-
-
-def iter_leaves(model, X):
-    """Yield where records arrive in each tree of a model, as :class:`Leaves`."""
-    found, steps = find_model(model)
-    if isinstance(found, _OF_PARTS):
-        X = _as_matrix(found, steps, X)
-        every = [slice(None)] * len(found.estimators_)
-        chosen = getattr(found, "estimators_features_", every)
-        for member, columns in zip(found.estimators_, chosen, strict=True):
-            yield from iter_leaves(member, X[:, columns])
-    elif isinstance(found, (BaseDecisionTree, *FORESTS, *BOOSTED)):
-        X = _as_matrix(found, steps, X)
-        for one in np.ravel(getattr(found, "estimators_", found)):
-            yield Leaves(one.tree_.apply(X), _keep_counts(one.tree_.n_node_samples))
-    else:
-        yield from _iter_boosted(found, X if steps is None else steps.transform(X))
-
-
-def _iter_boosted(model, X):
-    """Leaves in the trees of histogram boosting and of other packages."""
-    if isinstance(model, HISTOGRAMS):
-        X = encode_for_boosting(model, X.toarray() if sparse.issparse(X) else X)
-        places = read_leaves_of_boosting(model, X)
-        counts = [tree.nodes["count"] for tree in read_trees_of_boosting(model)]
-    elif is_lightgbm(model):
-        places = _as_columns(model.booster_.predict(X, pred_leaf=True))
-        counts = [tree["leaf_count"] for tree in load_lightgbm(model).trees[: len(places)]]
-    elif is_catboost(model):
-        places = _as_columns(model.calc_leaf_indexes(X))
-        counts = [tree["leaf_weights"] for tree in load_catboost(model).get(OBLIVIOUS, ())]
-    else:  # XGBoost states no counts
-        places, counts = _as_columns(np.asarray(model.apply(X))), ()
-    for column, of_tree in zip_longest(places, counts, fillvalue=()):
-        yield Leaves(column.astype(np.intp), _keep_counts(of_tree))
-
-
-def _as_matrix(model, steps, X):
-    """Features as the compiled trees of scikit-learn take them."""
-    X = X if steps is None else steps.transform(X)
-    if sparse.issparse(X) and X.shape[1] == model.n_features_in_:
-        return X.tocsr().astype(np.float32)
-    return read_features(model, None, X).astype(np.float32)
-
-
-def _as_columns(places):
-    return np.reshape(places, (len(places), -1)).T
-
-
-def _keep_counts(counts):
-    """Counts of rows, or None if the file was stripped or weights take their place."""
-    counts = np.asarray(counts)
-    return counts if counts.any() and np.array_equal(counts, np.rint(counts)) else None
