@@ -106,19 +106,36 @@ class SimilarRecords:
     def weigh(self, records, numbers, rows=None):
         """Return weights in the means over some numbers of records; the record itself has none.
 
-        With rows, only these are returned, and those of all are kept, if they are not too many:
-        what is learned from is scored next.
+        With rows, only these are returned, and kept if they are not too many: what is learned from
+        is scored next, and often without the others.
         """
         # -> sparse (n, n_known) for each number: rows of 0 where no record is similar
-        if rows is not None and len(records) > _MOST_KEPT:
-            return self._weigh(records[rows], numbers)
         if rows is not None:
-            self._kept = records.fingerprint, self._weigh(records, numbers)
-            return {number: weights[rows] for number, weights in self._kept[1].items()}
-        known, weights = self._kept or ((), {})
-        if set(numbers) <= set(weights) and np.array_equal(known, records.fingerprint):
+            some = records[rows]
+            weights = self._weigh(some, numbers)
+            self._kept = (some.fingerprint, weights) if len(some) <= _MOST_KEPT else None
             return weights
-        return self._weigh(records, numbers)
+        known, weights = self._kept or ((), {})
+        if not set(numbers) <= set(weights):
+            return self._weigh(records, numbers)
+        if np.array_equal(known, records.fingerprint):
+            return weights
+        first = np.argsort(known, kind="stable")
+        place = np.minimum(np.searchsorted(known, records.fingerprint, sorter=first), len(known) - 1)
+        is_new = known[first[place]] != records.fingerprint
+        return self._fill(records, numbers, first[place], is_new)
+
+    def _fill(self, records, numbers, places, is_new):
+        """Weights of records, of which some were kept, at their places."""
+        further = self._weigh(records[is_new], numbers) if is_new.any() else None
+        rows, n_kept = np.where(is_new, 0, places), len(self._kept[0])
+        rows[is_new] = n_kept + np.arange(is_new.sum())
+        found = {}
+        for number in numbers:
+            kept = self._kept[1][number]
+            whole = kept if further is None else sparse.vstack([kept, further[number]], "csr")
+            found[number] = whole[rows]
+        return found
 
     def _weigh(self, records, numbers):
         parts, step = [], _count_rows(records)

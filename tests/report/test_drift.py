@@ -9,7 +9,7 @@ import pytest
 from draws import few_and_many, most_by_chance
 from scipy import sparse
 from scipy.stats import mannwhitneyu, norm
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -26,6 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Outputs, Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.report import blind_baseline, drift_test
+from skmia.report.agreement._answered_rows import HalfModel
 from skmia.report.checks import _drift as drift
 from skmia.report.checks._drift import _number_draws, _number_units, _rank
 from skmia.victims import CallableVictim
@@ -416,6 +417,53 @@ def test_a_class_may_be_in_one_half_alone_in_few_splits(n_bad, is_refused):
         return drift._check_classes(TREE, records, membership, splits)
     with pytest.raises(ValueError, match="The class 0 has so few"):
         drift._check_classes(TREE, records, membership, splits)
+
+
+@pytest.mark.parametrize("n_given", [0, 1, 2])
+def test_clones_of_half_of_the_members_are_not_trained_again(n_given, monkeypatch):
+    records, membership = make_turned(400, 4, 60)
+    inside = membership.astype(bool) & (np.arange(400) % 4 < 2)
+    model = clone(LINE).fit(records.X[inside], records.y[inside])
+    fits = drift.fit_labels(Outputs(model.predict_proba(records.X), model.classes_), records.y)
+    trained, compare = [], drift.plan_training
+    monkeypatch.setattr(
+        drift, "plan_training", lambda job, **how: trained.extend(job.subsets) or compare(job, **how)
+    )
+    settings = {"n_splits": 2, "fit_params": None, "n_jobs": None, "random_state": 0}
+    half_models = [HalfModel(inside, fits)] * n_given
+    found = drift._test_drift(
+        LINE, records, membership.astype(bool), **settings, half_models=half_models
+    )
+    assert len(trained) == 4 - n_given
+    assert found.n_trained == round((min(n_given, 2) * inside.sum() + (2 - n_given) * 100) / 2)
+    assert found.is_warning
+    plain = drift_test(LINE, records, membership, n_splits=2, random_state=0)
+    assert (found == plain) == (n_given == 0)
+
+
+def test_records_that_equal_a_member_go_with_it():
+    records, membership = make_alike(400, 3)
+    records = Records(np.vstack([records.X, records.X[:80]]), np.append(records.y, records.y[:80]))
+    membership = np.append(membership, 1 - membership[:80]).astype(bool)
+    units = drift._number_units(records, membership)
+    inside = membership & (units % 2 == 0)
+    given = HalfModel(inside, np.zeros(480))
+    split = drift._draw_split(LINE, records, membership, units, np.random.SeedSequence(0), given)
+    np.testing.assert_array_equal(split.trained[0], inside)
+    trained = split.trained.any(axis=0)
+    assert not set(units[trained]) & set(units[split.left_out])
+    assert np.array_equal(np.flatnonzero(~trained), split.left_out)
+
+
+def test_an_audit_compares_the_clones_that_it_has_with_others(seen):
+    records, membership = make_alike(400)
+    victim = Counting().fit(records.X[membership == 1], records.y[membership == 1])
+    seen.clear()
+    report = audit(victim, records, membership, attacks=LOSS, file=False, random_state=0)
+    found = report.checks["drift"].finding
+    # Two clones were trained on a half of the members before.
+    n_halves = sum(n == 100 for n, _ in seen)
+    assert n_halves == 2 + 2 * found.n_splits - min(2, found.n_splits)
 
 
 def test_what_the_loss_finds_is_told_with_the_number_of_members():

@@ -27,11 +27,19 @@ _ROUNDING, _LEAST_NOISE, _MOST_TURNED = 1e-6, 0.01, 0.01
 _LEFT_NOISE, _LEFT_TURNED, MOST_REPEATS = 0.05, 0.05, 1000
 
 
+class HalfModel(NamedTuple):
+    """How well a clone that was trained on one half of the members predicts all records."""
+
+    inside: np.ndarray  # (n,), dtype bool: its training rows
+    fits: np.ndarray  # (n,), as of the check of drift, which compares it with another clone
+
+
 class ClonedAnswers(NamedTuple):
     """Answers of models of one recipe, each trained on some of the members."""
 
     name: str  # such as "two clones"
     models: list
+    halves: list  # HalfModel of each, if it is of the model's own recipe
     fresh: AnswerScores  # (n, ...): answers for rows that the answering model has not seen
     is_fresh: np.ndarray  # (n,): rows that have such an answer
     seen: AnswerScores  # (n, ...): answers for the training rows of the model

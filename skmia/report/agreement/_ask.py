@@ -90,7 +90,7 @@ def _train(met, recipes, n_models, notes):
             notes.append(f"No {recipe.name} could be trained on a half of the members: {why}.")
     if len(found) < len(recipes) and recipes and not recipes[0].is_own:
         found = found[:1]
-    return found, n_models * len(found)
+    return found, sum(len(one.models) for one in found)
 
 
 def _ask_all(met, references, replies, asked, notes, first=False):

@@ -41,9 +41,10 @@ def check_agreement(
 
     A model that gets its columns in another order, unscaled or with other types, or answers that
     are stored in another order than the records, seem not to leak, whatever the model knows. So the
-    answers for members are compared with those of two clones of the model. Each clone is trained on
-    one half of the members and answers for the other half, which it has not seen. What the model
-    remembers of its columns, such as scales, categories and thresholds, is compared with the table.
+    answers for members are compared with those of two clones of the model, or of one if it leaves
+    no doubt that they belong together. Each clone is trained on one half of the members and answers
+    for the other half, which it has not seen. What the model remembers of its columns, such as
+    scales, categories and thresholds, is compared with the table.
 
     Parameters
     ----------

@@ -15,7 +15,8 @@ from ...victims import is_trainable
 from .._case import StoredAnswers, is_recipe, train_victim
 from .._pace import ModelPace, Stopwatch, tell_pace
 from .._stand_in import list_kinds, refuse_no_table
-from ._answered_rows import ClonedAnswers
+from ..checks._drift import fit_labels
+from ._answered_rows import ClonedAnswers, HalfModel
 from ._skill import AnswerScores
 
 # Members in each half, below which nothing is trained.
@@ -64,7 +65,8 @@ def is_costly(recipes):
 
 
 def train_clones(met, recipe, n_models):
-    """Train models on one half of the members each, and ask them for all rows."""
+    """Train models on one half of the members each, at most so many, and ask them for all rows."""
+    # The second one is left out if the first leaves no doubt.
     rng = np.random.default_rng(met.case.seeds["agreement"])
     members = np.flatnonzero(met.inside)
     _, units = np.unique(met.units[members], return_inverse=True)
@@ -74,40 +76,53 @@ def train_clones(met, recipe, n_models):
     halves = draw_halves(units, strata, len(members), rng)
     others = np.flatnonzero(~met.inside)
     part_of_other = rng.permutation(len(others)) % n_models
-    n = len(met.inside)
-    fresh, seen, models, paces = None, None, [], []
-    is_fresh, is_seen = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    n, found = len(met.inside), []
     for k in range(n_models):
         inside = np.zeros(n, dtype=bool)
         inside[members[halves[k]]] = True
         if not met.is_value and len(np.unique(met.truth[inside])) < 2:
             raise ValueError("all members of a half have one label")
         seed = int(rng.integers(np.iinfo(np.int32).max))
-        model, scores, pace = _train_and_time(met, recipe, inside, seed)
-        paces.append(pace)
+        found.append(_train_and_time(met, recipe, inside, seed))
         if recipe.is_own:
-            tell_pace(met.case, pace)
-        if fresh is None:
-            fresh, seen = (
-                AnswerScores(
-                    np.zeros_like(scores.values),
-                    None if scores.predicted is None else np.zeros_like(scores.predicted),
-                )
-                for _ in range(2)
-            )
+            tell_pace(met.case, found[-1].pace)
+        is_new = np.zeros(n, dtype=bool)
+        is_new[members[~halves[k]]] = True
+        if k == 0 and n_models > 1 and _leaves_no_doubt(met, found[0].scores, inside, is_new):
+            part_of_other[:] = 0
+            break
+    return _join(met, recipe, found, members, halves, others, part_of_other)
+
+
+def _leaves_no_doubt(met, scores, inside, is_new):
+    """Whether a model knows its rows better than a clone new ones, and as well as it its own."""
+    model, seen, fresh = met.fit(), met.measure(scores, inside), met.measure(scores, is_new)
+    knows_more = model.rank.low > fresh.rank.value and model.decision.low > fresh.decision.value
+    pairs = (model.decision, seen.decision), (seen.decision, model.decision)
+    is_alike = all(one.low > 0.5 * other.value for one, other in pairs)
+    return knows_more and is_alike and fresh.rank.low > 0
+
+
+def _join(met, recipe, found, members, halves, others, part_of_other):
+    """Put together what each clone answers for rows that it has seen and has not seen."""
+    n, fresh, seen = len(met.inside), found[0].scores.make_empty(), found[0].scores.make_empty()
+    is_fresh, is_seen = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    for k, one in enumerate(found):
         own = np.zeros(n, dtype=bool)
         own[members[~halves[k]]] = True
         own[others[part_of_other == k]] = True
-        _put(fresh, scores, own)
-        _put(seen, scores, inside)
+        _put(fresh, one.scores, own)
+        _put(seen, one.scores, one.inside)
         is_fresh |= own
-        is_seen |= inside
-        models.append(model)
-    count = {1: "a", 2: "two"}[n_models]
-    name = f"{count} {recipe.name}{'s' if n_models > 1 else ''}"
+        is_seen |= one.inside
+    count = {1: "a", 2: "two"}[len(found)]
+    name = f"{count} {recipe.name}{'s' if len(found) > 1 else ''}"
     # The first model may have loaded what it needs.
-    pace = min(paces, key=lambda one: one.fit_seconds + one.answer_seconds)
-    return ClonedAnswers(name, models, fresh, is_fresh, seen, is_seen, recipe, pace)
+    pace = min((one.pace for one in found), key=lambda one: one.fit_seconds + one.answer_seconds)
+    kept = [one for one in found if recipe.is_own and one.fits is not None]
+    half_models = [HalfModel(one.inside, one.fits) for one in kept]
+    models = [one.model for one in found]
+    return ClonedAnswers(name, models, half_models, fresh, is_fresh, seen, is_seen, recipe, pace)
 
 
 def _put(scores, new, rows):
@@ -116,9 +131,20 @@ def _put(scores, new, rows):
         scores.predicted[rows] = new.predicted[rows]
 
 
+class _Asked(NamedTuple):
+    """A model that was trained on some rows and asked for all of them."""
+
+    model: object
+    inside: np.ndarray  # (n,), dtype bool: its training rows
+    scores: AnswerScores
+    fits: np.ndarray | None  # (n,): how well it predicts each record; None if that is not told
+    pace: ModelPace
+
+
 def train_and_ask(met, recipe, inside, seed):
     """A model trained on some rows, and its answers for all of them."""
-    return _train_and_time(met, recipe, inside, seed)[:2]
+    asked = _train_and_time(met, recipe, inside, seed)
+    return asked.model, asked.scores
 
 
 def _train_and_time(met, recipe, inside, seed):
@@ -131,5 +157,6 @@ def _train_and_time(met, recipe, inside, seed):
         fit = watch.lap()
         answers = query_victim(model, met.records.X)
         took = fit, watch.lap()
+        fits = fit_labels(answers, met.records.y) if isinstance(met.rows, slice) else None
     pace = ModelPace(*took, int(inside.sum()), len(met.records), load=watch.load)
-    return model, met.read(answers), pace
+    return _Asked(model, inside, met.read(answers), fits, pace)

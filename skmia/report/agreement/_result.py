@@ -40,6 +40,9 @@ class Agreement:
     pace : ModelPace or None
         Seconds in which a clone was trained and in which it answered; None if no clone of the model
         was trained.
+    half_models : tuple of HalfModel
+        How well the clones of the model predict the records, with their training rows, of all
+        records; empty if only some were looked at.
     """
 
     status: Literal["stop", "warn", "pass", "cannot tell"]
@@ -51,6 +54,7 @@ class Agreement:
     n_models: int = 0
     notes: tuple = ()
     pace: Any = field(default=None, compare=False, repr=False)
+    half_models: tuple = field(default=(), compare=False, repr=False)
 
     @property
     def is_stop(self) -> bool:
@@ -91,8 +95,9 @@ def conclude(met, references, replies, asked, notes, n_models):
         if status == CANNOT_TELL:
             texts.append("That is not beyond chance, so it does not tell whether they agree.")
     text = " ".join(filter(None, [*texts, cure]))
-    pace = next((one.pace for one in references if one.is_own), None)
-    told = figures, tuple(asked), n_models, tuple(notes), pace
+    own = next((one for one in references if one.is_own), None)
+    pace, halves = (None, []) if own is None else (own.pace, own.halves)
+    told = figures, tuple(asked), n_models, tuple(notes), pace, tuple(halves)
     return Agreement(status, text, cause, cure, *told)
 
 

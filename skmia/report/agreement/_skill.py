@@ -50,6 +50,11 @@ class AnswerScores(NamedTuple):
         predicted = None if self.predicted is None else self.predicted[rows]
         return AnswerScores(self.values[rows], predicted)
 
+    def make_empty(self):
+        """Answers of the same form that are all 0."""
+        predicted = None if self.predicted is None else np.zeros_like(self.predicted)
+        return AnswerScores(np.zeros_like(self.values), predicted)
+
     def find_spread(self):
         """The class whose numbers vary most; all numbers of a regressor."""
         if self.predicted is None:

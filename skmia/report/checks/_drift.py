@@ -192,16 +192,29 @@ def drift_test(
         raise TypeError(
             f"estimator must have a fit method to be trained; got {type(estimator).__name__}."
         )
+    how = {"n_splits": n_splits, "fit_params": fit_params, "n_jobs": n_jobs}
+    return _test_drift(estimator, records, membership, random_state=random_state, **how)
+
+
+def _test_drift(
+    estimator, records, membership, *, n_splits, fit_params, n_jobs, random_state, half_models=()
+):
+    """Do so, with clones of the estimator that were trained on a half of the members before."""
+    # Each of them takes the place of the model of the members in one split. Membership decides
+    # nothing else in how it was trained, so the records that it left out are compared as before.
     model, is_chosen = unwrap(estimator), isinstance(n_splits, str)
     n_splits = _check_splits(n_splits, model)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     if len(records) > _MOST_RECORDS:
         rng = np.random.default_rng(seed)
         rows = np.sort(rng.choice(len(records), _MOST_RECORDS, replace=False))
-        records, membership = records[rows], membership[rows]
+        records, membership, half_models = records[rows], membership[rows], ()
     seeds = np.random.SeedSequence(seed).spawn(n_splits)
-    units = _number_units(records, membership)
-    splits = [_draw_split(model, records, membership, units, one) for one in seeds]
+    units, given = _number_units(records, membership), [*half_models, *[None] * n_splits]
+    splits = [
+        _draw_split(model, records, membership, units, *pair)
+        for pair in zip(seeds, given, strict=False)
+    ]
     _check_classes(model, records, membership, splits)
     draws, numbers = _number_draws(records, membership, units), []
     step = 1 if is_chosen else n_splits
@@ -252,6 +265,7 @@ class Split(NamedTuple):
 
     trained: np.ndarray  # of shape (2, n), the halves on which the two models are trained
     left_out: np.ndarray  # positions of the records of the other halves
+    fits: np.ndarray | None = None  # (n,): of the first model, if it was trained before
 
 
 def _number_units(records, membership):
@@ -266,15 +280,19 @@ def _number_units(records, membership):
     return units
 
 
-def _draw_split(model, records, membership, units, seeds):
-    """Split each side into halves, by class."""
+def _draw_split(model, records, membership, units, seeds, given=None):
+    """Split each side into halves, by class; members as those of a given model, if there is one."""
     is_class = not is_regressor(model)
     classes = compute_strata(records.y, True) if is_class else np.zeros(len(records), dtype=int)
     strata = np.unique(2 * classes + membership, return_inverse=True)[1]
     rng = np.random.default_rng(seeds)
     half = draw_halves(units, strata, len(records), rng)[0]
+    if given is not None:  # what is equal to a member, or of the same person, goes with it
+        is_settled, is_trained = np.zeros((2, units.max() + 1), dtype=bool)
+        is_settled[units[membership]] = is_trained[units[given.inside]] = True
+        half = np.where(is_settled[units], is_trained[units], half)
     trained = np.stack([half & membership, half & ~membership])
-    return Split(trained, np.flatnonzero(~half))
+    return Split(trained, np.flatnonzero(~half), None if given is None else given.fits)
 
 
 def _check_classes(model, records, membership, splits):
@@ -302,10 +320,10 @@ def _check_classes(model, records, membership, splits):
 class _Scorer:
     """Keeps how well a model predicts the records that were left out; it travels to workers."""
 
-    left_out: list
+    left_out: list  # for each model
 
     def __call__(self, trained):
-        rows, data = self.left_out[trained.number // 2], trained.data
+        rows, data = self.left_out[trained.number], trained.data
         classes = None if is_regressor(trained.model) else np.unique(data.y)
         scores = np.empty(len(rows))
         with recorded_warnings():
@@ -323,6 +341,14 @@ class _Scorer:
         return Kept({}, {"scores": scores})
 
 
+def fit_labels(outputs, y):
+    """How well each label is predicted; None if the answers do not tell, or not of each label."""
+    if outputs.kind not in PREDICTIONS:
+        if outputs.classes is None or not np.isin(y, outputs.classes).all():
+            return None
+    return _score(outputs, y)
+
+
 def _score(outputs, y):
     """How well each label is predicted; higher is better."""
     if outputs.kind in PREDICTIONS:
@@ -336,13 +362,15 @@ def _score(outputs, y):
 
 def _compare(model, records, splits, seeds, n_jobs, fit_params):
     """Train two models for each split; return how well they predict the records left out."""
-    # -> found (2, n_left_out)
+    # -> found (2, n_left_out). The first is there already where a split has its fits.
     try:
         refuse_trained_module(model)
         recipe = make_recipe(model, refit_frozen=True, fit_params=fit_params)
     except Exception as error:  # of whatever kind: it cannot be cloned, or not without its training
         reason = " ".join(str(error).split())
         raise UnansweredError(f"The model cannot be trained again: {reason}") from error
+    children = [one.spawn(2) for one in seeds]
+    missing = [(k, i) for k, one in enumerate(splits) for i in (0, 1) if i or one.fits is None]
     job = Job(
         estimator=recipe.estimator,
         data=Data(
@@ -352,17 +380,20 @@ def _compare(model, records, splits, seeds, n_jobs, fit_params):
             recipe.fit_params,
             has_column(records),
         ),
-        subsets=np.concatenate([split.trained for split in splits]),
-        seeds=[child for one in seeds for child in one.spawn(2)],
-        keep=_Scorer([split.left_out for split in splits]),
+        subsets=np.stack([splits[k].trained[i] for k, i in missing]),
+        seeds=[children[k][i] for k, i in missing],
+        keep=_Scorer([splits[k].left_out for k, _ in missing]),
         n_jobs=n_jobs,
     )
     try:
         kept = dict(plan_training(job, batched=False).run(job))
     except TrainingError as error:
         raise UnansweredError(f"The check trains models on half of one side. {error}") from error
-    pairs = range(0, job.n_models, 2)
-    return [np.stack([kept[k + i].arrays["scores"] for i in range(2)]) for k in pairs]
+    found = {pair: kept[number].arrays["scores"] for number, pair in enumerate(missing)}
+    for k, one in enumerate(splits):
+        if one.fits is not None:
+            found[k, 0] = one.fits[one.left_out]
+    return [np.stack([found[k, 0], found[k, 1]]) for k in range(len(splits))]
 
 
 def _number_draws(records, membership, units):
@@ -419,13 +450,15 @@ class DriftCheck(BaseCheck):
                 NOT_RUN, "The model cannot be trained; pass estimator=, one that behaves like it."
             )
         try:
-            found = drift_test(
+            found = _test_drift(
                 model,
                 case.records,
                 case.membership,
+                n_splits="auto",
                 fit_params=case.request.fit_params,
                 n_jobs=case.request.n_jobs,
                 random_state=case.seeds["checks"],
+                half_models=getattr(case.agreement, "half_models", ()),
             )
         except UnansweredError as error:
             if is_of_memory(error):  # it could have been answered, so its question is open
