@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.stats import beta, norm
 from sklearn.base import clone
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import MomentsAttack, ThresholdAttack
-from skmia.base._cross_fitting import assign_folds, cross_fit
-from skmia.metrics import auc_interval
+from skmia.base import assign_folds, compute_auc, compute_tpr, cross_fit
+from skmia.metrics import auc_interval, operating_point
 from skmia.report import (
     blind_baseline,
     compare_formats,
@@ -29,10 +29,12 @@ from skmia.report import (
     find_duplicates,
     permutation_test,
 )
+from skmia.report._choice import mark_told
 from skmia.report._run import Rounds
 from skmia.report.agreement._assignment import find_assignment
 from skmia.report.checks._baseline import measure_difficulty
 from skmia.report.checks._duplicates import _USUAL, Parts
+from skmia.report.checks._record_rates import flag_by_model, share_frequent_alarms
 from skmia.report.checks._results import _judge
 from skmia.signals import Signals
 
@@ -568,3 +570,111 @@ def positive_control_of_a_file_fails(rng, n_trials, model, n_records):
         interval = auc_interval(inside.astype(int), scores, confidence_level=0.99)
         missed.append(not interval.low <= attack.expected_auc_ <= interval.high)
     return np.array(missed)
+
+
+_N_ATTACKS, _N_PSEUDO_VICTIMS = 5, 8
+
+
+def draw_scores(rng, n, means):
+    """Scores of non-members and members, (2, n_attacks, n), of attacks that are much alike."""
+    common = rng.normal(size=(2, 1, n))
+    scores = np.sqrt(0.5) * (common + rng.normal(size=(2, _N_ATTACKS, n)))
+    scores[1] += means[:, None]
+    return scores
+
+
+@promise(
+    "the interval of the attack that is told covers its number (five attacks)",
+    nominal=0.95,
+    designs={
+        f"{kind}, {2 * n} records, {'AUC' if rate is None else f'TPR at {rate:g}'}": {
+            "n": n,
+            "means": means,
+            "rate": rate,
+        }
+        for kind, means in (("no leak", (0.0, 0.0)), ("leak", (0.5, 0.5)), ("leaks", (0.3, 0.7)))
+        for n, rates in ((25, (None, 0.4)), (50, (None, 0.2)), (150, (0.1,)), (1000, (None, 0.01)))
+        for rate in rates
+    },
+    n_trials=400,
+)
+def told_numbers_are_covered(rng, n_trials, n, means, rate):
+    truth, means = np.arange(2 * n) < n, np.linspace(*means, _N_ATTACKS)
+    covered = 0
+    for _ in range(n_trials):
+        power = np.zeros(_N_ATTACKS)
+        for _ in range(_N_PSEUDO_VICTIMS):
+            others, members = np.sort(draw_scores(rng, n, means))
+            pairs = list(zip(members, others, strict=True))
+            power += [
+                compute_auc(*pair) if rate is None else compute_tpr(*pair, rate) for pair in pairs
+            ]
+        others, members = draw_scores(rng, n, means)
+        order = list(np.argsort(-power, kind="stable"))
+        rows = [
+            measure_number(truth, np.concatenate(pair), k, rate)
+            for k, pair in enumerate(zip(members, others, strict=True))
+        ]
+        key = ("auc", None) if rate is None else ("tpr", rate)
+        (row,) = (row for row in mark_told(rows, {key: order}) if row["told"])
+        mean = means[row["attack"]]
+        wanted = norm.cdf(mean / np.sqrt(2)) if rate is None else norm.sf(norm.isf(rate) - mean)
+        covered += row["low"] <= wanted <= row["high"]
+    return covered, n_trials
+
+
+def measure_number(truth, scores, attack, rate):
+    if rate is None:
+        found = auc_interval(truth, scores)
+    else:
+        point = operating_point(truth, scores, rate, on_unresolvable="ignore")
+        found = point.tpr, point.tpr_low, point.tpr_high
+    numbers = dict(zip(("estimate", "low", "high"), found, strict=True))
+    where = {"attack": attack, "scope": "overall", "group": "all", "status": "ok"}
+    return {**where, "metric": "auc" if rate is None else "tpr", "max_fpr": rate, **numbers}
+
+
+@promise(
+    "the audit tells of unequal rates of single records where all are alike",
+    nominal=0.025,
+    side="at most",
+    designs={
+        f"{n_models} shadow models, {n} records, rate {rate:g}": {
+            "n_models": n_models,
+            "n": n,
+            "rate": rate,
+        }
+        for n_models, n, rate in ((8, 300, 0.1), (8, 4000, 0.01), (16, 400, 0.05), (64, 400, 0.1))
+    },
+    n_trials=400,
+)
+def unequal_rates_are_told(rng, n_trials, n_models, n, rate):
+    told = 0
+    for _ in range(n_trials):
+        half = rng.random((n_models // 2, n)) < 0.5
+        is_out = np.stack([half, ~half], axis=1).reshape(n_models, n)
+        alarms = flag_by_model(rng.normal(size=is_out.shape), is_out, rate)
+        told += share_frequent_alarms(alarms, is_out, 2, 0.95, rng) is not None
+    return told, n_trials
+
+
+@promise(
+    "the share of records with twice the rate of all is covered where rates follow a beta law",
+    nominal=0.95,
+    designs={
+        "8 shadow models, mean 0.1": {"n_models": 8, "a": 0.5, "b": 4.5},
+        "16 shadow models, mean 0.05": {"n_models": 16, "a": 0.5, "b": 9.5},
+        "64 shadow models, mean 0.1": {"n_models": 64, "a": 1.0, "b": 9.0},
+    },
+    n_trials=300,
+)
+def shares_of_frequent_alarms_are_covered(rng, n_trials, n_models, a, b, n=1000):
+    covered, law = 0, beta(a, b)
+    for _ in range(n_trials):
+        half = rng.random((n_models // 2, n)) < 0.5
+        is_out = np.stack([half, ~half], axis=1).reshape(n_models, n)
+        alarms = rng.random(is_out.shape) < law.rvs(n, random_state=rng)
+        found = share_frequent_alarms(alarms, is_out, 2, 0.95, rng)
+        # Where nothing is said, nothing wrong is.
+        covered += found is None or found.low <= law.sf(2 * law.mean()) <= found.high
+    return covered, n_trials

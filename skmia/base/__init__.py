@@ -43,6 +43,7 @@ from ._power import (
     compute_auc,
     compute_tpr,
     measure_models,
+    measure_pseudo_victims,
     number_pairs,
     score_pseudo_victims,
     sort_sides,

@@ -235,11 +235,19 @@ def measure_models(attack, records, models, rate):
     if not len(records):
         return np.full((len(models), 2), np.nan)
     attack._fit_shadows(records)
-    found = np.full((len(models), 2), np.nan)
-    for k, parts in enumerate(zip(*score_pseudo_victims(attack, records, models), strict=True)):
+    return measure_pseudo_victims(score_pseudo_victims(attack, records, models), [rate])
+
+
+def measure_pseudo_victims(scored, rates):
+    """Measure power from scores, membership and judged records of models treated as the victim."""
+    # -> power (n_models, 1 + n_rates): AUC, and TPR at each rate; NaN for a model without members
+    # or without non-members
+    found = np.full((len(scored[0]), 1 + len(rates)), np.nan)
+    for k, parts in enumerate(zip(*scored, strict=True)):
         members, others = sort_sides(*parts)
         if len(members) and len(others):
-            found[k] = compute_auc(members, others), compute_tpr(members, others, rate)
+            tprs = (compute_tpr(members, others, rate) for rate in rates)
+            found[k] = compute_auc(members, others), *tprs
     return found
 
 

@@ -132,6 +132,9 @@ def _compare(found, limit, scope, group):
     def tell(worst):
         return f"{name} of {visible(worst['attack'])}{_tell_measured(worst)}"
 
+    if "told" in rows:
+        told = rows["told"].eq(True)
+        rows = rows[told] if told.any() else rows
     return compare_largest(rows, limit, tell)
 
 

@@ -28,6 +28,7 @@ from ..shadow import ShadowPool
 from ..signals import Confidence
 from ..victims import CallableVictim
 from ._case import SIDES, choose_records, is_light, list_shares, make_plan, open_case
+from ._choice import rank_attacks_on_models
 from ._examine import examine, withhold
 from ._file import attack_file, examine_file, list_unread_files
 from ._pace import tell_pace
@@ -271,7 +272,8 @@ def audit(
         fold. Their intervals are computed for half as many records, because folds that are alike by
         chance count twice. The needs of each attack are compared with what is available before a
         shadow model is trained, see :class:`skmia.base.Needs`; an attack that cannot run, or fails,
-        is left out and named in ``notes``.
+        is left out and named in ``notes``. Of each number one attack is told first, the strongest
+        on shadow models treated as the victim; without them the first one of the mapping.
         "default": a threshold on the loss, :class:`~skmia.attacks.LiRA` and
         :class:`~skmia.attacks.RMIA`, from 4 shadow models on
         :class:`~skmia.attacks.StackedAttack`, and :class:`~skmia.attacks.AnalyticLiRA` for linear
@@ -399,7 +401,7 @@ def audit(
             of_file = attack_file(case, clock)  # first, so that a time budget includes it
             run = run_attacks(case, plan, clock)
             tell_pace(case, case.agreement.pace, clock.read())
-            run = repeat_attack(case, run, clock)
+            run = rank_attacks_on_models(case, repeat_attack(case, run, clock), clock)
             run = replace(run, file_scores=None if of_file is None else of_file.scores)
             findings = examine(case, run, clock)
         ids = records.fields.get("record_id", records._list_positions())

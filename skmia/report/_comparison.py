@@ -2,8 +2,9 @@
 
 Only like is compared with like: attacks of one name and setting that both audits ran with the same
 number of shadow models, on parts of the records and at rates that both measured. Of these attacks,
-the strongest of each audit counts in each part, and the interval of the difference is corrected for
-the choice and for all numbers that are compared.
+the one that each audit tells counts in each part. The interval of the difference is corrected for
+all numbers that are compared, and for the choice of the strongest where none was chosen without
+them.
 """
 
 from typing import NamedTuple
@@ -13,7 +14,7 @@ import pandas as pd
 
 from .._core.levels import CONCLUSIVE, LEAK, NONE, read_level, scale
 from ..metrics import Interval, difference_interval
-from ._evidence import FILE, SERVICE, Route, choose_rate, list_leaks, measure_level
+from ._evidence import FILE, SERVICE, Route, choose_rate, is_told, list_leaks, measure_level
 from ._measure import COLUMNS, INTERVAL, OK, OVERALL
 from ._schema import as_document, read_grounds
 
@@ -239,11 +240,26 @@ def _pair_numbers(way, first, second):
         if all(part in listed for listed in groups):
             levels = tuple(read_level(listed[part]) for listed in groups)
         for metric in metrics:
-            sides = [_take(route, part, metric) for route in routes]
-            common = [name for name in sides[0] if name in sides[1]]
-            if common:
-                sides = tuple({name: side[name] for name in common} for side in sides)
-                yield _Pair(way, *part, *metric, sides, levels, len(common))
+            rows = [_list_rows(route, part, metric) for route in routes]
+            sides = _choose_told(rows) or _choose_common(rows)
+            if sides:
+                yield _Pair(way, *part, *metric, sides, levels, len(sides[0]))
+
+
+def _choose_told(rows):
+    """The number that each audit tells, if both ran both attacks; or None."""
+    told = [[row for row in some if is_told(row)] for some in rows]
+    names = [{row["attack"] for row in some} for some in rows]
+    if not all(told) or not {one["attack"] for (one,) in told} <= names[0] & names[1]:
+        return None
+    return tuple(map(_read_intervals, told))
+
+
+def _choose_common(rows):
+    """The numbers of all attacks that both audits ran, or None."""
+    sides = list(map(_read_intervals, rows))
+    common = [name for name in sides[0] if name in sides[1]]
+    return tuple({name: side[name] for name in common} for side in sides) if common else None
 
 
 def _list_rates(route):
@@ -254,15 +270,20 @@ def _list_rates(route):
     }
 
 
-def _take(route, part, metric):
-    """Intervals of a number in a part of the records, by attack."""
-    return {
-        row["attack"]: tuple(row[name] for name in INTERVAL)
+def _list_rows(route, part, metric):
+    """Results of a number in a part of the records."""
+    return [
+        row
         for row in route.rows
         if (row["scope"], row["group"], row["metric"]) == (*part, metric[0])
         and row["status"] == OK
         and (metric[1] is None or row["max_fpr"] == metric[1])
-    }
+    ]
+
+
+def _read_intervals(rows):
+    """Intervals of a number, by attack."""
+    return {row["attack"]: tuple(row[name] for name in INTERVAL) for row in rows}
 
 
 def _read_people(documents, shared):

@@ -163,6 +163,19 @@ def why_unlisted(checks, provenance):
 SERVICE, FILE = "service", "file"
 
 
+def list_told(rows):
+    """Of each number the row of the attack that is told, or those of all if none was chosen."""
+    # The strongest of several by their own numbers is too strong by chance, so that an attack is
+    # chosen without them. Documents of before do not say which.
+    chosen = {_get_number(row) for row in rows if is_told(row)}
+    return [row for row in rows if is_told(row) or _get_number(row) not in chosen]
+
+
+def is_told(row):
+    """Whether the attack of a row is the one that is told of its number."""
+    return row.get("told") == 1  # missing in documents of before
+
+
 def measure_level(grounds, evidence):
     """The level of all records and of each group, by what is beyond doubt of the strongest."""
     excess = get_excess(grounds)
@@ -171,11 +184,11 @@ def measure_level(grounds, evidence):
         name, (estimate, low) = BeyondShiftCheck.name, (min(0.5 + one, 1.0) for one in excess[:2])
         number = {"low": low, "estimate": estimate, "attack": name, "max_fpr": None}
         return set_level(LEAK, {"auc": number})
-    # The strongest of many is chosen, so lower ends are corrected: those of all records for the
-    # number of attacks, those of groups for the number of attacks and groups.
+    # The strongest of many is chosen, so lower ends are corrected: those of groups for the number
+    # of groups, and all for the number of attacks if one was chosen by these numbers.
     frame, parts = grounds.results, {}
     frame = frame[(frame["status"] == OK) & (frame["metric"] != "advantage")]
-    for row in frame.to_dict("records"):
+    for row in list_told(frame.to_dict("records")):
         parts.setdefault((row["scope"], row["group"]), []).append(row)
     leaks = list_leaks(grounds)
     found = set(zip(leaks["scope"], leaks["group"], strict=True))
@@ -193,8 +206,8 @@ def measure_level(grounds, evidence):
 
 def _find_largest(rows, level, n_parts):
     """The highest corrected lower end of an AUC and of a ratio, and the highest estimate."""
-    n_compared = n_parts * len({row["attack"] for row in rows})
-    numbers = {}
+    n_attacks = 1 if all(map(is_told, rows)) else len({row["attack"] for row in rows})
+    n_compared, numbers = n_parts * n_attacks, {}
     for row in rows:
         wider = scale(1 - (1 - level) / n_compared, level)
         low = max(0.0, row["estimate"] - wider * (row["estimate"] - row["low"]))
@@ -230,6 +243,11 @@ def find_unit(row, wider=1.0):
     return min(row["max_fpr"], row["fpr"] + wider * (high - row["fpr"]))
 
 
+def _get_number(row):
+    """What a number is of, whichever attack it is by."""
+    return _get_key(row)[1:]
+
+
 def _list_keys(rows):
     """What tells numbers apart: attack, scope, group, metric and rate."""
     return frozenset(map(_get_key, rows))
@@ -261,7 +279,8 @@ class Route(NamedTuple):
         return Level("none") if is_of_groups else self.level
 
     def find_best(self, metric, max_fpr=None, scope=OVERALL, group="all", end="estimate"):
-        """The row of the strongest attack in a part of the records, or None."""
+        """The row of the attack that is told of a part of the records, or None."""
+        # end: the number by which one is chosen if that was not done without the rows
         rows = [
             row
             for row in self.rows
@@ -269,6 +288,7 @@ class Route(NamedTuple):
             and row["status"] == OK
             and (max_fpr is None or row["max_fpr"] == max_fpr)
         ]
+        rows = list_told(rows)
         # Of equal rates, the one with fewer others mistaken.
         spare = (lambda row: -get_fpr(row)) if metric == "tpr" else (lambda row: 0)
         return max(rows, key=lambda row: (row[end], spare(row)), default=None)

@@ -13,6 +13,7 @@ from ..base import get_neutral
 from ..disparity import DisparityTest, GroupGuesses, number_people
 from ..metrics import auc_interval, conformal_pvalues
 from . import checks
+from ._choice import mark_told
 from ._measure import (
     COLUMNS,
     FEWEST,
@@ -323,7 +324,7 @@ def _measure_all(case, run):
         subsets = ((*names, mask & run.judged[name]) for *names, mask in case.subsets)
         numbers = measure(name, scores, run.guesses[name], replace(case, subsets=subsets))
         rows += numbers if name in run.fitted else map(widen, numbers)
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(mark_told(rows, run.orders), columns=list(COLUMNS))
 
 
 def _measure_repetitions(case, run, clock):

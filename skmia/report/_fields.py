@@ -131,9 +131,9 @@ def mapping(check_it, high=None):
     return check
 
 
-# Of services alone, and of tables of before.
+# Of services alone, and of documents of before.
 _MAY_LACK = {"n_queries", "unknown_classes", "unchanged", "identifiers", "group_by"}
-_MAY_LACK |= {"n_persons_real", "n_persons_holdout", "n_persons_shared"}
+_MAY_LACK |= {"told", "n_persons_real", "n_persons_holdout", "n_persons_shared"}
 
 
 def fields(**fields):
@@ -268,6 +268,7 @@ _RESULT = fields(
     **each("max_fpr fpr fpr_low fpr_high", MAYBE_RATE),
     **each("n_members n_nonmembers", count()),
     status=word(OK, NOT_RESOLVABLE, TOO_FEW),
+    told=maybe(flag),
 )
 _NULL = fields(
     **each("attack scope group", text),

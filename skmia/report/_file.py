@@ -20,6 +20,7 @@ from ..base import needs_of
 from ..metrics import auc_interval
 from ..victims import has_file
 from ._case import AS_FILE, is_recipe
+from ._choice import mark_told
 from ._evidence import make_grounds, measure_level
 from ._examine import Findings
 from ._file_attack import fit_file_attack
@@ -219,7 +220,9 @@ def _measure(case, attack, scores):
     guesses, every = scores > attack.offset_, np.ones(len(scores), dtype=bool)
     of_run = ({_NAME: one} for one in (attack, attack, scores, guesses, every, every))
     run = Run(*of_run, None, [])
-    found = Findings(pd.DataFrame(measure(_NAME, scores, guesses, case), columns=list(COLUMNS)))
+    found = Findings(
+        pd.DataFrame(mark_told(measure(_NAME, scores, guesses, case), {}), columns=list(COLUMNS))
+    )
     check = PermutationCheck().ask(case, run, found)
     return Findings(found.numbers, checks={check.name: check})
 

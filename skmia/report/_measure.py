@@ -122,7 +122,7 @@ def get_people(records, membership):
 
 COLUMNS = tuple(
     "attack scope group metric max_fpr estimate low high fpr fpr_low fpr_high n_members "
-    "n_nonmembers status".split()
+    "n_nonmembers status told".split()
 )
 
 OK = "ok"

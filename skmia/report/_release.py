@@ -46,7 +46,7 @@ from ..victims import has_file, is_trainable
 from ._audit import OF_DATA, audit
 from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case
 from ._checks_of_release import list_warnings
-from ._evidence import is_stopped, why_unlisted
+from ._evidence import is_stopped, list_told, why_unlisted
 from ._file import attack_file, examine_file
 from ._measure import OK, OVERALL
 from ._report import AuditReport
@@ -388,11 +388,11 @@ def list_measurements(
 
 
 def _measure_largest(report, frames):
-    """The numbers of some attacks, each of the strongest."""
+    """The numbers that are told of some attacks; of several ways of release the largest."""
     bound, found = partial(_bound, report.settings["confidence_level"]), {}
     for frame in frames:
         frame = frame[(frame["status"] == OK) & (frame["metric"] != "advantage")]
-        for row in frame.to_dict("records"):
+        for row in list_told(frame.to_dict("records")):
             name = f"tpr_at_fpr_{row['max_fpr']:.10f}".rstrip("0").replace("0.", "", 1)
             name = "auc" if row["metric"] == "auc" else name
             group = "all" if row["scope"] == OVERALL else f"{row['scope']}={row['group']}"

@@ -503,8 +503,9 @@ class AuditReport:
             value of the field); ``metric`` ("auc", "advantage" or "tpr") and for a TPR the largest
             FPR allowed, ``max_fpr``; ``estimate``, ``low``, ``high``; for a TPR the FPR that was
             realized, ``fpr``, ``fpr_low``, ``fpr_high``; ``n_members``, ``n_nonmembers``;
-            ``status``: "ok", "not resolvable" or "too few records". Estimates are NaN unless the
-            status is "ok". Rates are fractions.
+            ``status``: "ok", "not resolvable" or "too few records"; ``told``, whether this attack
+            was chosen for the number without looking at it, as one attack of each is. Estimates
+            are NaN unless the status is "ok". Rates are fractions.
         """
         return self.results.copy()
 

@@ -1,6 +1,6 @@
 """The attacks on a victim, the best of them on shadow models: the second value of an audit."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -353,6 +353,8 @@ class Run:
         How the audit chose the number of shadow models, see :func:`grow_pool`.
     repetitions : Repetitions or None
         The best attack on shadow models, once :func:`repeat_attack` has run it.
+    orders : dict
+        By metric and false positive rate, the attacks from the strongest on shadow models on.
     file_scores : ndarray of shape (n,) or None
         Scores of the attack on the file, which share the checks of the records.
     lack : str or None
@@ -370,6 +372,7 @@ class Run:
     growth: dict | None = None
     left_out: list = ()
     repetitions: Repetitions | None = None
+    orders: dict = field(default_factory=dict)
     file_scores: np.ndarray | None = None
     lack: str | None = None
 

@@ -40,6 +40,7 @@ from ._stand_in import why_no_reference
 from ._verdict import choose_file_evidence, keep_shared_checks, write_file_verdict, write_verdict
 from .checks import CHECKS, find_outcome
 from .checks._base import ALWAYS, CHANCE, read_checks
+from .checks._record_rates import RecordRates
 
 SCHEMA = "skmia.audit"
 
@@ -113,8 +114,9 @@ def _describe_permutation(result):
 
 
 def _describe_check(check):
-    """A check, with its finding if that is a word or an excess; others have their own field."""
-    finding = check.finding if isinstance(check.finding, str | AucExcess) else None
+    """A check, with its finding if that is a word or an interval; others have their own field."""
+    plain = str | AucExcess | RecordRates
+    finding = check.finding if isinstance(check.finding, plain) else None
     return {"name": check.name, "status": check.status, "text": check.text, "finding": finding}
 
 
@@ -279,6 +281,7 @@ def _check_results(document, frame):
     if data["n_members"] + data["n_nonmembers"] != data["n_records"]:
         raise ValueError("data.n_members and data.n_nonmembers do not add up to data.n_records")
     is_there, is_rate = frame["status"] == OK, frame["metric"] == "tpr"
+    is_chosen = frame["told"].eq(True)
     wrong = {
         "has another status than its estimate": is_there != frame["estimate"].notna(),
         "has limits without an estimate": ~is_there & frame[["low", "high"]].notna().any(axis=1),
@@ -288,6 +291,8 @@ def _check_results(document, frame):
         "is below 0 and not an advantage": (frame["estimate"] < 0)
         & (frame["metric"] != "advantage"),
         "is there twice": frame.duplicated(_KEY),
+        "is told beside another one, or without an estimate": is_chosen
+        & (frame[is_chosen].duplicated(_KEY[1:], keep=False).reindex(frame.index) | ~is_there),
         "has more records than there are": (frame["n_members"] > data["n_members"])
         | (frame["n_nonmembers"] > data["n_nonmembers"]),
     }

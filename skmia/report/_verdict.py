@@ -19,8 +19,10 @@ from ._evidence import (
     get_difference,
     get_excess,
     is_stopped,
+    is_told,
     list_leaks,
     list_reversals,
+    list_told,
 )
 from ._measure import INTERVAL, OK, OVERALL, get_overall
 from ._words import format_auc, format_rate, join_names
@@ -96,8 +98,21 @@ def name_part(scope, group):
 
 
 def _get_best(grounds):
-    aucs = get_overall(grounds.results, "auc")
-    return aucs.loc[aucs["estimate"].idxmax()]
+    """The AUC that is told over all records."""
+    aucs = list_told(get_overall(grounds.results, "auc").to_dict("records"))
+    return max(aucs, key=lambda row: row["estimate"])
+
+
+def _tell_best(grounds):
+    """The AUC that is told over all records, as a clause."""
+    best = _get_best(grounds)
+    highest = get_overall(grounds.results, "auc")["estimate"].max()
+    word = "highest AUC" if best["estimate"] >= highest else "AUC"
+    return f"the {word} is {_format_auc_of(best)}, by {best['attack']}"
+
+
+def _format_auc_of(row):
+    return format_auc(*(row[name] for name in INTERVAL))
 
 
 def _get_result(grounds, row):
@@ -128,13 +143,18 @@ def _describe_leak(grounds):
     overall = leaks[leaks["scope"] == OVERALL]
     by_auc = overall[overall["metric"] == "auc"]
     if len(by_auc):
-        ranked = sorted(_rank(grounds, by_auc), key=lambda pair: -pair[1]["estimate"])
+        ranked = sorted(_rank(grounds, by_auc), key=_put_told_first)
         return _describe_auc(grounds, *ranked[0]) + _name_exposed_group(
             grounds, leaks, ranked[0][1]
         )
     if len(overall):
         return _describe_low_rate(grounds, *_rank(grounds, overall)[0])
     return _describe_group(grounds, leaks)
+
+
+def _put_told_first(pair):
+    row = pair[1]
+    return not is_told(row), -row["estimate"]
 
 
 _STILL = (
@@ -145,7 +165,10 @@ _STILL = (
 
 def _describe_auc(grounds, null, row):
     n_attacks = grounds.results["attack"].nunique()
-    strongest = f"The strongest of {n_attacks} attacks, {row['attack']},"
+    aucs = get_overall(grounds.results, "auc")["estimate"]
+    strongest = f"{row['attack']}, one of {n_attacks} attacks,"
+    if row["estimate"] >= aucs.max():
+        strongest = f"The strongest of {n_attacks} attacks, {row['attack']},"
     level = f"{100 * grounds.level:g}%"
     return (
         f"{strongest if n_attacks > 1 else row['attack']} ranks a random member above a random "
@@ -181,7 +204,7 @@ def _name_strongest_at_rate(grounds, by_auc):
         return ""
     return (
         f" At a false positive rate of at most {100 * row['max_fpr']:g}% {row['attack']} is the "
-        f"strongest and identifies {format_rate(*row[INTERVAL])} of the members."
+        f"strongest and identifies {format_rate(*(row[name] for name in INTERVAL))} of the members."
     )
 
 
@@ -189,22 +212,21 @@ def get_best_at_lowest_rate(results):
     """Return the row of the highest TPR over all records, at the lowest FPR that has one."""
     rates = get_overall(results, "tpr")
     rates = rates[rates["estimate"] > 0]
-    if rates.empty:
-        return None
-    rates = rates[rates["max_fpr"] == rates["max_fpr"].min()]
-    best = rates[rates["estimate"] == rates["estimate"].max()]
+    rates = rates[rates["max_fpr"] == rates["max_fpr"].min()].to_dict("records")
     aucs = get_overall(results, "auc").set_index("attack")["estimate"]
-    return best.iloc[int(np.argmax(aucs.reindex(best["attack"]).fillna(0).to_numpy()))]
+    return max(
+        list_told(rates),
+        key=lambda row: (row["estimate"], aucs.get(row["attack"], 0)),
+        default=None,
+    )
 
 
 def _describe_low_rate(grounds, null, row):
     """Describe a leak of a few members, which an AUC hardly shows."""
-    best = _get_best(grounds)
     return (
         f"At a low false positive rate {row['attack']} identifies {_describe_tpr(null, row)} "
         f"({_format_corrected(grounds, null['pvalue_adjusted'])}). On average no attack is "
-        f"significantly better than chance: the highest AUC is {format_auc(*best[INTERVAL])}, by "
-        f"{best['attack']}."
+        f"significantly better than chance: {_tell_best(grounds)}."
     )
 
 
@@ -228,7 +250,6 @@ def _describe_group(grounds, leaks):
     names = dict.fromkeys(name_part(part["scope"], part["group"]) for _, part in ranked)
     first, *others = names
     also = f" The same holds for {join_names(others, _MOST_NAMES)}." if others else ""
-    best = _get_best(grounds)
     level = f"{100 * grounds.level:g}%"
     if row["metric"] == "auc":
         what = (
@@ -243,22 +264,19 @@ def _describe_group(grounds, leaks):
     return (
         f"In {first} ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members) {what}"
         f"{_format_corrected(grounds, null['pvalue_adjusted'])}).{also} Over all records no "
-        f"result is significant: the highest AUC is {format_auc(*best[INTERVAL])}, by "
-        f"{best['attack']}."
+        f"result is significant: {_tell_best(grounds)}."
     )
 
 
 def _describe_nothing(grounds):
-    best = _get_best(grounds)
-    ran = list(dict.fromkeys(grounds.results["attack"]))
+    best, ran = _tell_best(grounds), list(dict.fromkeys(grounds.results["attack"]))
     missing = [name for name in grounds.asked if name not in ran]
     left = ""
     if missing:
         left = f"Only {len(ran)} of {len(grounds.asked)} attacks could run: {join_names(ran)}. "
     return (
         f"{left}No result is significant at the {100 * (1 - grounds.level):g}% level after "
-        f"correction for {len(grounds.null)} results. The highest AUC is "
-        f"{format_auc(*best[INTERVAL])}, by {best['attack']} (chance is 0.5)."
+        f"correction for {len(grounds.null)} results. {best[0].upper()}{best[1:]} (chance is 0.5)."
         f"{_count_intervals(grounds)} A stronger attack may still succeed."
     )
 
@@ -290,7 +308,7 @@ def describe_difference(grounds, of_what, best):
         return f"{grounds.checks[name].text} {check.remedy}"
     return (
         f"They come from different populations: {check.difference}. The AUC {of_what}, "
-        f"{format_auc(*best[INTERVAL])}, therefore cannot be attributed to leakage, nor can its "
+        f"{_format_auc_of(best)}, therefore cannot be attributed to leakage, nor can its "
         "absence. Use members and non-members from one population."
     )
 

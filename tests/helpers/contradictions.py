@@ -88,6 +88,7 @@ def _get_best(found, metric, rate=None, part=("overall", "all")):
         if (row["scope"], row["group"], row["metric"], row["status"]) == (*part, metric, "ok")
         and row["max_fpr"] in (None, rate)
     ]
+    rows = [row for row in rows if row["told"]] or rows
     return max(rows, key=lambda row: (row["estimate"], -(row["fpr"] or 0)), default=None)
 
 
@@ -102,7 +103,10 @@ def _grade(told, found, part, n_parts):
     level = told.document["settings"]["confidence_level"]
     rows = [row for row in found["results"] if (row["scope"], row["group"]) == part]
     rows = [row for row in rows if row["status"] == "ok" and row["metric"] != "advantage"]
-    n_compared = n_parts * len({row["attack"] for row in rows})
+    told_of = {(row["metric"], row["max_fpr"]) for row in rows if row["told"]}
+    rows = [row for row in rows if row["told"] or (row["metric"], row["max_fpr"]) not in told_of]
+    n_attacks = 1 if all(row["told"] for row in rows) else len({row["attack"] for row in rows})
+    n_compared = n_parts * n_attacks
     ends = [0, 0]
     for row in rows:
         wider = ndtri(1 - (1 - level) / n_compared / 2) / ndtri((1 + level) / 2)

@@ -140,13 +140,14 @@ def choose_usual_rate(ways):
 
 
 def get_strongest(found, metric, rate=None, scope="overall", group="all"):
-    """The row of the strongest attack, by hand."""
+    """The row of the attack that is told, by hand."""
     rows = [
         row
         for row in found["results"]
         if (row["scope"], row["group"], row["metric"], row["status"])
         == (scope, group, metric, "ok")
         and row["max_fpr"] in (None, rate)
+        and row["told"]
     ]
     most = max((row["estimate"] for row in rows), default=None)
     rows = [row for row in rows if row["estimate"] == most]

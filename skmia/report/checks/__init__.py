@@ -15,6 +15,7 @@ from ._duplicates import DuplicatesCheck
 from ._formats import FormatsCheck
 from ._model_and_table import ModelAndTableCheck
 from ._permutation import PermutationCheck
+from ._record_rates import RecordRatesCheck
 from ._results import (
     PeopleCheck,
     PersonLevelCheck,
@@ -46,6 +47,7 @@ CHECKS = (
     PositiveControlCheck(),
     NegativeControlCheck(),
     SmallGroupsCheck(),
+    RecordRatesCheck(),
     BeyondShiftCheck(),
     BeyondShiftOfFileCheck(),
 )
