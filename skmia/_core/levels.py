@@ -158,9 +158,14 @@ def set_level(evidence, numbers):
 
 
 def _grade(name, value):
-    # A limit that was computed as a quotient of rates, like .35 / .07, may be a rounding below.
-    reached = (word for word, limit in LIMITS[name].items() if value >= limit * (1 - 1e-12))
+    reached = (word for word in LIMITS[name] if reaches(word, name, value))
     return max(map(_LEAKS.index, reached), default=0)
+
+
+def reaches(word, name, value):
+    """Whether a number of a name reaches the limit of a level."""
+    # A limit that was computed as a quotient of rates, like .35 / .07, may be a rounding below.
+    return value >= LIMITS[name][word] * (1 - 1e-12)
 
 
 def scale(level, stated):

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.levels import CONCLUSIVE, LEAK, UNKNOWN, read_level
+from .._core.levels import LEAK, UNKNOWN, read_level
 from .._core.text import choose_base
 from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES
-from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part
+from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part, show_way
 from ._options import LEVEL
 
 CODES = 0, 1, 3, 4
@@ -34,7 +34,9 @@ def list_findings(report, limits, release=SERVICE):
     # a leak that the numbers over all records hide does not pass.
     ways = {SERVICE: report.service}
     ways |= {FILE: report.file} if release == FILE else {}
-    return [finding for way, found in ways.items() for finding in _list_way(way, found, limits)]
+    return [
+        finding for way, found in ways.items() for finding in _list_way(report, way, found, limits)
+    ]
 
 
 def judge(findings):
@@ -63,23 +65,20 @@ def _judge_way(findings):
     return (INCONCLUSIVE, unmeasured) if unmeasured else (0, [])
 
 
-def judge_verdict(way, found):
-    """The finding on all numbers together: whether an audit is conclusive."""
-    code = 0 if found.evidence in CONCLUSIVE else INCONCLUSIVE
-    text = found.verdict
-    if found.evidence == LEAK:
-        text = f"{found.level.heading}. {text}"
-    return Finding(way, VERDICT, code, text, found.level)
+def judge_verdict(way, screen):
+    """The finding on all numbers together: what its first screen tells, and if it is a verdict."""
+    code = INCONCLUSIVE if screen.level == UNKNOWN else 0
+    return Finding(way, VERDICT, code, screen.told.rstrip("."), screen.level)
 
 
-def _list_way(way, found, limits):
+def _list_way(report, way, found, limits):
     if found is None:
         text = (
             "the model has no file at hand, or its file was not attacked; give the file of the "
             "model, or ask for --release service"
         )
         return [Finding(way, VERDICT, INCONCLUSIVE, text)]
-    findings = [judge_verdict(way, found)]
+    findings = [judge_verdict(way, show_way(report, way))]
     for limit in limits:
         for scope, group, needed in _list_parts(found, limit):
             compare = _compare_level if limit.metric == LEVEL else _compare

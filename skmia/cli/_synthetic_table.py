@@ -7,7 +7,7 @@ import numpy as np
 from .._core.progress import show_stages
 from .._core.visible import visible
 from ..report import recommend_release
-from ..synthetic import as_document, audit_table, find_identifiers, save_table
+from ..synthetic import as_document, audit_table, find_identifiers, save_table, show_table
 from ._gate import Finding, compare_largest, judge_verdict, miss_number
 from ._options import NUMBERS, TABLE, CommandError, tell
 from ._output import check_folder, collect_warnings, conclude, finish
@@ -51,10 +51,10 @@ def run_table(arguments, show):
     broken = []
     if policy is not None:
         report, broken = _follow(report, policy, arguments)
-    findings = [judge_verdict(TABLE, report)]
+    source, document = arguments.synthetic.name, as_document(report)
+    findings = [judge_verdict(TABLE, show_table(document))]
     for limit in arguments.fail_above:
         findings.append(Finding(TABLE, visible(limit.text), *_compare(report.results, limit)))
-    source, document = arguments.synthetic.name, as_document(report)
     outcome = conclude(report, document, findings, arguments, source, broken)
     return finish(outcome, save_table, arguments, show)
 

@@ -41,7 +41,7 @@ class Exposures(NamedTuple):
         return self.codes.max() + 1
 
 
-class Comparison(NamedTuple):
+class GroupComparison(NamedTuple):
     """Groups compared by their mean exposures."""
 
     statistic: float
@@ -104,7 +104,7 @@ def compare_exposures(exposures, n_permutations, rng):
             _permute(_take_pair(exposures, pair), n_permutations, _ENOUGH, rng) for pair in every
         ]
         pair_pvalues = np.array([one for _, one in tests])
-    return Comparison(
+    return GroupComparison(
         statistic,
         pvalue,
         pair_pvalues,

@@ -34,8 +34,14 @@ class Family(NamedTuple):
     is_random: bool = False
 
 
-_FEWER = "Fewer trees with fewer and larger leaves (min_samples_leaf) give fewer equations."
-_OTHER_MODEL = "The rows are needed for predictions: release a model of another kind instead."
+# The more rows share a leaf, the less its numbers say of any one of them.
+_SHARED = "the more rows share a leaf, the less the file tells of each."
+_FEWER = f"Use fewer trees with larger leaves (min_samples_leaf): {_SHARED}"
+_MANY_TREES = (
+    "Leaves of ten rows are not enough in a large forest, because each of its trees divides the "
+    "rows in another way."
+)
+_OTHER_MODEL = "The model predicts from these rows: release a model of another kind instead."
 _CENTERS = {"cluster_centers_": "summaries", "centroids_": "summaries"}
 
 FAMILIES = (
@@ -44,7 +50,7 @@ FAMILIES = (
         "counts",
         "Each node stores how many training rows came to it, with their class fractions or mean "
         "target. Each threshold lies halfway between two training values.",
-        ("Fewer and larger leaves (min_samples_leaf, max_leaf_nodes) give fewer equations.",),
+        (f"Use fewer and larger leaves (min_samples_leaf, max_leaf_nodes): {_SHARED}",),
         has_nodes=True,
     ),
     Family(
@@ -52,7 +58,7 @@ FAMILIES = (
         "counts",
         "Each node stores how many training rows came to it, with their class fractions or mean "
         "target. Thresholds are drawn at random and are not training values.",
-        ("Fewer and larger leaves (min_samples_leaf, max_leaf_nodes) give fewer equations.",),
+        (f"Use fewer and larger leaves (min_samples_leaf, max_leaf_nodes): {_SHARED}",),
         has_nodes=True,
         is_random=True,
     ),
@@ -62,7 +68,7 @@ FAMILIES = (
         "Each node of each tree stores how many training rows, or rows of its bootstrap sample, "
         "came to it, with their class fractions or mean target. Each threshold lies halfway "
         "between two training values. The seed of a tree repeats the draw of its sample.",
-        (_FEWER, "Ten rows per leaf are not enough if there are many trees."),
+        (_FEWER, _MANY_TREES),
         has_nodes=True,
     ),
     Family(
@@ -71,7 +77,7 @@ FAMILIES = (
         "Each node of each tree stores how many training rows came to it, exactly unless "
         "bootstrap=True, with their class fractions or mean target. Thresholds are drawn at random "
         "and are not training values.",
-        (_FEWER, "Ten rows per leaf are not enough if there are many trees."),
+        (_FEWER, _MANY_TREES),
         has_nodes=True,
         is_random=True,
     ),
@@ -91,9 +97,9 @@ FAMILIES = (
         "that is computed from them. The edges of the histograms are training values, or lie "
         "halfway between two of them, for every column.",
         (
-            "Few rounds (max_iter) with large leaves (min_samples_leaf) give fewer equations.",
-            "strip_state removes edges that no split uses. Removing the counts does not help: the "
-            "leaf values give the same equations.",
+            f"Train fewer rounds (max_iter) with larger leaves (min_samples_leaf): {_SHARED}",
+            "strip_state removes the edges that no tree uses. To remove the counts as well does "
+            "not help, because the value of a leaf says the same of its rows.",
         ),
         has_nodes=True,
     ),
@@ -103,7 +109,7 @@ FAMILIES = (
         "Each node of each tree stores the sum of the hessians of the training rows that came to "
         "it, and each leaf a weight that is computed from them. With tree_method='hist' each split "
         "condition is a training value in single precision.",
-        ("Few rounds (n_estimators) of a small max_depth give fewer equations.",),
+        (f"Train fewer rounds (n_estimators) of smaller trees (max_depth): {_SHARED}",),
         has_nodes=True,
     ),
     Family(
@@ -112,7 +118,7 @@ FAMILIES = (
         "Each node of each tree stores how many training rows came to it and the sum of their "
         "hessians, and each leaf a value that is computed from them. Each threshold lies halfway "
         "between two training values. The smallest and largest value of each column are stored.",
-        ("Few rounds (n_estimators) with large leaves (min_child_samples) give fewer equations.",),
+        (f"Train fewer rounds (n_estimators) with larger leaves (min_child_samples): {_SHARED}",),
         has_nodes=True,
     ),
     Family(
@@ -121,7 +127,7 @@ FAMILIES = (
         "Each leaf of each tree stores how many training rows came to it, and a value that is "
         "computed from them. Each border lies halfway between two training values in single "
         "precision.",
-        ("Few rounds (iterations) of a small depth give fewer equations.",),
+        (f"Train fewer rounds (iterations) of smaller trees (depth): {_SHARED}",),
         has_nodes=True,
     ),
     Family(
@@ -129,7 +135,7 @@ FAMILIES = (
         "counts",
         "Each node of each tree stores how many training rows, or rows of the sample of the tree, "
         "came to it. Thresholds are drawn at random. Seeds repeat the draws of the samples.",
-        ("Fewer and smaller trees (n_estimators, max_samples, max_depth) store less.",),
+        ("Use fewer and smaller trees (n_estimators, max_samples, max_depth).",),
         {"categories_": "structure"},  # numbers of leaves
         has_nodes=True,
         is_random=True,
@@ -175,14 +181,14 @@ FAMILIES = (
         "MeanShift Birch",
         "rows",
         "Cluster centers are means of training rows; that of a single row is the row itself.",
-        ("Larger clusters (bandwidth, threshold) have fewer centers of a single row.",),
+        ("Use larger clusters (bandwidth, threshold), so that few centers are a single row.",),
     ),
     Family(
         "KMeans MiniBatchKMeans BisectingKMeans NearestCentroid",
         "summaries",
         "Cluster centers or centroids are means of training rows; that of a single row is the row "
         "itself.",
-        ("Fewer and larger clusters have no center of a single row.",),
+        ("Use fewer and larger clusters, so that no center is a single row.",),
         _CENTERS,
     ),
     Family(
@@ -236,7 +242,7 @@ FAMILIES = (
         "BernoulliNB MultinomialNB ComplementNB CategoricalNB",
         "counts",
         "Numbers of training rows are stored for each class, and sums or counts for each feature.",
-        ("Features with few records each give the records away: merge rare values before.",),
+        ("Merge rare values before the training: a count of 1 is a single row.",),
     ),
     Family(
         "MLPClassifier MLPRegressor BernoulliRBM NeuralNet",
@@ -257,9 +263,9 @@ FAMILIES = (
         "LatentDirichletAllocation DictionaryLearning MiniBatchDictionaryLearning SparsePCA "
         "MiniBatchSparsePCA",
         "summaries",
-        "Weights, sums or moments over the training rows are stored. Each number is one equation "
-        "in the rows, and a mean over a single row is that row.",
-        ("Fewer features, and more training rows, leave less to be said of each row.",),
+        "Weights, sums or means over the training rows are stored. Each of these numbers depends "
+        "on all rows, and a mean over a single row is that row.",
+        ("Use fewer columns or more training rows: each row then counts for less in a weight.",),
         {"outliers_": "per-record"},
     ),
     Family(

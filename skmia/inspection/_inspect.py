@@ -10,9 +10,10 @@ import pandas as pd
 from sklearn.base import is_regressor
 
 from .._core.asking import unwrap
-from .._core.levels import BARS, LEAK, Level, set_level
+from .._core.levels import LEAK, Level, set_level
 from .._core.pages import render_page
 from .._core.records import Records
+from .._core.screens import Headline, Screen, Step, write_headlines, write_steps
 from .._core.text import wrap_short
 from .._core.validation import check_records
 from .._core.visible import Shown, visible
@@ -58,15 +59,12 @@ _SERVICE = (
 
 def write_summary(inspection, verbose=False):
     """The text of a ModelInspection: the answer, what the file holds, and what to do."""
-    told = _tell(inspection.to_dict())
-    lines = [f"  {BARS[told['level'].filled]}  {told['heading'].upper()}   only read", ""]
-    lines += [*wrap_short(told["sentence"].replace("**", "")), "", *wrap_short(told["subject"])]
+    screen = show_inspection(inspection.to_dict())
+    lines = [*write_headlines(screen), "", *wrap_short(screen.plain), ""]
+    lines += wrap_short(screen.subject)
     for title, name in _SECTIONS.items():
-        lines += ["", f"  {title}", *_lay_out(told[name])]
-    lines.append("")
-    for place, (imperative, why, _, _) in enumerate(told["steps"], 1):
-        head = "" if place > 1 else "  Next"
-        lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head:10s}{place}  ", 13)
+        lines += ["", f"  {title}", *_lay_out(getattr(screen, name))]
+    lines += ["", *write_steps(screen)]
     if not verbose:
         lines += ["", "  All arrays and places: --verbose, or summary(verbose=True)."]
         return "\n".join(lines)
@@ -103,19 +101,19 @@ def _lay_out(rows):
 _STRENGTHS = {
     "equations": (
         "Counts in nodes",
-        "The nodes give {n_equations:,} equations, which narrow the candidates down by "
-        "{known:.0%}: expected AUC {expected_auc:.3f} (0.5 is chance), if all {rows}training rows "
-        "are among the candidates.",
+        "The nodes hold {n_equations:,} counts. They settle {known:.0%} of the question which "
+        "candidates are training rows: expected AUC {expected_auc:.3f} (0.5 is guessing), if all "
+        "{rows}training rows are among the candidates.",
     ),
     "thresholds": (
         "Thresholds",
-        "Values of the candidates explain {explained:.0%} of {n_thresholds:,} thresholds: expected "
-        "AUC {expected_auc:.3f} from them alone.",
+        "{explained:.0%} of {n_thresholds:,} thresholds lie where values of the candidates would "
+        "put them: expected AUC {expected_auc:.3f} from them alone.",
     ),
     "optimum": (
         "Optimum",
-        "The optimum that the training reached determines {known:.0%} of what there is to know "
-        "about which candidates are members: expected AUC {expected_auc:.3f}.",
+        "The training ended at the weights that fit its rows best. This settles {known:.0%} of the "
+        "question which candidates are training rows: expected AUC {expected_auc:.3f}.",
     ),
 }
 
@@ -199,13 +197,25 @@ def _grade_structure(name, share):
 
 
 def render_inspection(document):
-    told = _tell(document)
-    title = f"{told['heading']}: inspection of {visible(document['model'])[:60]}"
-    return render_page("page_inspect.html.j2", __package__, title=title, found=document, **told)
+    screen = show_inspection(document)
+    title = f"{screen.heading}: inspection of {visible(document['model'])[:60]}"
+    return render_page(
+        "page_inspect.html.j2", __package__, title=title, found=document, screen=screen
+    )
 
 
-def _tell(document):
-    """What page and text say of an inspection."""
+@dataclass(frozen=True)
+class InspectionScreen(Screen):
+    """The first screen of an inspection."""
+
+    subject: str
+    parts: list  # names of parts, and what is told of each; so are the others
+    candidates: list
+    changes: list
+
+
+def show_inspection(document):
+    """The first screen of an inspection, as a document."""
     found, expected = document["candidates"], expect_leakage(document)
     is_stored = document["level"] == "rows" or (found is not None and found["n_rows"] > 0)
     stated = "the file does not state how many training rows"
@@ -216,16 +226,17 @@ def _tell(document):
         for one in document["findings"]
     ]
     changes = [(one["estimator"], text) for one in document["findings"] for text in one["changes"]]
-    return {
-        "heading": expected.heading,
-        "level": expected.level,
-        "sentence": _write_sentence(document, is_stored, expected.ground),
-        "subject": f"{visible(document['model'])} · {stated}",
-        "steps": _advise(expected.level == "severe", found),
-        "parts": parts or [("No part", "is known to store training data.")],
-        "candidates": _tell_candidates(found, document["unread"]),
-        "changes": [*dict.fromkeys(changes), ("All parts", _SERVICE)],
-    }
+    return InspectionScreen(
+        level=expected.level,
+        heading=expected.heading,
+        headlines=(Headline(expected.heading, "only read", (expected.level,)),),
+        sentence=_write_sentence(document, is_stored, expected.ground),
+        steps=_advise(expected.level == "severe", found),
+        subject=f"{visible(document['model'])} · {stated}",
+        parts=parts or [("No part", "is known to store training data.")],
+        candidates=_tell_candidates(found, document["unread"]),
+        changes=[*dict.fromkeys(changes), ("All parts", _SERVICE)],
+    )
 
 
 def _write_sentence(document, is_stored, ground):
@@ -247,12 +258,14 @@ def _write_sentence(document, is_stored, ground):
 
 def _advise(is_severe, found):
     steps = {
-        ("Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts"): is_severe,
-        ("Look for candidates.", "`skmia inspect MODEL --data FILE`", None, ""): found is None,
-        ("Store less.", "Each part names what would change it.", "#changes", "Changes"): True,
-        ("Then audit.", "`skmia audit` attacks the file and gives a level.", None, ""): True,
+        Step(
+            "Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts"
+        ): is_severe,
+        Step("Look for candidates.", "`skmia inspect MODEL --data FILE`"): found is None,
+        Step("Store less.", "Each part names what would change it.", "#changes", "Changes"): True,
+        Step("Then audit.", "`skmia audit` attacks the file and gives a level."): True,
     }
-    return [step for step, is_due in steps.items() if is_due][:3]
+    return tuple(step for step, is_due in steps.items() if is_due)[:3]
 
 
 def _tell_candidates(found, unread):

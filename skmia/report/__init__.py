@@ -30,6 +30,7 @@ from ._report import save_report
 from ._run import Repetitions
 from ._run import Run as Run
 from ._schema import SCHEMA, SCHEMA_VERSION, as_document, check_document, check_table_document
+from ._screen import show_way
 from ._shared_rows import find_shared_rows
 from ._stand_in import RECIPE
 from ._text import column_name

@@ -73,7 +73,7 @@ class RouteChange(NamedTuple):
     changes: tuple  # numbers of all records, then those of groups, the worst of them first
 
 
-class Comparison(NamedTuple):
+class AuditComparison(NamedTuple):
     """What became of the leakage between two audits."""
 
     routes: tuple  # those that changed first, then the file
@@ -120,7 +120,7 @@ def compare_audits(first, second):
         differences += [] if None in pair else _list_differences(way, *pair)
     differences.sort(key=lambda difference: difference.scope != OVERALL)
     given = map(tuple, (routes, differences, shared, left_out))
-    return Comparison(*given, len(numbers), level)
+    return AuditComparison(*given, len(numbers), level)
 
 
 # --- what both have

@@ -1,7 +1,10 @@
 """What is said of two audits: the first line, the sentence, and the page."""
 
-from .._core.levels import BARS, Level
+from dataclasses import dataclass
+
+from .._core.levels import Level
 from .._core.pages import render_page
+from .._core.screens import Headline, Screen, Step, write_headlines, write_steps
 from .._core.text import choose_base, shorten, wrap_short
 from .._core.visible import visible
 from ._comparison import (
@@ -22,7 +25,6 @@ from ._page import cut_name
 from ._screen import MEANS, list_document_routes
 from ._text import column_name
 from ._words import format_auc, format_rate, join_names
-from .checks._base import Step
 
 HEADINGS = {
     LESS: "Less leakage",
@@ -42,7 +44,7 @@ _WORDS = {
 _MOST_GROUPS = 8
 
 
-def write_heading(found):
+def _write_heading(found):
     """What became of all routes that were compared, with the way if another route differs."""
     changed = [route for route in found.routes if route.outcome not in (SAME, UNSAID)]
     if not changed or len(changed) == len(found.routes):
@@ -51,14 +53,6 @@ def write_heading(found):
             return HEADINGS[found.outcome]
     text = join_names(f"{HEADINGS[one.outcome].lower()} {MEANS[one.way]}" for one in changed)
     return f"{text[0].upper()}{text[1:]}"
-
-
-def write_sentences(found):
-    """A sentence or two on each route; where nothing changed, the first number says it for all."""
-    routes = found.routes
-    if {route.outcome for route in routes} == {SAME}:
-        routes = routes[:1]
-    return [_write_route(route) for route in routes]
 
 
 def _write_route(route):
@@ -121,28 +115,44 @@ def _count_whole(share, base):
     return count_of(share, base)
 
 
-# --- the terminal
+# --- the first screen
 
 
-def format_comparison(found, documents, names):
-    """Format a comparison in lines of at most 80 characters, what became of it first."""
-    lines = [_write_line(route, place) for place, route in enumerate(found.routes)]
-    for sentence in write_sentences(found):
-        lines += ["", *wrap_short(sentence.replace("**", ""), "  ", 2)]
-    lines += ["", *_tabulate(found)]
-    lines += ["", *_tell_scope(found)]
-    for side, name, document in zip("AB", names, documents):
-        told = [f"{visible(name)}: {_describe_model(document)}", *_tell_verdicts(document)]
-        lines += wrap_short(f"{'. '.join(told)}.", f"  {side:9s} ", 12)
-    for place, step in enumerate(list_steps(found), 1):
-        text = f"{place}  {step.imperative} {step.why}".replace("`", "")
-        lines += wrap_short(text, "  Next      " if place == 1 else " " * 12, 15)
-    return "\n".join(lines)
+@dataclass(frozen=True)
+class ComparisonScreen(Screen):
+    """The first screen of a comparison of two audits."""
+
+    sentences: list  # one on each route, or one on all
+    audits: list  # of each audit: a line on its model, and the level of each route
+    compared: str  # which attacks were compared, and which were not
+    unchanged: str  # how many groups are shown to have changed
 
 
-def _write_line(route, place):
-    """The bars, what became of the route, and its level in both audits."""
-    levels = [level for level in route.levels if level is not None]
+def show_comparison(found, documents):
+    """The first screen of a comparison."""
+    said = [route.levels[1] for route in found.routes if route.outcome != UNSAID]
+    sentences = [_write_route(route) for route in _list_told(found.routes)]
+    return ComparisonScreen(
+        level=max(said, default=Level("unknown")),
+        heading=_write_heading(found),
+        headlines=tuple(_make_headline(route, place) for place, route in enumerate(found.routes)),
+        sentence=" ".join(sentences),
+        steps=tuple(_list_steps(found)),
+        sentences=sentences,
+        audits=[[_describe_model(one), *_tell_verdicts(one)] for one in documents],
+        compared=_tell_scope(found),
+        unchanged=_tell_unchanged([one for route in found.routes for one in route.changes]),
+    )
+
+
+def _list_told(routes):
+    """The routes of which a sentence is told; where nothing changed, the first says it for all."""
+    return routes[:1] if {route.outcome for route in routes} == {SAME} else routes
+
+
+def _make_headline(route, place):
+    """What became of the route, and its level in both audits."""
+    levels = tuple(level for level in route.levels if level is not None)
     where = MEANS[route.way]
     decisive = [one for one in route.changes if one.sign]
     if decisive and not any(one.is_overall for one in decisive) and decisive[0].levels:
@@ -154,10 +164,27 @@ def _write_line(route, place):
         words = [level.word.lower() for level in levels]
         still = "" if route.outcome == SAME else "still "
         told = f"{still}{words[0]}" if words[0] == words[1] else " -> ".join(words)
-    bars = " -> ".join(dict.fromkeys(BARS[level.filled] for level in levels))
-    heading = HEADINGS[route.outcome]
-    heading = heading.lower() if place else heading.upper()
-    return f"  {bars}  {heading}   {where}: {told}"
+    return Headline(HEADINGS[route.outcome], f"{where}: {told}", levels, leads=not place)
+
+
+# --- the terminal
+
+
+def format_comparison(found, documents, names):
+    """Format a comparison in lines of at most 80 characters, what became of it first."""
+    screen = show_comparison(found, documents)
+    lines = write_headlines(screen)
+    for sentence in screen.sentences:
+        lines += ["", *wrap_short(sentence.replace("**", ""), "  ", 2)]
+    brackets = f"{100 * found.level:g}% intervals; those of a change are wider, because they hold "
+    brackets += f"for {_count_numbers(found)} and the choice of the strongest attack. {READ_SO}"
+    lines += ["", *_tabulate(found), ""]
+    lines += wrap_short(screen.compared, "  Compared  ", 12)
+    lines += wrap_short(brackets, "  Brackets  ", 12)
+    for side, name, told in zip("AB", names, screen.audits, strict=True):
+        text = f"{visible(name)}: {'. '.join(told)}."
+        lines += wrap_short(text, f"  {side:9s} ", 12)
+    return "\n".join([*lines, *write_steps(screen, 12)])
 
 
 _CELLS = (20, 19, 19)
@@ -216,17 +243,15 @@ def _count(base, estimate, low, high, sign=""):
     return f"{estimate:>3} [{low}, {high}]"
 
 
+def _count_numbers(found):
+    return f"all {found.n_compared} numbers" if found.n_compared > 1 else "this number"
+
+
 def _tell_scope(found):
-    """What was compared and what was not, and what the brackets are."""
+    """Which attacks are compared, and which are not."""
     listed = join_names(map(visible, found.attacks), 6) or "none"
     left = f" Not compared: {join_names(_tell_left_out(found))}." if found.left_out else ""
-    n = f"all {found.n_compared} numbers" if found.n_compared > 1 else "this number"
-    brackets = f"{100 * found.level:g}% intervals; those of a change are wider, because they hold "
-    brackets += f"for {n} and the choice of the strongest attack. {READ_SO}"
-    return [
-        *wrap_short(f"Attacks that both audits ran alike: {listed}.{left}", "  Compared  ", 12),
-        *wrap_short(brackets, "  Brackets  ", 12),
-    ]
+    return f"Attacks that both audits ran alike: {listed}.{left}"
 
 
 def _describe_model(document):
@@ -242,7 +267,7 @@ def _tell_verdicts(document):
     return [f"{one.level.heading} {MEANS[one.way]}" for one in routes]
 
 
-def list_steps(found):
+def _list_steps(found):
     """What would let more be compared."""
     steps, counts = [], [name for name, why in found.left_out if COUNTED in why]
     if counts:
@@ -277,29 +302,22 @@ _MISSING = {
 
 
 def render_comparison(first, second, names, title="Two audits of membership inference"):
-    documents = (first, second)
+    documents, groups = (first, second), {}
     found = compare_audits(first, second)
-    heading, groups = write_heading(found), {}
+    screen = show_comparison(found, documents)
     for one in found.numbers:
         if one.scope not in (OVERALL, PEOPLE):
             groups.setdefault((one.scope, one.group), []).append(one)
-    said = [route.levels[1] for route in found.routes if route.outcome != UNSAID]
-    last = max(said, default=Level("unknown"))
     changes = [one for route in found.routes for one in route.changes]
     return render_page(
         "page_compare.html.j2",
         __package__,
-        title=f"{heading}: {title}",
+        title=f"{screen.heading}: {title}",
         kind=title,
-        heading=heading,
-        level=last,
-        sentence=" ".join(write_sentences(found)),
+        screen=screen,
         audits=[_describe(*audit) for audit in zip(names, documents, strict=True)],
         routes=[_describe_route(route) for route in found.routes],
         changes=[_make_change_row(one) for one in changes if one.is_overall or one.sign],
-        unchanged=_tell_unchanged(changes),
-        compared=_tell_scope_of_page(found),
-        steps=list_steps(found),
         rows=[_make_row(one) for one in found.numbers if one.scope in (OVERALL, PEOPLE)],
         groups=[_describe_group(*part, rows, changes) for part, rows in groups.items()],
         interval=f"{100 * found.level:g}%",
@@ -342,14 +360,6 @@ def _tell_unchanged(changes):
     n_changed, n = sum(map(any, groups.values())), f"{len(groups):,} groups"
     told = f"{n_changed:,} of {n} changed" if n_changed else f"None of {n} is shown to change"
     return f"{told}, after Holm's correction for all of them."
-
-
-def _tell_scope_of_page(found):
-    listed = join_names(map(visible, found.attacks)) or "none"
-    text = f"Attacks that both audits ran alike are compared: {listed}."
-    if found.left_out:
-        text += f" Not compared: {join_names(_tell_left_out(found))}."
-    return text
 
 
 def _describe(name, document):

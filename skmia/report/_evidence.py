@@ -6,7 +6,18 @@ import numpy as np
 import pandas as pd
 
 from .._core.brief import show_briefly
-from .._core.levels import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Level, read_level, scale, set_level
+from .._core.levels import (
+    LEAK,
+    NONE,
+    REVERSED,
+    SHIFT,
+    UNKNOWN,
+    Level,
+    reaches,
+    read_level,
+    scale,
+    set_level,
+)
 from .._core.visible import visible
 from ._measure import OK, OVERALL, get_overall
 from ._training_rows import ELSEWHERE, LOOKS_ALIKE
@@ -201,6 +212,10 @@ def measure_level(grounds, evidence):
         del groups[-1]["groups"], groups[-1]["overall"]
     level = set_level(evidence, _find_largest(whole, grounds.level, 1))
     is_overall = evidence != LEAK or OVERALL in set(leaks["scope"])
+    if not is_overall:
+        # Nothing is shown over all records, so the level is that of the group with the most.
+        leaking = [one for one in map(read_level, groups) if one.rank >= 0]
+        level = max(leaking, key=lambda one: one.order, default=level)
     return level.change(groups=tuple(groups), overall=is_overall)
 
 
@@ -322,15 +337,46 @@ def get_highest(routes):
 
 
 def choose_rate(routes):
-    """The smallest measured false positive rate from 1% on, else the largest; None without any."""
+    """The false positive rate of sentence and picture, or None if none was measured."""
+    # The smallest one from 1% on, else the largest, unless it shows nothing of what was found.
     rates = {
         row["max_fpr"]
         for route in routes
         for row in route.rows
         if row["metric"] == "tpr" and row["status"] == OK and row["scope"] == OVERALL
     }
+    route, rate = get_highest(routes), _choose_usual(rates)
+    if rate is None or route.level.rank < 0 or not route.level.overall:
+        return rate
+    if route.level == "slight":
+        return _choose_shown(route, rates, rate)
+    return _choose_decisive(route, rate)
+
+
+def _choose_usual(rates):
     usual = [rate for rate in rates if rate >= 0.01]
     return min(usual) if usual else max(rates, default=None)
+
+
+def _choose_shown(route, rates, usual):
+    """A rate at which something is beyond chance, where neither ranks nor the usual rate are."""
+    whole = [row for row in route.rows if row["scope"] == OVERALL and row["status"] == OK]
+    if any(row["metric"] == "auc" and route.is_shown(row) for row in whole):
+        return usual
+    best = {rate: route.find_best("tpr", rate) for rate in rates}
+    shown = {rate for rate, row in best.items() if row is not None and route.is_shown(row)}
+    return usual if usual in shown or not shown else _choose_usual(shown)
+
+
+def _choose_decisive(route, usual):
+    """The rate that the level follows from, where neither ranks nor the usual rate give it."""
+    level, row = route.level, route.find_best("tpr", usual)
+    ranks, ratio = (level.numbers.get(name) for name in ("auc", "ratio"))
+    if ratio is None or (ranks is not None and reaches(level, "auc", ranks["low"])):
+        return usual
+    if row is not None and reaches(level, "ratio", row["low"] / find_unit(row)):
+        return usual
+    return ratio["max_fpr"]
 
 
 def count_of(share, base):

@@ -24,9 +24,9 @@ from ._measure import (
     rank_attacks,
     widen,
 )
+from ._people import MEAN, SUM
 from ._permutations import count_permutations
 from ._run import take_records
-from ._text import MEAN, SUM
 from ._words import describe_error
 from .checks._base import ERROR, KNOWN, NOT_RUN, SOMETIMES, Check
 from .checks._control import NegativeControlCheck, PositiveControlCheck

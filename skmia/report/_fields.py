@@ -9,9 +9,9 @@ from ..disclosure import DECISIONS
 from ..synthetic import SCHEMA as TABLE_SCHEMA
 from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
 from ._measure import MOST_EXPOSED, MOST_POINTS, NOT_RESOLVABLE, OK, TOO_FEW
+from ._people import MEAN, SUM
 from ._pool_size import ENOUGH, MEMORY, MOST, SIZES, TIME, UNMEASURED
 from ._stand_in import CHOSEN, GIVEN, OWN
-from ._text import MEAN, SUM
 from .checks._base import ERROR, NOT_RUN, PASSED, STATED, WARNING
 
 # Each kind is a function of a value and its place. It raises a ValueError that names the field, the

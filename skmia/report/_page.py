@@ -28,7 +28,6 @@ from ._stand_in import CHOSEN
 from ._text import (
     column_name,
     describe_disparity,
-    describe_people,
     describe_performance,
     describe_reading,
     describe_sources,
@@ -43,7 +42,8 @@ from .checks._base import (
 )
 
 _LONGEST_SUBJECT = 60
-_PRIORS = {"If half of the candidates are members": 0.5, "if one in ten is": 0.1}
+# Shares of members among the candidates, for which it is told how many of those recognized are.
+_PRIORS = 0.5, 0.1
 
 
 def render(document, title=None, values=None):
@@ -52,11 +52,12 @@ def render(document, title=None, values=None):
     return render_page(
         "page.html.j2",
         __package__,
-        title=f"{level.heading}: {title or f'privacy audit of {named}'}",
+        title=f"{screen.heading}: {title or f'privacy audit of {named}'}",
         kind=title or "privacy audit of a model",
         date=write_date(document["created"]),
         subject=named,
         level=level,
+        heading=screen.heading,
         way="" if level == "unknown" else MEANS[screen.way],
         same_recipe=document["settings"]["shadow_estimator"] == document["victim"],
         audit=document,
@@ -82,7 +83,8 @@ def _describe(document, screen):
         "steps": screen.steps,
         "panel": _describe_panel(document, screen, checks),
         "groups": _describe_groups(document, routes),
-        "persons": document["person_level"] and _describe_people(document),
+        "persons": screen.people,
+        "person_level": document["person_level"],
         "trust": screen.trust,
         "attacks": [*_list_attacks(routes)],
         "n_attacks": count_words(sum(len({r["attack"] for r in route.rows}) for route in routes)),
@@ -206,15 +208,18 @@ def _note_numbers(document, routes, shown, rate):
             low, high = (f"{base * best[end]:.{digits}f}" for end in ("low", "high"))
             ends.append(f"{route.way} {low} to {high} of {base:,}")
         if best and best["fpr"] and route.own_level.rank >= 0:
-            for words, prior in _PRIORS.items():
+            for prior in _PRIORS:
                 share = float(precision_at_prior(best["estimate"], best["fpr"], prior))
-                told = f"{count_of(share, 100)}{f' ({route.way})' if len(shown) > 1 else ''}"
-                precise.setdefault(words, []).append(told)
+                told = f"{count_of(share, 100)}{f' {MEANS[route.way]}' if len(shown) > 1 else ''}"
+                precise.setdefault(prior, []).append(told)
     if ends:
         notes.append(f"{level} intervals: {', '.join(ends)}.")
     if precise:
-        told = [f"{words}, {' and '.join(shares)}" for words, shares in precise.items()]
-        notes.append(f"{told[0]} of 100 recognized are; {told[1]}.")
+        half, tenth = (" and ".join(shares) for shares in precise.values())
+        notes.append(
+            f"Of 100 recognized records, {half} are members if half of all candidates are; if one "
+            f"in ten is, {tenth}."
+        )
     if get_highest(routes).level.name == "none":
         auc = get_highest(routes).find_best("auc", end="high")
         n_tested = len((document["permutation"] or {"numbers": []})["numbers"])
@@ -387,13 +392,6 @@ def _list_exposed(document, values):
     lists = [{row["position"] for row in one["rows"]} for one in exposed]
     n_both = len(set.intersection(*lists)) if len(lists) > 1 else 0
     return {"exposed": exposed, "n_both": n_both, "columns": list(map(str, table.columns))}
-
-
-def _describe_people(document):
-    found = document["person_level"]
-    text = describe_people(found, pd.DataFrame(document["results"])).removeprefix("People: ")
-    exposed = found["exposed"] if document["evidence"] == LEAK else []
-    return {"text": text, "exposed": exposed, "found": found}
 
 
 def _list_attacks(routes):

@@ -18,13 +18,13 @@ from .._core.levels import Level
 from .._core.optional import import_optional
 from .._core.pages import frame_page
 from .._core.pages.saving import save_documents, warn_of_failures, write_json, write_text
+from .._core.screens import write_as_markdown, write_steps_as_markdown
 from .._core.text import escape, make_table
 from .._core.types import PathLike
 from .._core.visible import visible
 from ..disclosure import write_sheet
 from ..metrics import Interval
 from ._evidence import (
-    LEAK,
     choose_evidence,
     get_highest,
     list_routes,
@@ -39,7 +39,6 @@ from ._schema import as_document
 from ._screen import list_document_routes, show_report
 from ._text import (
     describe_disparity,
-    describe_people,
     describe_performance,
     describe_reading,
     describe_sources,
@@ -126,6 +125,8 @@ def format_markdown(report, title):
     data, n_shadows = report.data, report.settings["n_shadows"]
     found = report.recommendation
     lines = [f"# {escape(title)}", "", *([] if found is None else format_decision(found.to_dict()))]
+    screen = show_report(report)
+    lines += [*write_as_markdown(screen), *write_steps_as_markdown(screen)]
     lines += [*_list_verdicts(report), ""]
     lines += [
         f"* Model: {escape(report.victim_name)}",
@@ -137,7 +138,7 @@ def format_markdown(report, title):
     for part in _list_parts(report.results):
         lines += ["", *part]
     lines += ["", f"Brackets: {100 * report.settings['confidence_level']:g}% intervals, pointwise."]
-    lines += _list_people(report)
+    lines += [] if screen.people is None else _list_people(screen.people)
     for heading, paragraphs in _list_sections(report).items():
         if paragraphs:
             lines += ["", f"## {heading}", "", *(f"* {text}" for text in paragraphs)]
@@ -145,14 +146,11 @@ def format_markdown(report, title):
 
 
 def _list_verdicts(report):
-    screen = show_report(report)
-    lines = [f"**{heading}** {way}" for heading, way in screen.headings]
-    sentence = escape(screen.sentence.replace("**", ""))
-    lines = [*(text for line in lines for text in (line, "")), sentence, ""]
+    """What each way of release was found to be, after all numbers."""
     file = report.file
     if file is None:
-        return [*lines, f"**{report.evidence}**: {escape(report.verdict)}"]
-    lines.append(f"**{name_way(file.facts)}: {report.evidence}**. {escape(report.verdict)}")
+        return [f"**{report.evidence}**: {escape(report.verdict)}"]
+    lines = [f"**{name_way(file.facts)}: {report.evidence}**. {escape(report.verdict)}"]
     return [*lines, "", f"**As a file: {file.evidence}**. {escape(file.verdict)}"]
 
 
@@ -170,19 +168,16 @@ def _list_parts(frame):
             yield [*lines, "", *make_table(list(columns), zip(*columns.values(), strict=True))]
 
 
-def _list_people(report):
+def _list_people(people):
     """How well people are found, and a table of those who are exposed most."""
-    found = report.person_level
-    if found is None:
-        return []
-    lines = ["", "## People", "", f"{escape(describe_people(found, report.results))}"]
-    if report.evidence != LEAK or not found["exposed"]:
+    lines = ["", "## People", "", escape(people.text)]
+    if not people.exposed:
         return lines
     head = ["most exposed", "records", "score", "non-members with an equal or higher score", "p"]
     rows = [
         [row["person"], f"{row['n_records']:,}", f"{row['score']:.4g}", f"{row['n_above']:,}"]
         + [f"{row['pvalue']:.2g}"]
-        for row in found["exposed"]
+        for row in people.exposed
     ]
     return [*lines, "", *make_table(head, rows)]
 
@@ -578,10 +573,11 @@ class AuditReport:
         -------
         text : str
         """
+        screen = show_report(self)
         return "\n".join(
             [
-                *format_short(self, show_report(self)),
-                *(["", format_summary(self)] if verbose else []),
+                *format_short(self, screen),
+                *(["", format_summary(self, screen)] if verbose else []),
             ]
         )
 

@@ -1,12 +1,13 @@
 """What is told of an audit first: one value, which page, text, Markdown and others print."""
 
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import NamedTuple
 
 import numpy as np
 
-from .._core.levels import CONCLUSIVE, REVERSED, SHIFT, UNKNOWN, Level, read_level
-from .._core.text import choose_base
+from .._core.levels import CONCLUSIVE, REVERSED, SHIFT, UNKNOWN, read_level
+from .._core.screens import Headline, Screen, Step
+from .._core.text import choose_base, shorten
 from .._core.visible import visible
 from ._evidence import (
     FILE,
@@ -15,7 +16,6 @@ from ._evidence import (
     choose_rate,
     count_of,
     count_words,
-    find_unit,
     find_worst_group,
     get_blindness,
     get_difference,
@@ -28,6 +28,7 @@ from ._evidence import (
     name_group,
 )
 from ._measure import CLASS, OK, OVERALL
+from ._people import PeopleFound, find_people
 from ._regularization import advise_by_kind
 from ._words import join_names
 from .checks import find_outcome, get_check
@@ -42,7 +43,6 @@ from .checks._base import (
     STATED,
     UNLISTED,
     WARNING,
-    Step,
     read_checks,
 )
 from .checks._control import PositiveControlCheck
@@ -53,40 +53,91 @@ from .checks._sides import CAUSES, SWAPPED, name_cause, tell_cause
 MEANS = {FILE: "with the file", SERVICE: "as a service"}
 
 
-class Screen(NamedTuple):
-    """The first screen of an audit: nothing that prints it chooses another word or number."""
+@dataclass(frozen=True)
+class AuditScreen(Screen):
+    """The first screen of an audit."""
 
     routes: tuple  # each Route that was attacked, the file first
-    level: Level  # of the page: the highest of the routes
     way: str  # the route that the headline is about
     rate: float | None  # largest false positive rate at which members are counted
-    sentence: str  # with what is stressed between two asterisks
-    steps: tuple  # what to do next, each a Step
     trust: dict  # whether the numbers can be trusted, see `describe_trust`
     caution: str  # on intervals above chance where nothing is shown, or empty
-
-    @property
-    def headings(self):
-        """The heading of each route with its way."""
-        return [(one.level.heading, f"as a {one.way}") for one in self.routes]
+    people: PeopleFound | None  # what was found of people with several records
 
 
 def make_screen(document, routes, checks):
     """What is told first of a document, or of the parts of one that a report has."""
     highest, verdict = get_highest(routes), document["verdict"].partition(". ")[2]
-    evidence = document["evidence"]
-    return Screen(
-        routes=tuple(routes),
+    evidence, baseline = document["evidence"], document["baseline"]
+    files = _name_files(document)
+    sentence = write_sentence(routes, evidence, checks, baseline, verdict, files)
+    return AuditScreen(
         level=highest.level,
+        heading=_write_heading(highest, checks),
+        headlines=tuple(_make_headline(one, highest, checks) for one in routes),
+        sentence=f"{sentence}{_tell_noise(routes, checks)}",
+        steps=tuple(advise(document, routes, checks)),
+        routes=tuple(routes),
         way=highest.way,
         rate=choose_rate(routes),
-        sentence=write_sentence(
-            routes, evidence, checks, document["baseline"], verdict, _name_files(document)
-        ),
-        steps=tuple(advise(document, routes, checks)),
         trust=describe_trust(checks, evidence in CONCLUSIVE),
         caution=_tell_intervals(routes),
+        people=find_people(document["person_level"], routes[-1].rows, evidence),
     )
+
+
+# Characters of the name of a group in a headline.
+_LONGEST_GROUP = 20
+
+
+def _write_heading(route, checks):
+    """The heading of a page: whose leakage, and whether of answers that an attacker averages."""
+    heading = route.level.heading
+    heading += "" if route.level.overall or route.level.rank < 0 else " in a group"
+    return f"{heading}{' in noisy answers' if _is_of_noise(route, checks) else ''}"
+
+
+def _is_of_noise(route, checks):
+    return route.way == SERVICE and route.level != "unknown" and has_noise(checks)
+
+
+def _tell_noise(routes, checks):
+    """A sentence on answers that differ when the model is queried again; or no text."""
+    if not any(_is_of_noise(route, checks) for route in routes):
+        return ""
+    return (
+        " **The model answers equal queries differently:** an attacker who queries it again and "
+        "averages the answers may find more."
+    )
+
+
+def _make_headline(route, highest, checks):
+    """What was found of a route, with the group in which it is more."""
+    where, group = f"as a {route.way}", find_worst_group([route])
+    where += ", in noisy answers" if _is_of_noise(route, checks) else ""
+    if group is not None:
+        word = read_level(group[0]).word.lower() if route.level.overall else "only"
+        where += f"; {word} for {shorten(name_group(group[0]), _LONGEST_GROUP)}"
+    leads = route.level.order == highest.level.order
+    return Headline(route.level.heading, where, (route.level,), leads)
+
+
+def show_way(report, way):
+    """The first screen of the answers alone, or of the file."""
+    found = {FILE: report.file, SERVICE: report.service}[way]
+    [route] = [one for one in list_routes(report) if one.way == way]
+    checks, verdict = found.grounds.checks, found.verdict.partition(". ")[2]
+    if way == FILE and found.evidence == UNKNOWN and get_blindness(checks) is None:
+        sentence = f"**The file could not be judged.** {verdict}"
+    else:
+        given = _describe_report(report)
+        files = _name_files(given)
+        sentence = write_sentence(
+            [route], found.evidence, checks, given["baseline"], verdict, files
+        )
+        sentence += _tell_noise([route], checks)
+    headlines = (_make_headline(route, route, checks),)
+    return Screen(route.level, _write_heading(route, checks), headlines, sentence, ())
 
 
 def _name_files(document):
@@ -98,15 +149,23 @@ def _name_files(document):
     return files if len(files) == 2 else None
 
 
+def _describe_report(report):
+    """The fields of a document that its first screen needs."""
+    found, file = report.recommendation, report.file
+    return {
+        "recommendation": found and found.to_dict(),
+        "file": file and file.facts,
+        "baseline": report.baseline and {"auc": report.baseline.estimate},
+        **{
+            name: getattr(report, name)
+            for name in ("settings", "evidence", "verdict", "victim_name", "person_level")
+        },
+    }
+
+
 def show_report(report):
     """The first screen of a report."""
-    found, file = report.recommendation, report.file
-    document = {"recommendation": found and found.to_dict(), "file": file and file.facts}
-    document |= {"settings": report.settings, "evidence": report.evidence}
-    document |= {"victim_name": report.victim_name}
-    document |= {"baseline": report.baseline and {"auc": report.baseline.estimate}}
-    document |= {"verdict": report.verdict}
-    return make_screen(document, list_routes(report), report.checks)
+    return make_screen(_describe_report(report), list_routes(report), report.checks)
 
 
 def show_document(document):
@@ -129,8 +188,10 @@ def list_document_routes(document):
     ]
 
 
-_NOT_BLAMED = (
-    "so nothing that an attack finds can be blamed on it, and nothing that it misses excused."
+_DIFFER = "Members and non-members differ even without the model"
+_NOT_OF_MODEL = (
+    "An attack may only see this difference, and not what the model learned: leakage can be "
+    "neither shown nor ruled out."
 )
 
 
@@ -145,24 +206,28 @@ def write_sentence(routes, evidence, checks, baseline, verdict, files=None):
     beyond = find_outcome(checks, BEYOND_OF_FILE if highest.way == FILE else BEYOND)
     if get_difference(checks) is not None and beyond is not None and beyond.finding is not None:
         return f"**The model leaks beyond the difference between the sides.** {beyond.text}"
+    told = _write_leak(highest, routes)
     group = find_worst_group(routes)
-    more = ""
-    if group is not None:
-        named = read_level(group[0]).word.lower()
-        more = f" It is {named} for **{name_group(group[0])}**."
-    return _write_leak(highest, routes) + more
+    if group is None or (not highest.level.overall and group[1] is highest):
+        return told
+    word = read_level(group[0]).word.lower()
+    return f"{told} It is {word} for **{name_group(group[0])}**."
 
 
 def _write_of_group(highest):
-    """What is found where only groups leak: in the one of the highest AUC."""
-    leaking = [group for group in highest.level.groups if read_level(group).rank >= 0]
-    rows = [highest.find_best("auc", None, one["scope"], one["group"]) for one in leaking]
-    best = max((row for row in rows if row), key=lambda row: row["estimate"], default=None)
-    text = "Over all records, attacks recognize no more than chance explains."
-    if best is not None:
-        text += f" In **{name_group(best)}**, a random member ranks above a random non-member "
-        text += f"{count_of(best['estimate'], 100)} of 100 times."
-    return text
+    """What is found where only groups leak: in the one with the highest level."""
+    text, found = "Over all records, attacks recognize no more than chance explains.", ""
+    worst = find_worst_group([highest])
+    if worst is None:
+        return text
+    part = worst[0]
+    auc = highest.find_best("auc", None, part["scope"], part["group"])
+    if auc is not None:
+        found = " a random member ranks above a random non-member "
+        found += f"{count_of(auc['estimate'], 100)} of 100 times: the leakage is"
+    else:
+        found = " the leakage is"
+    return f"{text} In **{name_group(part)}**,{found} {read_level(part).word.lower()}."
 
 
 def _write_leak(highest, routes):
@@ -178,11 +243,10 @@ def _write_leak(highest, routes):
     base = choose_base(rate)
     if highest.level == "slight":
         return _write_slight(highest, best, base)
-    n = count_of(best["estimate"], base)
     if best["estimate"] <= get_fpr(best):
         return f"{ranks} None can be recognized surely: {_count_both(best, base)}."
     if best["estimate"] < 0.05:
-        return f"{ranks} Few can be recognized surely: {n} of {base:,}."
+        return f"{ranks} Few can be recognized surely: {_count_both(best, base)}."
     who = "has the **model file**" if highest.way == FILE else "gets the **answers** of the model"
     tail = "".join(_tell_other(one, best, base) for one in routes if one is not highest)
     return f"Whoever {who} can recognize {_tell_mistaken(best, base)}{tail}"
@@ -240,14 +304,10 @@ def _write_slight(route, best, base):
     aucs = sorted(
         (row for row in shown if row["metric"] == "auc"), key=lambda one: -one["estimate"]
     )
-    # The row of the picture, where it is beyond chance; another one only if no AUC is.
-    told = [best] if best in rates else [] if aucs else rates
-    told = [row for row in told if _exceeds(row, base)]
-    if told:
-        row = max(told, key=lambda one: one["estimate"] / find_unit(one))
-        base = base if row is best else choose_base(row["max_fpr"])
-        n = count_of(row["estimate"], base)
-        when = tell_condition(get_fpr(row), base)
+    # The row of the picture, where it is beyond chance.
+    if best in rates and _exceeds(best, base):
+        n = count_of(best["estimate"], base)
+        when = tell_condition(get_fpr(best), base)
         return f"An attacker recognizes **{n}** of {base:,} training records, {when}. {_LITTLE}"
     if aucs:
         return f"{_write_ranks(route, aucs[0])} {_LITTLE}"
@@ -324,17 +384,14 @@ def _write_doubt(evidence, checks, baseline, verdict, files, lone):
     if evidence == SHIFT:
         check = get_check(get_difference(checks))
         if lone is not None:
-            return f"**Members and non-members differ by themselves:** {lone}, {_NOT_BLAMED}"
+            return f"**{_DIFFER}:** {lone}. {_NOT_OF_MODEL}"
         if check.leads and baseline is not None:
             return (
-                "**Members and non-members differ by themselves.** They can be told apart "
-                f"{count_of(baseline['auc'], 100)} of 100 times without the model, {_NOT_BLAMED}"
+                f"**{_DIFFER}.** They can be distinguished {count_of(baseline['auc'], 100)} of 100 "
+                f"times without it. {_NOT_OF_MODEL}"
             )
-        why = check.difference or "a check tells them apart without the model"
-        return (
-            f"**Members and non-members differ by themselves:** {why}, "
-            f"{_NOT_BLAMED.replace('blamed on it', 'blamed on the model')}"
-        )
+        why = check.difference or "a check distinguishes them without the model"
+        return f"**{_DIFFER}:** {why}. {_NOT_OF_MODEL}"
     if evidence == REVERSED:
         return (
             "**The scores are the wrong way round.** Attacks rank members below non-members, far "
@@ -367,8 +424,9 @@ def _tell_intervals(routes):
     if not named:
         return ""
     return (
-        f"Each interval is of one number alone. In {join_names(named, _MOST_PARTS)} one lies above "
-        "chance; corrected for all numbers that were tested, nothing is shown there."
+        f"Each interval holds for one number alone. In {join_names(named, _MOST_PARTS)} one lies "
+        "above chance, as one of many may by accident: after correction for all numbers that were "
+        "tested, nothing is shown there."
     )
 
 

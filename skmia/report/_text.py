@@ -2,59 +2,19 @@
 
 import numpy as np
 
-from .._core.levels import BARS, read_level
+from .._core.levels import read_level
 from .._core.pvalues import format_pvalue
+from .._core.screens import write_headlines, write_steps
 from .._core.text import WIDTH, choose_base, shorten, wrap_lines, wrap_short
 from .._core.visible import visible
 from ..disclosure import summarize
 from ..metrics import resolvable_fpr
-from ._evidence import LEAK, find_worst_group, get_fpr, name_group
-from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW, get_overall
+from ._evidence import find_worst_group, get_fpr
+from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
 from ._pool_size import describe_growth
 from ._words import format_auc, format_rate
 from ._words import join_names as join_names
 from .checks import get_check
-
-SUM, MEAN = "sum", "mean"
-
-_MOST_NAMED = 5
-
-
-def describe_people(found, results):
-    sides = f"{found['n_members']:,} people who are members, {found['n_nonmembers']:,} who are not"
-    if found["n_mixed"]:
-        sides += f", {found['n_mixed']:,} with records on both sides who are left out"
-    if found["auc"] is None:
-        return f"People: {sides}. These are too few to measure how well they are found."
-    p = format_pvalue(found["pvalue"], 1 / (1 + found["n_permutations"]))
-    return (
-        f"People: {sides}. The {found['combine']} of the {visible(found['attack'])} scores of "
-        f"each person separates them with AUC {found['auc']:.3f} [{found['low']:.3f}, "
-        f"{found['high']:.3f}] ({p} by permutation of people, corrected for all attacks)"
-        f"{_compare(found, results)}. The verdict rests on the numbers of records, and stays "
-        "open if only people are found."
-    )
-
-
-def _compare(found, results):
-    aucs = get_overall(results[results["attack"] == found["attack"]], "auc")
-    return f", single records with {aucs['estimate'].iloc[0]:.3f}" if len(aucs) else ""
-
-
-def name_exposed(found, evidence):
-    """Name the people who are exposed most, in a sentence; no sentence if nothing leaks."""
-    if evidence != LEAK or not found["exposed"]:
-        return []
-    names = ", ".join(
-        f"{visible(row['person'])} ({row['n_records']:,} record"
-        f"{'' if row['n_records'] == 1 else 's'}, p = {row['pvalue']:.2g})"
-        for row in found["exposed"][:_MOST_NAMED]
-    )
-    return [
-        f"Most exposed people: {names}; p is the share of non-members whose score is as high, for "
-        "each person taken alone."
-    ]
-
 
 # Names of unread numbers in a sentence; the others are counted.
 _MOST_UNREAD = 3
@@ -187,25 +147,19 @@ def format_table(frame):
 
 
 _MOST_NOTES = 4
-# Groups of a route in the summary, and people; all of them are among the details.
-_MOST_GROUPS, _MOST_PEOPLE = 8, 5
+# Groups of a route in the summary; all of them are among the details.
+_MOST_GROUPS = 8
 
 
 def format_short(result, screen):
     """Format what a reader needs first, in lines of at most 80 characters, as on the page."""
-    routes, highest, lines = screen.routes, screen.level, []
-    for route, (heading, way) in zip(routes, screen.headings, strict=True):
-        is_highest = route.level.order == highest.order
-        heading = heading.upper() if is_highest else heading.lower()
-        lines.append(f"  {BARS[route.level.filled]}  {heading}   {way}{_name_worst(route)}")
-    lines += ["", *wrap_short(screen.sentence.replace("**", ""))]
-    if highest.name != "unknown":
-        lines += ["", *_tabulate(routes, screen.rate, result.settings["confidence_level"])]
+    lines = [*write_headlines(screen), "", *wrap_short(screen.plain)]
+    if screen.level != "unknown":
+        level = result.settings["confidence_level"]
+        lines += ["", *_tabulate(screen.routes, screen.rate, level)]
         lines += wrap_short(screen.caution, "  ", 2)
-    lines += ["", *_list_people(result), *_list_trust(result, screen.trust), ""]
-    for place, (imperative, why, _, _) in enumerate(screen.steps, 1):
-        head = "  Next    " if place == 1 else " " * 10
-        lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
+    people = [] if screen.people is None else wrap_short(screen.people.line, "  People  ", 10)
+    lines += ["", *people, *_list_trust(result, screen.trust), "", *write_steps(screen)]
     if result.recommendation is not None:
         lines += ["", *_list_policy(result.recommendation)]
     subject = shorten(result.victim_name, _LONGEST_NAME + 8)
@@ -227,15 +181,6 @@ def _describe_sizes(result):
     return f"{data['n_members']:,} members, {data['n_nonmembers']:,} non-members; {pool}{asked}."
 
 
-def _name_worst(route):
-    group = find_worst_group([route])
-    if group is None:
-        return ""
-    word = read_level(group[0]).word.lower()
-    return f"; {word} for {shorten(name_group(group[0]), _LONGEST_GROUP)}"
-
-
-_LONGEST_GROUP = 20
 _COLUMNS = (9, 16, 15, 22)
 
 
@@ -293,18 +238,6 @@ def _tell_mistaken(routes, rate, base):
     return f"{n:3}", f"Recognized when {n} of {base:,} others {verb} mistaken."
 
 
-def _list_people(result):
-    """How well people with several records are found, and who most, in a line."""
-    found = result.person_level
-    if found is None:
-        return []
-    auc = "too few to be measured" if found["auc"] is None else f"AUC {found['auc']:.3f}"
-    exposed = found["exposed"][:_MOST_PEOPLE] if result.evidence == LEAK else []
-    names = [visible(row["person"]) for row in exposed]
-    most = f"; most exposed: {', '.join(names)}" if names else ""
-    return [shorten(f"  People  {found['n_members']:,} who are members, {auc}{most}", 78)]
-
-
 def _list_trust(result, trust):
     """Whether the numbers can be trusted: what passed and failed, and what was not measured."""
     line = trust["line"]
@@ -338,7 +271,7 @@ def list_leading(checks):
     return [check for name, check in checks.items() if get_check(name).leads]
 
 
-def format_summary(result):
+def format_summary(result, screen):
     """Format all attacks and all numbers as text."""
     frame = result.results
     if CLASS not in np.atleast_1d(result.settings["group"]).tolist():
@@ -350,10 +283,8 @@ def format_summary(result):
     ]
     leading = [] if result.results.empty else list_leading(result.checks)
     head += [check.text for check in leading if not check.is_error]
-    unequal, people = describe_disparity(result.disparity, set(frame["scope"])), []
-    if result.person_level is not None:
-        people = [describe_people(result.person_level, frame)]
-        people += name_exposed(result.person_level, result.evidence)
+    unequal = describe_disparity(result.disparity, set(frame["scope"]))
+    people = [] if screen.people is None else [f"People: {screen.people.text}", screen.people.named]
     found = result.recommendation
     policy = [] if found is None else str(found).split("\n")
     lines = [*wrap_lines(head), *format_table(frame)]
@@ -414,7 +345,7 @@ def describe_sources(facts):
         name, found = source["name"].capitalize(), f"AUC {source['auc']:.3f}"
         name += f" in {source['path']}" if source["path"] else ""
         if source["n_equations"] is not None:
-            name += f" ({source['n_equations']:,} for {facts['n_records']:,} unknown memberships)"
+            name += f" ({source['n_equations']:,} for {facts['n_records']:,} candidates)"
         if source["expected_auc"] is not None:
             # The noise of trees that were grown on samples is taken for larger than it is.
             least = "at least " if source["name"] == "node equations" else ""

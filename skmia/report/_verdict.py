@@ -307,9 +307,9 @@ def describe_difference(grounds, of_what, best):
     if check.remedy:
         return f"{grounds.checks[name].text} {check.remedy}"
     return (
-        f"They come from different populations: {check.difference}. The AUC {of_what}, "
-        f"{_format_auc_of(best)}, therefore cannot be attributed to leakage, nor can its "
-        "absence. Use members and non-members from one population."
+        f"They come from different populations: {check.difference}. An attack may only see this "
+        f"difference, so the AUC {of_what}, {_format_auc_of(best)}, neither shows leakage "
+        "nor rules it out. Use members and non-members from one population."
     )
 
 
@@ -353,14 +353,14 @@ FILE_HEADLINES = HEADLINES | {
 
 # Why a file tells of its training rows, by the part of the attack that finds most.
 _REASONS = {
-    "node equations": "Its trees store {n_equations:,} sums over the training rows, which are "
-    "equations for {n_records:,} unknown memberships.",
+    "node equations": "Its trees store {n_equations:,} sums over the training rows, from which an "
+    "attacker works out which of {n_records:,} candidates were among these rows.",
     "split thresholds": "Its thresholds or edges of bins lie at values of training rows or "
     "halfway between two.",
-    "conditions at the optimum": "Its weights depend on each training row by {n_equations:,} "
-    "equations.",
-    "moments": "It stores {n_equations:,} independent sums over the training rows, which are "
-    "equations for {n_records:,} unknown memberships.",
+    "conditions at the optimum": "Its weights are those that fit the training rows best, which is "
+    "{n_equations:,} conditions on which rows these were.",
+    "moments": "It stores {n_equations:,} independent sums over the training rows, from which an "
+    "attacker works out which of {n_records:,} candidates were among these rows.",
     "stored values": "It stores values or rows of the training data as they were.",
 }
 

@@ -30,7 +30,7 @@ from ._table._evidence import (
     measure_level,
     write_verdict,
 )
-from ._table._report import SCHEMA, SCHEMA_VERSION, as_document, render
+from ._table._report import SCHEMA, SCHEMA_VERSION, as_document, render, show_table
 
 __all__ = [
     "BootstrapGenerator",

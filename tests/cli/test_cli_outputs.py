@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from skmia._core.levels import Level
+from skmia._core.screens import Screen
 from skmia.cli import _main, main
 from skmia.cli._colors import COLORS
 from skmia.cli._gate import Finding, judge_verdict
@@ -278,12 +279,14 @@ def test_what_a_request_does_not_name_is_refused(refuse, data):
 )
 def test_sarif_and_junit_say_the_level(level, kind, said):
     class Found:
-        verdict, evidence = "Words.", "none" if level == "none" else "leak"
         seconds = {"total": 1.0}
 
-    Found.level = Level(level)
-    finding = judge_verdict("service", Found)
+    found = Level(level)
+    screen = Screen(found, found.heading, (), "**Two** of 100 records.", ())
+    finding = judge_verdict("service", screen)
     (run,) = json.loads(format_result("sarif", Found, {}, [finding], None))["runs"]
     assert [(one["kind"], one["level"]) for one in run["results"]] == [(kind, said)]
     (case,) = ET.fromstring(format_result("junit", Found, {}, [finding], None)).find("testsuite")
-    assert (f"{level.capitalize()} leakage." in case.find("system-out").text) == (level != "none")
+    told = case.find("system-out").text
+    assert told == f"{found.heading}. Two of 100 records"
+    assert run["results"][0]["message"]["text"] == f"As a service: {told}."

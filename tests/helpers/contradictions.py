@@ -71,8 +71,35 @@ def _choose_rate(told):
         for row in found["results"]
         if (row["metric"], row["scope"], row["status"]) == ("tpr", "overall", "ok")
     }
+    usual = _choose_usual(rates)
+    found = max(told.ways.values(), key=lambda one: _order(one["level"]))
+    level = found["level"]
+    if usual is None or level["name"] not in _WORDS or not level["overall"]:
+        return usual
+    best = {rate: _get_best(found, "tpr", rate) for rate in rates}
+    if level["name"] == "slight":
+        leaks = [row for row in _list_leaks(told, found) if row["scope"] == "overall"]
+        keys = {(row["attack"], row["max_fpr"]) for row in leaks if row["metric"] == "tpr"}
+        shown = {rate for rate, row in best.items() if row and (row["attack"], rate) in keys}
+        is_ranked = any(row["metric"] == "auc" for row in leaks)
+        return usual if is_ranked or usual in shown or not shown else _choose_usual(shown)
+    place = _WORDS.index(level["name"]) - 1
+    numbers, row = level["numbers"], best[usual]
+    if "ratio" not in numbers or numbers["auc"]["low"] >= _LIMITS["auc"][place] * (1 - 1e-9):
+        return usual
+    if row and row["low"] / min(row["max_fpr"], row["fpr_high"]) >= _LIMITS["ratio"][place]:
+        return usual
+    return numbers["ratio"]["max_fpr"]
+
+
+def _choose_usual(rates):
     usual = [rate for rate in rates if rate >= 0.01]
     return min(usual) if usual else max(rates, default=None)
+
+
+def _order(level):
+    place = _WORDS.index(level["name"]) if level["name"] in _WORDS else -1
+    return place, level["at_least"]
 
 
 def _choose_base(rate):
@@ -164,6 +191,9 @@ def _look_at_levels(told):
             part = one["scope"], one["group"]
             wanted[part] = _grade(told, found, part, len(parts)) if part in leaks else "none shown"
         given = {("overall", "all"): level} | {(one["scope"], one["group"]): one for one in parts}
+        if not level["overall"] and leaks & wanted.keys():
+            listed = [given[part] for part in leaks & wanted.keys()]
+            wanted["overall", "all"] = _show_level(max(listed, key=_order))
         for part, word in wanted.items():
             if _show_level(given[part]) != word:
                 yield f"{way} {part}: {_show_level(given[part])} for {word}"
@@ -187,7 +217,9 @@ def _look_at_headlines(told):
             yield f"no leakage as a {way}, where {len(leaks)} numbers are beyond chance"
         if found.level.heading.startswith("No verdict") != (found.evidence not in ("leak", "none")):
             yield f"{found.level.heading} of {found.evidence}"
-    if f"<h1>{report.level.heading}</h1>" not in told.page:
+    if not re.search(
+        f"<h1>{report.level.heading}( in a group)?( in noisy answers)?</h1>", told.page
+    ):
         yield "the page has another heading"
     if told.document["page_level"] != report.level:
         yield "page_level"
@@ -504,7 +536,7 @@ _OWN_PLACES = (
     r"Audit with [\d,]+ non-members or more, and with [\d.]+",
     r"--fail-above \S+|scale from 0 to 100%|p [<=] [\d.e-]+",
     r"least [\d,]+ members and [\d,]+ non-members|fewer than 10 false positives",
-    r"(?i)(if one in ten is|half of the candidates are members), [\d. a-z()]+ of",
+    r"Of 100 recognized records, [^.]*\.",
     r"(?i)of \d+ numbers?, [^.]*\.|\d+ checks? needs? a reason|leverage above [\d.]+",
     r"(1 other|0 others?|\d+ more|20 for each route|, \d+ numbers each|4 numbers each)",
     r"after correction for \d+ results|Of \d+ pointwise intervals.*?by chance",

@@ -490,14 +490,14 @@ def test_an_audit_of_a_model_that_knows_none_of_the_records_is_a_shift_not_a_lea
     assert report.evidence == "shift" and report.checks["drift"].is_warning
     assert report.verdict.startswith(
         "Inconclusive: members and non-members differ. Models of the victim's kind, one trained on "
-        "half of the members and one on half of the non-members, tell the other halves apart (AUC "
+        "half of the members and one on half of the non-members, distinguish the other halves (AUC "
     )
     assert (
         f"(AUC {report.drift.loss_auc:.3f} by the loss, trained on 300 records)" in report.verdict
     )
     assert report.verdict.endswith("non-members of one time and one source.")
     assert report.file.evidence == "shift"
-    assert "tell the other halves apart" in report.file.verdict
+    assert "distinguish the other halves" in report.file.verdict
     document = json.loads(report.to_json())
     assert document["drift"]["auc"] == report.drift.auc
     assert document["drift"]["n_splits"] == 5 and document["seconds"]["drift"] > 0
@@ -511,7 +511,7 @@ def test_a_victim_that_has_memorized_is_no_drift():
     report = audit(victim, records, membership, attacks=LOSS, fprs=(0.1,), random_state=0)
     assert report.evidence == "leak"
     assert report.checks["drift"].status == "passed" and not report.drift.is_warning
-    assert "do not tell the other halves apart (AUC 0." in report.checks["drift"].text
+    assert "do not distinguish the other halves (AUC 0." in report.checks["drift"].text
 
 
 def test_a_function_needs_a_model_that_behaves_like_it():

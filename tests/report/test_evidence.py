@@ -120,7 +120,7 @@ def test_each_side_of_chance_has_half_of_the_level(above, below, evidence):
 def test_records_that_differ_by_themselves_are_no_leakage(name):
     evidence, verdict = judge(MUCH, FOUND, **{name: WARNING})
     assert evidence == "shift"
-    assert "different populations" in verdict and "cannot be attributed to leakage" in verdict
+    assert "different populations" in verdict and "neither shows leakage nor" in verdict
     assert judge(NOTHING, NULL, **{name: WARNING})[0] == "shift"
 
 
@@ -129,8 +129,8 @@ def test_a_drift_is_described_by_its_check_and_never_a_leak():
         evidence, verdict = judge(frame, null, drift=WARNING)
         assert evidence == "shift"
         assert verdict == (
-            f"{HEADLINES['shift']}. text Leakage and drift cannot be told apart. Use members and "
-            "non-members of one time and one source."
+            f"{HEADLINES['shift']}. text Leakage and drift cannot be distinguished. Use members "
+            "and non-members of one time and one source."
         )
 
 
@@ -157,7 +157,7 @@ def test_the_verdict_on_a_file_names_the_difference_as_that_on_the_answers_does(
     grounds = Grounds(MUCH, FOUND, 999, checks, 0.95, ["a"])
     verdict = write_file_verdict(grounds, FILE_FACTS)
     answers = write_verdict(grounds, "shift")
-    assert verdict == answers.replace("The AUC of a,", "The AUC from what it stores,")
+    assert verdict == answers.replace("the AUC of a,", "the AUC from what it stores,")
     assert ("text" in verdict) == (name == "drift")
 
 
@@ -184,8 +184,8 @@ def test_another_way_of_writing_is_a_shift():
 def test_a_file_that_cannot_be_judged_for_its_records_says_so():
     grounds = Grounds(NOTHING, NULL, 999, make_checks(duplicates=WARNING), 0.95, ["a"])
     assert write_file_verdict(grounds, FILE_FACTS) == (
-        "Inconclusive: the file could not be judged. Many records have an exact or near copy with "
-        "the other membership."
+        "Inconclusive: the file could not be judged. Many records have an exact or near copy on "
+        "the other side, and an attack scores copies alike."
     )
 
 
@@ -195,7 +195,7 @@ def test_nothing_is_said_where_nothing_could_be_found():
     assert "also failed on a model that had memorized" in verdict
     assert judge(NOTHING, NULL, positive_control=NOT_RUN)[0] == "none"
     evidence, verdict = judge(NOTHING, NULL, duplicates=WARNING)
-    assert evidence == "unknown" and "copy with the other membership" in verdict
+    assert evidence == "unknown" and "copy on the other side" in verdict
     assert judge(MUCH, FOUND, duplicates=WARNING)[0] == "leak"
     assert judge(MUCH, FOUND, positive_control=WARNING)[0] == "leak"
 

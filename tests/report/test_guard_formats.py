@@ -105,7 +105,7 @@ def test_all_columns_together_find_what_none_of_them_shows():
     X = np.where(change, X.round(2), X)
     found = compare_formats(Records(X), membership, random_state=0)
     assert found.is_warning
-    assert found.text.startswith("a column drawn at random has ")
+    assert found.text.startswith("the average column has ")
 
 
 def test_means_and_differences_are_those_of_the_table():
@@ -156,7 +156,7 @@ def test_decimals_are_those_of_the_precision(dtype, kind):
         Records(kind(X), np.arange(60)), np.arange(60) % 2, random_state=0
     ).features
     decimals = found[found["feature"] == "decimals"].set_index("column")["members"]
-    assert decimals.to_dict() == {"column 0": 2.0, "column 1": 1.0, "a column drawn at random": 1.5}
+    assert decimals.to_dict() == {"column 0": 2.0, "column 1": 1.0, "the average column": 1.5}
 
 
 @pytest.mark.parametrize("n_missing", [6, 10])

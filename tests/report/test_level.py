@@ -179,12 +179,11 @@ def test_a_leak_of_a_group_alone_is_told_of_the_group():
     grounds = make_rows(rows)
     grounds.null.loc[[0, 2], "pvalue_adjusted"] = 0.5
     level = measure_level(grounds, "leak")
-    assert not level.overall and level.name == "slight"
+    assert not level.overall and level.word == "At least slight"
     route = Route("service", level, grounds.results.to_dict("records"))
     assert write_sentence([route], "leak", {}, None, "") == (
         "Over all records, attacks recognize no more than chance explains. In **sex: f**, a random "
-        "member ranks above a random non-member 64 of 100 times. It is at least slight for "
-        "**sex: f**."
+        "member ranks above a random non-member 64 of 100 times: the leakage is at least slight."
     )
 
 
@@ -202,7 +201,13 @@ def write(level, tpr, auc, fpr=0.01, way="service", others=()):
     [
         ("severe", 0.374, 0.9, 0.01, "can recognize 37 of 100 training records, and mistakes 1 of"),
         ("clear", 0.1, 0.65, 0.02, "can recognize 10 of 100 training records, and mistakes 2 of"),
-        ("severe", 0.03, 0.85, 0.01, "85 of 100 times. Few can be recognized surely: 3 of 100."),
+        (
+            "severe",
+            0.03,
+            0.85,
+            0.01,
+            "85 of 100 times. Few can be recognized surely: 3 of 100 members",
+        ),
         ("severe", 0.004, 0.85, 0.01, "None can be recognized surely: fewer than 1 of 100 members"),
         ("severe", 0.09, 0.85, 0.001, "90 of 1,000 training records, and mistakes 1 of 1,000"),
         ("clear", None, 0.75, 0.01, "75 of 100 times. There are too few others to say how many"),
@@ -242,9 +247,9 @@ def test_both_routes_are_in_one_sentence():
         (
             "shift",
             "blind baseline",
-            "Members and non-members differ by themselves. They can be told",
+            "Members and non-members differ even without the model. They can be",
         ),
-        ("shift", "drift", "Members and non-members differ by themselves: labels depend on"),
+        ("shift", "drift", "Members and non-members differ even without the model: labels depend"),
         ("reversed", None, "The scores are the wrong way round."),
         ("unknown", "model and table", "Model and table do not agree."),
         ("unknown", "positive control", "Nothing could have been found."),

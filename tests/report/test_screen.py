@@ -199,14 +199,16 @@ def test_members_among_those_who_are_recognized_are_not_rounded_to_all():
     document = {"settings": {"confidence_level": 0.95}, "file": None, "permutation": None}
     routes = [route._replace(rows=[*route.rows, row])]
     notes = " ".join(_note_numbers(document, routes, routes, 0.002))
-    assert "more than 99 of 100 recognized are; if one in ten is, 98" in notes
+    assert "more than 99 are members if half of all candidates are; if one in ten is, 98." in notes
 
 
 def test_an_interval_above_chance_where_nothing_is_shown_is_named():
     whole = make_route("service", "slight", 0.6, leaks=frozenset())
     route = add_group(add_group(whole, "f", "none", 0.6), "m", "slight", 0.7)
     told = _tell_intervals([route])
-    assert told.startswith("Each interval is of one number alone. In sex: f one lies above chance")
+    assert told.startswith(
+        "Each interval holds for one number alone. In sex: f one lies above chance"
+    )
     assert _tell_intervals([add_group(whole, "m", "slight", 0.7)]) == ""
     both = _tell_intervals([route, route._replace(way="file")])
     assert "In sex: f (service) and sex: f (file) one lies" in both

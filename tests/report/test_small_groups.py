@@ -73,7 +73,8 @@ def test_a_small_group_without_a_leak_is_stated():
     check = report.checks["small groups"]
     assert check.status == "stated"
     assert check.text == (
-        "Even a perfect attack would not be significant in kind=few: too few records."
+        "Too few records to judge kind=few: there, not even a perfect attack could be "
+        "distinguished from chance."
     )
 
 

@@ -2,7 +2,9 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..._core.screens import Step as Step
 
 if TYPE_CHECKING:
     from .._case import Case
@@ -73,15 +75,6 @@ class Check:
     def is_error(self) -> bool:
         """Whether the check itself failed, so that its question is open."""
         return self.status == ERROR
-
-
-class Step(NamedTuple):
-    """An imperative, a reason, and a place with the words of its link."""
-
-    imperative: str
-    why: str
-    place: str | None = None
-    link: str = ""
 
 
 def read_checks(rows):

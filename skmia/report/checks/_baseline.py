@@ -53,7 +53,7 @@ class DifficultyCheck(BaseCheck):
     passed = "Both sides are equally hard to predict"
     warned = "One side is easier to predict"
     difference = (
-        "shadow models that were trained on neither do better on one side than on the other"
+        "models that were trained on neither side predict one of them better than the other"
     )
     interval = ("difficulty", "models trained on neither side")
 
@@ -224,7 +224,7 @@ class BaselineCheck(BaseCheck):
     leads = True
     passed = "Members and non-members look alike without the model"
     warned = "Members and non-members differ without the model"
-    difference = "a baseline without the model separates them"
+    difference = "they can be distinguished without the model"
     interval = ("baseline", "without the model")
 
     def ask(self, case, run, findings):

@@ -13,6 +13,7 @@ class BeyondShiftCheck(BaseCheck):
     # Not asked where the sides do not differ, or nothing was found.
 
     name = part = "beyond the shift"
+    passed = "What the model reveals was measured apart from how the sides differ"
     role = BEYOND
     of_file = DROPPED
 

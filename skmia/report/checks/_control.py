@@ -217,9 +217,9 @@ class NegativeControlCheck(BaseControlCheck):
     name = "negative control"
     role = DIFFERENCE
     presence = ALWAYS
-    passed = "The attacks find nothing where nothing is"
-    warned = "The attacks find something where nothing is"
-    difference = "attacks separate them on a model that was trained without regard to membership"
+    passed = "The attacks find nothing where there is nothing to find"
+    warned = "The attacks find something where there is nothing to find"
+    difference = "attacks distinguish them on a model that was trained without regard to membership"
     where = "On a model that was trained without regard to membership"
     failure = "members and non-members come from different populations"
 

@@ -434,12 +434,12 @@ class DriftCheck(BaseCheck):
     name = part = "drift"
     role = DIFFERENCE
     presence = SOMETIMES
-    passed = "Labels depend on features in one way"
-    warned = "Labels depend on features in another way on each side"
-    difference = "labels depend on features in another way for members than for non-members"
+    passed = "Labels depend on features in the same way on both sides"
+    warned = "Labels depend on features differently on each side"
+    difference = "labels depend on features differently for members and for non-members"
     remedy = (
-        "Leakage and drift cannot be told apart. Use members and non-members of one time and one "
-        "source."
+        "Leakage and drift cannot be distinguished. Use members and non-members of one time and "
+        "one source."
     )
     step = Step("Take both sides from one time and source.", "Leakage and drift look alike here.")
 
@@ -468,7 +468,7 @@ class DriftCheck(BaseCheck):
             return self.answer(WARNING, _describe_drift(found), found)
         p = format_pvalue(found.pvalue, 0)
         text = (
-            f"{_SUBJECT} do not tell the other halves apart (AUC {found.auc:.3f}, {p}; a warning "
+            f"{_SUBJECT} do not distinguish the other halves (AUC {found.auc:.3f}, {p}; a warning "
             f"is given at {_LEVEL:g} or below)."
         )
         return self.answer(PASSED, text, found)
@@ -483,7 +483,7 @@ _SUBJECT = (
 def _describe_drift(found):
     """The finding in the words of the verdict, which repeats them."""
     text = (
-        f"{_SUBJECT} tell the other halves apart (AUC {found.auc:.3f}): the relation of labels to "
+        f"{_SUBJECT} distinguish the other halves (AUC {found.auc:.3f}): the relation of labels to "
         "features differs between the two sides."
     )
     if found.loss_auc > 0.5:

@@ -476,7 +476,10 @@ class DuplicatesCheck(BaseCheck):
     presence = ALWAYS
     passed = "Few records are on both sides"
     warned = "Many records are on both sides"
-    meaning = "Many records have an exact or near copy with the other membership."
+    meaning = (
+        "Many records have an exact or near copy on the other side, and an attack scores copies "
+        "alike."
+    )
     step = Step(
         "Remove copies that are on both sides.",
         "Or give copies a common group_by, and audit again.",
@@ -493,8 +496,8 @@ class DuplicatesCheck(BaseCheck):
         text, near = "", 0.0
         if found.n_exact:
             text += (
-                f"{found.n_exact:,} of {n_records:,} records have an exact copy with the other "
-                "membership; an attack scores both copies alike. "
+                f"{found.n_exact:,} of {n_records:,} records have an exact copy on the other "
+                "side; an attack scores both copies alike. "
             )
         if found.n_queried:
             near = found.share_near.low
@@ -515,7 +518,7 @@ def _judge_rest(case, run):
     prints = Records(case.records.X).fingerprint
     rest = ~pd.Series(prints).duplicated(keep=False).to_numpy()
     members = case.membership[rest]
-    text = f"The features of {len(members):,} records are those of no other record"
+    text = f"{len(members):,} records have features that no other record has"
     sides = (members.sum(), case.membership), ((~members).sum(), ~case.membership)
     if any(n_left < min(_ENOUGH * side.sum(), _ENOUGH_RECORDS) for n_left, side in sides):
         return True, f"{text}, which is too few to judge the attacks on them alone."

@@ -283,7 +283,7 @@ class _Table:
         return frame.iloc[order].reset_index(drop=True)
 
 
-_ANY_COLUMN, _ANY_VALUE = "a column drawn at random", "a value drawn at random"
+_ANY_COLUMN, _ANY_VALUE = "the average column", "the average value"
 
 
 def _standardize(values):
@@ -599,15 +599,15 @@ class FormatsCheck(BaseCheck):
     record_seconds, copies_table = 1e-5, True
     role = DIFFERENCE
     presence = SOMETIMES
-    passed = "Both sides are written in one way"
+    passed = "Both sides are written in the same way"
     warned = "The sides are written in different ways"
-    difference = "the two sides were written in different ways"
+    difference = "their values are written in different ways"
     remedy = (
-        "Attacks that compare exact values find this difference. Export both sides in one way and "
-        "run the audit again."
+        "Attacks that compare exact values find this difference. Export both sides in the same way "
+        "and run the audit again."
     )
     step = Step(
-        "Export both sides in one way.",
+        "Export both sides in the same way.",
         "The same decimals, spelling and missing values, and audit again.",
     )
 

@@ -9,8 +9,8 @@ STOP, WARN, PASS, CANNOT_TELL = "stop", "warn", "pass", "cannot tell"
 NOISE = "noise"
 AVERAGE = Step(
     "Audit the mean of repeated answers.",
-    "Answers differ when the model is asked again, and an attacker averages them; or audit the "
-    "model without its noise.",
+    "An attacker who queries the model again averages its answers; or audit the model without its "
+    "noise.",
     "#trust",
     "Checks",
 )
@@ -36,6 +36,8 @@ class ModelAndTableCheck(BaseCheck):
     def state(self, check):
         if check.finding == STOP and check.is_warning:
             return "Model and table do not agree"
+        if check.finding == NOISE and check.is_warning:
+            return "The model answers equal queries differently"
         return super().state(check)
 
     def ask(self, case, run, findings):

@@ -518,7 +518,7 @@ class PermutationCheck(BaseCheck):
     record_seconds, record_numbers = 2e-5, 130
     role = CHANCE
     presence = ALWAYS
-    passed = "Results are compared with chance"
+    passed = "Each result is compared with chance"
     warned = ""
 
     def ask(self, case, run, findings):

@@ -68,7 +68,7 @@ class PersonLevelCheck(BaseCheck):
     passed = "People with several records were attacked"
     warned = "People are found where single records are not"
     step = Step(
-        "Treat it as a leak of people.",
+        "Treat these people as exposed.",
         "Keep fewer records of each person, or train with a guarantee for people.",
     )
 
@@ -95,7 +95,7 @@ class ResolutionCheck(BaseCheck):
 
     name = "resolution"
     presence = ALWAYS
-    passed = "There is a lowest rate that can be measured"
+    passed = "Rates below a limit cannot be measured"
     warned = ""
 
     def ask(self, case, run, findings):
@@ -287,7 +287,7 @@ class SmallGroupsCheck(BaseCheck):
     presence = SOMETIMES
     of_file = DROPPED
     passed = "Some groups are too small to judge"
-    warned = "Small groups leak on shadow models"
+    warned = "Models like this one leak in small groups"
     step = Step("Merge the small groups.", "Or audit with more of their records.")
     reads = (PermutationCheck.name,)
 
@@ -302,7 +302,10 @@ class SmallGroupsCheck(BaseCheck):
         if not leaking:
             names = [visible(f"{small.scope}={small.group}") for small in groups]
             names = join_names(names, MOST_NAMES)
-            text = f"Even a perfect attack would not be significant in {names}: too few records."
+            text = (
+                f"Too few records to judge {names}: there, not even a perfect attack could be "
+                "distinguished from chance."
+            )
             return self.answer(STATED, text, groups)
         first = max(leaking, key=lambda group: group.advantage)
         others = len(leaking) - 1
@@ -311,6 +314,6 @@ class SmallGroupsCheck(BaseCheck):
         text = (
             f"In {place}, the advantage of an attack on shadow models treated as victims is "
             f"{100 * first.advantage:.3g}%, but its {first.n_records:,} records are too few "
-            f"for any attack on this model to be significant.{also}"
+            f"to distinguish any attack on this model from chance.{also}"
         )
         return self.answer(WARNING, text, groups)

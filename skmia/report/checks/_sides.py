@@ -86,8 +86,8 @@ class SidesCheck(BaseCheck):
 
     name = "sides"
     role = SIDES
-    passed = "The two sides are as named"
-    warned = "The two sides are not what they are called"
+    passed = "Members and non-members are what they are called"
+    warned = "Members or non-members are not what they are called"
     reads = (PermutationCheck.name, TrainingRowsCheck.name)
     part = "sides"
     record_seconds = 5e-6

@@ -35,7 +35,7 @@ class TrainingRowsCheck(BaseCheck):
     warned = "The model was trained on rows that are not listed as members"
     step = Step(
         "List all training rows as members.",
-        "The file was trained on more rows; each of them among the others counts as an error.",
+        "The file was trained on more rows. Those among the others make each attack look weaker.",
         "#trust",
         "Checks",
     )

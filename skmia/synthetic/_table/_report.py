@@ -1,27 +1,34 @@
 """The report of an audit of a synthetic table."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from ..._core.decisions import format_decision
 from ..._core.files import PAGE, SHEET, split_place
 from ..._core.levels import (
-    BARS,
     CONCLUSIVE,
     LEAK,
     LIMITS,
     NONE,
     REVERSED,
     SHIFT,
-    Level,
     as_plain_level,
     read_level,
 )
 from ..._core.pages import render_page
 from ..._core.pages.saving import save_documents, write_text
 from ..._core.pvalues import format_pvalue
+from ..._core.screens import (
+    Headline,
+    Screen,
+    Step,
+    write_as_markdown,
+    write_headlines,
+    write_steps,
+    write_steps_as_markdown,
+)
 from ..._core.text import escape, make_table, shorten, wrap_lines, wrap_short, write_date
 from ..._core.visible import as_plain, visible
 from ...disclosure import summarize, write_sheet
@@ -176,19 +183,21 @@ def _describe_trained(document):
     ]
 
 
-class TableScreen(NamedTuple):
-    """The first screen of an audit of a table: page, text and Markdown print it."""
+@dataclass(frozen=True)
+class TableScreen(Screen):
+    """The first screen of an audit of a table."""
 
-    level: Level
-    sentence: str  # with what is stressed between two asterisks
-    steps: list  # each an imperative, a reason, and a place with the words of its link
     trust: dict  # whether the numbers can be trusted, see `describe_trust`
+    counts: list  # a sentence on unchanged rows, unless the first sentence tells of them
 
 
 def show_table(document):
     """The first screen of a document."""
     level = read_level(document["level"])
-    return TableScreen(level, write_sentence(document), advise(document), describe_trust(document))
+    counts = [] if _leads_with_counts(document) else _list_counts(document)
+    headlines = (Headline(level.heading, "as a table", (level,)),)
+    told = write_sentence(document), tuple(advise(document)), describe_trust(document), counts
+    return TableScreen(level, level.heading, headlines, *told)
 
 
 def format_summary(document):
@@ -232,7 +241,7 @@ def format_markdown(document, title):
     if document["recommendation"] is not None:
         lines += format_decision(document["recommendation"])
     screen = show_table(document)
-    lines += [f"**{screen.level.heading}**", "", escape(screen.sentence.replace("**", "")), ""]
+    lines += [*write_as_markdown(screen), *write_steps_as_markdown(screen)]
     lines += [f"**{document['evidence']}**: {escape(document['verdict'])}", ""]
     lines += [f"* {text}" for text in _list_counts(document)]
     lines += [f"* {describe_rows(document['data'])}"]
@@ -273,7 +282,7 @@ def render(document, title=None):
         subject=f"{subject} · {data['n_synthetic']:,} rows, {data['n_columns']:,} columns · made "
         f"from {data['n_real']:,} rows",
         sentence=screen.sentence,
-        counts=[] if _leads_with_counts(document) else _list_counts(document),
+        counts=screen.counts,
         steps=screen.steps,
         risks=[*_describe_risks(document)] if is_shown else [],
         doubts=_list_doubts(document),
@@ -344,12 +353,12 @@ _CLAUSES = {
     "rare copies": "{count} training rows are **copied** into it",
     "singling out": "a row can be **singled out** with it",
     "linkability": "two parts of a row can be **linked** with it",
-    "membership by ": "who is in the training rows can be **told** from it",
+    "membership by ": "it shows who is in the **training rows**",
 }
 _DOUBTS = {
-    SHIFT: "**Training rows and rows never seen differ by themselves.** They can be told apart "
-    "without the table, so nothing that an attack finds can be blamed on it, and nothing that it "
-    "misses excused.",
+    SHIFT: "**Training rows and rows never seen differ even without the table.** An attack may "
+    "only see this difference, and not what the table reveals: leakage can be neither shown nor "
+    "ruled out.",
     REVERSED: "**The table is nearer to rows never seen than to its training rows.** Most often "
     "the two tables were swapped.",
 }
@@ -419,51 +428,68 @@ def _tell_smallest(document):
     return f"Copies of {share} of the training rows would have been found {chance}."
 
 
-# What to do next: an imperative, a reason, and a place with the words of its link.
+# What to do next.
 _RESULTS = {
     "do not release": "Do not publish the table.",
     "release": "The table may be published.",
     "release with conditions": "Publish the table under conditions only.",
     "cannot be said": "Do not publish the table yet.",
 }
-_CHANGE = (
+_CHANGE = Step(
     "Change the generator, not the rows.",
-    "Train it for less long, on more rows, or privately: a filter of near rows shows where they "
-    "are.",
+    "Train it for less long, on more rows, or privately. A filter that removes near rows shows "
+    "where they were.",
+    "#copies",
+    "Copies",
 )
-_AGAIN = "Audit the new table.", "Each draw of a generator leaks more or less.", None, ""
+_AGAIN = Step("Audit the new table.", "Each draw of a generator leaks more or less.")
+_AGAIN_BELOW = Step("Then audit again.", "The numbers below have no level.", "#all", "Where")
 _STEPS = {
     NONE: (
-        ("Say with the table what was tested.", "And what would not have been found.", "#trust"),
-        ("Audit each table that is published.", "Another draw of one generator can leak.", None),
-        ("Use a private generator for the worst case.", "No audit gives a guarantee.", None),
+        Step(
+            "Say with the table what was tested.",
+            "And what would not have been found.",
+            "#trust",
+            "Where",
+        ),
+        Step("Audit each table that is published.", "Another draw of one generator can leak."),
+        Step("Use a private generator for the worst case.", "No audit gives a guarantee."),
     ),
     SHIFT: (
-        ("Take both tables from one population.", "Assign rows at random, by person.", None),
-        ("See in what they differ.", "A date, an age, a filter, another source.", "#trust"),
-        ("Then audit again.", "The numbers below have no level.", "#all"),
+        Step("Take both tables from one population.", "Assign rows at random, by person."),
+        Step(
+            "See in what they differ.",
+            "A date, an age, a filter, another source.",
+            "#trust",
+            "Where",
+        ),
+        _AGAIN_BELOW,
     ),
     REVERSED: (
-        ("Check the order of the tables.", "Synthetic rows first, then training rows.", "#repeat"),
-        ("Then audit again.", "The numbers below have no level.", "#all"),
+        Step(
+            "Check the order of the tables.",
+            "Synthetic rows first, then training rows.",
+            "#repeat",
+            "Where",
+        ),
+        _AGAIN_BELOW,
     ),
 }
 _BLIND = (
-    ("Put rows aside before the generator is trained.", "At random and by person.", None),
-    ("Then audit again, with these as the holdout.", "`--held-out FILE`", None),
-    ("Do not publish because of this page.", "It says nothing about leaks.", None),
+    Step("Put rows aside before the generator is trained.", "At random and by person."),
+    Step("Then audit again, with these as the holdout.", "`--held-out FILE`"),
+    Step("Do not publish because of this page.", "It says nothing about leaks."),
 )
 
 
 def advise(document):
-    """At most three steps, each an imperative, a reason, and a place with the words of its link."""
+    """At most three steps on what to do next."""
     steps, found = [], document["recommendation"]
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
-        steps.append((_RESULTS[found["result"]], by, "#decision", "Recommendation"))
+        steps.append(Step(_RESULTS[found["result"]], by, "#decision", "Recommendation"))
     if document["evidence"] != LEAK:
-        listed = _STEPS.get(document["evidence"], _BLIND)
-        steps += [(*step, "Where" if step[-1] else "") for step in listed]
+        steps += _STEPS.get(document["evidence"], _BLIND)
     else:
         if found is None:
             near = next(row for row in document["copies"] if row["name"] == "near copies")
@@ -472,10 +498,10 @@ def advise(document):
                 why = f"{near['train']:,.0f} of {near['n_train']:,.0f} training rows have a near "
                 why += "copy in it."
             told = _RESULTS["do not release"]
-            if read_level(document["level"]).name == "slight":
+            if read_level(document["level"]) == "slight":
                 told = "Do not treat the table as anonymous."
-            steps.append((told, why, None, ""))
-        steps += [(*_CHANGE, "#copies", "Copies"), _AGAIN]
+            steps.append(Step(told, why))
+        steps += [_CHANGE, _AGAIN]
     return steps[:3]
 
 
@@ -560,11 +586,11 @@ def _describe_copies(document):
     loss = next((row for row in document["results"] if row["name"] == LOSS), None)
     nearness = None
     if loss is not None and loss["estimate"] is not None:
-        points, low, high = (100 * loss[name] for name in ("estimate", "low", "high"))
+        points, low, high = (round(100 * loss[name]) for name in ("estimate", "low", "high"))
         nearness = (
-            "By nearness alone, synthetic rows are distinguished from rows never seen with "
-            f"{points:.0f} points more accuracy than from training rows ({low:.0f} to {high:.0f}; "
-            "privacy loss; 50 for a table of copies)."
+            "How much nearer synthetic rows lie to training rows than to rows never seen: "
+            f"{points} of 50 points ({low} to {high}). A table of copies has 50, and a table that "
+            "is as far from both has 0 (privacy loss)."
         )
     return {"sides": sides, "exact": counts, "nearness": nearness}
 
@@ -642,25 +668,18 @@ def _lay(*cells):
 def format_short(document):
     """Format what a reader needs first, in lines of at most 80 characters, as on the page."""
     screen = show_table(document)
-    level, trust = screen.level, screen.trust
-    lines = [f"  {BARS[level.filled]}  {level.heading.upper()}   as a table", ""]
-    lines += wrap_short(screen.sentence.replace("**", ""))
+    trust, lines = screen.trust, [*write_headlines(screen), "", *wrap_short(screen.plain)]
     if document["evidence"] in CONCLUSIVE:
         lines += ["", *_tabulate_risks(document)]
     bad = f" {'; '.join(trust['bad'])}." if trust["bad"] else ""
-    lines.append("")
-    if not _leads_with_counts(document):
-        lines += wrap_short(" ".join(_list_counts(document)), "  Copies  ", 10)
+    lines += ["", *wrap_short(" ".join(screen.counts), "  Copies  ", 10)]
     lines += wrap_short(f"{trust['line']}{bad}", "  Trust   ", 10)
     if trust["not_run"]:
         lines += wrap_short(f"Not run: {', '.join(trust['not_run'])}.", " " * 10, 10)
     if document["evidence"] == NONE:
         lines += wrap_short(UNSEEN, " " * 10, 10)
     lines += wrap_short(" ".join(_describe_use(document)[:1]), "  Use     ", 10)
-    lines.append("")
-    for place, (imperative, why, _, _) in enumerate(screen.steps, 1):
-        head = "  Next    " if place == 1 else " " * 10
-        lines += wrap_short(f"{imperative} {why}".replace("`", ""), f"{head}{place}  ", 13)
+    lines += ["", *write_steps(screen)]
     found = document["recommendation"]
     if found is not None:
         told = f"As a table, by the policy {found['policy']['name']}: {found['result']}."
