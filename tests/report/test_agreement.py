@@ -30,7 +30,7 @@ from skmia.report._schema import check_document
 from skmia.report.agreement import check_agreement
 from skmia.victims import CallableVictim
 
-FOREST = RandomForestClassifier(8, random_state=0)
+FOREST = RandomForestClassifier(15, random_state=0)
 LINE = make_pipeline(StandardScaler(), LogisticRegression())
 N = 600
 MEMBERS = np.arange(N) < N // 2
