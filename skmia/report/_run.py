@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from .._core.budget import describe_lack, is_of_memory
 from .._core.filed import empty_table, find_where, sorted_table, take_where
-from .._core.progress import enter_stage
+from .._core.progress import Step, enter_stage, expect_stages
 from .._training.checkpoint import FolderCheckpoint
 from ..base import (
     assign_folds,
@@ -32,7 +32,16 @@ from ..model_selection import power_curve
 from ._budget import leave_out_costly
 from ._case import ALONE, ATTACKS, CHECKS, SHADOWS, make_pool, prepare
 from ._measure import OVERALL, rank_attacks
-from ._pool_size import ENOUGH, MEMORY, MOST, SIZES, TIME, UNMEASURED, is_enough
+from ._pool_size import (
+    ENOUGH,
+    MEMORY,
+    MOST,
+    SIZES,
+    TIME,
+    UNMEASURED,
+    foresee_size,
+    is_enough,
+)
 from ._words import describe_error
 
 # Attacks are repeated on up to 32 shadow models, and groups are compared over all of them.
@@ -234,8 +243,9 @@ def grow_pool(case, plan, clock):
         if reason is None and case.time_budget is not None:
             left = case.time_budget - clock.elapsed()
             reason = None if growing.fits(2 * growing.size, left) else TIME
-        if reason is None and not _can_grow(growing):
-            reason = MEMORY
+        if reason is None:
+            _tell_growth(growing, steps)
+            reason = None if _can_grow(growing) else MEMORY
     # Results of single models, which are kept for growing, take as much memory as the pool.
     return growing.pool.first(growing.size), {
         "n_shadows": growing.size,
@@ -245,6 +255,14 @@ def grow_pool(case, plan, clock):
         "seconds_per_model": growing.seconds_per_model,
         "time_budget": case.time_budget,
     }
+
+
+def _tell_growth(growing, steps):
+    """Say how long the models take that will probably be trained, if the stages are shown."""
+    if growing.seconds_per_model is not None:
+        size = foresee_size(steps, growing.size)
+        expected = Step(size * growing.seconds_per_model, n_parts=size, most_parts=SIZES[-1])
+        expect_stages({SHADOWS: expected})
 
 
 def _can_grow(growing):
