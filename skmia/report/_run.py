@@ -29,7 +29,7 @@ from ..disparity import play_pool
 from ..exceptions import CheckpointError
 from ..metrics import check_resolution as is_resolved
 from ..model_selection import power_curve
-from ._budget import leave_out_costly
+from ._budget import leave_out_costly, with_memory
 from ._case import ALONE, ATTACKS, CHECKS, SHADOWS, make_pool, prepare
 from ._measure import OVERALL, rank_attacks
 from ._pool_size import (
@@ -457,7 +457,8 @@ def _run_all(plan, case, clock):
         try:
             with clock(name):
                 attack, pool = prepare(attack, case.request), pooled and pooled.pool
-                found[name] = _judge(case, connect(attack, case.request.victim, pool, stored=True))
+                attack = connect(attack, case.request.victim, pool, stored=True)
+                found[name] = _judge(case, with_memory(attack, case))
         except Exception as error:  # whatever it is, the other attacks can still run
             why = _say_undeclared(error, case.request.victim) or describe_error(error)
             failures.append(f"{name} was left out: {why}")
