@@ -2,11 +2,12 @@
 
 Each case is audited with its defaults, and what is drawn in the terminal is kept with the time.
 Printed are, from a tenth of the clock on, the share of moments at which the time that was said is
-within 1/2 and 2 of the true one, the same where "at least" holds for any longer time, the share of
-moments at which nothing was said, the smallest and largest ratio, the longest time at which the bar
-stood, and what it ended with. Moments with less than two seconds left are not counted, for times
-are written in whole seconds. With --processor, clocks count the seconds that the processor works:
-what a machine that has nothing else to do would show.
+within 1/2 and 2 of the true one (of a range, its geometric middle), the share at which the range
+holds the true one, up to this factor, the shares of moments at which a range or nothing was said,
+the smallest and largest ratio, the longest time at which the bar stood, and what it ended with.
+Moments with less than two seconds left are not counted, for times are written in whole seconds.
+With --processor, clocks count the seconds that the processor works: what a machine that has nothing
+else to do would show.
 
     python benchmarks/bench_time_left.py                  # all cases
     python benchmarks/bench_time_left.py forest bayes     # some of them
@@ -124,7 +125,9 @@ CASES = {
     "perceptron": make_perceptron,
 }
 
-_DRAWN = re.compile(r"(\d+)%\s+(.*?)\s+([\d:]+) passed(?:, (about|at least) ([\d:]+) left)?")
+_DRAWN = re.compile(
+    r"(\d+)%\s+(.*?)\s+([\d:]+) passed(?:, (?:about )?([\d:]+)(?: to ([\d:]+))? left)?"
+)
 
 
 def _as_seconds(text):
@@ -158,9 +161,10 @@ def listen(model, X, y):
     for when, text in terminal.drawn:
         found = _DRAWN.search(text)
         if found is not None:
-            percent, what, _, word, left = found.groups()
-            left = np.nan if left is None else _as_seconds(left)
-            moments.append((when - start, int(percent), what, word, left))
+            percent, what, _, least, most = found.groups()
+            least = np.nan if least is None else _as_seconds(least)
+            most = least if most is None else _as_seconds(most)
+            moments.append((when - start, int(percent), what, least, most))
     done = [text.strip() for _, text in terminal.drawn if "done" in text]
     return whole, moments, done, report
 
@@ -168,9 +172,8 @@ def listen(model, X, y):
 def judge(whole, moments):
     """Share of the moments within the limits, the ratios, the longest stand, and the last state."""
     told = [one for one in moments if one[0] >= FROM * whole and whole - one[0] >= LAST]
-    ratios = np.array([left / (whole - when) for when, _, _, _, left in told])
-    is_least = np.array([word == "at least" for _, _, _, word, _ in told], dtype=bool)
-    below, above = ratios >= WITHIN[0], ratios <= WITHIN[1]
+    least, most = np.array([(a / (whole - when), b / (whole - when)) for when, *_, a, b in told]).T
+    ratios = np.sqrt(least * most)
     stands, since, last = [0.0], 0.0, -1
     for when, percent, *_ in moments:
         if percent != last:
@@ -178,9 +181,10 @@ def judge(whole, moments):
         stands.append(when - since)
     return {
         "seconds": whole,
-        "within": np.mean(below & above) if len(told) else np.nan,
-        "true": np.mean((below | is_least) & above) if len(told) else np.nan,
-        "silent": np.mean(np.isnan(ratios)) if len(told) else np.nan,
+        "within": np.mean((ratios >= WITHIN[0]) & (ratios <= WITHIN[1])),
+        "true": np.mean((most >= WITHIN[0]) & (least <= WITHIN[1])),
+        "ranges": np.mean(most > least),
+        "silent": np.mean(np.isnan(ratios)),
         "least": np.nanmin(ratios, initial=np.inf),
         "most": np.nanmax(ratios, initial=0.0),
         "stands": max(stands),
@@ -198,20 +202,22 @@ def main():
     if options.processor:
         for module in (progress, _pace, sys.modules[__name__]):
             module.time = ProcessorClock
-    print(f"{'case':12s} seconds  within  true  silent  said/true      stood    end  models")
+    print(
+        f"{'case':12s} seconds  within  true  ranges  silent  said/true      stood    end  models"
+    )
     for name in options.cases or CASES:
         whole, moments, done, report = listen(*CASES[name](options.scale))
         found = judge(whole, moments)
         print(
             f"{name:12s} {found['seconds']:6.1f}s  {found['within']:5.0%} {found['true']:5.0%}  "
-            f"{found['silent']:6.0%}  "
+            f"{found['ranges']:6.0%}  {found['silent']:6.0%}  "
             f"{found['least']:.2f} to {found['most']:5.2f}  {found['stands']:5.1f}s  "
             f"{found['end']:4d}%  {report.settings['n_shadows']}",
             flush=True,
         )
         if options.moments:
-            for when, percent, what, word, left in moments:
-                told = f"{word} {left:.0f} of {whole - when:.1f}"
+            for when, percent, what, least, most in moments:
+                told = f"{least:.0f} to {most:.0f} of {whole - when:.1f}"
                 print(f"    {when:6.1f}s  {percent:3d}%  {told:24s} {what}")
             print(*(f"    {line}" for line in done), sep="\n")
             print("   ", report.seconds, flush=True)

@@ -34,6 +34,8 @@ SYNONYMS = {
     "members": "membership member_column is_member",
     "time_budget": "time_limit timeout max_time budget max_seconds",
     "time_limit": "time_budget timeout max_time budget max_seconds",
+    "max_bytes": "max_memory memory_limit memory_budget memory max_ram",
+    "memory_limit": "max_bytes max_memory memory_budget memory max_ram",
     "attacks": "attack methods",
     "confidence_level": "alpha confidence level ci conf",
     "group": "groups sensitive protected sensitive_features slice",

@@ -154,7 +154,22 @@ class Step(NamedTuple):
     # is the kind of those that follow from a measurement.
     kind: str | None = None
     is_certain: bool = True  # else it counts once it has begun
-    is_open: bool = False  # more may follow, so that the time left is the least
+    # Parts that those seconds are for, where the bar of the step may show fewer at first, and how
+    # many there may be at most; 0 if the bar says it.
+    n_parts: int = 0
+    most_parts: int = 0
+
+    @property
+    def is_open(self):
+        """Whether more may follow than is expected."""
+        return self.most_parts > self.n_parts
+
+    def widen(self):
+        """The same with all parts that there may be."""
+        if not self.is_open:
+            return self
+        seconds = self.seconds * self.most_parts / self.n_parts
+        return self._replace(seconds=seconds, n_parts=self.most_parts)
 
 
 @contextmanager
@@ -225,19 +240,19 @@ class _Work:
             self.last = now
         self.n, self.total, self.n_parts = n, total, total
 
-    def measure_parts(self, expected, now):
+    def measure_parts(self, expected, now, n_parts=0):
         """Seconds that the step at work takes still, as expected and by its parts."""
-        here = now - self.step_begun
+        here, total = now - self.step_begun, max(self.total, n_parts)
         if not self.total:
             return _outlast(expected, here)
         lasted = now - self.last
-        if self.n >= self.total:
+        if self.n >= total:
             return _outlast(_TAIL * (self.last - self.parts_begun), lasted)
-        n_left = self.total - max(self.n, self.n_before)
+        n_left = total - max(self.n, self.n_before)
         expected = max(expected - (self.parts_begun - self.step_begun), 0.0)
         each = self.each_before
         if each is None and expected:
-            each = expected / (self.total - self.n_before)
+            each = expected / (total - self.n_before)
         each = self._measure_each(each)
         if each is None:
             return _outlast(0.0, here)
@@ -356,16 +371,16 @@ class Stages:
             line += more
         return line.rstrip(",:")
 
-    def measure(self):
+    def measure(self, at_most=False):
         """Seconds since the beginning, and seconds that are left, None if nothing is known."""
         now = time.monotonic()
         unit, work = self._find_unit(now), self._at_work
         if unit is None:
             return now - self._start, None
         speeds = self._find_speeds(unit)
-        left = 0.0 if work is None else self._measure_work(work, unit, speeds, now)
+        left = 0.0 if work is None else self._measure_work(work, unit, speeds, now, at_most)
         for name in self._list_later():
-            for step in self._expected[name].values():
+            for step in self._list_steps(name, at_most).values():
                 left += _count(step) * unit * speeds.get(step.kind, 1.0)
         return now - self._start, left
 
@@ -412,26 +427,26 @@ class Stages:
             if expected[kind] + weights[kind]
         }
 
-    def _measure_work(self, work, unit, speeds, now):
+    def _list_steps(self, name, at_most):
+        """The steps of a stage, with all parts that there may be if it is asked for the most."""
+        steps = self._expected[name]
+        return {key: step.widen() for key, step in steps.items()} if at_most else steps
+
+    def _measure_work(self, work, unit, speeds, now, at_most):
         """Seconds that the stage at work takes still."""
-        steps = self._expected[work.name]
+        steps = self._list_steps(work.name, at_most)
 
         def expect(step):
             return unit * step.seconds * speeds.get(step.kind, 1.0)
 
         if None in steps:  # it has no steps of its own
-            return work.measure_parts(expect(steps[None]), now)
+            return work.measure_parts(expect(steps[None]), now, steps[None].n_parts)
         step = steps.get(work.step, Step(0.0))
-        left = work.measure_parts(expect(step), now)
+        left = work.measure_parts(expect(step), now, step.n_parts)
         begun = {*work.steps, work.step}
         return left + sum(
             expect(step) for name, step in steps.items() if name not in begun and step.is_certain
         )
-
-    def _is_open(self):
-        """Whether more may follow than is expected."""
-        names = [*self._list_later(), *([self._at_work.name] if self._at_work else [])]
-        return any(step.is_open for name in names for step in self._expected[name].values())
 
     def _draw(self):
         passed, left = self.measure()
@@ -439,12 +454,16 @@ class Stages:
         self._move_bar(now, passed, _UNKNOWN * (passed + 1.0) if left is None else left)
         told = f"{format_seconds(passed)} passed"
         if left is not None:
-            about = "at least" if self._is_open() else "about"
-            told = f"{told}, {about} {format_seconds(left + 0.5)} left"
+            told = f"{told}, {self._tell_left(left)} left"
         if self._draws:
             self._draw_bar(told)
         elif now - self._said >= BETWEEN_STATES and self._at_work is not None:
             self._say(f"  now    {_describe(self._at_work)}: {told}")
+
+    def _tell_left(self, left):
+        """The time that is left; from the least to the most while it is open what follows."""
+        least, most = (format_seconds(one + 0.5) for one in (left, self.measure(at_most=True)[1]))
+        return f"about {least}" if least == most else f"{least} to {most}"
 
     def _move_bar(self, now, passed, left):
         """Move the bar as fast as it has to in order to end when the rest is over."""

@@ -110,6 +110,9 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         "prior": [Interval(Real, 0, 1, closed="neither")],
     }
 
+    # Bytes that it may hold; as much as the table allows, unless another attack or audit has said.
+    _allowed = None
+
     def __init__(
         self,
         victim: BaseEstimator | None = None,
@@ -191,7 +194,8 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         self._scatter = self._influence.scatter(X, drawn * slopes)
 
     def _refuse_large(self, cost, records):
-        why = why_over(cost, allow_bytes(records.X))
+        allowed = allow_bytes(records.X) if self._allowed is None else self._allowed
+        why = why_over(cost, allowed)
         if why is not None:
             raise OverBudgetError(
                 f"AnalyticLiRA was not fitted: {why}; take LiRA, or fewer columns or classes."

@@ -120,10 +120,10 @@ class SimilarRecords:
             return self._weigh(records, numbers)
         if np.array_equal(known, records.fingerprint):
             return weights
-        first = np.argsort(known, kind="stable")
-        place = np.minimum(np.searchsorted(known, records.fingerprint, sorter=first), len(known) - 1)
-        is_new = known[first[place]] != records.fingerprint
-        return self._fill(records, numbers, first[place], is_new)
+        order = np.argsort(known, kind="stable")
+        places = np.searchsorted(known, records.fingerprint, sorter=order)
+        places = order[np.minimum(places, len(known) - 1)]
+        return self._fill(records, numbers, places, known[places] != records.fingerprint)
 
     def _fill(self, records, numbers, places, is_new):
         """Weights of records, of which some were kept, at their places."""

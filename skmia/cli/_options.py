@@ -342,6 +342,24 @@ def seconds(text):
     return float(text)
 
 
+_SIZE = re.compile(r"\s*([\d.]+(?:e\d+)?)\s*(k|m|g|t)?b?\s*", re.IGNORECASE)
+_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+
+
+def size_in_bytes(text):
+    """Return auto, or a number of bytes."""
+    if text == AUTO:
+        return text
+    found = _SIZE.fullmatch(text)
+    try:
+        n_bytes = float(found[1]) * _UNITS[(found[2] or "").lower()] if found else 0.0
+    except ValueError:
+        n_bytes = 0.0
+    if not 1 <= n_bytes < math.inf:
+        raise OptionError(f"must be auto or a size such as 500MB or 2GB; got {text!r}")
+    return n_bytes
+
+
 def check_file(path, option, *, or_folder=False):
     """Refuse the name of what is not a file, or not a folder of them where that is a table."""
     if path.is_dir() and not or_folder:

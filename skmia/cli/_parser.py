@@ -30,6 +30,7 @@ from ._options import (
     seconds,
     seed,
     shadow_count,
+    size_in_bytes,
 )
 
 _DESCRIPTION = "Membership-inference attacks on machine-learning models."
@@ -272,6 +273,11 @@ _OPTIONS = {
                 {"type": seconds, "metavar": "SECONDS"},
                 "begin no shadow models that would be unfinished this long after the audit began; "
                 "4 are trained in any case",
+            ),
+            "--memory-limit": (
+                {"type": size_in_bytes, "metavar": "SIZE", "default": "auto"},
+                "memory that the attack on the file, and each attack without shadow models, may "
+                "hold beside the table, such as 2GB (default: 500 MB, or ten times the table)",
             ),
             "--fpr": (
                 {"type": fraction, "nargs": "+", "metavar": "RATE"},

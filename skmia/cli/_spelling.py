@@ -22,6 +22,7 @@ _ALIASES = {
     "--fpr": "--fprs --max-fpr --target-fpr --rates",
     "--seed": "--random-state --random-seed",
     "--time-limit": "--timeout --time-budget --max-time",
+    "--memory-limit": "--max-memory --memory --max-bytes --max-ram",
     "--group": "--groups --sensitive",
     "--group-by": "--person --person-id",
     "--person": "--group-by --person-id",

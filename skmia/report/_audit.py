@@ -215,6 +215,7 @@ def audit(
     attacks: Literal["default"] | Mapping[str, BaseEstimator] = "default",
     shadows: Literal["auto"] | int | ShadowPool | Frozen = "auto",
     time_budget: float | None = None,
+    max_bytes: float | Literal["auto"] = "auto",
     estimator: BaseEstimator | None = None,
     group: str | Sequence[str] | None = None,
     fprs: Sequence[float] = (0.01, 0.001),
@@ -293,6 +294,11 @@ def audit(
         models. No doubling begins that would take longer by the time that models took so far.
         Growth then begins with 4 models, which are trained in any case. The checks that follow
         have no limit.
+    max_bytes : float or "auto", default="auto"
+        Memory that each attack without shadow models, and the attack on the file, may hold beside
+        the table: what would hold more reads a part of the file, or is left out with a note.
+        "auto" allows 500 MB, or ten times the table if that is more, and an attack on the file 1 GB
+        at most.
     estimator : estimator, default=None
         Estimator that is cloned for each shadow model and for the check of drift. If None, the
         victim is cloned. A function, and stored predictions alone, cannot be trained: a stand-in is

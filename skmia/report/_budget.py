@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sklearn.base import clone
 
-from .._core.budget import allow_bytes, format_bytes
+from .._core.budget import format_bytes
 from ..base import connect, needs_of, parts_of
 
 # An attack without shadow models may take as long as the training of all shadow models, and so many
@@ -24,7 +24,7 @@ def make_budget(case):
     pace, n_models = getattr(case.agreement, "pace", None), case.request.size_of_pool
     # Other work on the machine shall not decide what is left out.
     loop = None if pace is None else n_models * pace.loop_on(len(case.records)) / pace.load
-    return AuditBudget(allow_bytes(case.records.X), loop)
+    return AuditBudget(case.bytes_allowed, loop)
 
 
 def expect_alone(attack, case):
@@ -58,12 +58,20 @@ def leave_out_costly(case, plan):
     return plan._replace(attacks=attacks, notes=notes)
 
 
+def with_memory(attack, case):
+    """The attack on a victim with the memory that the case allows its parts."""
+    for one in parts_of(attack):
+        if hasattr(one, "expect_cost"):
+            one._allowed = case.bytes_allowed
+    return attack
+
+
 def why_costly(name, cost, budget):
     """Why an attack without shadow models is not worth its cost, or None."""
     if cost.n_bytes > budget.n_bytes:
         return (
             f"it would hold {format_bytes(cost.n_bytes)} for {cost.what}, and "
-            f"{format_bytes(budget.n_bytes)} are allowed; fewer columns or classes would do"
+            f"{format_bytes(budget.n_bytes)} are allowed; fewer columns or classes would do, or a larger max_bytes"
         )
     if cost.seconds <= _FURTHER + (budget.loop or 0.0):
         return None

@@ -14,7 +14,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 
 from .._core.advice import with_advice
 from .._core.asking import refuse_class, unwrap
-from .._core.budget import describe_lack, is_of_memory
+from .._core.budget import allow_bytes, describe_lack, is_of_memory
 from .._core.checks import check_confidence_level, check_rates
 from .._core.containers import take_rows
 from .._core.copies import is_fitted, list_parameters
@@ -465,6 +465,8 @@ class Case:
         Fields that the user named as groups.
     file : bool
         Whether the user asked for the file of the victim to be attacked.
+    max_bytes : float or "auto"
+        What an attack without shadow models, or on the file, may hold.
     time_budget : float or None
         Seconds after which no shadow models should be trained any more.
     controls : bool
@@ -492,6 +494,7 @@ class Case:
     seeds: dict | None = None
     group: Any = None
     time_budget: float | None = None
+    max_bytes: Any = AUTO
     controls: bool = False
     file: bool = True
     notes: list = ()
@@ -522,6 +525,12 @@ class Case:
     def n_listed(self) -> int:
         """Number of all members that the victim can have been trained on."""
         return int(self.membership.sum()) + (0 if self.unmatched is None else len(self.unmatched))
+
+    @property
+    def bytes_allowed(self) -> float:
+        """Memory that an attack without shadow models may hold beside the table."""
+        is_given = not isinstance(self.max_bytes, str)
+        return float(self.max_bytes) if is_given else allow_bytes(self.records.X)
 
     @property
     def people(self) -> np.ndarray | None:
@@ -582,11 +591,14 @@ def open_case(
     controls,
     file,
     random_state,
+    max_bytes=AUTO,
     **pooling,
 ):
     """Check the user's parameters, prepare the victim and query it."""
     records = check_records(records, targets=True).detached()
     _check_pooling(time_budget=time_budget, **pooling)
+    if not (isinstance(max_bytes, str) and max_bytes == AUTO):
+        check_number(max_bytes, "max_bytes", '"auto" or a positive number of bytes', _LEAST)
     check_pool_settings("audit", controls=controls, file=file)
     fprs, level = check_rates(fprs, "fprs"), check_confidence_level(confidence_level)
     count_permutations(level)  # refused before anything is trained
@@ -617,6 +629,7 @@ def open_case(
         seeds=seeds,
         group=group,
         time_budget=time_budget,
+        max_bytes=max_bytes,
         controls=controls,
         file=file,
         left_out=left_out,

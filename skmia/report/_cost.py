@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._core.asking import query_victim, unwrap
-from .._core.budget import Cost, allow_bytes, count_bytes, format_bytes
+from .._core.budget import Cost, count_bytes, format_bytes
 from .._core.circumstances import Clock
 from .._core.progress import Step
 from .._core.records import Records
@@ -124,6 +124,7 @@ def estimate_cost(
     attacks: Literal["default"] | Mapping[str, BaseEstimator] = "default",
     shadows: Literal["auto"] | int | ShadowPool | Frozen = "auto",
     time_budget: float | None = None,
+    max_bytes: float | Literal["auto"] = "auto",
     estimator: BaseEstimator | None = None,
     file: bool = True,
     fit_params: Mapping[str, Any] | Callable[..., Mapping[str, Any]] | None = None,
@@ -151,6 +152,8 @@ def estimate_cost(
     shadows : "auto", int or ShadowPool, default="auto"
         As in :func:`skmia.audit`.
     time_budget : float, default=None
+        As in :func:`skmia.audit`.
+    max_bytes : float or "auto", default="auto"
         As in :func:`skmia.audit`.
     estimator : estimator, default=None
         As in :func:`skmia.audit`.
@@ -201,7 +204,7 @@ def estimate_cost(
         membership,
         Clock(),
         **{"attacks": attacks, "shadows": shadows, "time_budget": time_budget, **settings},
-        **{"file": file, "n_jobs": n_jobs, "random_state": random_state},
+        **{"file": file, "n_jobs": n_jobs, "random_state": random_state, "max_bytes": max_bytes},
         **_OF_NO_COST,
     )
     if pace is None and is_trainable(unwrap(case.request.model)):
@@ -296,7 +299,9 @@ _LOOKED_AT = 5
 
 
 def _allow_file(case):
-    return min(allow_bytes(case.records.X), _MOST_OF_FILE)
+    if not isinstance(case.max_bytes, str):
+        return case.bytes_allowed
+    return min(case.bytes_allowed, _MOST_OF_FILE)
 
 
 def _expect_equations(case):

@@ -297,7 +297,8 @@ def _control(case):
     model = clone_to_train(case.victim)
     y = shape_targets(model, own.X, own.y, has_column(own))
     model = model.fit(own.X) if y is None else model.fit(own.X, y)
-    attack = ReleasedModelAttack(model, outsiders=0.0, random_state=case.seeds["attacks"])
+    settings = {"max_bytes": case.max_bytes, "random_state": case.seeds["attacks"]}
+    attack = ReleasedModelAttack(model, outsiders=0.0, **settings)
     if not is_regressor(unwrap(case.victim)) and np.ndim(own.y) == 1:
         is_known = np.isin(queried.y, own.y)  # a class that the half lacks is not
         queried, inside = queried[is_known], inside[is_known]

@@ -20,6 +20,7 @@ def fit_file_attack(case):
         victim,
         outsiders=0.0,
         prior=float(np.clip(n_members / len(candidates), 0.01, 0.99)),
+        max_bytes=case.max_bytes,
         random_state=case.seeds["attacks"],
     )
     with warnings.catch_warnings(record=True) as caught:

@@ -214,9 +214,9 @@ _OF_REPETITIONS = 2.5e-5
 _OF_ANOTHER, _AT_LEAST = 5e-6, 0.01
 # Models that are trained together take this share of the time that they take one by one.
 _TOGETHER = 0.5
-# Models of a file's control, of the check of drift, for each side, and of the folds of members.
+# Models of the check of drift, beside the one that is there, and of the folds of members.
 CONTROL_OF_FILE, REPETITIONS = "control of the file", "repetitions"
-_N_OF_DRIFT, _N_FOLDS = 4, 5
+_N_OF_DRIFT, _N_FOLDS = 3, 5
 
 
 def expect_audit(size, pace, took=None):
@@ -242,7 +242,11 @@ def expect_audit(size, pace, took=None):
             name: Step(2.0 * loop) if name == "AnalyticLiRA" else guess(_OF_ANOTHER)
             for name in size.alone
         },
-        SHADOWS: Step(size.n_shadows * loop * together / size.n_workers, is_open=size.may_grow),
+        SHADOWS: Step(
+            size.n_shadows * loop * together / size.n_workers,
+            n_parts=size.n_shadows,
+            most_parts=SIZES[-1] if size.may_grow else 0,
+        ),
         ATTACKS: {
             name: guess(_OF_ATTACKS.get(name, _OF_ANOTHER), _MOST_LEARNED) for name in size.pooled
         },

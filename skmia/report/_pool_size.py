@@ -31,6 +31,18 @@ def is_enough(steps):
     return gain is not None and gain <= steps[-1]["sd"]
 
 
+def foresee_size(steps, size, most=SIZES[-1]):
+    """Number of models with which the training of more will probably end."""
+    # What a doubling is expected to add is half of what the one before it was expected to add.
+    if not steps or steps[-1]["n_shadows"] < size:
+        return min(2 * size, most)  # nothing is known
+    gain, spread = expect_gain(steps[-1]), steps[-1]["sd"]
+    size = 2 * size
+    while gain is not None and size < most and gain / 2 > spread:
+        size, gain = 2 * size, gain / 2
+    return min(size, most)
+
+
 def refuse_wrong(wrong, start=""):
     """Refuse a document by the first sentence that holds."""
     for what, holds in wrong.items():

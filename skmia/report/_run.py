@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._core.budget import describe_lack, is_of_memory
-from .._core.progress import enter_stage
+from .._core.progress import Step, enter_stage, expect_stages
 from .._core.splits import draw_rows
 from .._training.checkpoint import FolderCheckpoint
 from ..base import (
@@ -29,10 +29,19 @@ from ..disparity import play_pool
 from ..exceptions import CheckpointError
 from ..metrics import check_resolution as is_resolved
 from ..model_selection import power_curve
-from ._budget import leave_out_costly
+from ._budget import leave_out_costly, with_memory
 from ._case import ALONE, ATTACKS, CHECKS, SHADOWS, make_pool, prepare
 from ._measure import OVERALL, rank_attacks
-from ._pool_size import ENOUGH, MEMORY, MOST, SIZES, TIME, UNMEASURED, is_enough
+from ._pool_size import (
+    ENOUGH,
+    MEMORY,
+    MOST,
+    SIZES,
+    TIME,
+    UNMEASURED,
+    foresee_size,
+    is_enough,
+)
 from ._words import describe_error
 
 # Attacks are repeated on up to 32 shadow models, and groups are compared over all of them.
@@ -218,8 +227,9 @@ def grow_pool(case, plan, clock):
         if reason is None and case.time_budget is not None:
             left = case.time_budget - clock.elapsed()
             reason = None if growing.fits(2 * growing.size, left) else TIME
-        if reason is None and not _can_grow(growing):
-            reason = MEMORY
+        if reason is None:
+            _tell_growth(growing, steps)
+            reason = None if _can_grow(growing) else MEMORY
     # Results of single models, which are kept for growing, take as much memory as the pool.
     return growing.pool.first(growing.size), {
         "n_shadows": growing.size,
@@ -229,6 +239,14 @@ def grow_pool(case, plan, clock):
         "seconds_per_model": growing.seconds_per_model,
         "time_budget": case.time_budget,
     }
+
+
+def _tell_growth(growing, steps):
+    """Say how long the models take that will probably be trained, if the stages are shown."""
+    if growing.seconds_per_model is not None:
+        size = foresee_size(steps, growing.size)
+        expected = Step(size * growing.seconds_per_model, n_parts=size, most_parts=SIZES[-1])
+        expect_stages({SHADOWS: expected})
 
 
 def _can_grow(growing):
@@ -426,7 +444,8 @@ def _run_all(plan, case, clock):
         try:
             with clock(name):
                 attack, pool = prepare(attack, case.request), pooled and pooled.pool
-                found[name] = _judge(case, connect(attack, case.request.victim, pool, stored=True))
+                attack = connect(attack, case.request.victim, pool, stored=True)
+                found[name] = _judge(case, with_memory(attack, case))
         except Exception as error:  # whatever it is, the other attacks can still run
             why = _say_undeclared(error, case.request.victim) or describe_error(error)
             failures.append(f"{name} was left out: {why}")

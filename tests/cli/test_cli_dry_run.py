@@ -46,6 +46,20 @@ def test_it_is_that_of_the_options(run, given):
     assert code == 0 and "as a file" not in text
 
 
+def test_the_memory_limit_is_handed_on(run, given, monkeypatch):
+    asked = []
+    estimate = _audit.estimate_cost
+
+    def watch(*data, **settings):
+        asked.append(settings["max_bytes"])
+        return estimate(*data, **settings)
+
+    monkeypatch.setattr(_audit, "estimate_cost", watch)
+    for more in ((), ("--memory-limit", "2GB"), ("--memory-limit", "1.5 kb")):
+        assert run(*given, *more)[0] == 0
+    assert asked == ["auto", 2e9, 1500.0]
+
+
 def test_a_mistake_is_one_line(run, given, tmp_path):
     code, _, err = run(*given, "--target", "gone")
     assert code == 2 and err.count("\n") == 1 and "gone" in err

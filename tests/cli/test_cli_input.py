@@ -36,6 +36,8 @@ QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
         (["--shadows", "many"], "--shadows: must be auto or a whole number; got 'many'"),
         (["--time-limit", "0"], "--time-limit: must be a positive number of seconds; got '0'"),
         (["--time-limit", "soon"], "--time-limit: must be a positive number of seconds; got"),
+        (["--memory-limit", "lots"], "--memory-limit: must be auto or a size such as 500MB or 2GB"),
+        (["--memory-limit", "0GB"], "--memory-limit: must be auto or a size such as 500MB or 2GB"),
         (["--time-limit", "60"], "--time-limit limits the shadow models of --shadows auto"),
         (["--quick"], "--quick goes without --shadows"),
         (["--shadows", "auto", "--quick", "--time-limit", "9"], "--quick goes without --time-"),

@@ -205,15 +205,37 @@ def test_a_step_that_may_be_left_out_counts_once_it_has_begun(clock):
     assert stages.measure()[1] == 30.0
 
 
-def test_time_left_is_the_least_while_more_may_follow(clock):
+def test_time_left_is_a_range_while_more_may_follow(clock):
     stages = progress.Stages(SHARES, Terminal())
-    stages.expect({"first": 10.0, "second": progress.Step(30.0, is_open=True), "third": 40.0})
+    may_grow = progress.Step(30.0, n_parts=2, most_parts=8)  # 15 s for each part
+    stages.expect({"first": 10.0, "second": may_grow, "third": 40.0})
     stages.enter("first")
     stages._draw()
+    clock(10.0)
     stages.enter("second")
+    clock(30.0)
     stages.enter("third")
-    told = re.findall(r"(about|at least) [\d:]+ left", stages._file.getvalue())
-    assert told == ["at least"] * 3 + ["about"]
+    told = re.findall(r"(?:about )?[\d:]+(?: to [\d:]+)? left", stages._file.getvalue())
+    assert told == ["1:20 to 2:50 left"] * 2 + ["1:10 to 2:40 left", "about 0:40 left"]
+
+
+def test_parts_that_the_bar_does_not_show_yet_are_counted(clock):
+    stages = progress.Stages(SHARES, Terminal())
+    may_grow = progress.Step(20.0, n_parts=2, most_parts=16)
+    stages.expect({"first": may_grow, "second": 5.0, "third": 0})
+    stages.enter("first")
+    stages.move(0, 2)
+    for n in (1, 2):
+        clock(10.0)
+        stages.move(n, 2)
+    # Eight parts are foreseen: six of ten seconds are left of this stage.
+    stages.expect({"first": progress.Step(80.0, n_parts=8, most_parts=8)})
+    assert stages.measure()[1] == pytest.approx(65.0)
+    stages.move(2, 4)
+    for n in (3, 4):
+        clock(10.0)
+        stages.move(n, 4)
+    assert stages.measure()[1] == pytest.approx(45.0)
 
 
 @pytest.mark.parametrize("seconds", [None, 80.0, 800.0, 8.0])

@@ -102,9 +102,7 @@ def test_models_on_their_own_table_are_not_stopped(name, n_classes):
     assert found.status in ("pass", "cannot tell"), found.text
     if name == "forest":
         assert found.text.startswith("The model is right on ")
-        assert (
-            " of the rows it was trained on; a clone that has not seen them on " in found.text
-        )
+        assert " of the rows it was trained on; a clone that has not seen them on " in found.text
         assert found.n_models == 1 and found.cause is None
 
 

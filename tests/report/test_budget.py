@@ -326,3 +326,31 @@ def test_an_attack_that_cannot_tell_its_cost_is_not_left_out_for_it(safe, monkey
     monkeypatch.setattr(AnalyticLiRA, "expect_cost", fail)
     report = audit(safe, RECORDS, MEMBERS, shadows=4, **SETTINGS)
     assert "AnalyticLiRA" in report.scores
+
+
+def test_max_bytes_is_what_file_and_attacks_without_shadow_models_may_hold():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 40))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    records, inside = Records(X, y), np.arange(300) % 2 == 1
+    model = LogisticRegression().fit(X[inside], y[inside])
+    settings = {"shadows": 4, "random_state": 0}
+    report = audit(model, records, inside, **settings, max_bytes=20_000)
+    (note,) = [note for note in report.notes if note.startswith("AnalyticLiRA was left out")]
+    assert "are allowed" in note and "max_bytes" in note
+    assert report.file.attack is None or report.file.attack.max_bytes == 20_000
+    report = audit(model, records, inside, **settings, max_bytes=1e9)
+    assert "AnalyticLiRA" in report.scores and report.file.attack.max_bytes == 1e9
+    # What a user names is refused by the same limit.
+    named = {"AnalyticLiRA": AnalyticLiRA(), "LiRA": LiRA()}
+    report = audit(model, records, inside, attacks=named, **settings, max_bytes=20_000)
+    assert any("AnalyticLiRA was not fitted" in note for note in report.notes)
+    for wrong in (0, -1, "much", None):
+        with pytest.raises((ValueError, TypeError), match="max_bytes must be"):
+            audit(model, records, inside, max_bytes=wrong)
+
+
+def test_a_large_table_may_be_read_where_max_bytes_allows_it():
+    cost = Cost(3e9, 0.0, "a matrix")
+    assert "max_bytes" in why_costly("AnalyticLiRA", cost, AuditBudget(5e8, None))
+    assert why_costly("AnalyticLiRA", cost, AuditBudget(4e9, None)) is None

@@ -425,10 +425,13 @@ def test_clones_of_half_of_the_members_are_not_trained_again(n_given, monkeypatc
     inside = membership.astype(bool) & (np.arange(400) % 4 < 2)
     model = clone(LINE).fit(records.X[inside], records.y[inside])
     fits = drift.fit_labels(Outputs(model.predict_proba(records.X), model.classes_), records.y)
-    trained, compare = [], drift.plan_training
-    monkeypatch.setattr(
-        drift, "plan_training", lambda job, **how: trained.extend(job.subsets) or compare(job, **how)
-    )
+    trained, plan = [], drift.plan_training
+
+    def watch(job, **how):
+        trained.extend(job.subsets)
+        return plan(job, **how)
+
+    monkeypatch.setattr(drift, "plan_training", watch)
     settings = {"n_splits": 2, "fit_params": None, "n_jobs": None, "random_state": 0}
     half_models = [HalfModel(inside, fits)] * n_given
     found = drift._test_drift(

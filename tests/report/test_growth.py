@@ -14,7 +14,7 @@ import skmia
 from skmia._core.circumstances import Clock
 from skmia.attacks import RMIA, LiRA, ShadowAttack
 from skmia.report import _run
-from skmia.report._pool_size import describe_growth, expect_gain
+from skmia.report._pool_size import describe_growth, expect_gain, foresee_size, is_enough
 from skmia.report._schema import check_document
 from skmia.report.checks import DriftCheck
 
@@ -328,3 +328,16 @@ def test_an_audit_holds_the_signals_once(problem, monkeypatch):
     assert len(pool.membership_) == 8
     # Results of single models, from which a larger pool would be made.
     assert pool._memory is None
+
+
+def test_where_growth_will_probably_end_is_foreseen():
+    def after(n, gain, sd):
+        return [{"n_shadows": n, "gain": gain, "sd": sd}]
+
+    # From 8 to 16 the gain is expected to be 3/16 of the last one: 0.06 here, then 0.03, 0.015.
+    assert expect_gain(after(8, 0.32, 0)[0]) == pytest.approx(0.06)
+    for sd, size in ((0.05, 16), (0.02, 32), (0.01, 64), (0.0, 64)):
+        assert not is_enough(after(8, 0.32, sd))
+        assert foresee_size(after(8, 0.32, sd), 8) == size
+    assert foresee_size(after(32, 0.32, 0.0), 32) == 64
+    assert foresee_size([], 8) == foresee_size(after(4, None, 0.1), 8) == 16
