@@ -481,9 +481,10 @@ class DuplicatesCheck(BaseCheck):
     passed = "Few records are on both sides"
     warned = "Many records are on both sides"
     meaning = "Many records have an exact or near copy with the other membership."
+    # Removed from one side alone, they would leave the rare rows there, which are told apart.
     step = Step(
         "Remove copies that are on both sides.",
-        "Or give copies a common group_by, and audit again.",
+        "From both sides: every row that has an equal one on the other side.",
     )
 
     def ask(self, case, run, findings):
