@@ -459,11 +459,15 @@ def advise(document, routes, checks):
         verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
         steps.append(Step(imperative.capitalize(), by, "#decision", "Recommendation"))
-    unlisted = find_outcome(checks, UNLISTED)
-    if unlisted is not None and unlisted.is_warning:
+    unlisted, sides = (find_outcome(checks, role) for role in (UNLISTED, SIDES))
+    # Rows of the model that are listed as members cannot be held out as well.
+    in_doubt = sides is not None and sides.is_warning
+    if unlisted is not None and unlisted.is_warning and not in_doubt:
         steps.append(get_check(unlisted.name).step)
     if has_noise(checks):
         steps.append(AVERAGE)
+    if is_open_file(routes):
+        steps.append(_OPEN_FILE)
     if get_highest(routes).level.name == "unknown":
         steps += _advise_in_doubt(document, checks, find_lone_class(routes))
     elif get_highest(routes).level.name == "none":
@@ -474,6 +478,21 @@ def advise(document, routes, checks):
             steps += [*_advise_in_doubt(document, checks, find_lone_class(routes))][:1]
         steps += _advise_against_leaks(document, routes, has_policy=found is not None)
     return steps[:_MOST_STEPS]
+
+
+_OPEN_FILE = Step(
+    "Do not hand out the file yet.",
+    "Nobody knows yet what it stores of training records; offer the answers of the model instead, "
+    "which `--release service` judges.",
+    "#stores",
+    "Why",
+)
+
+
+def is_open_file(routes):
+    """Whether the answers of a model were judged and its file could not be."""
+    levels = {route.way: route.level for route in routes}
+    return levels.get(FILE) == "unknown" and levels[SERVICE] != "unknown"
 
 
 _RESULTS = {
@@ -529,9 +548,6 @@ def _advise_to_look(document, routes):
     levels = {route.way: route.level for route in routes}
     if FILE not in levels:
         yield _UNASKED
-    elif levels[FILE].name == "unknown":
-        why = "Nobody knows yet what it stores of training records."
-        yield Step("Do not hand out the file yet.", why, "#stores", "Why")
     yield _look_harder(document)
     rate = choose_rate(routes)
     limit = "auc.high=0.6" if rate is None else f"tpr@{rate:g}.high={2 * rate:g}"

@@ -480,9 +480,10 @@ class DuplicatesCheck(BaseCheck):
         "Many records have an exact or near copy on the other side, and an attack scores copies "
         "alike."
     )
+    # Removed from one side alone, they would leave the rare rows there, which are told apart.
     step = Step(
         "Remove copies that are on both sides.",
-        "Or give copies a common group_by, and audit again.",
+        "From both sides: every row that has an equal one on the other side.",
     )
 
     def ask(self, case, run, findings):
