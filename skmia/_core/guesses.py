@@ -3,7 +3,10 @@
 Nothing here is loaded with a room but the functions; the tables are read when a name is wrong.
 """
 
+from contextlib import suppress
 from functools import lru_cache, wraps
+from itertools import islice
+from os import scandir
 from pathlib import Path
 from types import FunctionType
 
@@ -86,8 +89,9 @@ def _read_synonyms():
     return {name: {fold_name(word) for word in words.split()} for name, words in SYNONYMS.items()}
 
 
-def find_meant(guess, known, synonyms=True):
+def find_meant(guess, known, synonyms=True, cutoff=0.75):
     """Return the names that a guess stands for: another spelling, a synonym, or a slip."""
+    # cutoff: least similarity of a slip, of which 1 is the same name
     known, wanted = list(known), fold_name(guess)
     same = [name for name in known if fold_name(name) == wanted]
     if not same and synonyms:
@@ -98,12 +102,45 @@ def find_meant(guess, known, synonyms=True):
     from difflib import get_close_matches  # not for what needs no guess
 
     by_fold = {fold_name(name): name for name in known}
-    return [by_fold[name] for name in get_close_matches(wanted, list(by_fold), n=2, cutoff=0.75)]
+    return [by_fold[name] for name in get_close_matches(wanted, list(by_fold), n=2, cutoff=cutoff)]
 
 
 def ask_whether(names):
     """Return the question whether one of some names was meant."""
     return f"did you mean {' or '.join(map(repr, names))}?"
+
+
+# Files of a folder among which the one that was meant is looked for.
+_MOST_FILES = 10_000
+_LIKE = 0.65  # least similarity; one letter of three is another one
+
+
+def suggest_path(path):
+    """Return the question whether a file or folder that is there was meant, or an empty text."""
+    found = _find_close_paths(Path(path))
+    return f"; {ask_whether(map(str, found[:2]))}" if found else ""
+
+
+def _find_close_paths(path):
+    """Paths that are there and that one that is not may stand for."""
+    if path.exists() or path == path.parent:
+        return [path]
+    found = []
+    for parent in _find_close_paths(path.parent):
+        names = _list_names(parent)
+        meant = [path.name] if path.name in names else []
+        meant = meant or find_meant(path.name, names, synonyms=False, cutoff=_LIKE)
+        if not meant:  # without its ending, or with another one
+            stem = fold_name(path.stem)
+            meant = [name for name in names if fold_name(Path(name).stem) == stem]
+        found += [parent / name for name in sorted(meant)]
+    return found
+
+
+def _list_names(folder):
+    with suppress(OSError), scandir(folder) as entries:
+        return [entry.name for entry in islice(entries, _MOST_FILES)]
+    return []
 
 
 _MOST_LISTED = 12

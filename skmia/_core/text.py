@@ -46,6 +46,30 @@ def choose_base(rate):
     return base
 
 
+def count_of(share, base):
+    """A share of so many records, in whole ones."""
+    if share == 0:
+        return "0"
+    if share < 1 and round(base * share) == base:
+        return f"more than {base - 1:,}"
+    return f"{base * share:.0f}" if base * share >= 0.5 else "fewer than 1"
+
+
+_WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def count_words(n):
+    return _WORDS[n] if n < len(_WORDS) else f"{n:,}"
+
+
+def tell_condition(share, base):
+    """When so many are recognized: how many others are mistaken for one."""
+    if share == 0:
+        return f"when none of {base:,} others is mistaken for one"
+    m = count_of(share, base)
+    return f"when {m} of {base:,} others {'is' if m == '1' else 'are'} mistaken for one"
+
+
 def show_share(value):
     """A share in three digits, without an exponent."""
     return f"{value:.3g}" if value == 0 or abs(value) >= 1e-4 else f"{value:.4f}"

@@ -5,6 +5,7 @@ import os
 import reprlib
 from datetime import date
 
+from .._core.guesses import ask_whether, suggest_path
 from .._core.pages.saving import write_json
 from .._core.visible import visible
 from ..disclosure import record_decision, render_sheet, write_sheet
@@ -61,6 +62,8 @@ def _read_json(path):
         if len(content) > _MOST_BYTES:
             raise CommandError(f"{path} has more than {_MOST_BYTES // 10**6} MB, as no audit has")
         return json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
+    except FileNotFoundError as error:
+        raise CommandError(f"{path}: {error.strerror}{suggest_path(path)}") from error
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror or error}") from error
     except json.JSONDecodeError as error:
@@ -109,8 +112,14 @@ def find_document(path):
     found = [path / name for name in _DOCUMENTS if (path / name).is_file()]
     if len(found) != 1:
         told = "both audit.json and table.json" if found else "neither audit.json nor table.json"
-        raise CommandError(f"{path} holds {told}; name the file of the audit")
+        raise CommandError(f"{path} holds {told}; {_ask_for_inner(path)}")
     return found[0]
+
+
+def _ask_for_inner(path):
+    """Whether a folder inside of one was meant, or what to name."""
+    found = sorted(one.parent for name in _DOCUMENTS for one in path.glob(f"*/{name}"))
+    return ask_whether(map(str, found[:2])) if found else "name the file of the audit"
 
 
 def _check_no_page(path):

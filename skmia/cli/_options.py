@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from .._core.decisions import REQUEST
 from .._core.foreign_words import describe_error
-from .._core.guesses import ask_whether, find_meant
+from .._core.guesses import ask_whether, find_meant, suggest_path
 from .._core.levels import Level
 
 FORMATS = ("text", "json", "markdown", "junit", "sarif")
@@ -365,15 +365,7 @@ def check_file(path, option, *, or_folder=False):
     if path.is_dir() and not or_folder:
         raise CommandError(f"{option}: {path} is a folder, and a file is needed")
     if not (path.is_file() or path.is_dir()):
-        raise CommandError(f"{option}: file not found: {path}{_find_close_file(path)}")
-
-
-def _find_close_file(path):
-    """The question whether a file beside the missing one was meant; empty without one like it."""
-    with suppress(OSError):
-        meant = find_meant(path.name, os.listdir(path.parent), synonyms=False)
-        return f"; {ask_whether(str(path.with_name(name)) for name in meant)}" if meant else ""
-    return ""
+        raise CommandError(f"{option}: file not found: {path}{suggest_path(path)}")
 
 
 def _check_kind(path, option, command):

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from .._core.guesses import suggest_path
 from .._core.visible import join_names, visible
 from ._options import CommandError, tell
 from ._reading import AS_FOUND, read_alike, suggest_columns
@@ -163,7 +164,8 @@ def _read_values(frame, source, value):
     try:
         check_column(frame, source, "--members")
     except CommandError as error:
-        raise CommandError(f"{error} (nor is there a file of that name)") from None
+        told = f"{error} (nor is there a file of that name{suggest_path(source)})"
+        raise CommandError(told) from None
 
 
 def _read_file(path):

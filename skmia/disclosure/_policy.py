@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
+from .._core.guesses import ask_whether, find_meant, suggest_path
 from .._core.numbers import check_count, check_number, show
 from .._core.types import PathLike
 
@@ -23,9 +24,8 @@ def load_toml(given, name, shipped, folder, make):
         raise TypeError(f"{name} must be one of {names} or a path; got {show(given)}.")
     path = Path(given)
     if not path.is_file():
-        raise FileNotFoundError(
-            f"{name} must be one of {names} or a file; there is no file {show(str(path))}."
-        )
+        told = f"{name} must be one of {names} or a file; there is no file {show(str(path))}"
+        raise FileNotFoundError(f"{told}{_ask_for_other(path, shipped) or '.'}")
     try:
         with open(path, "rb") as file:
             content = file.read(_MOST_BYTES + 1)
@@ -34,6 +34,12 @@ def load_toml(given, name, shipped, folder, make):
         raise ValueError(f"{show(path.name)} is nested too deeply to be a {name}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{show(path.name)} is not valid TOML: {error}.") from None
+
+
+def _ask_for_other(path, shipped):
+    """The question whether a name that is shipped, or a file that is there, was meant."""
+    meant = find_meant(str(path), shipped, synonyms=False)
+    return f"; {ask_whether(meant)}" if meant else suggest_path(path)
 
 
 def _check_size(content, name):

@@ -14,7 +14,7 @@ from .._core.levels import LEAK, Level, set_level
 from .._core.pages import render_page
 from .._core.records import Records
 from .._core.screens import Headline, Screen, Step, write_headlines, write_steps
-from .._core.text import wrap_short
+from .._core.text import count_of, wrap_short
 from .._core.validation import check_records
 from .._core.visible import Shown, visible
 from ..victims import SELECTS, get_access, is_sampler, judge_sampler, read_state
@@ -246,11 +246,11 @@ def _write_sentence(document, is_stored, ground):
     if found is not None and found["n_rows"]:
         told += f" **{found['n_rows']:,}** of {found['n_candidates']:,} candidates stand in it."
     parts = [] if found is None else [found[name] for name in _STRENGTHS if found[name]]
-    aucs = [100 * part["expected_auc"] for part in parts]
+    aucs = [part["expected_auc"] for part in parts]
     if aucs and not is_stored:
         told += (
             " By the strongest part alone, an attacker with these candidates is expected to rank a "
-            f"member above a non-member **{max(aucs):.0f}** of 100 times."
+            f"member above a non-member **{count_of(max(aucs), 100)}** of 100 times."
         )
     told += f" {ground}" if ground else ""
     return f"{told} This file was not attacked, only read."

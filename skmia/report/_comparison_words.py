@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .._core.levels import Level
 from .._core.pages import render_page
 from .._core.screens import Headline, Screen, Step, write_headlines, write_steps
-from .._core.text import choose_base, shorten, wrap_short
+from .._core.text import choose_base, count_of, shorten, wrap_short
 from .._core.visible import visible
 from ._comparison import (
     BOTH,
@@ -19,7 +19,7 @@ from ._comparison import (
     UNSAID,
     compare_audits,
 )
-from ._evidence import FILE, SERVICE, count_of, name_group
+from ._evidence import FILE, SERVICE, name_group
 from ._measure import OVERALL
 from ._page import cut_name
 from ._screen import MEANS, list_document_routes
@@ -102,17 +102,10 @@ def _tell_shares(one):
         base = 100
         who = "member with all records" if one.scope == PEOPLE else "member"
         what = f"a random {who} ranks above a random non-member {{}} of 100 times"
-    a, b = (_count_whole(share, base) for share in shares)
+    a, b = (count_of(share, base) for share in shares)
     if a == b and one.sign:
         a, b = (f"{base * share:.1f}" for share in shares)
     return what, a, b
-
-
-def _count_whole(share, base):
-    """A share of so many; all of them only if it is 1."""
-    if share < 1 and round(base * share) == base:
-        return f"more than {base - 1:,}"
-    return count_of(share, base)
 
 
 # --- the first screen
@@ -131,10 +124,13 @@ class ComparisonScreen(Screen):
 def show_comparison(found, documents):
     """The first screen of a comparison."""
     said = [route.levels[1] for route in found.routes if route.outcome != UNSAID]
+    level, heading = max(said, default=Level("unknown")), _write_heading(found)
+    if found.outcome == LESS and level.rank >= 0:
+        heading += f", still {level.word.lower()}"
     sentences = [_write_route(route) for route in _list_told(found.routes)]
     return ComparisonScreen(
-        level=max(said, default=Level("unknown")),
-        heading=_write_heading(found),
+        level=level,
+        heading=heading,
         headlines=tuple(_make_headline(route, place) for place, route in enumerate(found.routes)),
         sentence=" ".join(sentences),
         steps=tuple(_list_steps(found)),

@@ -18,6 +18,8 @@ from .._core.levels import (
     scale,
     set_level,
 )
+from .._core.text import count_of as count_of
+from .._core.text import count_words as count_words
 from .._core.visible import visible
 from ._measure import OK, OVERALL, get_overall
 from ._training_rows import ELSEWHERE, LOOKS_ALIKE
@@ -377,22 +379,6 @@ def _choose_decisive(route, usual):
     if row is not None and reaches(level, "ratio", row["low"] / find_unit(row)):
         return usual
     return ratio["max_fpr"]
-
-
-def count_of(share, base):
-    """A share of so many records, in whole ones."""
-    if share == 0:
-        return "0"
-    if share < 1 and round(base * share) == base:
-        return f"more than {base - 1:,}"
-    return f"{base * share:.0f}" if base * share >= 0.5 else "fewer than 1"
-
-
-_WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
-
-
-def count_words(n):
-    return _WORDS[n] if n < len(_WORDS) else f"{n:,}"
 
 
 def name_group(part):

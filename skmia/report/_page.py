@@ -6,15 +6,13 @@ from .._core.levels import LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, read_level
 from .._core.pages import render_page
 from .._core.pages.curves import draw_roc
 from .._core.pvalues import format_pvalue
-from .._core.text import choose_base, write_date
+from .._core.text import choose_base, count_of, count_words, tell_condition, write_date
 from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
 from ._evidence import (
     FILE,
     SERVICE,
     choose_rate,
-    count_of,
-    count_words,
     get_difference,
     get_fpr,
     get_highest,
@@ -22,7 +20,7 @@ from ._evidence import (
 )
 from ._measure import INTERVAL, OK, OVERALL, TOO_FEW
 from ._pool_size import describe_growth
-from ._screen import MEANS, show_document, tell_condition
+from ._screen import MEANS, show_document
 from ._screen import list_document_routes as list_document_routes
 from ._stand_in import CHOSEN
 from ._text import (
@@ -86,6 +84,7 @@ def _describe(document, screen):
         "persons": screen.people,
         "person_level": document["person_level"],
         "trust": screen.trust,
+        "warnings": screen.warnings,
         "attacks": [*_list_attacks(routes)],
         "n_attacks": count_words(sum(len({r["attack"] for r in route.rows}) for route in routes)),
         "others": _list_other_groups(document, routes),

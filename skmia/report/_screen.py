@@ -7,15 +7,14 @@ import numpy as np
 
 from .._core.levels import CONCLUSIVE, REVERSED, SHIFT, UNKNOWN, read_level
 from .._core.screens import Headline, Screen, Step
-from .._core.text import choose_base, shorten
+from .._core.text import choose_base, count_of, count_words, shorten, tell_condition
 from .._core.visible import visible
+from ..disclosure import summarize
 from ._evidence import (
     FILE,
     SERVICE,
     Route,
     choose_rate,
-    count_of,
-    count_words,
     find_worst_group,
     get_blindness,
     get_difference,
@@ -62,6 +61,7 @@ class AuditScreen(Screen):
     rate: float | None  # largest false positive rate at which members are counted
     trust: dict  # whether the numbers can be trusted, see `describe_trust`
     caution: str  # on intervals above chance where nothing is shown, or empty
+    warnings: list  # statements of checks that warn, but for what the sentence says
     people: PeopleFound | None  # what was found of people with several records
 
 
@@ -71,17 +71,20 @@ def make_screen(document, routes, checks):
     evidence, baseline = document["evidence"], document["baseline"]
     files = _name_files(document)
     sentence = write_sentence(routes, evidence, checks, baseline, verdict, files)
+    sentence += _tell_noise(routes, checks)
+    trust = describe_trust(checks, evidence in CONCLUSIVE)
     return AuditScreen(
         level=highest.level,
         heading=_write_heading(highest, checks),
         headlines=tuple(_make_headline(one, highest, checks) for one in routes),
-        sentence=f"{sentence}{_tell_noise(routes, checks)}",
+        sentence=sentence,
         steps=tuple(advise(document, routes, checks)),
         routes=tuple(routes),
         way=highest.way,
         rate=choose_rate(routes),
-        trust=describe_trust(checks, evidence in CONCLUSIVE),
+        trust=trust,
         caution=_tell_intervals(routes),
+        warnings=[] if highest.level == "unknown" else _list_untold(trust["bad"], sentence),
         people=find_people(document["person_level"], routes[-1].rows, evidence),
     )
 
@@ -109,6 +112,11 @@ def _tell_noise(routes, checks):
         " **The model answers equal queries differently:** an attacker who queries it again and "
         "averages the answers may find more."
     )
+
+
+def _list_untold(statements, sentence):
+    """The statements of checks that a sentence does not hold."""
+    return [text for text in statements if text not in sentence]
 
 
 def _make_headline(route, highest, checks):
@@ -279,14 +287,6 @@ def _tell_most(row, base):
     return f"; at most {np.ceil(base * high - 1e-9):.0f}"
 
 
-def tell_condition(share, base):
-    """When so many are recognized: how many others are mistaken for one."""
-    if share == 0:
-        return f"when none of {base:,} others is mistaken for one"
-    m = count_of(share, base)
-    return f"when {m} of {base:,} others {'is' if m == '1' else 'are'} mistaken for one"
-
-
 def _count_both(row, base):
     """How many are recognized beside how many others are mistaken, in a few words."""
     n, m = (count_of(share, base) for share in (row["estimate"], get_fpr(row)))
@@ -455,7 +455,7 @@ def advise(document, routes, checks):
     steps, found = [], document["recommendation"]
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
-        by += f" {found['reasons'][0]}" if found["result"] == "cannot be said" else ""
+        by += _tell_open(found) if found["result"] == "cannot be said" else ""
         verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
         steps.append(Step(imperative.capitalize(), by, "#decision", "Recommendation"))
@@ -493,6 +493,13 @@ def is_open_file(routes):
     """Whether the answers of a model were judged and its file could not be."""
     levels = {route.way: route.level for route in routes}
     return levels.get(FILE) == "unknown" and levels[SERVICE] != "unknown"
+
+
+def _tell_open(found):
+    """Why a policy cannot say, in its first sentence without the names of programs."""
+    told = summarize(found)
+    missing = [text for text in told if text.startswith("Not measured: ")]
+    return f" {(missing or told or found['reasons'])[0].partition('. ')[0].rstrip('.')}."
 
 
 _RESULTS = {

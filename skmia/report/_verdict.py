@@ -158,7 +158,7 @@ def _put_told_first(pair):
 
 
 _STILL = (
-    "The other numbers also count what the sides differ in by themselves; use members and "
+    "The other numbers also count in what the sides differ without the model; use members and "
     "non-members from one population to measure the leak alone."
 )
 

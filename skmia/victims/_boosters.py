@@ -13,6 +13,7 @@ from sklearn.utils import gen_batches
 
 from .._core.asking import CHUNK, check_victim, unwrap
 from .._core.containers import take_rows
+from .._core.guesses import suggest_path
 from .._core.optional import import_optional, is_of_package
 from .._core.outputs import Outputs
 
@@ -329,7 +330,7 @@ def read_booster_file(path: str | PathLike) -> BaseEstimator:
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
+        raise FileNotFoundError(f"There is no file {path}{suggest_path(path) or '.'}")
     if path.suffix not in SUFFIXES:
         raise ValueError(f"The file must end in one of {', '.join(SUFFIXES)}; got {path.name}.")
     keys = _read_json(path) if path.suffix == ".json" else ()

@@ -13,6 +13,7 @@ from .._core.asking import GivenModel, choose_order
 from .._core.containers import as_rows
 from .._core.foreign_words import describe_error
 from .._core.groups import check_columns
+from .._core.guesses import suggest_path
 from .._core.optional import import_optional
 from .._core.outputs import Outputs
 from .._core.sklearn import StrOptions, validate_params_of
@@ -45,7 +46,7 @@ class _OnnxModel(GivenModel, BaseEstimator, ABC):
         onnxruntime = import_optional("onnxruntime", extra="onnx")
         path = Path(self.path)
         if not path.is_file():
-            raise FileNotFoundError(f"There is no file {path}.")
+            raise FileNotFoundError(f"There is no file {path}{suggest_path(path) or '.'}")
         try:
             # From its bytes: a file that refers to others could name any file of this machine.
             return onnxruntime.InferenceSession(

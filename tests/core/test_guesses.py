@@ -7,9 +7,10 @@ import warnings
 import pytest
 
 import skmia
-from skmia._core.guesses import find_meant
+from skmia._core.guesses import find_meant, suggest_path
 from skmia._core.other_names import list_equivalents
 from skmia.attacks import LiRA
+from skmia.disclosure import load_policy
 from skmia.metrics import tpr_at_fpr_score
 
 ROOMS = [name for name in dir(skmia) if name not in skmia.__all__]
@@ -96,3 +97,32 @@ def test_a_guess_stands_for_a_spelling_a_synonym_or_a_slip():
     }
     assert {guess: find_meant(guess, names)[0] for guess in guesses} == guesses
     assert find_meant("zebra", names) == []
+
+
+@pytest.mark.parametrize(
+    "guess, meant",
+    [
+        ("outt", "out"),
+        ("oot", "out"),
+        ("out/audti.json", "out/audit.json"),
+        ("outt/audit.json", "out/audit.json"),
+        ("outt/adit.json", "out/audit.json"),
+        ("trian.csv", "train.csv"),
+        ("train", "train.csv"),
+        ("Train.CSV", "train.csv"),
+        ("train.parquet", "train.csv"),
+        ("nothing.like.it", None),
+        ("no/such/folder", None),
+    ],
+)
+def test_a_path_that_is_not_there_is_answered_with_one_that_is(guess, meant, tmp_path):
+    (tmp_path / "out").mkdir()
+    for name in ("out/audit.json", "train.csv", "model.joblib"):
+        (tmp_path / name).touch()
+    told = "" if meant is None else f"; did you mean '{tmp_path / meant}'?"
+    assert suggest_path(tmp_path / guess) == told
+
+
+def test_a_policy_that_is_misspelled_is_named():
+    with pytest.raises(FileNotFoundError, match=r"no file 'cautius'; did you mean 'cautious'\?$"):
+        load_policy("cautius")

@@ -51,7 +51,7 @@ def test_a_leak_beyond_a_small_shift_is_a_leak(leaking):
         excess = leaking.checks[name].finding
         assert 0 < excess.low < excess.estimate
         assert way.evidence == "leak"
-        assert f"at least {excess.low:.3f}" in way.verdict
+        assert f"of 100 times, and at least {100 * excess.low:.1f}." in way.verdict
         # The level is the one of what training adds.
         assert way.level.numbers["auc"]["low"] == pytest.approx(min(0.5 + excess.low, 1))
 
@@ -59,7 +59,7 @@ def test_a_leak_beyond_a_small_shift_is_a_leak(leaking):
 def test_its_texts_say_both_numbers_and_its_document_is_read(leaking):
     told = " ".join(leaking.summary().split())
     assert "The model leaks beyond the difference between the sides." in told
-    assert "a member that a model was not trained on" in told
+    assert "If the model has not seen the member, it does so" in told
     document = json.loads(json.dumps(as_document(leaking)))
     checked = check_document(document)
     assert checked["evidence"] == "leak" and checked["file"]["evidence"] == "leak"

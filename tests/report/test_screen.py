@@ -21,8 +21,18 @@ from skmia.report._evidence import (
 )
 from skmia.report._measure import COLUMNS
 from skmia.report._page import _describe_groups, _note_numbers, describe_picture
-from skmia.report._screen import MEANS, _tell_intervals, find_lone_class, write_sentence
+from skmia.report._screen import (
+    MEANS,
+    _list_untold,
+    _make_headline,
+    _tell_intervals,
+    _tell_noise,
+    _write_heading,
+    find_lone_class,
+    write_sentence,
+)
 from skmia.report._text import _list_trust, _tabulate
+from skmia.report.checks._model_and_table import NOISE, ModelAndTableCheck
 
 
 def make_row(metric, estimate, low=None, high=None, **fields):
@@ -269,3 +279,58 @@ def test_a_level_that_limits_nothing_is_refused(text):
 
 def test_names_of_routes_are_those_of_the_page():
     assert set(MEANS) == {FILE.way, SERVICE.way} and choose_rate([FILE]) == 0.2
+
+
+def make_two_rates(level, ratio=None, leaks=(), auc=0.53):
+    """A route whose usual rate, 1%, shows nothing, with a leak at 10%."""
+    rows = [
+        make_row("auc", auc, auc - 0.05, auc + 0.05),
+        make_row("tpr", 0.012, 0.004, 0.02, max_fpr=0.01, fpr=0.01, fpr_high=0.02),
+        make_row("tpr", 0.6, 0.55, 0.65, max_fpr=0.1, fpr=0.1, fpr_high=0.11),
+    ]
+    numbers = {} if ratio is None else {"ratio": ratio}
+    keys = frozenset(("a", "overall", "all", "tpr", rate) for rate in leaks)
+    return Route("service", Level(level, numbers=numbers), rows, keys)
+
+
+def test_a_slight_leak_is_told_and_drawn_at_a_rate_that_shows_it():
+    route = make_two_rates("slight", leaks=(0.1,))
+    assert choose_rate([route]) == 0.1
+    assert "recognizes **60** of 100 training records, when 10 of 100 others" in tell(route)
+    assert choose_rate([make_two_rates("slight", leaks=(0.01, 0.1))]) == 0.01
+    ranked = route._replace(leaks=route.leaks | {("a", "overall", "all", "auc", None)})
+    assert choose_rate([ranked]) == 0.01 and "53 of 100 times. It is more" in tell(ranked)
+
+
+def test_a_clear_leak_is_told_at_the_rate_that_its_level_follows_from():
+    ratio = {"low": 5.5, "estimate": 6.0, "attack": "a", "max_fpr": 0.1}
+    route = make_two_rates("clear", ratio)
+    assert choose_rate([route]) == 0.1 and "can recognize 60 of 100" in tell(route)
+    assert choose_rate([make_two_rates("clear")]) == 0.01  # ranks alone give it
+    route.level.numbers["auc"] = {"low": 0.61, "estimate": 0.65, "attack": "a", "max_fpr": None}
+    assert choose_rate([route]) == 0.01
+
+
+def test_a_leak_of_groups_alone_has_the_level_of_the_worst():
+    rows = [make_row("auc", 0.51, 0.48, 0.54)]
+    rows += [make_row("auc", 0.9, 0.88, 0.92, scope="sex", group=group) for group in "fm"]
+    grounds = make_grounds(pd.DataFrame(rows), None, {}, 0.95, ["a"])
+    null = pd.DataFrame(rows[1:2]).assign(pvalue_adjusted=0.001, pvalue_below=1.0)
+    level = measure_level(grounds._replace(null=null), "leak")
+    assert level == "severe" and not level.overall
+    route = Route("service", level, rows)
+    assert _write_heading(route, {}) == "Severe leakage in a group"
+    assert _make_headline(route, route, {}).where == "as a service; only for sex: f"
+    assert tell(route).endswith("90 of 100 times: the leakage is severe.")
+
+
+def test_the_heading_says_that_answers_are_noisy():
+    check = ModelAndTableCheck()
+    checks = {check.name: check.answer("warning", "Other answers.", NOISE)}
+    assert _write_heading(SERVICE, checks) == "Clear leakage in noisy answers"
+    assert _write_heading(FILE, checks) == "Clear leakage"
+    assert _make_headline(SERVICE, FILE, checks).where == "as a service, in noisy answers"
+    assert _tell_noise([FILE], checks) == ""
+    sentence = _tell_noise([SERVICE], checks)
+    statement = check.state(checks[check.name])
+    assert statement in sentence and _list_untold([statement, "Another."], sentence) == ["Another."]

@@ -21,7 +21,7 @@ def draw_roc(curves, point=None):
         fpr, *rest = ([curve[name][k] for k in kept] for name in ("fpr", "tpr", "low", "high"))
         upper, lower = ([*zip(fpr, side)] for side in (rest[2], rest[1]))
         at = curve.get("at")
-        label = _place_label(fpr, rest[0], at)
+        label = _place_label(curve["name"], fpr, rest[0], at)
         lines.append(
             {name: curve[name] for name in ("name", "level", "dashed")}
             | {"points": _join(zip(fpr, rest[0])), "band": _join([*upper, *lower[::-1]])}
@@ -51,10 +51,17 @@ def _join(points):
     return " ".join(f"{x:g},{y:g}" for x, y in (_put(*point) for point in points))
 
 
-def _place_label(fpr, tpr, at):
-    """Below the point that is reported, or else near the start of the curve."""
+_LETTER = 9  # width of a letter, at most about
+
+
+def _place_label(name, fpr, tpr, at):
+    """Left of the start of the curve, where no other one is; or else below a point of it."""
+    # -> label: the place of its end, or of its start, and which of these it is
+    x, y = _put(fpr[0], tpr[0])
+    if x - 9 - _LETTER * len(name) > _LEFT:
+        return [round(x - 9, 1), min(y + 4, _HEIGHT - _BOTTOM - 4), "end"]
     x, y = _put(*(at or (fpr[0], tpr[0])))
-    return [min(x + 8, _WIDTH - _RIGHT - 60), min(y + 18, _HEIGHT - _BOTTOM - 4)]
+    return [min(x + 8, _WIDTH - _RIGHT - 60), min(y + 18, _HEIGHT - _BOTTOM - 4), "start"]
 
 
 def _separate(lines):

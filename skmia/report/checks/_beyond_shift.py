@@ -1,5 +1,6 @@
 """Check whether attacks find more than the difference between the sides, if there is one."""
 
+from ..._core.text import choose_base, count_of, tell_condition
 from ...victims import is_trainable
 from .._beyond_shift import compare_answers, compare_file
 from .._words import describe_error
@@ -67,20 +68,24 @@ class BeyondShiftOfFileCheck(BeyondShiftCheck):
 
 
 def _describe(found):
-    low = max(found.excess.low, 0.0)
+    """What the attack finds, beside what it finds of members that a model has not seen."""
+    seen, unseen = (count_of(auc, 100) for auc in (found.auc, found.auc_unseen))
+    attack = f"{found.attack[0].upper()}{found.attack[1:]}"
     text = (
-        f"{found.attack[0].upper()}{found.attack[1:]} ranks a member above a non-member "
-        f"{100 * found.auc:.0f} of 100 times, and a member that a model was not trained on "
-        f"{100 * found.auc_unseen:.0f} of 100 times, which is the difference between the sides: "
+        f"{attack} ranks a member above a non-member {seen} of 100 times. If the model has not "
+        f"seen the member, it does so {unseen} of 100 times, which is the difference between the "
+        "sides alone. "
     )
     if found.excess.low > 0:
-        text += f"training adds {found.excess.estimate:.3f} to the AUC, at least {low:.3f}."
+        added, low = (f"{100 * one:.1f}" for one in found.excess[:2])
+        text += f"So training adds {added} of 100 times, and at least {low}."
     else:
-        text += "what training adds is not beyond chance."
+        text += "What training adds is not beyond chance."
     if found.rate is not None:
+        base = choose_base(found.rate)
+        seen, unseen = (count_of(share, base) for share in (found.tpr, found.tpr_unseen))
         text += (
-            f" At a false positive rate of {100 * found.rate:g}% it identifies "
-            f"{100 * found.tpr:.1f}% of the members, and {100 * found.tpr_unseen:.1f}% of those "
-            "that a model was not trained on."
+            f" It recognizes {seen} of {base:,} members, and {unseen} of those that a model has "
+            f"not seen, {tell_condition(found.rate, base)}."
         )
     return text

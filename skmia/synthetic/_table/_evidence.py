@@ -68,7 +68,7 @@ def tell_unchanged(counts):
     train = f"{counts['train']:,} of {counts['n_train']:,}"
     if counts["test"] is not None:
         test = f"{counts['test']:,} of {counts['n_test']:,}"
-        return f"{train} training rows stand in the table unchanged, {test} held-out rows do."
+        return f"{train} training rows stand in the table unchanged, {test} rows never seen do."
     told = f"{train} training rows stand in the table unchanged"
     if not counts["train"]:
         return f"{told}."
