@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import warnings
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -42,10 +43,7 @@ from skmia.base import Needs, Offer, connect, needs_of
 from skmia.games import DensityAttack
 from skmia.leakage import GaussianRegressionAttacker
 from skmia.signals import (
-    BoundaryDistance,
     GradientStatistics,
-    LabelRobustness,
-    Merlin,
     Signals,
     get_signal_names,
 )
@@ -111,9 +109,10 @@ def make_case(name):
 
 
 QUICK = {
-    "BoundaryDistance": BoundaryDistance(max_queries=150),
-    "LabelRobustness": LabelRobustness(n_changes=2),
-    "Merlin": Merlin(n_changes=3),
+    "AdversarialDistance": {"n_rounds": 2, "n_steps": 2},
+    "BoundaryDistance": {"max_queries": 150},
+    "LabelRobustness": {"n_changes": 2},
+    "Merlin": {"n_changes": 3},
 }
 
 
@@ -126,9 +125,11 @@ def make_attacks(records, membership):
         "LayerOutputsAttack": {"cv": 2, "attack_estimator": DecisionTreeClassifier(max_depth=2)},
         "MahalanobisAttack": {"cv": 2},
         "MorganAttack": {"cv": 2, "n_changes": 3},
+        "OneQueryAttack": {"n_steps": 2},
         "WhiteBoxAttack": {"cv": 2, "max_iter": 1},
         "QuantileAttack": {"target_fpr": 0.2, "cv": 3, "estimator": DecisionTreeRegressor()},
         "ShadowAttack": {"attack_estimator": DecisionTreeClassifier(max_depth=2)},
+        "TransferredQueryAttack": {"n_steps": 1, "n_partners": 1},
     }
     attacks = {one.__name__: one(**settings.get(one.__name__, {})) for one in find_attacks()}
     others = records[membership == 0]
@@ -148,7 +149,8 @@ def make_attacks(records, membership):
         "gradients": make_pipeline(GradientStatistics(), StandardScaler(), LogisticRegression()),
     }
     for name in get_signal_names():
-        signal = QUICK.get(type(get_signal(name)).__name__, name)
+        quick = QUICK.get(type(get_signal(name)).__name__)
+        signal = replace(get_signal(name), **quick) if quick else name
         attacks[f"threshold {name}"] = ThresholdAttack(signal=signal)
     return attacks
 
