@@ -23,7 +23,7 @@ def center_ranks(scores):
 def find_highest(scores, n, chosen=None):
     """Find the n highest scores of the chosen records, and those that tie with them, in order."""
     ordered = sorted_table(scores if chosen is None else take_where(chosen, scores))
-    is_high = scores >= ordered[-n:][:1]
+    is_high = scores >= (ordered[-n:][0] if len(ordered) else np.inf)
     high = np.flatnonzero(is_high if chosen is None else is_high & chosen)
     return high[np.argsort(-scores[high], kind="stable")]
 

@@ -145,7 +145,7 @@ def measure(name, scores, guesses, case):
     """Measure one attack on all records and on each group."""
     rows, people = [], case.records.fields.get("group_by")
     for scope, group, mask in case.subsets:
-        mask = EVERY_ROW if scope == OVERALL else mask
+        mask = EVERY_ROW if mask.all() else mask  # of all records, nothing is copied
         truth = case.membership[mask]
         n_members = int(truth.sum())
         n_nonmembers = len(truth) - n_members
