@@ -7,7 +7,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 
 def shrink_models(monkeypatch):
     """Fewer trees in the blind baseline, ShadowAttack and StackedAttack, and fewer splits."""
-    trees = ExtraTreesClassifier(10, min_samples_leaf=5)
+    trees = ExtraTreesClassifier(20, min_samples_leaf=5)
     monkeypatch.setattr("skmia._core.blind._MODEL", trees)
     monkeypatch.setattr("skmia.report.checks._drift._N_SPLITS", 1)
     monkeypatch.setattr("skmia.attacks._stacked._N_FOLDS", 2)
