@@ -6,8 +6,8 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 
 
 def shrink_models(monkeypatch):
-    """Fewer trees in the blind baseline, ShadowAttack and StackedAttack, and fewer splits."""
-    trees = ExtraTreesClassifier(5, min_samples_leaf=5)
+    """Fewer trees in the blind baseline, ShadowAttack and StackedAttack, fewer splits and folds."""
+    trees = ExtraTreesClassifier(20, min_samples_leaf=5)
     monkeypatch.setattr("skmia._core.blind._MODEL", trees)
     monkeypatch.setattr("skmia.report.checks._drift._N_SPLITS", 1)
     monkeypatch.setattr("skmia.attacks._stacked._N_FOLDS", 2)

@@ -119,7 +119,7 @@ def test_rates(n_draws):
         train, test, made = (draw(rng, 300) for _ in range(3))
         alarms += CopyTest().fit(train, test, made, known).pvalue_ <= level
         # A share of a table without copies, from many rows.
-        k = 30
+        k = 36
         found += CopyTest().fit(train, test, plant(made, train, k), known).pvalue_ <= level
     assert alarms <= most_by_chance(n_draws, level)
     promised = CopyTest().fit(*(draw(rng, 300) for _ in range(3)), known).smallest_share_
