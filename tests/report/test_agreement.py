@@ -171,7 +171,7 @@ def test_others_of_another_population_are_not_a_reason():
 
 def test_regressors_on_their_own_table_are_not_stopped():
     X, _, target = make_table()
-    for model in (RandomForestRegressor(8), make_pipeline(StandardScaler(), Ridge())):
+    for model in (RandomForestRegressor(15), make_pipeline(StandardScaler(), Ridge())):
         found = ask(fit(model, X, target), X, target)
         assert found.status == "pass" and found.text.startswith("The model's mean absolute error")
 
@@ -202,7 +202,7 @@ def test_answers_in_another_order_stop_an_audit(name, kind, victim):
     X, y, target = make_table()
     model = FOREST
     if kind == "values":
-        model, y = RandomForestRegressor(8, random_state=0), target
+        model, y = RandomForestRegressor(15, random_state=0), target
     order = ORDERS[name](np.arange(N), np.random.default_rng(3))
     outputs = answer(fit(model, X, y), X)[order]
     outputs = outputs.as_labels() if kind == "labels" else outputs
@@ -281,7 +281,7 @@ def test_labels_that_are_coded_otherwise_are_named(n_classes):
 def test_targets_in_other_units_are_named():
     X, _, score = make_table()
     target = np.exp(0.5 * score + 4)
-    model = RandomForestRegressor(8, random_state=0)
+    model = RandomForestRegressor(15, random_state=0)
     turned = {
         "exp of the answers": np.log(target),
         "the answers as deviations from the mean": (target - target.mean()) / target.std(),

@@ -1,5 +1,6 @@
 """A pool on a ray cluster gives the numbers of a local one, also when a worker dies."""
 
+import builtins
 import os
 import signal
 
@@ -24,11 +25,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
-    """Two workers on this machine."""
+    """Two workers on this machine; ray replaces Python's print, and leaves it so."""
+    replaced = builtins.print
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     ray_joblib.register_ray()
     yield
     ray.shutdown()
+    builtins.print = replaced
 
 
 @pytest.fixture(scope="module")
